@@ -1,1 +1,29 @@
-pub fn x() {}
+//! `sweep` finds stranded work in the database of an agent control plane and restores one invariant: *work in progress
+//! has a live run, a queued wake, a declared wait, or has been escalated to a person*.
+//!
+//! ```text
+//! main → commands → sweep → store → rules
+//!                     │       │       └ pure: facts in, decision out
+//!                     │       └ PostgreSQL and SQLite behind one set of queries; the hosts are views, in SQL
+//!                     └ scan · then per subject: lock, facts, decide, write, commit · close
+//! ```
+//!
+//! What always holds, and where:
+//! - a decision is made in `rules::decide` and nowhere else, from one row of facts, by the database's clock;
+//! - one subject is one transaction (`sweep::examine`): lock first, then read, then write;
+//! - no lock is ever waited for while another is held (`store`);
+//! - the ledger's unique index bounds the attempts even if every lock failed (`store::ledger`);
+//! - the environment is read in `settings` only.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod commands;
+pub mod exit;
+pub mod parse;
+pub mod report;
+pub mod rules;
+pub mod settings;
+pub mod store;
+pub mod sweep;
+pub mod telemetry;

@@ -3,5 +3,3 @@ drop table activity;
 drop table comments;
 drop table runs;
 drop table wakes;
-drop table issues;
-drop table agents;

@@ -1,0 +1,37 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo run test check bench migrate
+
+help: ## Say what each target does
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Strand some work in a database of its own, sweep it, show the report
+	@tests/prerequisites build
+	@cargo build
+	@cargo run --quiet -- demo $(ARGS)
+
+run: ## Run sweep: make run ARGS="scan --database sqlite://path"
+	@tests/prerequisites build
+	@cargo run --quiet -- $(ARGS)
+
+test: ## Run every test, beside a throw-away PostgreSQL and Paperclip's own schema
+	@tests/prerequisites test
+	@tests/paperclip
+	@tests/postgres run cargo test --locked
+
+check: ## Check format, lints, documentation and dependencies
+	@tests/prerequisites build
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny@0.20.2
+	cargo deny --locked --log-level error check bans licenses sources
+	@if cargo deny fetch db >/dev/null 2>&1; then cargo deny --locked --log-level error check advisories; \
+	else echo "advisories not checked: their database could not be fetched"; fi
+
+bench: ## Measure, beside a throw-away PostgreSQL that does fsync
+	@tests/prerequisites test
+	@tests/postgres run --fsync cargo bench --locked
+
+migrate: ## Bring a database's schema up to date: make migrate ARGS="--database postgres://…"
+	@tests/prerequisites build
+	@cargo run -- migrate $(ARGS)

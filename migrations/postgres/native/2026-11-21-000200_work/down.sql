@@ -1,0 +1,4 @@
+drop table plan_steps;
+drop table plans;
+drop table issues;
+drop table agents;

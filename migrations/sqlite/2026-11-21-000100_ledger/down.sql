@@ -1,0 +1,2 @@
+drop table recoveries;
+drop table sweeps;

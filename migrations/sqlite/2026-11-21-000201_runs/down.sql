@@ -1,0 +1,4 @@
+drop table activity;
+drop table comments;
+drop table runs;
+drop table wakes;

@@ -1,0 +1,7 @@
+drop trigger log_recovery;
+drop view issue_facts;
+drop view issue_episodes;
+drop view issue_candidates;
+drop view unattended_issues;
+drop view issue_continuations;
+drop view issue_runs;

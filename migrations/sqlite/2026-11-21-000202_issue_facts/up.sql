@@ -1,0 +1,92 @@
+-- The issue as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
+
+-- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself.
+create view issue_runs as
+select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at,
+       r.status in ('queued', 'scheduled_retry', 'running') as live,
+       coalesce(r.retry_reason = 'issue_continuation_needed', 0)
+           or exists (select 1 from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation
+from runs r
+where r.issue_id is not null;
+
+-- Every continuation counts as an attempt, whoever queued it; one of ours counts once, in the ledger.
+create view issue_continuations as
+select c.subject_id as issue_id, c.created_at
+from recoveries c where c.kind = 'issue' and c.action = 'continue'
+union all
+select r.issue_id, r.created_at
+from issue_runs r
+where r.is_continuation
+  and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
+
+-- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
+-- so that one that is stuck is seen.
+create view unattended_issues as
+select i.id as subject_id, i.id as group_id, i.updated_at as since
+from issues i
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
+  and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  and not exists (select 1 from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+                  and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
+
+create view issue_candidates as
+select subject_id, group_id, since from unattended_issues
+union all
+select i.id, i.id, i.updated_at
+from recoveries r join issues i on i.id = r.subject_id
+where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
+  and not exists (select 1 from unattended_issues u where u.subject_id = i.id);
+
+-- max() of nothing is null, and the scalar max() of anything and null too: '' sorts before every timestamp.
+create view issue_episodes as
+select i.id as issue_id, max(
+    coalesce(i.started_at, i.created_at),
+    coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and not r.is_continuation), ''),
+    coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'), '')
+) as began_at
+from issues i;
+
+create view issue_facts as
+select
+    i.id as subject_id,
+    i.tenant,
+    i.identifier,
+    i.title,
+    i.status,
+    i.assignee_agent_id as agent_id,
+    a.name as agent_name,
+    a.status as agent_status,
+    i.assignee_user_id is not null as assigned_to_user,
+    exists (select 1 from issue_runs r where r.issue_id = i.id and r.live)
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+        as has_live_run,
+    (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
+        as pending_wake_since,
+    case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then i.waiting_for
+         when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then 'until ' || strftime('%Y-%m-%d %H:%M', i.wait_until) end
+        as declared_wait,
+    cast(null as text) as obstacle,
+    (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
+    max(i.updated_at, coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), '')) as idle_since,
+    episode.began_at as episode_began_at,
+    (select count(*) from issue_continuations c where c.issue_id = i.id and c.created_at >= episode.began_at) as attempts,
+    (select count(*) from issue_continuations c where c.issue_id = i.id and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
+        as attempts_last_day,
+    (select max(c.created_at) from issue_continuations c where c.issue_id = i.id) as last_attempt_at,
+    exists (select 1 from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+            and not e.blocked_subject and e.created_at >= episode.began_at) as escalated,
+    o.id as open_recovery_id,
+    o.created_at as open_recovery_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
+from issues i
+left join agents a on a.id = i.assignee_agent_id
+left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
+                      and not (o.blocked_subject and i.status = 'blocked')
+join issue_episodes episode on episode.issue_id = i.id;
+
+-- The host's own activity log shows what the ledger holds.
+create trigger log_recovery after insert on recoveries begin
+    insert into activity (actor, action, entity_type, entity_id, details)
+    values ('sweep', new.kind || '.' || new.action, new.kind, new.subject_id,
+            json_object('reason', new.reason, 'attempt', new.attempt, 'wakeId', new.wake_id));
+end;

@@ -1,0 +1,142 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::parse;
+use crate::rules::{Escalation, Id, Kind};
+use crate::store::migrate::Host;
+use chrono::TimeDelta;
+
+/// Finds stranded work in an agent control plane's database and restores it.
+///
+/// An issue in progress that nobody is working on, or a plan step in progress for too long, is continued automatically
+/// a bounded number of times, then escalated to a person. Ownership is preserved.
+#[derive(Debug, Parser)]
+#[command(name = "sweep", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub sweep: SweepFlags,
+}
+
+const AFTER_HELP: &str = "\
+Every option with a value can be set in the environment as SWEEP_… as well (--orphan-grace: SWEEP_ORPHAN_GRACE); flags win.
+The database: --database, else DATABASE_URL, else the file DATABASE_URL_FILE names, else libpq's PG*, else an embedded file.
+
+Exit codes: 0 done or nothing to do · 1 some subjects failed · 2 with --detailed-exitcode: something was (would be) done
+64 usage · 69 database unavailable · 75 everything left was busy · 78 bad configuration · 130, 143 ended by a signal";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Create or upgrade sweep's schema in the database
+    Migrate(MigrateFlags),
+    /// Watch a sweep at work on a small made-up company in a new SQLite file
+    Demo(DemoFlags),
+}
+
+#[derive(Debug, Default, Args)]
+pub struct SweepFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    /// Show what would be done and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Only these kinds: issues, steps
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = parse::kind)]
+    pub only: Option<Vec<Kind>>,
+    /// Only this issue
+    #[arg(long, value_name = "ID", value_parser = parse::id)]
+    pub issue: Option<Id>,
+    /// Only this plan step
+    #[arg(long, value_name = "ID", value_parser = parse::id)]
+    pub step: Option<Id>,
+    /// Continue and escalate at most this many subjects, the oldest first
+    #[arg(long, value_name = "N", value_parser = parse::positive)]
+    pub limit: Option<u32>,
+    /// Work on this many subjects at once [default: 4]
+    #[arg(long, value_name = "N", value_parser = parse::connections)]
+    pub connections: Option<u32>,
+    /// How to print the report [default: table]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub output: Option<Format>,
+    /// Exit with 2 if something was (in a dry run: would be) done
+    #[arg(long)]
+    pub detailed_exitcode: bool,
+    #[command(flatten)]
+    pub policy: PolicyFlags,
+}
+
+#[derive(Debug, Default, Args)]
+pub struct DatabaseFlag {
+    /// postgres://…, or sqlite://PATH
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
+}
+
+/// Durations as `30m`, `1h 30m`.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Policy")]
+pub struct PolicyFlags {
+    /// An issue is orphaned when idle for longer [default: 2m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    pub orphan_grace: Option<TimeDelta>,
+    /// A plan step is stalled when in progress for longer [default: 30m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration)]
+    pub step_stalled_after: Option<TimeDelta>,
+    /// A wake is reported as stuck when queued for longer; at least 1m [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_minute)]
+    pub wake_stuck_after: Option<TimeDelta>,
+    /// Wait between two attempts [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    pub retry_delay: Option<TimeDelta>,
+    /// Continuations before an escalation [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse::number)]
+    pub attempts_max: Option<u32>,
+    /// Continuations of one subject in 24 hours [default: 4]
+    #[arg(long, value_name = "N", value_parser = parse::number)]
+    pub attempts_per_day_max: Option<u32>,
+    /// What an escalation does: comment_and_block, comment_only [default: comment_and_block]
+    #[arg(long, value_name = "HOW", value_parser = parse::escalation)]
+    pub escalation: Option<Escalation>,
+    /// How long to wait for a lock (PostgreSQL) [default: 500ms]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration)]
+    pub lock_timeout: Option<TimeDelta>,
+    /// How long a statement may take (PostgreSQL) [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration)]
+    pub statement_timeout: Option<TimeDelta>,
+}
+
+#[derive(Debug, Args)]
+pub struct MigrateFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    /// Whose database it is; detected when not given
+    #[arg(long, value_enum)]
+    pub host: Option<Host>,
+    /// Print the SQL and change nothing
+    #[arg(long)]
+    pub print: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoFlags {
+    /// Where to make the database: sqlite://PATH, a file that does not exist yet
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
+    /// Keep the database afterwards
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// How the report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// One document
+    Json,
+    /// One line per subject, then one for the sweep
+    Ndjson,
+}

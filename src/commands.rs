@@ -1,0 +1,22 @@
+//! The commands: each reads its flags, calls the library and prints.
+
+mod demo;
+mod migrate;
+mod run;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+use crate::settings::Environment;
+use crate::telemetry;
+
+/// Runs one command line to its exit code.
+pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
+    telemetry::start(environment)?;
+    match cli.command {
+        None => run::run(cli.sweep, environment),
+        Some(Command::Migrate(flags)) => migrate::run(flags, environment),
+        Some(Command::Demo(flags)) => demo::run(flags),
+    }
+}

@@ -1,0 +1,38 @@
+//! `sweep migrate`: create or upgrade sweep's schema.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::cli::MigrateFlags;
+use crate::exit::Exit;
+use crate::settings::Environment;
+use crate::store::migrate::{migrate, plan, print};
+use crate::store::open::Url;
+use crate::store::Access;
+
+pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
+    let url = environment.database(flags.database.database.as_deref())?;
+    if flags.print {
+        let mut db = url.connect(Access::ReadOnly)?;
+        let plan = plan(&mut db, flags.host)?;
+        say(&print(&db, &plan));
+        return Ok(Exit::Done);
+    }
+    url.create()?;
+    let plan = migrate(&mut url.connect(Access::Write)?, flags.host)?;
+    let host = plan.host.name();
+    match plan.missing.len() {
+        0 => say(&format!("The schema is up to date (host {host}).\n")),
+        n => say(&format!("Ran {n} migrations (host {host}):\n  {}\n", plan.missing.join("\n  "))),
+    }
+    if let Url::Sqlite(path) = &url {
+        say(&format!("Database: {}\n", path.display()));
+    }
+    Ok(Exit::Done)
+}
+
+/// A reader that has gone (`| head -1`) is no error.
+fn say(text: &str) {
+    let _ = anstream::stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,83 @@
+//! Values of settings, from flags and from the environment alike: each error says what was expected.
+
+use chrono::TimeDelta;
+use uuid::Uuid;
+
+use crate::cli::Format;
+use crate::rules::{Escalation, Id, Kind};
+
+type Parsed<T> = Result<T, String>;
+
+/// Durations above this are no settings but mistakes, and would overflow the database's arithmetic.
+const DURATION_MAX: TimeDelta = TimeDelta::days(3650);
+
+pub fn duration(value: &str) -> Parsed<TimeDelta> {
+    const EXPECTED: &str = "expected a duration such as 90s, 30m or 1h 30m";
+    let parsed = humantime::parse_duration(value).map_err(|error| format!("{EXPECTED} ({error})"))?;
+    match TimeDelta::from_std(parsed) {
+        Ok(duration) if duration <= DURATION_MAX => Ok(duration),
+        _ => Err("expected a duration of at most ten years".to_owned()),
+    }
+}
+
+pub fn positive_duration(value: &str) -> Parsed<TimeDelta> {
+    match duration(value)? {
+        duration if TimeDelta::milliseconds(1) <= duration => Ok(duration),
+        _ => Err("expected a duration of at least 1ms".to_owned()),
+    }
+}
+
+/// The candidates hide a subject whose wake is younger than a minute: a shorter limit could not be kept.
+pub fn at_least_a_minute(value: &str) -> Parsed<TimeDelta> {
+    match duration(value)? {
+        duration if TimeDelta::minutes(1) <= duration => Ok(duration),
+        _ => Err("expected a duration of at least 1m".to_owned()),
+    }
+}
+
+pub fn number(value: &str) -> Parsed<u32> {
+    between(value, 0, 1_000_000)
+}
+
+pub fn positive(value: &str) -> Parsed<u32> {
+    between(value, 1, u32::MAX)
+}
+
+pub fn connections(value: &str) -> Parsed<u32> {
+    between(value, 1, 64)
+}
+
+fn between(value: &str, min: u32, max: u32) -> Parsed<u32> {
+    match value.trim().parse() {
+        Ok(n) if (min..=max).contains(&n) => Ok(n),
+        _ => Err(format!("expected a whole number from {min} to {max}")),
+    }
+}
+
+pub fn escalation(value: &str) -> Parsed<Escalation> {
+    match value {
+        "comment_and_block" => Ok(Escalation::CommentAndBlock),
+        "comment_only" => Ok(Escalation::CommentOnly),
+        _ => Err("expected comment_and_block or comment_only".to_owned()),
+    }
+}
+
+pub fn format(value: &str) -> Parsed<Format> {
+    clap::ValueEnum::from_str(value, false).map_err(|_| "expected table, json or ndjson".to_owned())
+}
+
+pub fn kind(value: &str) -> Parsed<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.plural() == value.trim()).ok_or_else(|| {
+        let known: Vec<_> = Kind::ALL.into_iter().map(Kind::plural).collect();
+        format!("expected one of {}", known.join(", "))
+    })
+}
+
+pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
+    value.split(',').map(kind).collect()
+}
+
+pub fn id(value: &str) -> Parsed<Id> {
+    let expected = |_| "expected a uuid such as 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10".to_owned();
+    Uuid::parse_str(value.trim()).map(|uuid| Id(uuid.to_string())).map_err(expected)
+}

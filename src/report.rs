@@ -1,0 +1,289 @@
+//! What a sweep found and did: counted, streamed as JSON, or printed as a table at the end.
+//!
+//! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept.
+
+pub mod table;
+
+use std::fmt::{Display, Formatter};
+use std::io::Write;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::cli::Format;
+use crate::rules::{Decision, Finding, Id, Kind, Reason};
+use crate::store::ledger::Ended;
+use table::Table;
+
+/// The version of the JSON report.
+const SCHEMA: u32 = 1;
+
+/// What became of the decision about one subject. In a dry run: what would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// One wake was queued.
+    Continued,
+    /// A person was told.
+    Escalated,
+    /// It healed; the ledger is closed.
+    Recovered,
+    /// Left to a declared wait, a delay, a stuck wake or a person.
+    Waiting,
+    /// Its assignee must not be woken.
+    Skipped,
+    Healthy,
+    /// Somebody else has it in hand.
+    Busy,
+    /// The connection was lost while its commit was under way, and the ledger could not be asked.
+    Unknown,
+    /// Its row cannot be read.
+    Quarantined,
+    /// An error; rolled back.
+    Failed,
+}
+
+impl Outcome {
+    /// Of a decision that was carried out.
+    pub fn of(decision: &Decision) -> Outcome {
+        match decision {
+            Decision::Continue { .. } => Outcome::Continued,
+            Decision::Escalate(_) => Outcome::Escalated,
+            Decision::Recovered(_) => Outcome::Recovered,
+            Decision::Skip(_) => Outcome::Skipped,
+            Decision::Wait { .. } => Outcome::Waiting,
+            Decision::Leave(Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Escalated) => Outcome::Waiting,
+            Decision::Leave(
+                Reason::NotInProgress(_)
+                | Reason::PlanNotOpen(_)
+                | Reason::NoAgentAssigned
+                | Reason::AssignedToUser
+                | Reason::LiveRun
+                | Reason::PendingWake
+                | Reason::Recent,
+            ) => Outcome::Healthy,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Continued => "continued",
+            Outcome::Escalated => "escalated",
+            Outcome::Recovered => "recovered",
+            Outcome::Waiting => "waiting",
+            Outcome::Skipped => "skipped",
+            Outcome::Healthy => "healthy",
+            Outcome::Busy => "busy",
+            Outcome::Unknown => "unknown",
+            Outcome::Quarantined => "quarantined",
+            Outcome::Failed => "failed",
+        }
+    }
+
+    /// Does it cost an agent's or a person's time, and count against `--limit`?
+    pub fn is_costly(self) -> bool {
+        matches!(self, Outcome::Continued | Outcome::Escalated)
+    }
+
+    /// Was something written?
+    pub fn is_change(self) -> bool {
+        matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Recovered)
+    }
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One subject in the report; the fields are those of the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Examined {
+    pub kind: Kind,
+    pub id: Id,
+    pub identifier: Option<String>,
+    pub tenant: Option<String>,
+    pub finding: Option<Finding>,
+    /// Null when it could not be decided.
+    pub decision: Option<&'static str>,
+    pub reason: String,
+    /// Which attempt this is, or how many were made.
+    pub attempt: Option<u32>,
+    pub attempts_max: u32,
+    pub idle_seconds: Option<i64>,
+    pub outcome: Outcome,
+    #[serde(skip)]
+    pub idle_since: Option<DateTime<Utc>>,
+}
+
+/// How many subjects of one kind came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    pub scanned: u64,
+    pub continued: u64,
+    pub escalated: u64,
+    pub recovered: u64,
+    pub waiting: u64,
+    pub skipped: u64,
+    pub healthy: u64,
+    pub busy: u64,
+    pub unknown: u64,
+    pub quarantined: u64,
+    pub failed: u64,
+}
+
+impl Tally {
+    fn count(&mut self, outcome: Outcome) {
+        self.scanned += 1;
+        *match outcome {
+            Outcome::Continued => &mut self.continued,
+            Outcome::Escalated => &mut self.escalated,
+            Outcome::Recovered => &mut self.recovered,
+            Outcome::Waiting => &mut self.waiting,
+            Outcome::Skipped => &mut self.skipped,
+            Outcome::Healthy => &mut self.healthy,
+            Outcome::Busy => &mut self.busy,
+            Outcome::Unknown => &mut self.unknown,
+            Outcome::Quarantined => &mut self.quarantined,
+            Outcome::Failed => &mut self.failed,
+        } += 1;
+    }
+}
+
+/// The counts of one kind; a kind that the database does not provide has zeros.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct KindReport {
+    #[serde(skip)]
+    pub kind: Kind,
+    pub provided: bool,
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+/// What was swept, and how.
+#[derive(Clone, Debug)]
+pub struct Heading {
+    pub dry_run: bool,
+    pub host: &'static str,
+}
+
+impl Heading {
+    fn mode(&self) -> &'static str {
+        if self.dry_run { "dry_run" } else { "sweep" }
+    }
+}
+
+/// Counts what a sweep does and prints it.
+pub struct Report<'a> {
+    heading: Heading,
+    printer: Printer,
+    out: Out<'a>,
+    kinds: Vec<KindReport>,
+    total: Tally,
+    oldest_left: Option<DateTime<Utc>>,
+}
+
+enum Printer {
+    Table(Box<Table>),
+    Json { first: bool },
+    Ndjson,
+}
+
+impl<'a> Report<'a> {
+    pub fn new(heading: Heading, format: Format, out: &'a mut (dyn Write + Send)) -> Report<'a> {
+        let printer = match format {
+            Format::Table => Printer::Table(Box::default()),
+            Format::Json => Printer::Json { first: true },
+            Format::Ndjson => Printer::Ndjson,
+        };
+        let mut out = Out { writer: out, closed: false };
+        if format == Format::Json {
+            let (mode, host) = (heading.mode(), heading.host);
+            out.print(&format!(
+                "{{\n  \"schema\": {SCHEMA},\n  \"mode\": \"{mode}\",\n  \"host\": \"{host}\",\n  \"subjects\": ["
+            ));
+        }
+        Report { heading, printer, out, kinds: Vec::new(), total: Tally::default(), oldest_left: None }
+    }
+
+    /// A kind begins to be swept.
+    pub fn begin(&mut self, kind: Kind, provided: bool) {
+        self.kinds.push(KindReport { kind, provided, tally: Tally::default() });
+    }
+
+    /// A subject of the kind that was begun last.
+    pub fn add(&mut self, examined: Examined) {
+        if let Some(report) = self.kinds.iter_mut().find(|report| report.kind == examined.kind) {
+            report.tally.count(examined.outcome);
+        }
+        self.total.count(examined.outcome);
+        if !examined.outcome.is_change() && examined.outcome != Outcome::Healthy {
+            self.oldest_left = self.oldest_left.into_iter().chain(examined.idle_since).min();
+        }
+        match &mut self.printer {
+            Printer::Table(table) => table.add(examined),
+            Printer::Json { first } => {
+                let separator = if std::mem::take(first) { "\n    " } else { ",\n    " };
+                self.out.print(&format!("{separator}{}", json!(examined)));
+            }
+            Printer::Ndjson => self.out.print(&format!("{}\n", json!(examined))),
+        }
+    }
+
+    /// All kinds together.
+    pub fn total(&self) -> Tally {
+        self.total
+    }
+
+    pub fn kinds(&self) -> &[KindReport] {
+        &self.kinds
+    }
+
+    /// The counts by kind, as in the JSON report.
+    pub fn counts(&self) -> Value {
+        let counts = self.kinds.iter().map(|report| (report.kind.plural().to_owned(), json!(report)));
+        Value::Object(counts.collect::<Map<_, _>>())
+    }
+
+    /// Since when the oldest subject that was neither healthy nor helped has been idle.
+    pub fn oldest_left(&self) -> Option<DateTime<Utc>> {
+        self.oldest_left
+    }
+
+    /// Prints the rest.
+    pub fn finish(mut self, ended: Ended, took: Duration) {
+        let (counts, ms) = (self.counts(), u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        let text = match &self.printer {
+            Printer::Table(table) => table.render(&self.heading, &self.kinds, self.total, ended, took),
+            Printer::Json { first } => {
+                let end = if *first { "]" } else { "\n  ]" };
+                format!("{end},\n  \"kinds\": {counts},\n  \"ended\": \"{}\",\n  \"duration_ms\": {ms}\n}}\n", ended.name())
+            }
+            Printer::Ndjson => {
+                let (mode, host, ended) = (self.heading.mode(), self.heading.host, ended.name());
+                let summary = json!({
+                    "schema": SCHEMA, "mode": mode, "host": host, "kinds": counts, "ended": ended, "duration_ms": ms,
+                });
+                format!("{summary}\n")
+            }
+        };
+        self.out.print(&text);
+    }
+}
+
+/// Where the report goes. When its reader has gone (`| head -1`), the sweep goes on and nothing more is printed.
+struct Out<'a> {
+    writer: &'a mut (dyn Write + Send),
+    closed: bool,
+}
+
+impl Out<'_> {
+    fn print(&mut self, text: &str) {
+        if !self.closed {
+            self.closed = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()).is_err();
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The rules: given what is known of one subject, what should be done about it?
+//!
+//! Work in progress has a live run, a queued wake, a declared wait, or has been escalated to a person. A subject
+//! that has none of these is diagnosed by its kind (`issue`, `step`); what follows is the same for all kinds and
+//! stands here, in `decide`. Pure: no clock but `History::observed_at`, no database, no settings but `Policy`.
+
+pub mod issue;
+pub mod step;
+pub mod words;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+/// A row's id as its database prints it: a hyphenated uuid.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Id(pub String);
+
+/// The kinds of subject, in the order in which they are swept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Issue,
+    Step,
+}
+
+/// What the operator allows; durations are not negative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    pub orphan_grace: TimeDelta,
+    pub step_stalled_after: TimeDelta,
+    pub wake_stuck_after: TimeDelta,
+    pub retry_delay: TimeDelta,
+    /// Continuations per episode.
+    pub attempts_max: u32,
+    /// Continuations in 24 hours, however often the episode restarts.
+    pub attempts_per_day_max: u32,
+    pub escalation: Escalation,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            orphan_grace: TimeDelta::minutes(2),
+            step_stalled_after: TimeDelta::minutes(30),
+            wake_stuck_after: TimeDelta::hours(1),
+            retry_delay: TimeDelta::minutes(5),
+            attempts_max: 1,
+            attempts_per_day_max: 4,
+            escalation: Escalation::CommentAndBlock,
+        }
+    }
+}
+
+/// What an escalation does to an issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Escalation {
+    CommentAndBlock,
+    CommentOnly,
+}
+
+/// What every kind of subject knows about itself.
+pub trait Facts {
+    /// What is wrong, or why nothing is.
+    fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason>;
+    fn assignee(&self) -> &Assignee;
+    fn history(&self) -> &History;
+}
+
+/// Who would be woken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Assignee {
+    /// Nobody: a plan whose client pulls.
+    Nobody,
+    Agent {
+        id: Id,
+        /// Null when there is no such agent.
+        name: Option<String>,
+        /// As stored; null when there is no such agent.
+        status: Option<String>,
+        /// Why the host says that a wake would do harm although the agent could be woken.
+        obstacle: Option<String>,
+    },
+}
+
+/// What happened to the subject so far, by the database's clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    pub observed_at: DateTime<Utc>,
+    /// Its latest sign of life.
+    pub idle_since: DateTime<Utc>,
+    /// When it last showed progress by itself.
+    pub episode_began_at: DateTime<Utc>,
+    /// Continuations in this episode.
+    pub attempts: u32,
+    pub attempts_last_day: u32,
+    pub last_attempt_at: Option<DateTime<Utc>>,
+    /// Escalated in this episode, and nobody has answered.
+    pub escalated: bool,
+    pub open: Option<OpenRecovery>,
+}
+
+/// The ledger's row of which nothing has come yet; a subject has one at most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenRecovery {
+    pub id: Id,
+    pub since: DateTime<Utc>,
+}
+
+impl History {
+    pub fn idle_for(&self) -> TimeDelta {
+        self.observed_at - self.idle_since
+    }
+
+    /// A pending wake is a reason to leave its subject alone; an old one is reported as stuck.
+    fn pending(&self, wake_since: DateTime<Utc>, policy: &Policy) -> Reason {
+        let age = self.observed_at - wake_since;
+        if policy.wake_stuck_after < age { Reason::StuckWake(age) } else { Reason::PendingWake }
+    }
+}
+
+/// What is wrong with a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// An issue in progress that nobody is working on.
+    Orphaned,
+    /// A plan step in progress for too long.
+    Stalled,
+}
+
+/// Why a subject is left as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    NotInProgress(String),
+    /// The plan's status: neither executing nor stalled.
+    PlanNotOpen(String),
+    NoAgentAssigned,
+    AssignedToUser,
+    LiveRun,
+    PendingWake,
+    /// Pending for longer than `wake_stuck_after`: for this long.
+    StuckWake(TimeDelta),
+    DeclaredWait(String),
+    /// Its grace or threshold has not passed, or its timestamp lies in the future.
+    Recent,
+    /// A person has been told and has not answered.
+    Escalated,
+}
+
+impl Reason {
+    /// Has the subject healed, so that an open attempt or escalation may be closed? A run or a moment of quiet
+    /// that is only the continuation's own proves nothing: then the episode is still the old one.
+    fn settles(&self, history: &History, open: &OpenRecovery) -> bool {
+        match self {
+            Reason::NotInProgress(_)
+            | Reason::PlanNotOpen(_)
+            | Reason::NoAgentAssigned
+            | Reason::AssignedToUser
+            | Reason::DeclaredWait(_) => true,
+            Reason::LiveRun | Reason::Recent => open.since < history.episode_began_at,
+            Reason::PendingWake | Reason::StuckWake(_) | Reason::Escalated => false,
+        }
+    }
+}
+
+/// What should be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    Leave(Reason),
+    /// It healed: close what is open in the ledger.
+    Recovered(Reason),
+    /// Something is wrong, but its assignee must not be woken.
+    Skip(Unavailable),
+    /// The last attempt is too young.
+    Wait { until: DateTime<Utc> },
+    /// Queue one wake.
+    Continue { attempt: u32 },
+    /// Tell a person.
+    Escalate(Cause),
+}
+
+/// Why an assignee cannot be woken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unavailable {
+    NoSuchAgent,
+    Status { name: String, status: String },
+    Obstacle(String),
+}
+
+/// Why a person has to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// `attempts_max` continuations did not help.
+    Exhausted,
+    /// `attempts_per_day_max` continuations in 24 hours.
+    TooManyAttempts,
+    /// There is no agent to wake.
+    NoAgent,
+}
+
+/// The finding and the decision for one subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub finding: Option<Finding>,
+    pub decision: Decision,
+}
+
+/// The one place where it is decided what happens to a subject.
+pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
+    match facts.diagnose(policy) {
+        Ok(finding) => Verdict { finding: Some(finding), decision: treat(facts, policy) },
+        Err(reason) => Verdict { finding: None, decision: dismiss(reason, facts.history()) },
+    }
+}
+
+fn dismiss(reason: Reason, history: &History) -> Decision {
+    match &history.open {
+        Some(open) if reason.settles(history, open) => Decision::Recovered(reason),
+        _ => Decision::Leave(reason),
+    }
+}
+
+fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
+    let history = facts.history();
+    if let Some(unavailable) = facts.assignee().unavailable() {
+        return Decision::Skip(unavailable);
+    }
+    if history.escalated {
+        return Decision::Leave(Reason::Escalated);
+    }
+    if *facts.assignee() == Assignee::Nobody {
+        return Decision::Escalate(Cause::NoAgent);
+    }
+    if policy.attempts_max <= history.attempts {
+        return Decision::Escalate(Cause::Exhausted);
+    }
+    if policy.attempts_per_day_max <= history.attempts_last_day {
+        return Decision::Escalate(Cause::TooManyAttempts);
+    }
+    if let Some(last) = history.last_attempt_at
+        && history.observed_at - last < policy.retry_delay
+    {
+        return Decision::Wait { until: last.checked_add_signed(policy.retry_delay).unwrap_or(last) };
+    }
+    Decision::Continue { attempt: history.attempts + 1 }
+}
+
+impl Assignee {
+    fn unavailable(&self) -> Option<Unavailable> {
+        let Assignee::Agent { name, status, obstacle, .. } = self else { return None };
+        let Some(status) = status else { return Some(Unavailable::NoSuchAgent) };
+        match status.as_str() {
+            "active" | "idle" | "running" | "error" => obstacle.clone().map(Unavailable::Obstacle),
+            // Paused, terminated, pending approval, or a status that we do not know.
+            _ => Some(Unavailable::Status { name: name.clone().unwrap_or_default(), status: status.clone() }),
+        }
+    }
+
+    pub fn id(&self) -> Option<&Id> {
+        match self {
+            Assignee::Nobody => None,
+            Assignee::Agent { id, .. } => Some(id),
+        }
+    }
+
+    /// The agent's id, if there is such an agent.
+    pub fn existing_id(&self) -> Option<&Id> {
+        match self {
+            Assignee::Agent { id, status: Some(_), .. } => Some(id),
+            Assignee::Agent { .. } | Assignee::Nobody => None,
+        }
+    }
+}
+
+impl Decision {
+    /// The decision's name in reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Decision::Leave(_) => "leave",
+            Decision::Recovered(_) => "recovered",
+            Decision::Skip(_) => "skip",
+            Decision::Wait { .. } => "wait",
+            Decision::Continue { .. } => "continue",
+            Decision::Escalate(_) => "escalate",
+        }
+    }
+}

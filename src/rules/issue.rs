@@ -1,0 +1,91 @@
+//! An issue is *orphaned* if and only if it is in progress, assigned to an agent and not to a user, no run of it is
+//! live, no wake for it is pending, it declares no wait, and it has been idle for longer than `orphan_grace`.
+//!
+//! Not judged here: whether the run did good work. A run that succeeded and left its issue in progress left an orphan.
+
+use chrono::{DateTime, Utc};
+
+use super::words::Spoken;
+use super::{Assignee, Cause, Escalation, Facts, Finding, History, Id, Policy, Reason};
+
+/// One row of the view `issue_facts`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IssueFacts {
+    pub id: Id,
+    pub tenant: String,
+    pub identifier: Option<String>,
+    pub title: String,
+    /// As stored.
+    pub status: String,
+    pub assignee: Assignee,
+    pub assigned_to_user: bool,
+    pub has_live_run: bool,
+    /// Creation of the oldest wake that is queued, deferred or claimed.
+    pub pending_wake_since: Option<DateTime<Utc>>,
+    /// What it waits for, in a few words.
+    pub declared_wait: Option<String>,
+    pub last_run_id: Option<Id>,
+    pub history: History,
+}
+
+impl Facts for IssueFacts {
+    fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason> {
+        if self.status != "in_progress" {
+            return Err(Reason::NotInProgress(self.status.clone()));
+        }
+        if self.assigned_to_user {
+            return Err(Reason::AssignedToUser);
+        }
+        if self.assignee == Assignee::Nobody {
+            return Err(Reason::NoAgentAssigned);
+        }
+        if self.has_live_run {
+            return Err(Reason::LiveRun);
+        }
+        if let Some(since) = self.pending_wake_since {
+            return Err(self.history.pending(since, policy));
+        }
+        if let Some(wait) = &self.declared_wait {
+            return Err(Reason::DeclaredWait(wait.clone()));
+        }
+        if policy.orphan_grace < self.history.idle_for() { Ok(Finding::Orphaned) } else { Err(Reason::Recent) }
+    }
+
+    fn assignee(&self) -> &Assignee {
+        &self.assignee
+    }
+
+    fn history(&self) -> &History {
+        &self.history
+    }
+}
+
+/// The comment of an escalation: what happened, what was tried, what a person can do. Markdown.
+pub fn escalation_comment(facts: &IssueFacts, cause: Cause, policy: &Policy) -> String {
+    let agent = match &facts.assignee {
+        Assignee::Agent { name: Some(name), .. } => name,
+        Assignee::Agent { name: None, .. } | Assignee::Nobody => "its agent",
+    };
+    let idle = Spoken(facts.history.idle_for());
+    let moved = match policy.escalation {
+        Escalation::CommentAndBlock => " It is now blocked, so that nobody takes it for work under way.",
+        Escalation::CommentOnly => "",
+    };
+    format!(
+        "**This issue needs a person.** It is in progress and assigned to {agent}, but no run is live, no wake is \
+         queued and no wait is declared; it has been idle for {idle}.{moved}\n\n\
+         Tried: {tried} ({cause}).\n\n\
+         What you can do: read the last run, then set the issue back to in progress or todo to have {agent} go on, \
+         reassign it, declare what it waits for, or close it. The assignee was left as it is.",
+        tried = tried(&facts.history),
+    )
+}
+
+/// What was tried, in words.
+pub(super) fn tried(history: &History) -> String {
+    match (history.attempts, history.last_attempt_at) {
+        (0, _) | (_, None) => "no automatic continuation in this episode".to_owned(),
+        (1, Some(last)) => format!("one automatic continuation, at {}", last.format("%Y-%m-%d %H:%M UTC")),
+        (n, Some(last)) => format!("{n} automatic continuations, the last at {}", last.format("%Y-%m-%d %H:%M UTC")),
+    }
+}

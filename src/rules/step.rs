@@ -1,0 +1,154 @@
+//! A plan step is *stalled* if and only if it is in progress, its plan is executing or stalled, and it has been in
+//! progress for longer than its threshold: its own, else its plan's, else `step_stalled_after`.
+//!
+//! A stalled step is acted upon only when nothing is on its way: a step whose wake is pending, or on which a run
+//! works, is left to them.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use super::issue::tried;
+use super::words::Spoken;
+use super::{Assignee, Cause, Facts, Finding, History, Id, Policy, Reason};
+
+/// One step of a plan, as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub id: Id,
+    pub position: i32,
+    pub title: String,
+    /// As stored.
+    pub status: String,
+    /// `started_at`, or `updated_at` when null.
+    pub since: DateTime<Utc>,
+    /// Its own threshold, else its plan's.
+    pub stalled_after: Option<TimeDelta>,
+}
+
+/// One row of the view `step_facts`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepFacts {
+    pub step: Step,
+    pub tenant: String,
+    pub identifier: String,
+    pub plan_id: Id,
+    /// As stored.
+    pub plan_status: String,
+    pub assignee: Assignee,
+    /// The linked issue, where an escalation is written.
+    pub issue_id: Option<Id>,
+    pub has_live_run: bool,
+    /// Creation of the oldest wake that is queued, deferred or claimed.
+    pub pending_wake_since: Option<DateTime<Utc>>,
+    pub history: History,
+}
+
+impl Facts for StepFacts {
+    fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason> {
+        if !self.step.in_progress() {
+            return Err(Reason::NotInProgress(self.step.status.clone()));
+        }
+        if !is_open(&self.plan_status) {
+            return Err(Reason::PlanNotOpen(self.plan_status.clone()));
+        }
+        if self.has_live_run {
+            return Err(Reason::LiveRun);
+        }
+        if let Some(since) = self.pending_wake_since {
+            return Err(self.history.pending(since, policy));
+        }
+        match self.step.is_stalled(self.history.observed_at, policy.step_stalled_after) {
+            true => Ok(Finding::Stalled),
+            false => Err(Reason::Recent),
+        }
+    }
+
+    fn assignee(&self) -> &Assignee {
+        &self.assignee
+    }
+
+    fn history(&self) -> &History {
+        &self.history
+    }
+}
+
+impl Step {
+    fn in_progress(&self) -> bool {
+        self.status == "in_progress"
+    }
+
+    fn is_stalled(&self, now: DateTime<Utc>, threshold: TimeDelta) -> bool {
+        self.in_progress() && self.stalled_after.unwrap_or(threshold) < now - self.since
+    }
+}
+
+/// Only these plans can have stalled steps; `stalled` ↔ `executing` are the only transitions that a sweep makes.
+fn is_open(plan_status: &str) -> bool {
+    matches!(plan_status, "executing" | "stalled")
+}
+
+/// The steps that are in progress for longer than their own threshold, else `threshold`; in the order given.
+pub fn detect_stalled_steps(steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> Vec<Id> {
+    steps.iter().filter(|step| step.is_stalled(now, threshold)).map(|step| step.id.clone()).collect()
+}
+
+/// Is the plan executing or stalled, with at least one stalled step?
+pub fn is_plan_stalled(plan_status: &str, steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> bool {
+    is_open(plan_status) && steps.iter().any(|step| step.is_stalled(now, threshold))
+}
+
+/// A plan as a status call shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlanStatus {
+    /// As stored.
+    pub stored: String,
+    /// What it should be: an open plan is stalled while one of its steps is.
+    pub derived: String,
+    pub stalled: bool,
+    /// Completed and skipped of all, rounded; a plan without steps has made none.
+    pub progress_percent: u8,
+    /// The first step in progress, else the first that is pending: its position and title.
+    pub current_step: Option<(i32, String)>,
+    /// How long the step that is stalled longest has been in progress, in seconds.
+    pub stuck_seconds: Option<i64>,
+}
+
+impl PlanStatus {
+    /// `steps` in the order of their positions.
+    pub fn of(stored: &str, steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> PlanStatus {
+        let stalled = is_plan_stalled(stored, steps, now, threshold);
+        let derived = match (is_open(stored), stalled) {
+            (true, true) => "stalled",
+            (true, false) => "executing",
+            (false, _) => stored,
+        };
+        let first = |status: &str| steps.iter().find(|step| step.status == status);
+        let stuck_since = steps.iter().filter(|step| stalled && step.is_stalled(now, threshold)).map(|step| step.since).min();
+        PlanStatus {
+            stored: stored.to_owned(),
+            derived: derived.to_owned(),
+            stalled,
+            progress_percent: progress_percent(steps),
+            current_step: first("in_progress").or_else(|| first("pending")).map(|step| (step.position, step.title.clone())),
+            stuck_seconds: stuck_since.map(|since| (now - since).num_seconds()),
+        }
+    }
+}
+
+fn progress_percent(steps: &[Step]) -> u8 {
+    let behind = steps.iter().filter(|step| matches!(step.status.as_str(), "completed" | "skipped")).count();
+    if steps.is_empty() { 0 } else { (behind as f64 * 100.0 / steps.len() as f64).round() as u8 }
+}
+
+/// The comment of an escalation on the linked issue. Markdown.
+pub fn escalation_comment(facts: &StepFacts, cause: Cause) -> String {
+    format!(
+        "**A plan step needs a person.** Step {position} of its plan, “{title}”, has been in progress for {idle} and \
+         nothing is on its way.\n\nTried: {tried} ({cause}).\n\nWhat you can do: finish, skip or restart the step; the \
+         plan stays stalled until none of its steps is.",
+        position = facts.step.position,
+        title = facts.step.title,
+        idle = Spoken(facts.history.idle_for()),
+        tried = tried(&facts.history),
+    )
+}

@@ -1,0 +1,253 @@
+//! The databases: PostgreSQL and SQLite behind one set of queries.
+//!
+//! Only this file knows which one it is: how a transaction begins, and how rows are locked. Every lock is taken with
+//! SKIP LOCKED: a sweep never waits while it holds a lock, so it can never make its host a deadlock victim.
+
+pub mod errors;
+pub mod issues;
+pub mod ledger;
+pub mod migrate;
+pub mod open;
+mod rows;
+pub mod schema;
+pub mod steps;
+pub mod types;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::pg::{Pg, PgConnection};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::Nullable;
+use diesel::sqlite::SqliteConnection;
+
+use crate::rules::{Cause, Facts, Id, Kind, Policy};
+use types::{Since, sql as portable};
+
+#[derive(diesel::MultiConnection)]
+pub enum Db {
+    Postgres(PgConnection),
+    Sqlite(SqliteConnection),
+}
+
+/// One kind of subject, as the store knows it.
+pub trait Subject: Facts + Sized {
+    const KIND: Kind;
+
+    /// The next candidates in the order of the scan, at most `limit`.
+    fn candidates(db: &mut Db, after: &Position, limit: i64) -> QueryResult<Vec<Candidate>>;
+
+    /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it.
+    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock>;
+
+    /// The facts, in a snapshot taken after the locks.
+    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<Self>>;
+
+    /// What the reports call it.
+    fn identifier(&self) -> Option<&str>;
+    fn tenant(&self) -> &str;
+    /// The issue that a recovery refers to besides the subject itself.
+    fn linked_issue(&self) -> Option<&Id>;
+
+    /// Queues one wake with this id.
+    fn resume(&self, db: &mut Db, wake_id: &Id) -> QueryResult<()>;
+
+    /// Tells a person. Returns whether the subject is blocked now.
+    fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool>;
+
+    /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.
+    fn recover(&self, db: &mut Db, policy: &Policy) -> QueryResult<()>;
+}
+
+/// One nomination. Its fields decode whatever the row holds; a row that is wrong is found when its facts are read.
+#[derive(Clone, Debug, PartialEq, Queryable)]
+pub struct Candidate {
+    pub id: Id,
+    /// Subjects of one group are examined one after the other, since they lock the same rows.
+    pub group: Id,
+    pub since: Since,
+}
+
+/// A place between two candidates: after this one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Position {
+    pub since: Since,
+    pub id: Id,
+}
+
+impl Position {
+    pub fn beginning() -> Position {
+        Position { since: Since::Beginning, id: Id("00000000-0000-0000-0000-000000000000".to_owned()) }
+    }
+}
+
+impl From<&Candidate> for Position {
+    fn from(candidate: &Candidate) -> Position {
+        Position { since: candidate.since.clone(), id: candidate.id.clone() }
+    }
+}
+
+/// Keyset pagination: however large the table, a page costs a page, and nothing is read twice.
+macro_rules! candidates_after {
+    ($view:ident, $db:expr, $after:expr, $limit:expr) => {
+        $view::table
+            .select(($view::subject_id, $view::group_id, $view::since))
+            .filter($view::since.ge(&$after.since))
+            .filter($view::since.gt(&$after.since).or($view::subject_id.gt(&$after.id)))
+            .order(($view::since, $view::subject_id))
+            .limit($limit)
+            .load::<Candidate>($db)
+    };
+}
+pub(crate) use candidates_after;
+
+/// What a transaction holds of one subject.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lock {
+    /// The whole database, as SQLite does.
+    Everything,
+    /// The subject, and these of the rows that it refers to.
+    Rows { agent: Option<Id>, issue: Option<Id> },
+    /// Somebody else has the subject, or it is gone.
+    Nothing,
+}
+
+impl Lock {
+    /// Is everything held that a recovery with these facts refers to? An agent that does not exist cannot be.
+    pub fn covers(&self, facts: &impl Subject) -> bool {
+        match self {
+            Lock::Everything => true,
+            Lock::Rows { agent, issue } => {
+                agent.as_ref() == facts.assignee().existing_id() && issue.as_ref() == facts.linked_issue()
+            }
+            Lock::Nothing => false,
+        }
+    }
+}
+
+/// How to lock one subject of a kind, and to read `(agent, issue)`: null where there is none or somebody else has it.
+/// The DSL cannot say which tables to lock, and a plain `sql_query` is not prepared once: this is.
+struct LockStatement {
+    /// Up to `WHERE … = `.
+    select: &'static str,
+    /// `FOR UPDATE OF … SKIP LOCKED`.
+    locking: &'static str,
+}
+
+#[derive(QueryId)]
+struct LockRows<'a> {
+    statement: &'static LockStatement,
+    id: &'a Id,
+}
+
+impl QueryFragment<Pg> for LockRows<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(self.statement.select);
+        out.push_bind_param::<portable::Id, _>(self.id)?;
+        out.push_sql(self.statement.locking);
+        Ok(())
+    }
+}
+
+impl Query for LockRows<'_> {
+    type SqlType = (Nullable<portable::Id>, Nullable<portable::Id>);
+}
+
+impl RunQueryDsl<PgConnection> for LockRows<'_> {}
+
+impl Db {
+    fn lock(&mut self, statement: &'static LockStatement, id: &Id) -> QueryResult<Lock> {
+        // SQLite's BEGIN IMMEDIATE holds the whole database already.
+        let Db::Postgres(db) = self else { return Ok(Lock::Everything) };
+        let row = LockRows { statement, id }.get_result::<(Option<Id>, Option<Id>)>(db).optional()?;
+        Ok(row.map_or(Lock::Nothing, |(agent, issue)| Lock::Rows { agent, issue }))
+    }
+}
+
+impl Db {
+    /// The database's clock.
+    pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
+        match self {
+            Db::Postgres(db) => diesel::select(sql::<portable::Instant>("clock_timestamp()")).get_result(db),
+            Db::Sqlite(db) => {
+                diesel::select(sql::<portable::Instant>("strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).get_result(db)
+            }
+        }
+    }
+}
+
+/// What a transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Write,
+    /// One snapshot, and no lock, row or transaction id.
+    ReadOnly,
+}
+
+/// How long one statement may take, and how long it may wait for a lock (PostgreSQL).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timeouts {
+    pub statement: TimeDelta,
+    /// Below the server's deadlock_timeout of 1 s, so that the sweep gives way before its host is chosen as a victim.
+    pub lock: TimeDelta,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
+    }
+}
+
+/// Why a transaction did not commit, as far as is known.
+#[derive(Debug)]
+pub enum Abort {
+    /// Nothing was written.
+    RolledBack(diesel::result::Error),
+    /// The connection was lost while the commit was under way.
+    Unknown(diesel::result::Error),
+}
+
+impl Db {
+    /// Runs `body` in one transaction.
+    pub fn in_transaction<T>(
+        &mut self,
+        access: Access,
+        timeouts: &Timeouts,
+        body: impl FnOnce(&mut Db) -> QueryResult<T>,
+    ) -> Result<T, Abort> {
+        let begin = self.begin_statement(access, timeouts);
+        self.batch_execute(&begin).map_err(Abort::RolledBack)?;
+        match body(self) {
+            Ok(value) => match self.batch_execute("COMMIT") {
+                Ok(()) => Ok(value),
+                Err(error) if errors::is_disconnect(&error) => Err(Abort::Unknown(error)),
+                Err(error) => Err(self.roll_back(error)),
+            },
+            Err(error) => Err(self.roll_back(error)),
+        }
+    }
+
+    /// A connection that is gone takes its transaction with it: then this fails, and there is nothing to roll back.
+    fn roll_back(&mut self, error: diesel::result::Error) -> Abort {
+        let _ = self.batch_execute("ROLLBACK");
+        Abort::RolledBack(error)
+    }
+
+    /// SQLite must lock at once: a transaction that reads first and writes later fails when another wrote meanwhile.
+    fn begin_statement(&self, access: Access, timeouts: &Timeouts) -> String {
+        let (mode, sqlite) = match access {
+            Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED", "BEGIN IMMEDIATE"),
+            Access::ReadOnly => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN DEFERRED"),
+        };
+        match self {
+            Db::Sqlite(_) => sqlite.to_owned(),
+            Db::Postgres(_) => format!(
+                "{mode}; SET LOCAL search_path = sweep; SET LOCAL lock_timeout = {lock}; \
+                 SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = {statement}",
+                lock = timeouts.lock.num_milliseconds(),
+                statement = timeouts.statement.num_milliseconds(),
+            ),
+        }
+    }
+}

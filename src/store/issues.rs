@@ -1,0 +1,147 @@
+//! Issues in the store: one row of facts, and what a continuation and an escalation write.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use serde_json::json;
+
+use super::rows::{AgentRow, HistoryRow, agent_columns, history_columns};
+use super::schema::{comments, issue_candidates, issue_facts, issues, wakes};
+use super::types::Json;
+use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, ledger};
+use crate::rules::issue::{IssueFacts, escalation_comment};
+use crate::rules::{Assignee, Cause, Escalation, Id, Kind, Policy};
+
+/// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
+const REASON: &str = "issue_continuation_needed";
+
+/// The agent is locked as well, so that a pause and this wake exclude each other.
+const LOCK: LockStatement = LockStatement {
+    select: "SELECT (SELECT a.id FROM agents a WHERE a.id = i.assignee_agent_id FOR SHARE SKIP LOCKED), NULL::uuid \
+             FROM issues i WHERE i.id = ",
+    locking: " FOR UPDATE OF i SKIP LOCKED",
+};
+
+impl Subject for IssueFacts {
+    const KIND: Kind = Kind::Issue;
+
+    fn candidates(db: &mut Db, after: &Position, limit: i64) -> QueryResult<Vec<Candidate>> {
+        candidates_after!(issue_candidates, db, after, limit)
+    }
+
+    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
+        db.lock(&LOCK, id)
+    }
+
+    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<IssueFacts>> {
+        use issue_facts::*;
+        let columns = (
+            (subject_id, tenant, identifier, title, status),
+            agent_columns!(issue_facts),
+            obstacle,
+            (assigned_to_user, has_live_run, pending_wake_since, declared_wait, last_run_id),
+            history_columns!(issue_facts),
+        );
+        let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
+        Ok(row.map(IssueFacts::from))
+    }
+
+    fn identifier(&self) -> Option<&str> {
+        self.identifier.as_deref()
+    }
+
+    fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    fn linked_issue(&self) -> Option<&Id> {
+        None
+    }
+
+    fn resume(&self, db: &mut Db, wake_id: &Id) -> QueryResult<()> {
+        let payload = json!({
+            "issueId": self.id, "retryOfRunId": self.last_run_id, "wakeReason": REASON, "retryReason": REASON,
+        });
+        diesel::insert_into(wakes::table)
+            .values((
+                wakes::id.eq(wake_id),
+                wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
+                wakes::issue_id.eq(&self.id),
+                wakes::reason.eq(REASON),
+                wakes::payload.eq(Json(payload)),
+                wakes::requested_by.eq(ledger::ACTOR),
+            ))
+            .execute(db)
+            .map(drop)
+    }
+
+    fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool> {
+        comment(db, &self.id, &escalation_comment(self, cause, policy))?;
+        match policy.escalation {
+            Escalation::CommentOnly => Ok(false),
+            Escalation::CommentAndBlock => self.block(db).map(|()| true),
+        }
+    }
+
+    fn recover(&self, _db: &mut Db, _policy: &Policy) -> QueryResult<()> {
+        Ok(())
+    }
+}
+
+impl IssueFacts {
+    /// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the issue is no longer so.
+    fn block(&self, db: &mut Db) -> QueryResult<()> {
+        let as_seen = issues::table
+            .filter(issues::id.eq(&self.id))
+            .filter(issues::status.eq(&self.status))
+            .filter(issues::assignee_agent_id.is_not_distinct_from(self.assignee.id()));
+        let rows = diesel::update(as_seen)
+            .set((issues::status.eq("blocked"), issues::updated_at.eq(self.history.observed_at)))
+            .execute(db)?;
+        if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+    }
+}
+
+/// Adds a comment to an issue.
+pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
+    diesel::insert_into(comments::table)
+        .values((
+            comments::id.eq(Id::new()),
+            comments::issue_id.eq(issue),
+            comments::author.eq(ledger::ACTOR),
+            comments::body.eq(body),
+        ))
+        .execute(db)
+        .map(drop)
+}
+
+#[derive(Queryable)]
+struct Row {
+    subject: (Id, String, Option<String>, String, String),
+    agent: AgentRow,
+    obstacle: Option<String>,
+    state: (bool, bool, Option<DateTime<Utc>>, Option<String>, Option<Id>),
+    history: HistoryRow,
+}
+
+impl From<Row> for IssueFacts {
+    fn from(row: Row) -> IssueFacts {
+        let (id, tenant, identifier, title, status) = row.subject;
+        let (assigned_to_user, has_live_run, pending_wake_since, declared_wait, last_run_id) = row.state;
+        let assignee = row.agent.into_assignee(row.obstacle);
+        let history = row.history.into();
+        IssueFacts {
+            id,
+            tenant,
+            identifier,
+            title,
+            status,
+            assignee,
+            assigned_to_user,
+            has_live_run,
+            pending_wake_since,
+            declared_wait,
+            last_run_id,
+            history,
+        }
+    }
+}

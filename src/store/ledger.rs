@@ -1,0 +1,129 @@
+//! The ledger: one row for each attempt, escalation and recovery, and one for each sweep.
+//!
+//! A subject has at most one open row: the last thing that sweep did about it, of which nothing has come yet. A new row
+//! settles the one before it; a recovery is settled from the start.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+
+use super::schema::{recoveries, sweeps};
+use super::types::Json;
+use super::{Db, Subject};
+use crate::rules::{Id, OpenRecovery};
+
+/// Who wrote it, wherever the host asks.
+pub const ACTOR: &str = "sweep";
+
+/// What a row of `recoveries` records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Continue,
+    Escalate,
+    Recover,
+}
+
+impl Action {
+    fn name(self) -> &'static str {
+        match self {
+            Action::Continue => "continue",
+            Action::Escalate => "escalate",
+            Action::Recover => "recover",
+        }
+    }
+}
+
+/// One row of `recoveries`.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    pub id: &'a Id,
+    pub sweep_id: &'a Id,
+    pub action: Action,
+    pub reason: String,
+    pub attempt: u32,
+    pub wake_id: Option<&'a Id>,
+    pub blocked_subject: bool,
+}
+
+/// Writes one row about a subject and settles the open one. Fails with `UniqueViolation` when another sweep was first,
+/// with `NotFound` when it has settled the open row.
+pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> QueryResult<()> {
+    let history = facts.history();
+    if let Some(open) = &history.open {
+        settle(db, open, history.observed_at)?;
+    }
+    diesel::insert_into(recoveries::table)
+        .values((
+            recoveries::id.eq(entry.id),
+            recoveries::sweep_id.eq(entry.sweep_id),
+            recoveries::kind.eq(S::KIND.name()),
+            recoveries::subject_id.eq(id),
+            recoveries::action.eq(entry.action.name()),
+            recoveries::reason.eq(&entry.reason),
+            recoveries::episode_began_at.eq(history.episode_began_at),
+            recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
+            recoveries::wake_id.eq(entry.wake_id),
+            recoveries::blocked_subject.eq(entry.blocked_subject),
+            recoveries::settled_at.eq((entry.action == Action::Recover).then_some(history.observed_at)),
+        ))
+        .execute(db)
+        .map(drop)
+}
+
+fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<()> {
+    let still_open = recoveries::table.filter(recoveries::id.eq(&open.id)).filter(recoveries::settled_at.is_null());
+    let rows = diesel::update(still_open).set(recoveries::settled_at.eq(Some(now))).execute(db)?;
+    if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+}
+
+/// Did the transaction that wrote this row commit?
+pub fn contains(db: &mut Db, id: &Id) -> QueryResult<bool> {
+    diesel::select(diesel::dsl::exists(recoveries::table.filter(recoveries::id.eq(id)))).get_result(db)
+}
+
+/// How a sweep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Completed,
+    /// By a signal; what was in hand was finished.
+    Interrupted,
+    /// The database went away.
+    Failed,
+}
+
+impl Ended {
+    pub fn name(self) -> &'static str {
+        match self {
+            Ended::Completed => "completed",
+            Ended::Interrupted => "interrupted",
+            Ended::Failed => "failed",
+        }
+    }
+}
+
+/// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
+pub fn open_sweep(db: &mut Db, id: &Id, host: &str) -> QueryResult<()> {
+    diesel::insert_into(sweeps::table)
+        .values((sweeps::id.eq(id), sweeps::host.eq(host), sweeps::version.eq(env!("CARGO_PKG_VERSION"))))
+        .execute(db)
+        .map(drop)
+}
+
+/// Closes the row of a sweep. `oldest_left`: since when the oldest subject that was left has been idle.
+pub fn close_sweep(
+    db: &mut Db,
+    id: &Id,
+    ended: Ended,
+    counts: serde_json::Value,
+    oldest_left: Option<DateTime<Utc>>,
+) -> QueryResult<()> {
+    let now = db.now()?;
+    diesel::update(sweeps::table.filter(sweeps::id.eq(id)))
+        .set((
+            sweeps::finished_at.eq(Some(now)),
+            sweeps::ended.eq(ended.name()),
+            sweeps::counts.eq(Json(counts)),
+            sweeps::oldest_left_at.eq(oldest_left),
+        ))
+        .execute(db)
+        .map(drop)
+}

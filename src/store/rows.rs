@@ -1,0 +1,74 @@
+//! The columns that the facts of every kind share.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+
+use crate::rules::{Assignee, History, Id, OpenRecovery};
+
+macro_rules! agent_columns {
+    ($facts:ident) => {
+        ($facts::agent_id, $facts::agent_name, $facts::agent_status)
+    };
+}
+
+macro_rules! history_columns {
+    ($facts:ident) => {
+        (
+            $facts::observed_at,
+            $facts::idle_since,
+            $facts::episode_began_at,
+            $facts::attempts,
+            $facts::attempts_last_day,
+            $facts::last_attempt_at,
+            $facts::escalated,
+            $facts::open_recovery_id,
+            $facts::open_recovery_at,
+        )
+    };
+}
+pub(super) use {agent_columns, history_columns};
+
+#[derive(Queryable)]
+pub(super) struct AgentRow {
+    id: Option<Id>,
+    name: Option<String>,
+    status: Option<String>,
+}
+
+impl AgentRow {
+    pub fn into_assignee(self, obstacle: Option<String>) -> Assignee {
+        match self.id {
+            None => Assignee::Nobody,
+            Some(id) => Assignee::Agent { id, name: self.name, status: self.status, obstacle },
+        }
+    }
+}
+
+#[derive(Queryable)]
+pub(super) struct HistoryRow {
+    observed_at: DateTime<Utc>,
+    idle_since: DateTime<Utc>,
+    episode_began_at: DateTime<Utc>,
+    attempts: i64,
+    attempts_last_day: i64,
+    last_attempt_at: Option<DateTime<Utc>>,
+    escalated: bool,
+    open_recovery_id: Option<Id>,
+    open_recovery_at: Option<DateTime<Utc>>,
+}
+
+impl From<HistoryRow> for History {
+    fn from(row: HistoryRow) -> History {
+        let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
+        History {
+            observed_at: row.observed_at,
+            idle_since: row.idle_since,
+            episode_began_at: row.episode_began_at,
+            attempts: count(row.attempts),
+            attempts_last_day: count(row.attempts_last_day),
+            last_attempt_at: row.last_attempt_at,
+            escalated: row.escalated,
+            open: row.open_recovery_id.zip(row.open_recovery_at).map(|(id, since)| OpenRecovery { id, since }),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The relations that the sweep reads and writes; docs/hosts.md is their contract.
+
+/// A nominating view: subjects of one kind, their group and their place in the scan.
+macro_rules! candidates {
+    ($view:ident) => {
+        diesel::table! {
+            use crate::store::types::sql::*;
+            $view (subject_id) {
+                subject_id -> Id,
+                group_id -> Id,
+                since -> Instant,
+            }
+        }
+    };
+}
+candidates!(issue_candidates);
+candidates!(step_candidates);
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    issue_facts (subject_id) {
+        subject_id -> Id,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Text,
+        status -> Text,
+        agent_id -> Nullable<Id>,
+        agent_name -> Nullable<Text>,
+        agent_status -> Nullable<Text>,
+        assigned_to_user -> Bool,
+        has_live_run -> Bool,
+        pending_wake_since -> Nullable<Instant>,
+        declared_wait -> Nullable<Text>,
+        obstacle -> Nullable<Text>,
+        last_run_id -> Nullable<Id>,
+        idle_since -> Instant,
+        episode_began_at -> Instant,
+        attempts -> BigInt,
+        attempts_last_day -> BigInt,
+        last_attempt_at -> Nullable<Instant>,
+        escalated -> Bool,
+        open_recovery_id -> Nullable<Id>,
+        open_recovery_at -> Nullable<Instant>,
+        observed_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    step_facts (subject_id) {
+        subject_id -> Id,
+        tenant -> Text,
+        identifier -> Text,
+        title -> Text,
+        status -> Text,
+        plan_id -> Id,
+        plan_status -> Text,
+        position -> Integer,
+        stalled_after_seconds -> Nullable<Integer>,
+        agent_id -> Nullable<Id>,
+        agent_name -> Nullable<Text>,
+        agent_status -> Nullable<Text>,
+        issue_id -> Nullable<Id>,
+        has_live_run -> Bool,
+        pending_wake_since -> Nullable<Instant>,
+        idle_since -> Instant,
+        episode_began_at -> Instant,
+        attempts -> BigInt,
+        attempts_last_day -> BigInt,
+        last_attempt_at -> Nullable<Instant>,
+        escalated -> Bool,
+        open_recovery_id -> Nullable<Id>,
+        open_recovery_at -> Nullable<Instant>,
+        observed_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    issues (id) {
+        id -> Id,
+        status -> Text,
+        assignee_agent_id -> Nullable<Id>,
+        updated_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    plans (id) {
+        id -> Id,
+        status -> Text,
+        updated_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    wakes (id) {
+        id -> Id,
+        agent_id -> Id,
+        issue_id -> Nullable<Id>,
+        plan_step_id -> Nullable<Id>,
+        reason -> Text,
+        payload -> Json,
+        requested_by -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    comments (id) {
+        id -> Id,
+        issue_id -> Id,
+        author -> Text,
+        body -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    recoveries (id) {
+        id -> Id,
+        sweep_id -> Id,
+        kind -> Text,
+        subject_id -> Id,
+        action -> Text,
+        reason -> Text,
+        episode_began_at -> Instant,
+        attempt -> Integer,
+        wake_id -> Nullable<Id>,
+        blocked_subject -> Bool,
+        settled_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    sweeps (id) {
+        id -> Id,
+        host -> Text,
+        version -> Text,
+        finished_at -> Nullable<Instant>,
+        ended -> Text,
+        counts -> Json,
+        oldest_left_at -> Nullable<Instant>,
+    }
+}

@@ -1,0 +1,182 @@
+//! Plan steps in the store: one row of facts, and what a continuation, an escalation and a recovery write.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+use serde_json::json;
+
+use super::issues::comment;
+use super::rows::{AgentRow, HistoryRow, agent_columns, history_columns};
+use super::schema::{plans, step_candidates, step_facts, wakes};
+use super::types::Json;
+use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, ledger};
+use crate::rules::step::{Step, StepFacts, escalation_comment, is_plan_stalled};
+use crate::rules::{Cause, Id, Kind, Policy};
+
+const REASON: &str = "plan_step_stalled";
+
+/// The plan is locked since its status may change, its agent against a pause, the issue because a comment refers to it.
+const LOCK: LockStatement = LockStatement {
+    select: "SELECT (SELECT a.id FROM agents a WHERE a.id = p.agent_id FOR SHARE SKIP LOCKED), \
+             (SELECT i.id FROM issues i WHERE i.id = p.issue_id FOR KEY SHARE SKIP LOCKED) \
+             FROM plan_steps s JOIN plans p ON p.id = s.plan_id WHERE s.id = ",
+    locking: " FOR UPDATE OF s SKIP LOCKED FOR NO KEY UPDATE OF p SKIP LOCKED",
+};
+
+macro_rules! step_columns {
+    () => {
+        (
+            step_facts::subject_id,
+            step_facts::position,
+            step_facts::title,
+            step_facts::status,
+            step_facts::idle_since,
+            step_facts::stalled_after_seconds,
+        )
+    };
+}
+impl Subject for StepFacts {
+    const KIND: Kind = Kind::Step;
+
+    fn candidates(db: &mut Db, after: &Position, limit: i64) -> QueryResult<Vec<Candidate>> {
+        candidates_after!(step_candidates, db, after, limit)
+    }
+
+    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
+        db.lock(&LOCK, id)
+    }
+
+    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
+        use step_facts::*;
+        let columns = (
+            step_columns!(),
+            (tenant, identifier, plan_id, plan_status, issue_id),
+            agent_columns!(step_facts),
+            (has_live_run, pending_wake_since),
+            history_columns!(step_facts),
+        );
+        let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
+        Ok(row.map(StepFacts::from))
+    }
+
+    fn identifier(&self) -> Option<&str> {
+        Some(&self.identifier)
+    }
+
+    fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    fn linked_issue(&self) -> Option<&Id> {
+        self.issue_id.as_ref()
+    }
+
+    fn resume(&self, db: &mut Db, wake_id: &Id) -> QueryResult<()> {
+        self.set_plan_status(db, "stalled")?;
+        let payload = json!({
+            "planId": self.plan_id, "planStepId": self.step.id, "issueId": self.issue_id, "wakeReason": REASON,
+        });
+        diesel::insert_into(wakes::table)
+            .values((
+                wakes::id.eq(wake_id),
+                wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
+                wakes::plan_step_id.eq(&self.step.id),
+                wakes::reason.eq(REASON),
+                wakes::payload.eq(Json(payload)),
+                wakes::requested_by.eq(ledger::ACTOR),
+            ))
+            .execute(db)
+            .map(drop)
+    }
+
+    fn escalate(&self, db: &mut Db, cause: Cause, _policy: &Policy) -> QueryResult<bool> {
+        self.set_plan_status(db, "stalled")?;
+        if let Some(issue) = &self.issue_id {
+            comment(db, issue, &escalation_comment(self, cause))?;
+        }
+        Ok(false)
+    }
+
+    /// A stalled plan that has no stalled step left goes on executing.
+    fn recover(&self, db: &mut Db, policy: &Policy) -> QueryResult<()> {
+        let steps = steps_of(db, &self.plan_id)?;
+        match is_plan_stalled(&self.plan_status, &steps, self.history.observed_at, policy.step_stalled_after) {
+            true => Ok(()),
+            false if self.plan_status == "stalled" => self.set_plan_status(db, "executing"),
+            false => Ok(()),
+        }
+    }
+}
+
+impl StepFacts {
+    /// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the plan is no longer so.
+    fn set_plan_status(&self, db: &mut Db, status: &str) -> QueryResult<()> {
+        if self.plan_status == status {
+            return Ok(());
+        }
+        let as_seen = plans::table.filter(plans::id.eq(&self.plan_id)).filter(plans::status.eq(&self.plan_status));
+        let rows = diesel::update(as_seen)
+            .set((plans::status.eq(status), plans::updated_at.eq(self.history.observed_at)))
+            .execute(db)?;
+        if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+    }
+}
+
+/// The steps of a plan in the order of their positions.
+pub fn steps_of(db: &mut Db, plan: &Id) -> QueryResult<Vec<Step>> {
+    use step_facts::*;
+    let rows = table.filter(plan_id.eq(plan)).order(position).select(step_columns!()).load::<StepRow>(db)?;
+    Ok(rows.into_iter().map(Step::from).collect())
+}
+
+#[derive(Queryable)]
+struct StepRow {
+    id: Id,
+    position: i32,
+    title: String,
+    status: String,
+    since: DateTime<Utc>,
+    stalled_after_seconds: Option<i32>,
+}
+
+#[derive(Queryable)]
+struct Row {
+    step: StepRow,
+    plan: (String, String, Id, String, Option<Id>),
+    agent: AgentRow,
+    state: (bool, Option<DateTime<Utc>>),
+    history: HistoryRow,
+}
+
+impl From<StepRow> for Step {
+    fn from(row: StepRow) -> Step {
+        Step {
+            id: row.id,
+            position: row.position,
+            title: row.title,
+            status: row.status,
+            since: row.since,
+            stalled_after: row.stalled_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
+        }
+    }
+}
+
+impl From<Row> for StepFacts {
+    fn from(row: Row) -> StepFacts {
+        let (tenant, identifier, plan_id, plan_status, issue_id) = row.plan;
+        let (has_live_run, pending_wake_since) = row.state;
+        let assignee = row.agent.into_assignee(None);
+        let (step, history) = (row.step.into(), row.history.into());
+        StepFacts {
+            step,
+            tenant,
+            identifier,
+            plan_id,
+            plan_status,
+            assignee,
+            issue_id,
+            has_live_run,
+            pending_wake_since,
+            history,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Portable column types: one Rust type and one SQL type each, on PostgreSQL and on SQLite.
+//!
+//! | SQL type | PostgreSQL | SQLite | Rust |
+//! |---|---|---|---|
+//! | `sql::Id` | uuid | text | `Id` |
+//! | `sql::Instant` | timestamptz | text, `2026-11-21T09:30:00.000Z`: of one width, so that it sorts | `DateTime<Utc>`, `Since` |
+//! | `sql::Json` | jsonb | text | `Json` |
+
+use std::io::Write;
+
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::pg::{Pg, PgValue};
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{HasSqlType, Jsonb, Text, Timestamptz, Uuid as PgUuid};
+use diesel::sqlite::{Sqlite, SqliteValue};
+use uuid::Uuid;
+
+use super::{MultiBackend, MultiRawValue};
+use crate::rules::Id;
+
+pub mod sql {
+    use diesel::query_builder::QueryId;
+    use diesel::sql_types::SqlType;
+
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Text"))]
+    pub struct Id;
+
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Text"))]
+    pub struct Instant;
+
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 3802, array_oid = 3807), sqlite_type(name = "Text"))]
+    pub struct Json;
+}
+
+/// A place in the order of the scan. Unlike `DateTime`, it holds whatever the column holds, so that one absurd
+/// timestamp cannot end a scan: on PostgreSQL microseconds with both infinities, on SQLite any text.
+#[derive(Clone, Debug, PartialEq, AsExpression, FromSqlRow)]
+#[diesel(sql_type = sql::Instant)]
+pub enum Since {
+    /// Before every timestamp.
+    Beginning,
+    Micros(i64),
+    Text(String),
+}
+
+/// A JSON document that is written.
+#[derive(Clone, Debug, AsExpression)]
+#[diesel(sql_type = sql::Json)]
+pub struct Json(pub serde_json::Value);
+
+#[derive(AsExpression, FromSqlRow)]
+#[diesel(foreign_derive, sql_type = sql::Id)]
+struct IdProxy(#[allow(dead_code)] Id);
+
+#[derive(AsExpression)]
+#[diesel(foreign_derive, sql_type = sql::Instant)]
+struct InstantProxy(#[allow(dead_code)] DateTime<Utc>);
+
+impl Id {
+    /// A new id; ids made later sort later.
+    pub fn new() -> Id {
+        Id(Uuid::now_v7().to_string())
+    }
+}
+
+/// What `MultiConnection` needs to know of a type that is not one of diesel's own.
+macro_rules! portable {
+    ($sql:ty: $($rust:ty),+) => {
+        impl HasSqlType<$sql> for MultiBackend {
+            fn metadata(lookup: &mut Self::MetadataLookup) -> Self::TypeMetadata {
+                Self::lookup_sql_type::<$sql>(lookup)
+            }
+        }
+        $(impl ToSql<$sql, MultiBackend> for $rust {
+            fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, MultiBackend>) -> serialize::Result {
+                out.set_value((<$sql>::default(), self));
+                Ok(IsNull::No)
+            }
+        })+
+    };
+}
+macro_rules! readable {
+    ($sql:ty: $($rust:ty),+) => {
+        $(impl FromSql<$sql, MultiBackend> for $rust {
+            fn from_sql(bytes: MultiRawValue<'_>) -> deserialize::Result<Self> {
+                bytes.from_sql::<Self, $sql>()
+            }
+        })+
+    };
+}
+portable!(sql::Id: Id);
+portable!(sql::Instant: DateTime<Utc>, Since);
+portable!(sql::Json: Json);
+readable!(sql::Id: Id);
+readable!(sql::Instant: DateTime<Utc>, Since);
+
+impl FromSql<sql::Id, Pg> for Id {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        <Uuid as FromSql<PgUuid, Pg>>::from_sql(bytes).map(|uuid| Id(uuid.to_string()))
+    }
+}
+
+impl ToSql<sql::Id, Pg> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        out.write_all(Uuid::parse_str(&self.0)?.as_bytes())?;
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<sql::Id, Sqlite> for Id {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        text(value).map(Id)
+    }
+}
+
+impl ToSql<sql::Id, Sqlite> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.as_str());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<sql::Instant, Pg> for DateTime<Utc> {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        let naive = <NaiveDateTime as FromSql<Timestamptz, Pg>>::from_sql(bytes)?;
+        Ok(naive.and_utc())
+    }
+}
+
+impl ToSql<sql::Instant, Pg> for DateTime<Utc> {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <NaiveDateTime as ToSql<Timestamptz, Pg>>::to_sql(&self.naive_utc(), &mut out.reborrow())
+    }
+}
+
+impl FromSql<sql::Instant, Sqlite> for DateTime<Utc> {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        let text = text(value)?;
+        let instant = DateTime::parse_from_rfc3339(&text)
+            .map_err(|error| format!("“{text}” is no timestamp like 2026-11-21T09:30:00.000Z: {error}"))?;
+        Ok(instant.to_utc())
+    }
+}
+
+impl ToSql<sql::Instant, Sqlite> for DateTime<Utc> {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.to_rfc3339_opts(SecondsFormat::Millis, true));
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<sql::Instant, Pg> for Since {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        let micros: [u8; 8] = bytes.as_bytes().try_into()?;
+        Ok(Since::Micros(i64::from_be_bytes(micros)))
+    }
+}
+
+impl ToSql<sql::Instant, Pg> for Since {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        let micros = match self {
+            Since::Beginning => i64::MIN,
+            Since::Micros(micros) => *micros,
+            Since::Text(text) => return Err(format!("“{text}” is no place in a scan of PostgreSQL").into()),
+        };
+        out.write_all(&micros.to_be_bytes())?;
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<sql::Instant, Sqlite> for Since {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        text(value).map(Since::Text)
+    }
+}
+
+impl ToSql<sql::Instant, Sqlite> for Since {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(match self {
+            Since::Beginning => String::new(),
+            Since::Text(text) => text.clone(),
+            Since::Micros(micros) => return Err(format!("{micros} is no place in a scan of SQLite").into()),
+        });
+        Ok(IsNull::No)
+    }
+}
+
+impl ToSql<sql::Json, Pg> for Json {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <serde_json::Value as ToSql<Jsonb, Pg>>::to_sql(&self.0, &mut out.reborrow())
+    }
+}
+
+impl ToSql<sql::Json, Sqlite> for Json {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.to_string());
+        Ok(IsNull::No)
+    }
+}
+
+fn text(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<String> {
+    <String as FromSql<Text, Sqlite>>::from_sql(value)
+}

@@ -1,0 +1,160 @@
+//! One subject, one transaction: lock, facts, decide, write, commit.
+
+use diesel::QueryResult;
+use diesel::result::Error;
+
+use crate::report::{Examined, Outcome};
+use crate::rules::words::one_line;
+use crate::rules::{Decision, Id, Policy, Verdict, decide};
+use crate::store::ledger::{self, Action, Entry};
+use crate::store::{Abort, Access, Db, Lock, Subject, Timeouts, errors};
+
+/// What every subject of one sweep is examined with.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    pub sweep_id: Id,
+    pub access: Access,
+    pub policy: Policy,
+    pub timeouts: Timeouts,
+}
+
+/// The result for one subject, and whether the connection survived it.
+pub struct Examination {
+    pub examined: Examined,
+    pub lost: Option<Lost>,
+}
+
+/// The connection is gone.
+pub enum Lost {
+    /// Before the commit: nothing was written.
+    Connection,
+    /// While the commit was under way: the ledger knows whether this row was written, and with it all the rest.
+    Commit { entry_id: Id, intended: Outcome },
+}
+
+/// How far a transaction got.
+enum Progress {
+    Done,
+    /// The subject, or a row that its recovery refers to, is in other hands.
+    Held,
+    Gone,
+}
+
+/// Examines one subject; in a dry run without locks and writes.
+pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
+    // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
+    let entry_id = Id::new();
+    let mut seen = None;
+    let result = db.in_transaction(terms.access, &terms.timeouts, |db| {
+        let lock = match terms.access {
+            Access::Write => S::lock(db, id)?,
+            Access::ReadOnly => Lock::Everything,
+        };
+        let Some(facts) = S::read(db, id)? else { return Ok(Progress::Gone) };
+        let verdict = decide(&facts, &terms.policy);
+        let (facts, verdict) = seen.insert((facts, verdict));
+        if !lock.covers(facts) {
+            return Ok(Progress::Held);
+        }
+        if terms.access == Access::Write {
+            carry_out(db, id, facts, &verdict.decision, &entry_id, terms)?;
+        }
+        Ok(Progress::Done)
+    });
+    let examined = describe(id, seen.as_ref(), terms);
+    let because = |outcome, reason: &str| Examined { outcome, reason: one_line(reason), ..examined.clone() };
+    let survived = |examined| Examination { examined, lost: None };
+    match result {
+        Ok(Progress::Done) => survived(examined),
+        Ok(Progress::Held) => survived(because(Outcome::Busy, "somebody else has it in hand")),
+        Ok(Progress::Gone) => survived(because(Outcome::Healthy, "it no longer exists")),
+        Err(Abort::RolledBack(error)) => {
+            let lost = errors::is_disconnect(&error).then_some(Lost::Connection);
+            Examination { examined: because(outcome_of(&error), &error.to_string()), lost }
+        }
+        // Without a write there was nothing to commit.
+        Err(Abort::Unknown(_)) if !examined.outcome.is_change() => Examination { examined, lost: Some(Lost::Connection) },
+        Err(Abort::Unknown(error)) => {
+            let lost = Lost::Commit { entry_id, intended: examined.outcome };
+            Examination { examined: because(Outcome::Unknown, &error.to_string()), lost: Some(lost) }
+        }
+    }
+}
+
+fn outcome_of(error: &Error) -> Outcome {
+    match error {
+        error if errors::is_undecodable(error) => Outcome::Quarantined,
+        error if errors::is_contention(error) => Outcome::Busy,
+        _ => Outcome::Failed,
+    }
+}
+
+/// Settles an unknown commit on a new connection. While the subject is locked its transaction may still be under way;
+/// once it is not, the ledger tells.
+pub fn settle<S: Subject>(db: &mut Db, unknown: Examined, entry_id: &Id, intended: Outcome, terms: &Terms) -> Examined {
+    let known = db.in_transaction(Access::Write, &terms.timeouts, |db| match S::lock(db, &unknown.id)? {
+        Lock::Nothing => Ok(None),
+        Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
+    });
+    match known {
+        Ok(Some(true)) => Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown },
+        Ok(Some(false)) => Examined {
+            outcome: Outcome::Failed,
+            reason: format!("not committed: {}", unknown.reason),
+            ..unknown
+        },
+        Ok(None) | Err(_) => unknown,
+    }
+}
+
+/// Writes what was decided.
+fn carry_out<S: Subject>(
+    db: &mut Db,
+    id: &Id,
+    facts: &S,
+    decision: &Decision,
+    entry_id: &Id,
+    terms: &Terms,
+) -> QueryResult<()> {
+    let wake_id = Id::new();
+    let (action, attempt, wake_id, blocked_subject) = match decision {
+        Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
+        Decision::Continue { attempt } => {
+            facts.resume(db, &wake_id)?;
+            (Action::Continue, *attempt, Some(&wake_id), false)
+        }
+        Decision::Escalate(cause) => {
+            let blocked = facts.escalate(db, *cause, &terms.policy)?;
+            (Action::Escalate, facts.history().attempts, None, blocked)
+        }
+        Decision::Recovered(_) => {
+            facts.recover(db, &terms.policy)?;
+            (Action::Recover, facts.history().attempts, None, false)
+        }
+    };
+    let (sweep_id, reason) = (&terms.sweep_id, decision.to_string());
+    ledger::record(db, id, facts, &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject })
+}
+
+/// The subject in the report, as if what was decided were carried out; with little to say if it could not be read.
+fn describe<S: Subject>(id: &Id, seen: Option<&(S, Verdict)>, terms: &Terms) -> Examined {
+    let decision = seen.map(|(_, verdict)| &verdict.decision);
+    let history = seen.map(|(facts, _)| facts.history());
+    Examined {
+        kind: S::KIND,
+        id: id.clone(),
+        identifier: seen.and_then(|(facts, _)| facts.identifier()).map(str::to_owned),
+        tenant: seen.map(|(facts, _)| facts.tenant().to_owned()),
+        finding: seen.and_then(|(_, verdict)| verdict.finding),
+        decision: decision.map(Decision::name),
+        reason: decision.map(Decision::to_string).unwrap_or_default(),
+        attempt: match decision {
+            Some(Decision::Continue { attempt }) => Some(*attempt),
+            _ => history.map(|history| history.attempts),
+        },
+        attempts_max: terms.policy.attempts_max,
+        idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
+        outcome: decision.map_or(Outcome::Failed, Outcome::of),
+        idle_since: history.map(|history| history.idle_since),
+    }
+}

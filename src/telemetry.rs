@@ -1,0 +1,20 @@
+//! Logs: on stderr, as text or JSON. At a terminal the report says it all, so only what went wrong is logged there.
+
+use std::io::{IsTerminal, stderr};
+
+use anyhow::Result;
+use tracing_subscriber::EnvFilter;
+
+use crate::exit::config;
+use crate::settings::Environment;
+
+/// Starts logging as SWEEP_LOG (a filter such as `info` or `sweep=debug`) and SWEEP_LOG_FORMAT say.
+pub fn start(environment: &Environment) -> Result<()> {
+    let (filter, json) = environment.log()?;
+    let default = if stderr().is_terminal() { "error" } else { "info" };
+    let filter = filter.as_deref().unwrap_or(default);
+    let filter = EnvFilter::try_new(filter).map_err(|error| config(format!("SWEEP_LOG: “{filter}”: {error}")))?;
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr).with_ansi(stderr().is_terminal());
+    let _ = if json { logs.json().flatten_event(true).try_init() } else { logs.with_target(false).try_init() };
+    Ok(())
+}
