@@ -199,19 +199,33 @@ impl<'a> Report<'a> {
             Format::Json => Printer::Json { first: true },
             Format::Ndjson => Printer::Ndjson,
         };
-        let mut out = Out { writer: out, closed: false };
+        let mut out = Out {
+            writer: out,
+            closed: false,
+        };
         if format == Format::Json {
             let (mode, host) = (heading.mode(), heading.host);
             out.print(&format!(
                 "{{\n  \"schema\": {SCHEMA},\n  \"mode\": \"{mode}\",\n  \"host\": \"{host}\",\n  \"subjects\": ["
             ));
         }
-        Report { heading, printer, out, kinds: Vec::new(), total: Tally::default(), oldest_left: None }
+        Report {
+            heading,
+            printer,
+            out,
+            kinds: Vec::new(),
+            total: Tally::default(),
+            oldest_left: None,
+        }
     }
 
     /// A kind begins to be swept.
     pub fn begin(&mut self, kind: Kind, provided: bool) {
-        self.kinds.push(KindReport { kind, provided, tally: Tally::default() });
+        self.kinds.push(KindReport {
+            kind,
+            provided,
+            tally: Tally::default(),
+        });
     }
 
     /// A subject of the kind that was begun last.
@@ -244,7 +258,10 @@ impl<'a> Report<'a> {
 
     /// The counts by kind, as in the JSON report.
     pub fn counts(&self) -> Value {
-        let counts = self.kinds.iter().map(|report| (report.kind.plural().to_owned(), json!(report)));
+        let counts = self
+            .kinds
+            .iter()
+            .map(|report| (report.kind.plural().to_owned(), json!(report)));
         Value::Object(counts.collect::<Map<_, _>>())
     }
 
@@ -260,7 +277,10 @@ impl<'a> Report<'a> {
             Printer::Table(table) => table.render(&self.heading, &self.kinds, self.total, ended, took),
             Printer::Json { first } => {
                 let end = if *first { "]" } else { "\n  ]" };
-                format!("{end},\n  \"kinds\": {counts},\n  \"ended\": \"{}\",\n  \"duration_ms\": {ms}\n}}\n", ended.name())
+                format!(
+                    "{end},\n  \"kinds\": {counts},\n  \"ended\": \"{}\",\n  \"duration_ms\": {ms}\n}}\n",
+                    ended.name()
+                )
             }
             Printer::Ndjson => {
                 let (mode, host, ended) = (self.heading.mode(), self.heading.host, ended.name());
@@ -283,7 +303,11 @@ struct Out<'a> {
 impl Out<'_> {
     fn print(&mut self, text: &str) {
         if !self.closed {
-            self.closed = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()).is_err();
+            self.closed = self
+                .writer
+                .write_all(text.as_bytes())
+                .and_then(|()| self.writer.flush())
+                .is_err();
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod issues;
 pub mod ledger;
 pub mod migrate;
 pub mod open;
+mod rights;
 mod rows;
 pub mod schema;
 pub mod steps;
@@ -78,13 +79,19 @@ pub struct Position {
 
 impl Position {
     pub fn beginning() -> Position {
-        Position { since: Since::Beginning, id: Id("00000000-0000-0000-0000-000000000000".to_owned()) }
+        Position {
+            since: Since::Beginning,
+            id: Id("00000000-0000-0000-0000-000000000000".to_owned()),
+        }
     }
 }
 
 impl From<&Candidate> for Position {
     fn from(candidate: &Candidate) -> Position {
-        Position { since: candidate.since.clone(), id: candidate.id.clone() }
+        Position {
+            since: candidate.since.clone(),
+            id: candidate.id.clone(),
+        }
     }
 }
 
@@ -135,10 +142,15 @@ struct LockStatement {
     locking: &'static str,
 }
 
-#[derive(QueryId)]
 struct LockRows<'a> {
     statement: &'static LockStatement,
     id: &'a Id,
+}
+
+/// Cached by its text.
+impl QueryId for LockRows<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
 }
 
 impl QueryFragment<Pg> for LockRows<'_> {
@@ -159,8 +171,12 @@ impl RunQueryDsl<PgConnection> for LockRows<'_> {}
 impl Db {
     fn lock(&mut self, statement: &'static LockStatement, id: &Id) -> QueryResult<Lock> {
         // SQLite's BEGIN IMMEDIATE holds the whole database already.
-        let Db::Postgres(db) = self else { return Ok(Lock::Everything) };
-        let row = LockRows { statement, id }.get_result::<(Option<Id>, Option<Id>)>(db).optional()?;
+        let Db::Postgres(db) = self else {
+            return Ok(Lock::Everything);
+        };
+        let row = LockRows { statement, id }
+            .get_result::<(Option<Id>, Option<Id>)>(db)
+            .optional()?;
         Ok(row.map_or(Lock::Nothing, |(agent, issue)| Lock::Rows { agent, issue }))
     }
 }
@@ -195,7 +211,10 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
+        Timeouts {
+            statement: TimeDelta::seconds(30),
+            lock: TimeDelta::milliseconds(500),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod workers;
 use std::io::Write;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use tracing::{error, info, warn};
 
 use crate::exit::{Exit, unavailable, usage};
@@ -31,18 +31,31 @@ use workers::Workers;
 /// Sweeps once, prints the report to `out` and says how to exit.
 pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Exit> {
     let began = Instant::now();
-    let access = if settings.dry_run { Access::ReadOnly } else { Access::Write };
+    let access = if settings.dry_run {
+        Access::ReadOnly
+    } else {
+        Access::Write
+    };
     let mut store = settings.database.open(access)?;
-    let terms =
-        Terms { sweep_id: Id::new(), access, policy: settings.policy.clone(), timeouts: settings.timeouts };
+    let terms = Terms {
+        sweep_id: Id::generate(),
+        access,
+        policy: settings.policy.clone(),
+        timeouts: settings.timeouts,
+    };
     if let Selection::Subjects(subjects) = &settings.selection {
         refuse_unknown(&mut store, subjects, &terms)?;
     }
     if access == Access::Write {
-        write(&mut store.db, &terms, |db| ledger::open_sweep(db, &terms.sweep_id, store.host.name()))
-            .map_err(|error| unavailable(format!("cannot record the sweep: {error:#}")))?;
+        write(&mut store.db, &terms, |db| {
+            ledger::open_sweep(db, &terms.sweep_id, store.host.name())
+        })
+        .map_err(|error| unavailable(format!("cannot record the sweep: {error:#}")))?;
     }
-    let heading = Heading { dry_run: settings.dry_run, host: store.host.name() };
+    let heading = Heading {
+        dry_run: settings.dry_run,
+        host: store.host.name(),
+    };
     let mut report = Report::new(heading, settings.output, out);
     let swept = sweep_kinds(&mut store, settings, &terms, stop, &mut report);
 
@@ -72,10 +85,12 @@ fn write(db: &mut Db, terms: &Terms, body: impl FnOnce(&mut Db) -> diesel::Query
 /// An id that the operator gave must be there. One whose row cannot be read is: its examination says what is wrong.
 fn refuse_unknown(store: &mut Store, subjects: &[(Kind, Id)], terms: &Terms) -> Result<()> {
     for (kind, id) in subjects.iter().filter(|(kind, _)| store.kinds.contains(kind)) {
-        let found = store.db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| match kind {
-            Kind::Issue => Ok(IssueFacts::read(db, id).map(|facts| facts.is_some())),
-            Kind::Step => Ok(StepFacts::read(db, id).map(|facts| facts.is_some())),
-        })?;
+        let found = store
+            .db
+            .in_transaction(Access::ReadOnly, &terms.timeouts, |db| match kind {
+                Kind::Issue => Ok(IssueFacts::read(db, id).map(|facts| facts.is_some())),
+                Kind::Step => Ok(StepFacts::read(db, id).map(|facts| facts.is_some())),
+            })?;
         match found {
             Ok(false) => return Err(usage(format!("--{kind}: there is no {kind} {id} in this database")).into()),
             Err(error) if !errors::is_undecodable(&error) => return Err(error.into()),
@@ -125,9 +140,18 @@ fn sweep_kind<S: Subject>(
     match &settings.selection {
         Selection::Kinds(_) => workers.examine_all::<S>(Scan::<S>::new(db, terms), terms, limit, stop, tell),
         Selection::Subjects(subjects) => {
-            let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id.clone());
+            let of_kind = subjects
+                .iter()
+                .filter(|(kind, _)| *kind == S::KIND)
+                .map(|(_, id)| id.clone());
             let since = Position::beginning().since;
-            let candidates = of_kind.map(|id| Ok(Candidate { group: id.clone(), id, since: since.clone() }));
+            let candidates = of_kind.map(|id| {
+                Ok(Candidate {
+                    group: id.clone(),
+                    id,
+                    since: since.clone(),
+                })
+            });
             workers.examine_all::<S>(candidates, terms, limit, stop, tell)
         }
     }
@@ -147,13 +171,21 @@ fn exit_of(report: &Report, settings: &Settings, stop: &Stop) -> Exit {
 
 /// One line for each subject that was touched or could not be, after its commit.
 fn log_subject(examined: &Examined, access: Access) {
-    let Examined { kind, id, reason, outcome, .. } = examined;
+    let Examined {
+        kind,
+        id,
+        reason,
+        outcome,
+        ..
+    } = examined;
     let name = examined.identifier.as_deref().unwrap_or(&id.0);
     let would = if access == Access::ReadOnly { "would be " } else { "" };
     match outcome {
         Outcome::Continued | Outcome::Recovered => info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
         Outcome::Escalated => warn!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
-        Outcome::Failed | Outcome::Unknown | Outcome::Quarantined => error!(%kind, %id, "{kind} {name} {outcome}: {reason}"),
+        Outcome::Failed | Outcome::Unknown | Outcome::Quarantined => {
+            error!(%kind, %id, "{kind} {name} {outcome}: {reason}")
+        }
         Outcome::Waiting | Outcome::Skipped | Outcome::Healthy | Outcome::Busy => {}
     }
 }

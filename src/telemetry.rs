@@ -14,7 +14,14 @@ pub fn start(environment: &Environment) -> Result<()> {
     let default = if stderr().is_terminal() { "error" } else { "info" };
     let filter = filter.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(filter).map_err(|error| config(format!("SWEEP_LOG: “{filter}”: {error}")))?;
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr).with_ansi(stderr().is_terminal());
-    let _ = if json { logs.json().flatten_event(true).try_init() } else { logs.with_target(false).try_init() };
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(stderr)
+        .with_ansi(stderr().is_terminal());
+    let _ = if json {
+        logs.json().flatten_event(true).try_init()
+    } else {
+        logs.with_target(false).try_init()
+    };
     Ok(())
 }

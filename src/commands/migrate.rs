@@ -7,9 +7,9 @@ use anyhow::Result;
 use crate::cli::MigrateFlags;
 use crate::exit::Exit;
 use crate::settings::Environment;
+use crate::store::Access;
 use crate::store::migrate::{migrate, plan, print};
 use crate::store::open::Url;
-use crate::store::Access;
 
 pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     let url = environment.database(flags.database.database.as_deref())?;
@@ -24,7 +24,10 @@ pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     let host = plan.host.name();
     match plan.missing.len() {
         0 => say(&format!("The schema is up to date (host {host}).\n")),
-        n => say(&format!("Ran {n} migrations (host {host}):\n  {}\n", plan.missing.join("\n  "))),
+        n => say(&format!(
+            "Ran {n} migrations (host {host}):\n  {}\n",
+            plan.missing.join("\n  ")
+        )),
     }
     if let Url::Sqlite(path) = &url {
         say(&format!("Database: {}\n", path.display()));

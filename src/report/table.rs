@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
 use owo_colors::{OwoColorize, Style};
 
@@ -13,9 +14,6 @@ use crate::store::ledger::Ended;
 
 /// Rows kept of each part; JSON has them all.
 const ROWS_MAX: usize = 200;
-
-/// Columns are apart by two blanks, the heading by a line.
-const PRESET: &str = "     ──          ";
 
 /// The rows of a report, collected until its end.
 #[derive(Default)]
@@ -41,22 +39,61 @@ impl Table {
         }
     }
 
-    pub fn render(&self, heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, took: Duration) -> String {
+    pub fn render(
+        &self,
+        heading: &Heading,
+        kinds: &[KindReport],
+        total: Tally,
+        ended: Ended,
+        took: Duration,
+    ) -> String {
         let mut text = summary(heading, kinds, total, ended, took);
         for report in kinds.iter().filter(|report| !report.provided) {
             text += &format!("{}: not provided by this database\n", report.kind.plural());
         }
         let outcome = if heading.dry_run { "would be" } else { "outcome" };
-        text += &self.touched.print("", ["kind", "subject", "finding", "idle for", outcome, "attempt"], |row| {
-            let attempt = row.attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default();
-            let finding = row.finding.map(|finding| finding.to_string()).unwrap_or_else(|| row.reason.clone());
-            [row.kind.to_string(), name(row), one_line(&finding), idle(row), coloured(row.outcome), attempt]
-        });
-        text += &self.left.print("Left as it is:\n", ["kind", "subject", "outcome", "idle for", "why", ""], |row| {
-            [row.kind.to_string(), name(row), coloured(row.outcome), idle(row), one_line(&row.reason), String::new()]
-        });
+        text += &self.touched.print(
+            "",
+            ["kind", "subject", "finding", "idle for", outcome, "attempt"],
+            |row| {
+                let attempt = row
+                    .attempt
+                    .map(|n| format!("{n} of {}", row.attempts_max))
+                    .unwrap_or_default();
+                let finding = row
+                    .finding
+                    .map(|finding| finding.to_string())
+                    .unwrap_or_else(|| row.reason.clone());
+                [
+                    row.kind.to_string(),
+                    name(row),
+                    one_line(&finding),
+                    idle(row),
+                    coloured(row.outcome),
+                    attempt,
+                ]
+            },
+        );
+        text += &self.left.print(
+            "Left as it is:\n",
+            ["kind", "subject", "outcome", "idle for", "why", ""],
+            |row| {
+                [
+                    row.kind.to_string(),
+                    name(row),
+                    coloured(row.outcome),
+                    idle(row),
+                    one_line(&row.reason),
+                    String::new(),
+                ]
+            },
+        );
         if !self.healthy.is_empty() {
-            let reasons: Vec<String> = self.healthy.iter().map(|(reason, n)| format!("{n} × {}", one_line(reason))).collect();
+            let reasons: Vec<String> = self
+                .healthy
+                .iter()
+                .map(|(reason, n)| format!("{n} × {}", one_line(reason)))
+                .collect();
             text += &format!("\nHealthy at a closer look: {}\n", reasons.join(", "));
         }
         text
@@ -65,7 +102,11 @@ impl Table {
 
 impl Rows {
     fn add(&mut self, examined: Examined) {
-        if self.kept.len() < ROWS_MAX { self.kept.push(examined) } else { self.more += 1 }
+        if self.kept.len() < ROWS_MAX {
+            self.kept.push(examined)
+        } else {
+            self.more += 1
+        }
     }
 
     fn print(&self, title: &str, head: [&str; 6], cells: impl Fn(&Examined) -> [String; 6]) -> String {
@@ -73,7 +114,8 @@ impl Rows {
             return String::new();
         }
         let mut grid = Grid::new();
-        grid.load_preset(PRESET).set_content_arrangement(ContentArrangement::Dynamic);
+        grid.load_style(UTF8_HORIZONTAL_ONLY)
+            .set_content_arrangement(ContentArrangement::Dynamic);
         grid.set_header(head.map(|name| name.dimmed().to_string()));
         // Longest idle first, whichever worker was quickest.
         let mut rows: Vec<&Examined> = self.kept.iter().collect();
@@ -84,7 +126,11 @@ impl Rows {
         if let Some(column) = grid.column_mut(3) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        let more = if self.more == 0 { String::new() } else { format!("… and {} more: --output ndjson shows all\n", self.more) };
+        let more = if self.more == 0 {
+            String::new()
+        } else {
+            format!("… and {} more: --output ndjson shows all\n", self.more)
+        };
         let lines: Vec<&str> = std::iter::once("").chain(title.lines()).collect();
         format!("{}\n{}\n{more}", lines.join("\n"), grid.trim_fmt())
     }
@@ -96,15 +142,33 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
         .iter()
         .filter(|report| report.provided)
         .map(|report| {
-            let noun = if report.tally.scanned == 1 { report.kind.name() } else { report.kind.plural() };
+            let noun = if report.tally.scanned == 1 {
+                report.kind.name()
+            } else {
+                report.kind.plural()
+            };
             format!("{} {noun}", report.tally.scanned)
         })
         .collect();
-    let (verb, would) =
-        if heading.dry_run { ("Dry run, nothing is written: looked at", "would be ") } else { ("Swept", "") };
+    let (verb, would) = if heading.dry_run {
+        ("Dry run, nothing is written: looked at", "would be ")
+    } else {
+        ("Swept", "")
+    };
     // Destructured so that a new counter cannot be forgotten.
-    let Tally { scanned: _, continued, escalated, recovered, waiting, skipped, healthy, busy, unknown, quarantined, failed } =
-        total;
+    let Tally {
+        scanned: _,
+        continued,
+        escalated,
+        recovered,
+        waiting,
+        skipped,
+        healthy,
+        busy,
+        unknown,
+        quarantined,
+        failed,
+    } = total;
     let done = counters(&[
         (continued, Outcome::Continued),
         (escalated, Outcome::Escalated),
@@ -119,19 +183,33 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
         (quarantined, Outcome::Quarantined),
         (failed, Outcome::Failed),
     ]);
-    let done = if done.is_empty() { "nothing to do".to_owned() } else { format!("{would}{done}") };
-    let left = if left.is_empty() { left } else { format!("; left: {left}") };
+    let done = if done.is_empty() {
+        "nothing to do".to_owned()
+    } else {
+        format!("{would}{done}")
+    };
+    let left = if left.is_empty() {
+        left
+    } else {
+        format!("; left: {left}")
+    };
     let ended = match ended {
         Ended::Completed => "",
         Ended::Interrupted => "\nInterrupted by a signal: what was in hand is done, the next sweep does the rest.",
         Ended::Failed => "\nEnded early: the database went away.",
     };
     let (scanned, host, seconds) = (scanned.join(" and "), heading.host, took.as_secs_f64());
-    format!("{} {scanned} ({host}) in {seconds:.2} s: {done}{left}{ended}\n", verb.bold())
+    format!(
+        "{} {scanned} ({host}) in {seconds:.2} s: {done}{left}{ended}\n",
+        verb.bold()
+    )
 }
 
 fn counters(counters: &[(u64, Outcome)]) -> String {
-    let shown = counters.iter().filter(|(n, _)| 0 < *n).map(|(n, outcome)| format!("{n} {outcome}"));
+    let shown = counters
+        .iter()
+        .filter(|(n, _)| 0 < *n)
+        .map(|(n, outcome)| format!("{n} {outcome}"));
     shown.collect::<Vec<_>>().join(", ")
 }
 
@@ -141,7 +219,9 @@ fn name(row: &Examined) -> String {
 }
 
 fn idle(row: &Examined) -> String {
-    row.idle_seconds.map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string()).unwrap_or_default()
+    row.idle_seconds
+        .map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string())
+        .unwrap_or_default()
 }
 
 fn coloured(outcome: Outcome) -> String {

@@ -29,11 +29,15 @@ pub fn is_contention(error: &Error) -> bool {
         // The write matched nothing: the subject is no longer as it was seen.
         Error::NotFound => true,
         Error::DatabaseError(DatabaseErrorKind::UniqueViolation | DatabaseErrorKind::SerializationFailure, _) => true,
-        Error::DatabaseError(_, info) => {
-            ["lock timeout", "could not obtain lock", "deadlock detected", "database is locked", "database table is locked"]
-                .iter()
-                .any(|phrase| info.message().contains(phrase))
-        }
+        Error::DatabaseError(_, info) => [
+            "lock timeout",
+            "could not obtain lock",
+            "deadlock detected",
+            "database is locked",
+            "database table is locked",
+        ]
+        .iter()
+        .any(|phrase| info.message().contains(phrase)),
         _ => false,
     }
 }

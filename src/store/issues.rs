@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::rows::{AgentRow, HistoryRow, agent_columns, history_columns};
 use super::schema::{comments, issue_candidates, issue_facts, issues, wakes};
-use super::types::Json;
+use super::types::{Document, Instant};
 use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment};
-use crate::rules::{Assignee, Cause, Escalation, Id, Kind, Policy};
+use crate::rules::{Cause, Escalation, Id, Kind, Policy};
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
 const REASON: &str = "issue_continuation_needed";
@@ -38,10 +38,20 @@ impl Subject for IssueFacts {
             (subject_id, tenant, identifier, title, status),
             agent_columns!(issue_facts),
             obstacle,
-            (assigned_to_user, has_live_run, pending_wake_since, declared_wait, last_run_id),
+            (
+                assigned_to_user,
+                has_live_run,
+                pending_wake_since,
+                declared_wait,
+                last_run_id,
+            ),
             history_columns!(issue_facts),
         );
-        let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
+        let row = table
+            .filter(subject_id.eq(id))
+            .select(columns)
+            .first::<Row>(db)
+            .optional()?;
         Ok(row.map(IssueFacts::from))
     }
 
@@ -67,7 +77,7 @@ impl Subject for IssueFacts {
                 wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
                 wakes::issue_id.eq(&self.id),
                 wakes::reason.eq(REASON),
-                wakes::payload.eq(Json(payload)),
+                wakes::payload.eq(Document(payload)),
                 wakes::requested_by.eq(ledger::ACTOR),
             ))
             .execute(db)
@@ -93,11 +103,18 @@ impl IssueFacts {
         let as_seen = issues::table
             .filter(issues::id.eq(&self.id))
             .filter(issues::status.eq(&self.status))
-            .filter(issues::assignee_agent_id.is_not_distinct_from(self.assignee.id()));
+            .filter(issues::assignee_agent_id.eq(self.assignee.id()));
         let rows = diesel::update(as_seen)
-            .set((issues::status.eq("blocked"), issues::updated_at.eq(self.history.observed_at)))
+            .set((
+                issues::status.eq("blocked"),
+                issues::updated_at.eq(Instant(self.history.observed_at)),
+            ))
             .execute(db)?;
-        if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+        if rows == 0 {
+            Err(diesel::result::Error::NotFound)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -105,7 +122,7 @@ impl IssueFacts {
 pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
     diesel::insert_into(comments::table)
         .values((
-            comments::id.eq(Id::new()),
+            comments::id.eq(Id::generate()),
             comments::issue_id.eq(issue),
             comments::author.eq(ledger::ACTOR),
             comments::body.eq(body),

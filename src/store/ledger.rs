@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
 use super::schema::{recoveries, sweeps};
-use super::types::Json;
+use super::types::{Document, Instant};
 use super::{Db, Subject};
 use crate::rules::{Id, OpenRecovery};
 
@@ -59,20 +59,28 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
             recoveries::subject_id.eq(id),
             recoveries::action.eq(entry.action.name()),
             recoveries::reason.eq(&entry.reason),
-            recoveries::episode_began_at.eq(history.episode_began_at),
+            recoveries::episode_began_at.eq(Instant(history.episode_began_at)),
             recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
             recoveries::wake_id.eq(entry.wake_id),
             recoveries::blocked_subject.eq(entry.blocked_subject),
-            recoveries::settled_at.eq((entry.action == Action::Recover).then_some(history.observed_at)),
+            recoveries::settled_at.eq((entry.action == Action::Recover).then_some(Instant(history.observed_at))),
         ))
         .execute(db)
         .map(drop)
 }
 
 fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<()> {
-    let still_open = recoveries::table.filter(recoveries::id.eq(&open.id)).filter(recoveries::settled_at.is_null());
-    let rows = diesel::update(still_open).set(recoveries::settled_at.eq(Some(now))).execute(db)?;
-    if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+    let still_open = recoveries::table
+        .filter(recoveries::id.eq(&open.id))
+        .filter(recoveries::settled_at.is_null());
+    let rows = diesel::update(still_open)
+        .set(recoveries::settled_at.eq(Some(Instant(now))))
+        .execute(db)?;
+    if rows == 0 {
+        Err(diesel::result::Error::NotFound)
+    } else {
+        Ok(())
+    }
 }
 
 /// Did the transaction that wrote this row commit?
@@ -103,7 +111,11 @@ impl Ended {
 /// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
 pub fn open_sweep(db: &mut Db, id: &Id, host: &str) -> QueryResult<()> {
     diesel::insert_into(sweeps::table)
-        .values((sweeps::id.eq(id), sweeps::host.eq(host), sweeps::version.eq(env!("CARGO_PKG_VERSION"))))
+        .values((
+            sweeps::id.eq(id),
+            sweeps::host.eq(host),
+            sweeps::version.eq(env!("CARGO_PKG_VERSION")),
+        ))
         .execute(db)
         .map(drop)
 }
@@ -119,10 +131,10 @@ pub fn close_sweep(
     let now = db.now()?;
     diesel::update(sweeps::table.filter(sweeps::id.eq(id)))
         .set((
-            sweeps::finished_at.eq(Some(now)),
+            sweeps::finished_at.eq(Some(Instant(now))),
             sweeps::ended.eq(ended.name()),
-            sweeps::counts.eq(Json(counts)),
-            sweeps::oldest_left_at.eq(oldest_left),
+            sweeps::counts.eq(Document(counts)),
+            sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
         ))
         .execute(db)
         .map(drop)

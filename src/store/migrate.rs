@@ -67,8 +67,11 @@ fn folders(db: &Db, host: Host) -> Vec<String> {
         Db::Postgres(_) => vec!["postgres/ledger".to_owned(), format!("postgres/{}", host.name())],
     };
     let inside = |source: String| FILES.get_dir(source).into_iter().flat_map(|dir| dir.dirs());
-    let mut folders: Vec<String> =
-        sources.into_iter().flat_map(inside).map(|dir| dir.path().display().to_string()).collect();
+    let mut folders: Vec<String> = sources
+        .into_iter()
+        .flat_map(inside)
+        .map(|dir| dir.path().display().to_string())
+        .collect();
     folders.sort_by_key(|folder| version(folder));
     folders
 }
@@ -103,7 +106,11 @@ fn state(db: &mut Db) -> Result<State> {
         Db::Postgres(_) => &[Host::Native, Host::Paperclip],
         Db::Sqlite(_) => &[Host::Native],
     };
-    let known: BTreeSet<String> = hosts.iter().flat_map(|&host| folders(db, host)).map(|f| version(&f)).collect();
+    let known: BTreeSet<String> = hosts
+        .iter()
+        .flat_map(|&host| folders(db, host))
+        .map(|f| version(&f))
+        .collect();
     let unknown: Vec<&str> = applied.difference(&known).map(String::as_str).collect();
     if !unknown.is_empty() {
         return Err(config(format!(
@@ -113,9 +120,17 @@ fn state(db: &mut Db) -> Result<State> {
         ))
         .into());
     }
-    let missing = |host| folders(db, host).into_iter().filter(|f| !applied.contains(&version(f))).collect::<Vec<_>>();
+    let missing = |host| {
+        folders(db, host)
+            .into_iter()
+            .filter(|f| !applied.contains(&version(f)))
+            .collect::<Vec<_>>()
+    };
     // It is the host's of which most is there.
-    let found = hosts.iter().map(|&host| (host, missing(host))).min_by_key(|(_, missing)| missing.len());
+    let found = hosts
+        .iter()
+        .map(|&host| (host, missing(host)))
+        .min_by_key(|(_, missing)| missing.len());
     Ok(match found {
         None => State::Absent,
         Some((host, missing)) if missing.is_empty() => State::Current(host),
@@ -124,9 +139,16 @@ fn state(db: &mut Db) -> Result<State> {
 }
 
 fn refuse_without_usage(db: &mut PgConnection) -> Result<()> {
-    const REFUSED: &str = "EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep' AND NOT has_schema_privilege(oid, 'USAGE'))";
-    let refused: bool = diesel::select(sql::<Bool>(REFUSED)).get_result(db).context("looking for the schema sweep")?;
-    if refused { Err(config("this role lacks rights: USAGE on schema sweep").into()) } else { Ok(()) }
+    const REFUSED: &str =
+        "EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep' AND NOT has_schema_privilege(oid, 'USAGE'))";
+    let refused: bool = diesel::select(sql::<Bool>(REFUSED))
+        .get_result(db)
+        .context("looking for the schema sweep")?;
+    if refused {
+        Err(config("this role lacks rights: USAGE on schema sweep").into())
+    } else {
+        Ok(())
+    }
 }
 
 fn applied(db: &mut Db) -> QueryResult<BTreeSet<String>> {
@@ -173,9 +195,12 @@ pub fn plan(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
         }
     };
     match wanted {
-        Some(wanted) if wanted != host => {
-            Err(config(format!("--host {}: this database's host is {}", wanted.name(), host.name())).into())
-        }
+        Some(wanted) if wanted != host => Err(config(format!(
+            "--host {}: this database's host is {}",
+            wanted.name(),
+            host.name()
+        ))
+        .into()),
         Some(_) | None => Ok(Plan { host, missing }),
     }
 }
@@ -202,7 +227,10 @@ pub fn migrate(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
 }
 
 fn run_postgres(db: &mut PgConnection, host: Host) -> Result<()> {
-    db.batch_execute("CREATE SCHEMA IF NOT EXISTS sweep; SET LOCAL search_path = sweep")
+    // A role that owns the schema, but may not create one, is refused even when there is nothing to create.
+    let create: bool = diesel::select(sql::<Bool>("to_regnamespace('sweep') IS NULL")).get_result(db)?;
+    let create = if create { "CREATE SCHEMA sweep;" } else { "" };
+    db.batch_execute(&format!("{create} SET LOCAL search_path = sweep"))
         .map_err(|error| config(format!("cannot create the schema sweep: {error}")))?;
     run(db, LEDGER)?;
     match host {
@@ -223,14 +251,23 @@ fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host> {
     const THEIRS: &str = "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
         WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
         AND nspname NOT LIKE 'pg\\_%'";
-    let tables: BTreeSet<String> = sql::<Text>(THEIRS).load(db).context("looking for the host's tables")?.into_iter().collect();
-    let missing: Vec<&str> = PAPERCLIP_TABLES.into_iter().filter(|&table| !tables.contains(table)).collect();
+    let tables: BTreeSet<String> = sql::<Text>(THEIRS)
+        .load(db)
+        .context("looking for the host's tables")?
+        .into_iter()
+        .collect();
+    let missing: Vec<&str> = PAPERCLIP_TABLES
+        .into_iter()
+        .filter(|&table| !tables.contains(table))
+        .collect();
     match (wanted, missing.is_empty()) {
         (Some(Host::Native), _) => Ok(Host::Native),
         (_, true) => Ok(Host::Paperclip),
-        (Some(Host::Paperclip), false) => {
-            Err(config(format!("this is not Paperclip's database, it lacks the tables {}", missing.join(", "))).into())
-        }
+        (Some(Host::Paperclip), false) => Err(config(format!(
+            "this is not Paperclip's database, it lacks the tables {}",
+            missing.join(", ")
+        ))
+        .into()),
         (None, false) if tables.is_empty() => Ok(Host::Native),
         (None, false) => Err(config(format!(
             "this database is neither empty nor Paperclip's: it has {} tables, and lacks Paperclip's {}. \
@@ -253,8 +290,14 @@ pub fn print(db: &Db, plan: &Plan) -> String {
          run_on timestamp not null default current_timestamp\n);\n"
     );
     for folder in &plan.missing {
-        let file = FILES.get_file(format!("{folder}/up.sql")).and_then(|file| file.contents_utf8()).unwrap_or_default();
-        sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
+        let file = FILES
+            .get_file(format!("{folder}/up.sql"))
+            .and_then(|file| file.contents_utf8())
+            .unwrap_or_default();
+        sql += &format!(
+            "\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n",
+            version(folder)
+        );
     }
     sql + "commit;\n"
 }

@@ -34,7 +34,11 @@ impl Url {
     pub fn parse(url: &str) -> Result<Url, String> {
         if let Some(path) = url.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
-            return if path.is_empty() { Err("sqlite:// needs a path".to_owned()) } else { Ok(Url::Sqlite(path.into())) };
+            return if path.is_empty() {
+                Err("sqlite:// needs a path".to_owned())
+            } else {
+                Ok(Url::Sqlite(path.into()))
+            };
         }
         match url.split_once("://") {
             Some(("postgres" | "postgresql", _)) => Ok(Url::Postgres(url.to_owned())),
@@ -55,7 +59,12 @@ impl Url {
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory).map_err(refuse)?;
         }
-        std::fs::OpenOptions::new().append(true).create(true).open(path).map(drop).map_err(|error| refuse(error).into())
+        std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .map(drop)
+            .map_err(|error| refuse(error).into())
     }
 
     /// Connects, without a look at what is there.
@@ -82,18 +91,26 @@ impl Url {
 fn connect_postgres(url: &str) -> Result<Db> {
     let mut db = PgConnection::establish(&with_defaults(url)).map_err(refuse_connection)?;
     // Views are read with the schema's name left out, so that SQLite and PostgreSQL share their queries.
-    db.batch_execute("SET client_min_messages = warning").context("setting up the connection")?;
+    db.batch_execute("SET client_min_messages = warning")
+        .context("setting up the connection")?;
     Ok(Db::Postgres(db))
 }
 
 /// libpq waits for ever by default, and a server's operators want to know who is connected.
 fn with_defaults(url: &str) -> String {
     let defaults = [("connect_timeout", "10"), ("fallback_application_name", "sweep")];
-    let missing = defaults.iter().filter(|(key, _)| !url.contains(key)).map(|(key, value)| format!("{key}={value}"));
+    let missing = defaults
+        .iter()
+        .filter(|(key, _)| !url.contains(key))
+        .map(|(key, value)| format!("{key}={value}"));
     let missing: Vec<String> = missing.collect();
     match url.split_once("://") {
         None => format!("{url} {}", missing.join(" ")),
-        Some(_) => format!("{url}{}{}", if url.contains('?') { '&' } else { '?' }, missing.join("&")),
+        Some(_) => format!(
+            "{url}{}{}",
+            if url.contains('?') { '&' } else { '?' },
+            missing.join("&")
+        ),
     }
 }
 
@@ -158,7 +175,9 @@ fn refuse_unless_sqlite(path: &Path, access: Access) -> Result<()> {
     }
     let mut header = Vec::new();
     let file = std::fs::File::open(path).map_err(|error| config(format!("{shown}: {error}")))?;
-    file.take(16).read_to_end(&mut header).with_context(|| format!("reading {shown}"))?;
+    file.take(16)
+        .read_to_end(&mut header)
+        .with_context(|| format!("reading {shown}"))?;
     match header.as_slice() {
         [] | b"SQLite format 3\0" => Ok(()),
         _ => refuse("is not a SQLite database"),
@@ -192,11 +211,15 @@ fn provided(db: &mut Db) -> QueryResult<Vec<Kind>> {
 pub(super) fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
     match db {
         Db::Postgres(db) => diesel::select(
-            sql::<Bool>("to_regclass(").bind::<Text, _>(format!("sweep.{relation}")).sql(") IS NOT NULL"),
+            sql::<Bool>("to_regclass(")
+                .bind::<Text, _>(format!("sweep.{relation}"))
+                .sql(") IS NOT NULL"),
         )
         .get_result(db),
         Db::Sqlite(db) => diesel::select(
-            sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ").bind::<Text, _>(relation).sql(")"),
+            sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ")
+                .bind::<Text, _>(relation)
+                .sql(")"),
         )
         .get_result(db),
     }

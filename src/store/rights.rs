@@ -27,7 +27,13 @@ fn needed(kinds: &[Kind], access: Access) -> Vec<(&'static str, &'static str)> {
         });
     }
     if access == Access::Write {
-        let common = ["agents UPDATE", "wakes INSERT", "recoveries SELECT", "recoveries INSERT", "recoveries UPDATE"];
+        let common = [
+            "agents UPDATE",
+            "wakes INSERT",
+            "recoveries SELECT",
+            "recoveries INSERT",
+            "recoveries UPDATE",
+        ];
         needed.extend(common.iter().filter_map(|right| right.split_once(' ')));
         needed.extend([("sweeps", "SELECT"), ("sweeps", "INSERT"), ("sweeps", "UPDATE")]);
     }

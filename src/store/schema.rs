@@ -107,7 +107,7 @@ diesel::table! {
         issue_id -> Nullable<Id>,
         plan_step_id -> Nullable<Id>,
         reason -> Text,
-        payload -> Json,
+        payload -> Document,
         requested_by -> Text,
     }
 }
@@ -150,7 +150,7 @@ diesel::table! {
         version -> Text,
         finished_at -> Nullable<Instant>,
         ended -> Text,
-        counts -> Json,
+        counts -> Document,
         oldest_left_at -> Nullable<Instant>,
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::issues::comment;
 use super::rows::{AgentRow, HistoryRow, agent_columns, history_columns};
 use super::schema::{plans, step_candidates, step_facts, wakes};
-use super::types::Json;
+use super::types::{Document, Instant};
 use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment, is_plan_stalled};
 use crate::rules::{Cause, Id, Kind, Policy};
@@ -54,7 +54,11 @@ impl Subject for StepFacts {
             (has_live_run, pending_wake_since),
             history_columns!(step_facts),
         );
-        let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
+        let row = table
+            .filter(subject_id.eq(id))
+            .select(columns)
+            .first::<Row>(db)
+            .optional()?;
         Ok(row.map(StepFacts::from))
     }
 
@@ -81,7 +85,7 @@ impl Subject for StepFacts {
                 wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
                 wakes::plan_step_id.eq(&self.step.id),
                 wakes::reason.eq(REASON),
-                wakes::payload.eq(Json(payload)),
+                wakes::payload.eq(Document(payload)),
                 wakes::requested_by.eq(ledger::ACTOR),
             ))
             .execute(db)
@@ -99,7 +103,12 @@ impl Subject for StepFacts {
     /// A stalled plan that has no stalled step left goes on executing.
     fn recover(&self, db: &mut Db, policy: &Policy) -> QueryResult<()> {
         let steps = steps_of(db, &self.plan_id)?;
-        match is_plan_stalled(&self.plan_status, &steps, self.history.observed_at, policy.step_stalled_after) {
+        match is_plan_stalled(
+            &self.plan_status,
+            &steps,
+            self.history.observed_at,
+            policy.step_stalled_after,
+        ) {
             true => Ok(()),
             false if self.plan_status == "stalled" => self.set_plan_status(db, "executing"),
             false => Ok(()),
@@ -113,18 +122,31 @@ impl StepFacts {
         if self.plan_status == status {
             return Ok(());
         }
-        let as_seen = plans::table.filter(plans::id.eq(&self.plan_id)).filter(plans::status.eq(&self.plan_status));
+        let as_seen = plans::table
+            .filter(plans::id.eq(&self.plan_id))
+            .filter(plans::status.eq(&self.plan_status));
         let rows = diesel::update(as_seen)
-            .set((plans::status.eq(status), plans::updated_at.eq(self.history.observed_at)))
+            .set((
+                plans::status.eq(status),
+                plans::updated_at.eq(Instant(self.history.observed_at)),
+            ))
             .execute(db)?;
-        if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+        if rows == 0 {
+            Err(diesel::result::Error::NotFound)
+        } else {
+            Ok(())
+        }
     }
 }
 
 /// The steps of a plan in the order of their positions.
 pub fn steps_of(db: &mut Db, plan: &Id) -> QueryResult<Vec<Step>> {
     use step_facts::*;
-    let rows = table.filter(plan_id.eq(plan)).order(position).select(step_columns!()).load::<StepRow>(db)?;
+    let rows = table
+        .filter(plan_id.eq(plan))
+        .order(position)
+        .select(step_columns!())
+        .load::<StepRow>(db)?;
     Ok(rows.into_iter().map(Step::from).collect())
 }
 
@@ -155,7 +177,9 @@ impl From<StepRow> for Step {
             title: row.title,
             status: row.status,
             since: row.since,
-            stalled_after: row.stalled_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
+            stalled_after: row
+                .stalled_after_seconds
+                .map(|seconds| TimeDelta::seconds(seconds.into())),
         }
     }
 }

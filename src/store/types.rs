@@ -3,13 +3,12 @@
 //! | SQL type | PostgreSQL | SQLite | Rust |
 //! |---|---|---|---|
 //! | `sql::Id` | uuid | text | `Id` |
-//! | `sql::Instant` | timestamptz | text, `2026-11-21T09:30:00.000Z`: of one width, so that it sorts | `DateTime<Utc>`, `Since` |
-//! | `sql::Json` | jsonb | text | `Json` |
+//! | `sql::Instant` | timestamptz | text, `2026-11-21T09:30:00.000Z`: of one width, so that it sorts | `DateTime<Utc>`, `Instant`, `Since` |
+//! | `sql::Document` | jsonb | text | `Document` |
 
 use std::io::Write;
 
-use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
-use diesel::backend::Backend;
+use chrono::{DateTime, Datelike, NaiveDateTime, SecondsFormat, Utc};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
@@ -35,7 +34,7 @@ pub mod sql {
 
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
     #[diesel(postgres_type(oid = 3802, array_oid = 3807), sqlite_type(name = "Text"))]
-    pub struct Json;
+    pub struct Document;
 }
 
 /// A place in the order of the scan. Unlike `DateTime`, it holds whatever the column holds, so that one absurd
@@ -51,20 +50,25 @@ pub enum Since {
 
 /// A JSON document that is written.
 #[derive(Clone, Debug, AsExpression)]
-#[diesel(sql_type = sql::Json)]
-pub struct Json(pub serde_json::Value);
+#[diesel(sql_type = sql::Document)]
+pub struct Document(pub serde_json::Value);
 
 #[derive(AsExpression, FromSqlRow)]
 #[diesel(foreign_derive, sql_type = sql::Id)]
-struct IdProxy(#[allow(dead_code)] Id);
+#[expect(
+    dead_code,
+    reason = "the derives are for Id, which is pure and knows nothing of diesel"
+)]
+struct IdProxy(Id);
 
-#[derive(AsExpression)]
-#[diesel(foreign_derive, sql_type = sql::Instant)]
-struct InstantProxy(#[allow(dead_code)] DateTime<Utc>);
+/// A time that is written; one that is read is a `DateTime<Utc>`.
+#[derive(Clone, Copy, Debug, PartialEq, AsExpression)]
+#[diesel(sql_type = sql::Instant)]
+pub struct Instant(pub DateTime<Utc>);
 
 impl Id {
     /// A new id; ids made later sort later.
-    pub fn new() -> Id {
+    pub fn generate() -> Id {
         Id(Uuid::now_v7().to_string())
     }
 }
@@ -95,8 +99,8 @@ macro_rules! readable {
     };
 }
 portable!(sql::Id: Id);
-portable!(sql::Instant: DateTime<Utc>, Since);
-portable!(sql::Json: Json);
+portable!(sql::Instant: Instant, Since);
+portable!(sql::Document: Document);
 readable!(sql::Id: Id);
 readable!(sql::Instant: DateTime<Utc>, Since);
 
@@ -129,13 +133,13 @@ impl ToSql<sql::Id, Sqlite> for Id {
 impl FromSql<sql::Instant, Pg> for DateTime<Utc> {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
         let naive = <NaiveDateTime as FromSql<Timestamptz, Pg>>::from_sql(bytes)?;
-        Ok(naive.and_utc())
+        plausible(naive.and_utc())
     }
 }
 
-impl ToSql<sql::Instant, Pg> for DateTime<Utc> {
+impl ToSql<sql::Instant, Pg> for Instant {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
-        <NaiveDateTime as ToSql<Timestamptz, Pg>>::to_sql(&self.naive_utc(), &mut out.reborrow())
+        <NaiveDateTime as ToSql<Timestamptz, Pg>>::to_sql(&self.0.naive_utc(), &mut out.reborrow())
     }
 }
 
@@ -144,13 +148,13 @@ impl FromSql<sql::Instant, Sqlite> for DateTime<Utc> {
         let text = text(value)?;
         let instant = DateTime::parse_from_rfc3339(&text)
             .map_err(|error| format!("“{text}” is no timestamp like 2026-11-21T09:30:00.000Z: {error}"))?;
-        Ok(instant.to_utc())
+        plausible(instant.to_utc())
     }
 }
 
-impl ToSql<sql::Instant, Sqlite> for DateTime<Utc> {
+impl ToSql<sql::Instant, Sqlite> for Instant {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
-        out.set_value(self.to_rfc3339_opts(SecondsFormat::Millis, true));
+        out.set_value(self.0.to_rfc3339_opts(SecondsFormat::Millis, true));
         Ok(IsNull::No)
     }
 }
@@ -191,16 +195,24 @@ impl ToSql<sql::Instant, Sqlite> for Since {
     }
 }
 
-impl ToSql<sql::Json, Pg> for Json {
+impl ToSql<sql::Document, Pg> for Document {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         <serde_json::Value as ToSql<Jsonb, Pg>>::to_sql(&self.0, &mut out.reborrow())
     }
 }
 
-impl ToSql<sql::Json, Sqlite> for Json {
+impl ToSql<sql::Document, Sqlite> for Document {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.to_string());
         Ok(IsNull::No)
+    }
+}
+
+/// No control plane is older than this century: what is, or lies in the far future, is a broken row and no sign of life.
+fn plausible(instant: DateTime<Utc>) -> deserialize::Result<DateTime<Utc>> {
+    match instant.year() {
+        2000..=9999 => Ok(instant),
+        _ => Err(format!("“{instant}” is no plausible time").into()),
     }
 }
 

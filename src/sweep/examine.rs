@@ -43,14 +43,16 @@ enum Progress {
 /// Examines one subject; in a dry run without locks and writes.
 pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
-    let entry_id = Id::new();
+    let entry_id = Id::generate();
     let mut seen = None;
     let result = db.in_transaction(terms.access, &terms.timeouts, |db| {
         let lock = match terms.access {
             Access::Write => S::lock(db, id)?,
             Access::ReadOnly => Lock::Everything,
         };
-        let Some(facts) = S::read(db, id)? else { return Ok(Progress::Gone) };
+        let Some(facts) = S::read(db, id)? else {
+            return Ok(Progress::Gone);
+        };
         let verdict = decide(&facts, &terms.policy);
         let (facts, verdict) = seen.insert((facts, verdict));
         if !lock.covers(facts) {
@@ -62,7 +64,11 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
         Ok(Progress::Done)
     });
     let examined = describe(id, seen.as_ref(), terms);
-    let because = |outcome, reason: &str| Examined { outcome, reason: one_line(reason), ..examined.clone() };
+    let because = |outcome, reason: &str| Examined {
+        outcome,
+        reason: one_line(reason),
+        ..examined.clone()
+    };
     let survived = |examined| Examination { examined, lost: None };
     match result {
         Ok(Progress::Done) => survived(examined),
@@ -70,13 +76,25 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
         Ok(Progress::Gone) => survived(because(Outcome::Healthy, "it no longer exists")),
         Err(Abort::RolledBack(error)) => {
             let lost = errors::is_disconnect(&error).then_some(Lost::Connection);
-            Examination { examined: because(outcome_of(&error), &error.to_string()), lost }
+            Examination {
+                examined: because(outcome_of(&error), &error.to_string()),
+                lost,
+            }
         }
         // Without a write there was nothing to commit.
-        Err(Abort::Unknown(_)) if !examined.outcome.is_change() => Examination { examined, lost: Some(Lost::Connection) },
+        Err(Abort::Unknown(_)) if !examined.outcome.is_change() => Examination {
+            examined,
+            lost: Some(Lost::Connection),
+        },
         Err(Abort::Unknown(error)) => {
-            let lost = Lost::Commit { entry_id, intended: examined.outcome };
-            Examination { examined: because(Outcome::Unknown, &error.to_string()), lost: Some(lost) }
+            let lost = Lost::Commit {
+                entry_id,
+                intended: examined.outcome,
+            };
+            Examination {
+                examined: because(Outcome::Unknown, &error.to_string()),
+                lost: Some(lost),
+            }
         }
     }
 }
@@ -97,7 +115,11 @@ pub fn settle<S: Subject>(db: &mut Db, unknown: Examined, entry_id: &Id, intende
         Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
     });
     match known {
-        Ok(Some(true)) => Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown },
+        Ok(Some(true)) => Examined {
+            outcome: intended,
+            reason: "its commit was confirmed by the ledger".to_owned(),
+            ..unknown
+        },
         Ok(Some(false)) => Examined {
             outcome: Outcome::Failed,
             reason: format!("not committed: {}", unknown.reason),
@@ -116,7 +138,7 @@ fn carry_out<S: Subject>(
     entry_id: &Id,
     terms: &Terms,
 ) -> QueryResult<()> {
-    let wake_id = Id::new();
+    let wake_id = Id::generate();
     let (action, attempt, wake_id, blocked_subject) = match decision {
         Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
         Decision::Continue { attempt } => {
@@ -133,7 +155,20 @@ fn carry_out<S: Subject>(
         }
     };
     let (sweep_id, reason) = (&terms.sweep_id, decision.to_string());
-    ledger::record(db, id, facts, &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject })
+    ledger::record(
+        db,
+        id,
+        facts,
+        &Entry {
+            id: entry_id,
+            sweep_id,
+            action,
+            reason,
+            attempt,
+            wake_id,
+            blocked_subject,
+        },
+    )
 }
 
 /// The subject in the report, as if what was decided were carried out; with little to say if it could not be read.

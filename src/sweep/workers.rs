@@ -42,7 +42,10 @@ impl Workers {
             Url::Postgres(_) => connections,
             Url::Sqlite(_) => 1,
         };
-        Workers { url: url.clone(), connections: (0..connections).map(|_| None).collect() }
+        Workers {
+            url: url.clone(),
+            connections: (0..connections).map(|_| None).collect(),
+        }
     }
 
     /// Examines candidates until there are none, the limit is reached or a signal comes. What is in flight is always
@@ -61,12 +64,16 @@ impl Workers {
         thread::scope(|scope| {
             let (sender, answers) = channel();
             let url = &self.url;
-            let queues: Vec<Sender<Id>> = self.connections.iter_mut().map(|connection| {
-                let (queue, jobs) = channel();
-                let answers = sender.clone();
-                scope.spawn(move || work::<S>(connection, url, &jobs, &answers, terms));
-                queue
-            }).collect();
+            let queues: Vec<Sender<Id>> = self
+                .connections
+                .iter_mut()
+                .map(|connection| {
+                    let (queue, jobs) = channel();
+                    let answers = sender.clone();
+                    scope.spawn(move || work::<S>(connection, url, &jobs, &answers, terms));
+                    queue
+                })
+                .collect();
             loop {
                 let bearable = limit.map_or(room, |left| room.min(left as usize));
                 while failure.is_none() && !stop.is_set() && in_flight < bearable {
@@ -105,11 +112,19 @@ fn worker_of(group: &Id, workers: usize) -> usize {
 
 /// The next answer. A panic in a worker goes on here.
 fn receive(answers: &Receiver<Answer>) -> Done {
-    let answer = answers.recv().unwrap_or_else(|_| Err(Box::new("no worker is left") as Box<dyn Any + Send>));
+    let answer = answers
+        .recv()
+        .unwrap_or_else(|_| Err(Box::new("no worker is left") as Box<dyn Any + Send>));
     answer.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-fn work<S: Subject>(connection: &mut Option<Db>, url: &Url, jobs: &Receiver<Id>, answers: &Sender<Answer>, terms: &Terms) {
+fn work<S: Subject>(
+    connection: &mut Option<Db>,
+    url: &Url,
+    jobs: &Receiver<Id>,
+    answers: &Sender<Answer>,
+    terms: &Terms,
+) {
     for id in jobs {
         let answer = catch_unwind(AssertUnwindSafe(|| examine_connected::<S>(connection, url, &id, terms)));
         let panicked = answer.is_err();
@@ -125,19 +140,40 @@ fn examine_connected<S: Subject>(connection: &mut Option<Db>, url: &Url, id: &Id
         Some(db) => db,
         None => match url.connect(terms.access) {
             Ok(db) => connection.insert(db),
-            Err(error) => return Done { examined: unexamined::<S>(id, &error, terms), database_gone: Some(error) },
+            Err(error) => {
+                return Done {
+                    examined: unexamined::<S>(id, &error, terms),
+                    database_gone: Some(error),
+                };
+            }
         },
     };
     let examination = examine::<S>(db, id, terms);
-    let Some(lost) = examination.lost else { return Done { examined: examination.examined, database_gone: None } };
+    let Some(lost) = examination.lost else {
+        return Done {
+            examined: examination.examined,
+            database_gone: None,
+        };
+    };
     *connection = None;
-    let Lost::Commit { entry_id, intended } = lost else { return Done { examined: examination.examined, database_gone: None } };
+    let Lost::Commit { entry_id, intended } = lost else {
+        return Done {
+            examined: examination.examined,
+            database_gone: None,
+        };
+    };
     match url.connect(terms.access) {
         Ok(db) => {
             let db = connection.insert(db);
-            Done { examined: settle::<S>(db, examination.examined, &entry_id, intended, terms), database_gone: None }
+            Done {
+                examined: settle::<S>(db, examination.examined, &entry_id, intended, terms),
+                database_gone: None,
+            }
         }
-        Err(error) => Done { examined: examination.examined, database_gone: Some(error) },
+        Err(error) => Done {
+            examined: examination.examined,
+            database_gone: Some(error),
+        },
     }
 }
 

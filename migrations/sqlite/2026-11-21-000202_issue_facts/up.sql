@@ -63,7 +63,7 @@ select
     (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
         as pending_wake_since,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then i.waiting_for
-         when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then 'until ' || strftime('%Y-%m-%d %H:%M', i.wait_until) end
+         when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever') end
         as declared_wait,
     cast(null as text) as obstacle,
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,

@@ -54,7 +54,7 @@ select
     (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
         as pending_wake_since,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then i.waiting_for
-         when i.wait_until > statement_timestamp() then 'until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI') end
+         when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever') end
         as declared_wait,
     null::text as obstacle,
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
