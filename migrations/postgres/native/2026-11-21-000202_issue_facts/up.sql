@@ -1,8 +1,9 @@
 -- The issue as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
 
--- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself.
+-- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
+-- any retry, whatever its reason, belongs to the episode that it resumes.
 create view issue_runs as
-select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at,
+select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
            or exists (select from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation
@@ -76,7 +77,7 @@ left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled
 cross join lateral (
     select greatest(
         coalesce(i.started_at, i.created_at),
-        (select max(r.created_at) from issue_runs r where r.issue_id = i.id and not r.is_continuation),
+        (select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation),
         (select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate')
     ) as began_at
 ) episode;

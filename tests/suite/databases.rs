@@ -1,0 +1,112 @@
+//! The databases of the tests: a server that `make test` started, a template for each host, a clone for each test.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use diesel::connection::SimpleConnection;
+use sweep::rules::Id;
+use sweep::store::migrate::{Host, migrate};
+use sweep::store::open::Url;
+use sweep::store::{Access, Db};
+
+use crate::world::On;
+
+pub fn run(db: &mut Db, sql: &str) {
+    db.batch_execute(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
+}
+
+/// A host's connection: it names its own tables without their schema.
+pub fn connect(url: &str) -> Db {
+    let mut db = Url::parse(url)
+        .and_then(|url| url.connect(Access::Write).map_err(|e| format!("{e:#}")))
+        .expect("a connection");
+    if let Db::Postgres(db) = &mut db {
+        let native = url.contains("_native_");
+        let path = if native { "sweep" } else { "public, sweep" };
+        db.batch_execute(&format!("set search_path = {path}"))
+            .expect("a search path");
+    }
+    db
+}
+
+/// The server that `make test` starts; without one, tests fail loudly.
+#[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
+pub fn server() -> String {
+    std::env::var("TEST_DATABASE_URL").expect("TEST_DATABASE_URL is not set: run the tests by `make test`")
+}
+
+/// The server's URL with another database's name.
+pub fn database_url(name: &str) -> String {
+    let server = server();
+    let (head, tail) = server.rsplit_once('/').expect("a URL with a path");
+    match tail.split_once('?') {
+        Some((_, query)) => format!("{head}/{name}?{query}"),
+        None => format!("{head}/{name}"),
+    }
+}
+
+pub fn connect_server() -> Db {
+    Url::parse(&server())
+        .expect("a URL")
+        .connect(Access::Write)
+        .expect("a server")
+}
+
+/// A database with no row in it, made once for each host and cloned for each test.
+pub fn template(on: On) -> &'static str {
+    static NATIVE: OnceLock<String> = OnceLock::new();
+    static PAPERCLIP: OnceLock<String> = OnceLock::new();
+    let (cell, host) = if on == On::Paperclip {
+        (&PAPERCLIP, Host::Paperclip)
+    } else {
+        (&NATIVE, Host::Native)
+    };
+    cell.get_or_init(|| {
+        let name = format!("sweep_template_{}", host.name());
+        new_database(&name);
+        if on == On::Paperclip {
+            load_paperclip(&name);
+        }
+        let mut db = Url::parse(&database_url(&name))
+            .expect("a URL")
+            .connect(Access::Write)
+            .expect("a connection");
+        migrate(&mut db, Some(host)).expect("migrations");
+        name
+    })
+}
+
+/// An empty database, in place of one of this name that an earlier run left.
+pub fn new_database(name: &str) {
+    let mut server = connect_server();
+    run(&mut server, &format!("drop database if exists {name} with (force)"));
+    run(&mut server, &format!("create database {name} template template0"));
+}
+
+/// Paperclip's own schema, from its npm package, as `tests/paperclip` prepares it.
+pub fn load_paperclip(name: &str) {
+    let schema = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
+    assert!(
+        schema.exists(),
+        "{} is missing: run the tests by `make test`",
+        schema.display()
+    );
+    let psql = Command::new("psql")
+        .args(["-q", "-X", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", "-f"])
+        .arg(&schema)
+        .arg(database_url(name))
+        .output()
+        .expect("psql");
+    assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
+}
+
+pub fn clone_of(template: &str) -> String {
+    let host = template.rsplit('_').next().unwrap_or_default();
+    let name = format!("sweep_test_{host}_{}", Id::generate().0.replace('-', ""));
+    run(
+        &mut connect_server(),
+        &format!("create database {name} template {template}"),
+    );
+    database_url(&name)
+}
