@@ -5,11 +5,14 @@
 //! stands here, in `decide`. Pure: no clock but `History::observed_at`, no database, no settings but `Policy`.
 
 pub mod issue;
+mod policy;
 pub mod step;
 pub mod words;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
+
+pub use policy::{Escalation, Policy};
 
 /// A row's id as its database prints it: a hyphenated uuid.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -21,41 +24,6 @@ pub struct Id(pub String);
 pub enum Kind {
     Issue,
     Step,
-}
-
-/// What the operator allows; durations are not negative.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Policy {
-    pub orphan_grace: TimeDelta,
-    pub step_stalled_after: TimeDelta,
-    pub wake_stuck_after: TimeDelta,
-    pub retry_delay: TimeDelta,
-    /// Continuations per episode.
-    pub attempts_max: u32,
-    /// Continuations in 24 hours, however often the episode restarts.
-    pub attempts_per_day_max: u32,
-    pub escalation: Escalation,
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Policy {
-            orphan_grace: TimeDelta::minutes(2),
-            step_stalled_after: TimeDelta::minutes(30),
-            wake_stuck_after: TimeDelta::hours(1),
-            retry_delay: TimeDelta::minutes(5),
-            attempts_max: 1,
-            attempts_per_day_max: 4,
-            escalation: Escalation::CommentAndBlock,
-        }
-    }
-}
-
-/// What an escalation does to an issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escalation {
-    CommentAndBlock,
-    CommentOnly,
 }
 
 /// What every kind of subject knows about itself.
@@ -315,3 +283,6 @@ impl Decision {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

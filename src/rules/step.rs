@@ -172,3 +172,6 @@ pub fn escalation_comment(facts: &StepFacts, cause: Cause) -> String {
         tried = tried(&facts.history),
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+use rstest::rstest;
+
+use super::*;
+use crate::rules::{Decision, Policy, Reason, decide};
+
+fn at(minutes: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).expect("a time") + TimeDelta::minutes(minutes)
+}
+
+/// In progress for two hours.
+fn step() -> Step {
+    let (id, title, status) = (Id("s".to_owned()), "Pack".to_owned(), "in_progress".to_owned());
+    Step {
+        id,
+        position: 1,
+        title,
+        status,
+        since: at(-120),
+        stalled_after: None,
+    }
+}
+
+fn with(position: i32, status: &str) -> Step {
+    Step {
+        id: Id(position.to_string()),
+        position,
+        status: status.to_owned(),
+        ..step()
+    }
+}
+
+fn stalled() -> StepFacts {
+    let (id, name) = (Id("a".to_owned()), Some("Ada".to_owned()));
+    StepFacts {
+        step: step(),
+        tenant: "acme".to_owned(),
+        identifier: "Launch #1".to_owned(),
+        plan_id: Id("p".to_owned()),
+        plan_status: "executing".to_owned(),
+        assignee: Assignee::Agent {
+            id,
+            name,
+            status: Some("idle".to_owned()),
+            obstacle: None,
+        },
+        issue_id: None,
+        has_live_run: false,
+        pending_wake_since: None,
+        history: History {
+            observed_at: at(0),
+            idle_since: at(-120),
+            episode_began_at: at(-120),
+            attempts: 0,
+            attempts_last_day: 0,
+            last_attempt_at: None,
+            escalated: false,
+            open: None,
+        },
+    }
+}
+
+#[rstest]
+#[case::the_policys_threshold(30, None, 0)]
+#[case::just_at_the_threshold(120, None, 0)]
+#[case::its_own_threshold_wins(30, Some(180), 0)]
+#[case::its_own_shorter_threshold_wins(180, Some(60), 0)]
+fn a_step_is_stalled_when_in_progress_for_longer_than_its_threshold(
+    #[case] policy: i64,
+    #[case] own: Option<i64>,
+    #[case] now: i64,
+) {
+    let step = Step {
+        stalled_after: own.map(TimeDelta::minutes),
+        ..step()
+    };
+    let expected = own.unwrap_or(policy) < 120;
+    let found = detect_stalled_steps(std::slice::from_ref(&step), at(now), TimeDelta::minutes(policy));
+    assert_eq!(!found.is_empty(), expected);
+}
+
+#[rstest]
+#[case::pending("pending")]
+#[case::completed("completed")]
+#[case::skipped("skipped")]
+#[case::failed("failed")]
+#[case::one_we_do_not_know("nonsense")]
+fn a_step_that_is_not_in_progress_is_never_stalled(#[case] status: &str) {
+    assert!(detect_stalled_steps(&[with(1, status)], at(0), TimeDelta::minutes(30)).is_empty());
+}
+
+#[rstest]
+#[case::executing("executing", true)]
+#[case::stalled("stalled", true)]
+#[case::draft("draft", false)]
+#[case::completed("completed", false)]
+#[case::failed("failed", false)]
+#[case::cancelled("cancelled", false)]
+fn only_an_open_plan_can_be_stalled(#[case] status: &str, #[case] expected: bool) {
+    assert_eq!(
+        is_plan_stalled(status, &[step()], at(0), TimeDelta::minutes(30)),
+        expected
+    );
+    let facts = StepFacts {
+        plan_status: status.to_owned(),
+        ..stalled()
+    };
+    assert_eq!(facts.diagnose(&Policy::default()).is_ok(), expected);
+}
+
+#[rstest]
+#[case::a_run_works_on_it(StepFacts { has_live_run: true, ..stalled() }, Reason::LiveRun)]
+#[case::a_wake_is_queued(StepFacts { pending_wake_since: Some(at(-5)), ..stalled() }, Reason::PendingWake)]
+#[case::within_its_threshold(StepFacts { step: Step { since: at(-30), ..step() }, ..stalled() }, Reason::Recent)]
+#[case::started_in_the_future(StepFacts { step: Step { since: at(600), ..step() }, ..stalled() }, Reason::Recent)]
+fn a_step_on_which_something_is_under_way_is_left(#[case] facts: StepFacts, #[case] reason: Reason) {
+    assert_eq!(decide(&facts, &Policy::default()).decision, Decision::Leave(reason));
+}
+
+#[test]
+fn a_stalled_step_without_an_agent_is_escalated_at_once_and_only_once() {
+    let nobodys = StepFacts {
+        assignee: Assignee::Nobody,
+        ..stalled()
+    };
+    assert_eq!(
+        decide(&nobodys, &Policy::default()).decision,
+        Decision::Escalate(Cause::NoAgent)
+    );
+    let history = History {
+        escalated: true,
+        ..nobodys.history.clone()
+    };
+    let told = StepFacts { history, ..nobodys };
+    assert_eq!(
+        decide(&told, &Policy::default()).decision,
+        Decision::Leave(Reason::Escalated)
+    );
+}
+
+#[test]
+fn a_plans_status_shows_what_is_stored_what_it_should_be_and_how_far_it_is() {
+    let steps = [
+        with(1, "completed"),
+        with(2, "skipped"),
+        with(3, "in_progress"),
+        with(4, "pending"),
+        with(5, "pending"),
+        with(6, "pending"),
+    ];
+    let status = PlanStatus::of("executing", &steps, at(0), TimeDelta::minutes(30));
+    let expected = PlanStatus {
+        stored: "executing".to_owned(),
+        derived: "stalled".to_owned(),
+        stalled: true,
+        progress_percent: 33,
+        current_step: Some((3, "Pack".to_owned())),
+        stuck_seconds: Some(7200),
+    };
+    assert_eq!(status, expected);
+}
+
+#[rstest]
+#[case::healed("stalled", "completed", "executing")]
+#[case::finished("completed", "completed", "completed")]
+fn a_plan_without_a_stalled_step_is_not_stalled(#[case] stored: &str, #[case] step: &str, #[case] derived: &str) {
+    let status = PlanStatus::of(stored, &[with(1, step)], at(0), TimeDelta::minutes(30));
+    assert_eq!(
+        (status.derived.as_str(), status.stalled, status.stuck_seconds),
+        (derived, false, None)
+    );
+}
+
+#[test]
+fn a_plan_without_steps_has_made_no_progress() {
+    let status = PlanStatus::of("executing", &[], at(0), TimeDelta::minutes(30));
+    assert_eq!(
+        (status.progress_percent, status.current_step, status.stalled),
+        (0, None, false)
+    );
+}
