@@ -123,6 +123,14 @@ impl World {
         connect(&self.url)
     }
 
+    /// A connection like those of a sweep.
+    pub fn connect_as_sweep(&self) -> Db {
+        Url::parse(&self.url)
+            .expect("a URL")
+            .connect(Access::Write)
+            .expect("a connection")
+    }
+
     pub fn run(&mut self, sql: &str) {
         run(&mut self.db, sql);
     }

@@ -1,0 +1,181 @@
+//! A nominating view may name too many subjects, never too few: every combination of states is inserted, the rules are
+//! asked about each, and the view must have named all that they would touch or report.
+
+use std::collections::BTreeSet;
+
+use sweep::rules::issue::IssueFacts;
+use sweep::rules::step::StepFacts;
+use sweep::rules::{Decision, Id, Policy, Reason, decide};
+use sweep::store::{Access, Db, Position, Subject, Timeouts};
+
+use crate::world::{On, World, on_each_database, on_each_host};
+
+/// Subjects that the rules would touch or report, and that the view did not name.
+fn overlooked<S: Subject>(db: &mut Db, all: &[Id]) -> Vec<String> {
+    let timeouts = Timeouts::default();
+    let candidates = |db: &mut Db| S::candidates(db, &Position::beginning(), 100_000);
+    let named = db
+        .in_transaction(Access::ReadOnly, &timeouts, candidates)
+        .expect("candidates");
+    let named: BTreeSet<Id> = named.into_iter().map(|candidate| candidate.id).collect();
+    let read = |db: &mut Db| {
+        all.iter()
+            .map(|id| Ok((id, S::read(db, id)?.expect("facts"))))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let facts = db.in_transaction(Access::ReadOnly, &timeouts, read).expect("facts");
+    let touched = facts
+        .iter()
+        .filter(|(_, facts)| is_news(&decide(facts, &Policy::default()).decision));
+    touched
+        .filter(|(id, _)| !named.contains(id))
+        .map(|(id, facts)| format!("{id}: {:?}", decide(facts, &Policy::default())))
+        .collect()
+}
+
+fn is_news(decision: &Decision) -> bool {
+    match decision {
+        Decision::Continue { .. }
+        | Decision::Escalate(_)
+        | Decision::Recovered(_)
+        | Decision::Skip(_)
+        | Decision::Wait { .. } => true,
+        Decision::Leave(reason) => matches!(reason, Reason::StuckWake(_)),
+    }
+}
+
+/// A row in the ledger, as an earlier sweep left it.
+fn ledger_row(world: &mut World, kind: &str, subject: &Id, action: &str, blocked: bool, settled: bool) {
+    let (id, sweep, at) = (Id::generate(), Id::generate(), world.ago(30));
+    let settled = if settled { at.clone() } else { "null".to_owned() };
+    let blocked = match (world.on, blocked) {
+        (On::Sqlite, blocked) => i32::from(blocked).to_string(),
+        (On::Postgres | On::Paperclip, blocked) => blocked.to_string(),
+    };
+    world.run(&format!(
+        "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, blocked_subject, created_at, settled_at)
+         values ('{id}', '{sweep}', '{kind}', '{subject}', '{action}', 'test', {at}, 1, {blocked}, {at}, {settled})"
+    ));
+}
+
+/// Every status × assignee × run × wake × ledger × age.
+fn every_issue(world: &mut World) -> Vec<Id> {
+    world.run("begin");
+    let agent = world.agent("idle");
+    let mut issues = Vec::new();
+    for status in ["in_progress", "blocked", "done"] {
+        for assignment in [
+            "assignee_user_id = null",
+            "assignee_user_id = 'grace'",
+            "assignee_agent_id = null",
+        ] {
+            for run in [None, Some("failed"), Some("running"), Some("scheduled_retry")] {
+                for wake in [
+                    None,
+                    Some(("queued", 0)),
+                    Some(("queued", 5)),
+                    Some(("claimed", 300)),
+                    Some(("completed", 5)),
+                ] {
+                    for ledger in [
+                        None,
+                        Some(("continue", false)),
+                        Some(("escalate", false)),
+                        Some(("escalate", true)),
+                        Some(("settled", false)),
+                    ] {
+                        for minutes in [0, 45] {
+                            let issue = world.orphan(&agent);
+                            let at = world.ago(minutes);
+                            world.set(
+                                "issues",
+                                &issue,
+                                &format!("status = '{status}', {assignment}, updated_at = {at}"),
+                            );
+                            if let Some(run) = run {
+                                world.issue_run(&issue, &agent, run, 50);
+                            }
+                            if let Some((wake, minutes)) = wake {
+                                world.issue_wake(&issue, &agent, wake, minutes);
+                            }
+                            match ledger {
+                                Some(("settled", _)) => ledger_row(world, "issue", &issue, "continue", false, true),
+                                Some((action, blocked)) => ledger_row(world, "issue", &issue, action, blocked, false),
+                                None => {}
+                            }
+                            issues.push(issue);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    world.run("commit");
+    issues
+}
+
+on_each_host! {
+    fn the_candidates_name_every_issue_that_the_rules_would_touch(world) {
+        let issues = every_issue(world);
+        assert_eq!(issues.len(), 3 * 3 * 4 * 5 * 5 * 2);
+        let overlooked = overlooked::<IssueFacts>(&mut world.connect_as_sweep(), &issues);
+        assert_eq!(overlooked, Vec::<String>::new());
+    }
+
+    fn a_view_that_forgets_a_kind_of_candidate_is_caught(world) {
+        let issues = every_issue(world);
+        for forgotten in ["select subject_id, group_id, since from unattended_issues",
+                          "select i.id as subject_id, i.id as group_id, i.updated_at as since
+                           from recoveries r join issues i on i.id = r.subject_id where r.settled_at is null"] {
+            let schema = if world.on == On::Sqlite { "" } else { "sweep." };
+            world.run(&format!("drop view {schema}issue_candidates"));
+            world.run(&format!("create view {schema}issue_candidates as {forgotten}"));
+            assert_ne!(overlooked::<IssueFacts>(&mut world.connect_as_sweep(), &issues), Vec::<String>::new());
+        }
+    }
+}
+
+mod steps {
+    use super::*;
+
+    on_each_database! {
+        fn the_candidates_name_every_step_that_the_rules_would_touch(world) {
+            world.run("begin");
+            let agent = world.agent("idle");
+            let mut steps = Vec::new();
+            for status in ["pending", "in_progress", "completed", "skipped", "failed"] {
+                for plan_status in ["draft", "executing", "stalled", "completed", "cancelled"] {
+                    for run in [None, Some("failed"), Some("running")] {
+                        for wake in [None, Some(("queued", 0)), Some(("queued", 5)), Some(("claimed", 300))] {
+                            for ledger in [None, Some("continue"), Some("escalate")] {
+                                for minutes in [5, 300] {
+                                    let (plan, step) = world.stalled_step(Some(&agent));
+                                    let at = world.ago(minutes);
+                                    world.set("plans", &plan, &format!("status = '{plan_status}'"));
+                                    world.set("plan_steps", &step, &format!("status = '{status}', started_at = {at}"));
+                                    if let Some(run) = run {
+                                        let id = Id::generate();
+                                        world.run(&format!("insert into runs (id, agent_id, plan_step_id, status) values ('{id}', '{agent}', '{step}', '{run}')"));
+                                    }
+                                    if let Some((wake, minutes)) = wake {
+                                        let (id, at) = (Id::generate(), world.ago(minutes));
+                                        world.run(&format!(
+                                            "insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status, created_at)
+                                             values ('{id}', '{agent}', '{step}', 'x', 'host', '{wake}', {at})"
+                                        ));
+                                    }
+                                    if let Some(action) = ledger {
+                                        ledger_row(world, "step", &step, action, false, false);
+                                    }
+                                    steps.push(step);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            world.run("commit");
+            assert_eq!(overlooked::<StepFacts>(&mut world.connect_as_sweep(), &steps), Vec::<String>::new());
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! P2: a subject whose state changed after the scan is untouched.
+
+use sweep::rules::issue::IssueFacts;
+use sweep::rules::{Decision, Id, Policy, decide};
+use sweep::store::{Access, Position, Subject, Timeouts};
+use sweep::sweep::examine::{Terms, examine};
+
+use crate::world::{On, World, on_each_host};
+
+fn terms() -> Terms {
+    let (policy, timeouts) = (Policy::default(), Timeouts::default());
+    Terms {
+        sweep_id: Id::generate(),
+        access: Access::Write,
+        policy,
+        timeouts,
+    }
+}
+
+/// What may happen to an issue between the scan and its transaction: one change for each column that a rule reads.
+fn changes(world: &mut World, issue: &Id, agent: &Id) -> Vec<(&'static str, Box<dyn Fn(&mut World)>)> {
+    let (issue, agent, paused) = (issue.clone(), agent.clone(), world.agent("paused"));
+    let (now, tomorrow) = (world.ago(0), world.ago(-1440));
+    let set = |assignment: String| -> Box<dyn Fn(&mut World)> {
+        let issue = issue.clone();
+        Box::new(move |world| world.set("issues", &issue, &assignment))
+    };
+    let mut changes: Vec<(&str, Box<dyn Fn(&mut World)>)> = vec![
+        ("finished", set("status = 'done'".to_owned())),
+        ("blocked", set("status = 'blocked'".to_owned())),
+        ("given to a person", set("assignee_user_id = 'grace'".to_owned())),
+        ("unassigned", set("assignee_agent_id = null".to_owned())),
+        (
+            "given to a paused agent",
+            set(format!("assignee_agent_id = '{paused}'")),
+        ),
+        ("touched", set(format!("updated_at = {now}"))),
+    ];
+    let (of, by) = (issue.clone(), agent.clone());
+    changes.push((
+        "started",
+        Box::new(move |world| drop(world.issue_run(&of, &by, "running", 0))),
+    ));
+    let (of, by) = (issue.clone(), agent.clone());
+    changes.push((
+        "a run ended",
+        Box::new(move |world| drop(world.issue_run(&of, &by, "failed", 0))),
+    ));
+    let (of, by) = (issue.clone(), agent.clone());
+    changes.push((
+        "woken",
+        Box::new(move |world| drop(world.issue_wake(&of, &by, "queued", 0))),
+    ));
+    let by = agent.clone();
+    changes.push((
+        "its agent was paused",
+        Box::new(move |world| world.set("agents", &by, "status = 'paused'")),
+    ));
+    match world.on {
+        On::Paperclip => changes.push(("a monitor was set", set(format!("monitor_next_check_at = {tomorrow}")))),
+        On::Postgres | On::Sqlite => {
+            changes.push(("it waits until tomorrow", set(format!("wait_until = {tomorrow}"))));
+            changes.push(("it waits for an approval", set("waiting_for = 'approval'".to_owned())));
+            let (of, by) = (issue.clone(), agent.clone());
+            changes.push((
+                "checked out by a run of no issue",
+                Box::new(move |world| {
+                    let run = Id::generate();
+                    world.run(&format!(
+                        "insert into runs (id, agent_id, status) values ('{run}', '{by}', 'running')"
+                    ));
+                    world.set("issues", &of, &format!("checkout_run_id = '{run}'"));
+                }),
+            ));
+        }
+    }
+    changes
+}
+
+/// An orphan that the scan has named, and a change.
+fn raced(world: &mut World, index: usize) -> Option<(Id, Id, &'static str)> {
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let scan = |db: &mut sweep::store::Db| IssueFacts::candidates(db, &Position::beginning(), 1000);
+    let named = world
+        .connect_as_sweep()
+        .in_transaction(Access::ReadOnly, &Timeouts::default(), scan)
+        .expect("candidates");
+    assert!(named.iter().any(|candidate| candidate.id == issue));
+    let mut changes = changes(world, &issue, &agent);
+    if changes.len() <= index {
+        return None;
+    }
+    let (what, change) = changes.swap_remove(index);
+    change(world);
+    Some((issue, agent, what))
+}
+
+on_each_host! {
+    fn an_issue_that_changed_after_the_scan_is_left_alone(world) {
+        let mut db = world.connect_as_sweep();
+        let mut index = 0;
+        while let Some((issue, _, what)) = raced(world, index) {
+            let done = examine::<IssueFacts>(&mut db, &issue, &terms());
+            assert!(!done.examined.outcome.is_change(), "{what}: {:?}", done.examined);
+            assert_eq!(world.wakes_for(&issue) + world.comments_on(&issue), 0, "{what}");
+            index += 1;
+        }
+        assert!(11 <= index);
+    }
+
+    fn an_issue_that_changed_before_its_escalation_is_neither_blocked_nor_commented(world) {
+        let mut db = world.connect_as_sweep();
+        let spent = Terms { policy: Policy { attempts_max: 0, ..Policy::default() }, ..terms() };
+        let mut index = 0;
+        while let Some((issue, _, what)) = raced(world, index) {
+            let before = world.status("issues", &issue);
+            examine::<IssueFacts>(&mut db, &issue, &spent);
+            assert_eq!((world.status("issues", &issue), world.comments_on(&issue)), (before, 0), "{what}");
+            index += 1;
+        }
+    }
+
+    /// The negative control: what the scan saw is carried out unseen, and the same check catches it every time.
+    fn a_sweeper_that_trusted_its_scan_would_be_caught(world) {
+        let mut db = world.connect_as_sweep();
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let read = |db: &mut sweep::store::Db| IssueFacts::read(db, &issue);
+        let seen = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("a read").expect("facts");
+        world.set("issues", &issue, "status = 'done'");
+
+        assert!(matches!(decide(&seen, &Policy::default()).decision, Decision::Continue { .. }));
+        let write = |db: &mut sweep::store::Db| seen.resume(db, &Id::generate());
+        db.in_transaction(Access::Write, &Timeouts::default(), write).expect("a write");
+
+        assert_eq!(world.wakes_for(&issue), 1, "a wake on a finished issue");
+    }
+}
