@@ -348,12 +348,7 @@ impl World {
     }
 
     pub fn sweep_as(&self, settings: &Settings) -> Swept {
-        let mut out = Vec::new();
-        let exit = sweep::sweep::run(settings, &Stop::default(), &mut out).unwrap_or_else(|error| panic!("{error:#}"));
-        Swept {
-            exit,
-            json: serde_json::from_slice(&out).expect("a JSON report"),
-        }
+        sweep_once(settings)
     }
 
     pub fn dry_run(&self) -> Swept {
@@ -361,6 +356,16 @@ impl World {
             dry_run: true,
             ..self.settings()
         })
+    }
+}
+
+/// One sweep in this process.
+pub fn sweep_once(settings: &Settings) -> Swept {
+    let mut out = Vec::new();
+    let exit = sweep::sweep::run(settings, &Stop::default(), &mut out).unwrap_or_else(|error| panic!("{error:#}"));
+    Swept {
+        exit,
+        json: serde_json::from_slice(&out).expect("a JSON report"),
     }
 }
 

@@ -1,0 +1,107 @@
+//! One subject's line in a report, and what became of it.
+
+use std::fmt::{Display, Formatter};
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::rules::{Decision, Finding, Id, Kind, Reason};
+
+/// What became of the decision about one subject. In a dry run: what would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// One wake was queued.
+    Continued,
+    /// A person was told.
+    Escalated,
+    /// It healed; the ledger is closed.
+    Recovered,
+    /// Left to a declared wait, a delay, a stuck wake or a person.
+    Waiting,
+    /// Its assignee must not be woken.
+    Skipped,
+    Healthy,
+    /// Somebody else has it in hand.
+    Busy,
+    /// The connection was lost while its commit was under way, and the ledger could not be asked.
+    Unknown,
+    /// Its row cannot be read.
+    Quarantined,
+    /// An error; rolled back.
+    Failed,
+}
+
+impl Outcome {
+    /// Of a decision that was carried out.
+    pub fn of(decision: &Decision) -> Outcome {
+        match decision {
+            Decision::Continue { .. } => Outcome::Continued,
+            Decision::Escalate(_) => Outcome::Escalated,
+            Decision::Recovered(_) => Outcome::Recovered,
+            Decision::Skip(_) => Outcome::Skipped,
+            Decision::Wait { .. } => Outcome::Waiting,
+            Decision::Leave(Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Escalated) => Outcome::Waiting,
+            Decision::Leave(
+                Reason::NotInProgress(_)
+                | Reason::PlanNotOpen(_)
+                | Reason::NoAgentAssigned
+                | Reason::AssignedToUser
+                | Reason::LiveRun
+                | Reason::PendingWake
+                | Reason::Recent,
+            ) => Outcome::Healthy,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Continued => "continued",
+            Outcome::Escalated => "escalated",
+            Outcome::Recovered => "recovered",
+            Outcome::Waiting => "waiting",
+            Outcome::Skipped => "skipped",
+            Outcome::Healthy => "healthy",
+            Outcome::Busy => "busy",
+            Outcome::Unknown => "unknown",
+            Outcome::Quarantined => "quarantined",
+            Outcome::Failed => "failed",
+        }
+    }
+
+    /// Does it cost an agent's or a person's time, and count against `--limit`?
+    pub fn is_costly(self) -> bool {
+        matches!(self, Outcome::Continued | Outcome::Escalated)
+    }
+
+    /// Was something written?
+    pub fn is_change(self) -> bool {
+        matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Recovered)
+    }
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One subject in the report; the fields are those of the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Examined {
+    pub kind: Kind,
+    pub id: Id,
+    pub identifier: Option<String>,
+    pub tenant: Option<String>,
+    pub finding: Option<Finding>,
+    /// Null when it could not be decided.
+    pub decision: Option<&'static str>,
+    pub reason: String,
+    /// Which attempt this is, or how many were made.
+    pub attempt: Option<u32>,
+    pub attempts_max: u32,
+    pub idle_seconds: Option<i64>,
+    pub outcome: Outcome,
+    #[serde(skip)]
+    pub idle_since: Option<DateTime<Utc>>,
+}
