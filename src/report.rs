@@ -9,6 +9,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -86,6 +87,8 @@ pub struct Report<'a> {
     kinds: Vec<KindReport>,
     total: Tally,
     oldest_left: Option<DateTime<Utc>>,
+    /// Hidden unless stderr is a terminal.
+    progress: ProgressBar,
 }
 
 enum Printer {
@@ -118,6 +121,7 @@ impl<'a> Report<'a> {
             kinds: Vec::new(),
             total: Tally::default(),
             oldest_left: None,
+            progress: progress(format),
         }
     }
 
@@ -136,6 +140,7 @@ impl<'a> Report<'a> {
             report.tally.count(examined.outcome);
         }
         self.total.count(examined.outcome);
+        self.progress.inc(1);
         if !examined.outcome.is_change() && examined.outcome != Outcome::Healthy {
             self.oldest_left = self.oldest_left.into_iter().chain(examined.idle_since).min();
         }
@@ -174,6 +179,7 @@ impl<'a> Report<'a> {
 
     /// Prints the rest.
     pub fn finish(mut self, ended: Ended, took: Duration) {
+        self.progress.finish_and_clear();
         let (counts, ms) = (self.counts(), u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let text = match &self.printer {
             Printer::Table(table) => table.render(&self.heading, &self.kinds, self.total, ended, took),
@@ -193,6 +199,17 @@ impl<'a> Report<'a> {
             }
         };
         self.out.print(&text);
+    }
+}
+
+/// A table comes at the end: until then, a line that moves. The other formats move by themselves.
+fn progress(format: Format) -> ProgressBar {
+    match format {
+        Format::Table => ProgressBar::new_spinner().with_style(
+            ProgressStyle::with_template("{spinner} {human_pos} examined, {per_sec}")
+                .unwrap_or(ProgressStyle::default_spinner()),
+        ),
+        Format::Json | Format::Ndjson => ProgressBar::hidden(),
     }
 }
 

@@ -13,7 +13,7 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{HasSqlType, Jsonb, Text, Timestamptz, Uuid as PgUuid};
+use diesel::sql_types::{HasSqlType, Jsonb, Timestamptz, Uuid as PgUuid};
 use diesel::sqlite::{Sqlite, SqliteValue};
 use uuid::Uuid;
 
@@ -119,7 +119,7 @@ impl ToSql<sql::Id, Pg> for Id {
 
 impl FromSql<sql::Id, Sqlite> for Id {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
-        text(value).map(Id)
+        Ok(Id(lossy(value)))
     }
 }
 
@@ -145,7 +145,7 @@ impl ToSql<sql::Instant, Pg> for Instant {
 
 impl FromSql<sql::Instant, Sqlite> for DateTime<Utc> {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
-        let text = text(value)?;
+        let text = lossy(value);
         let instant = DateTime::parse_from_rfc3339(&text)
             .map_err(|error| format!("“{text}” is no timestamp like 2026-11-21T09:30:00.000Z: {error}"))?;
         plausible(instant.to_utc())
@@ -180,7 +180,7 @@ impl ToSql<sql::Instant, Pg> for Since {
 
 impl FromSql<sql::Instant, Sqlite> for Since {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
-        text(value).map(Since::Text)
+        Ok(Since::Text(lossy(value)))
     }
 }
 
@@ -216,6 +216,7 @@ fn plausible(instant: DateTime<Utc>) -> deserialize::Result<DateTime<Utc>> {
     }
 }
 
-fn text(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<String> {
-    <String as FromSql<Text, Sqlite>>::from_sql(value)
+/// SQLite keeps any bytes as text: a row must be found and named although its text is no UTF-8.
+fn lossy(mut value: SqliteValue<'_, '_, '_>) -> String {
+    String::from_utf8_lossy(value.read_blob()).into_owned()
 }

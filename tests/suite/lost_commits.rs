@@ -1,0 +1,203 @@
+//! P13: a commit whose answer is lost is reported as unknown or settled by the ledger, never as success.
+//!
+//! A proxy stands between the sweep and the server; both speak over a Unix socket, without TLS.
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use sweep::rules::Id;
+
+use crate::world::{On, Swept, World, sweep_once};
+
+/// When the proxy cuts a connection: at the COMMIT that has a recovery in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    BeforeTheServerHasIt,
+    AfterTheServerAnswered,
+}
+
+struct Proxy {
+    directory: tempfile::TempDir,
+}
+
+/// Cuts the first connection that commits a recovery; then accepts `accepted_after` more connections.
+struct Plan {
+    cut: Cut,
+    done: AtomicBool,
+    accepted_after: AtomicUsize,
+}
+
+impl Proxy {
+    fn start(server: String, cut: Cut, accepted_after: usize) -> Proxy {
+        let directory = tempfile::tempdir().expect("a directory");
+        let listener = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).expect("a socket");
+        let plan = Arc::new(Plan {
+            cut,
+            done: AtomicBool::new(false),
+            accepted_after: AtomicUsize::new(accepted_after),
+        });
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if plan.done.load(Ordering::SeqCst) {
+                    let take_one = |left: usize| left.checked_sub(1);
+                    if plan
+                        .accepted_after
+                        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one)
+                        .is_err()
+                    {
+                        continue;
+                    }
+                }
+                let server = UnixStream::connect(&server).expect("the server");
+                let plan = Arc::clone(&plan);
+                thread::spawn(move || relay(client, server, &plan));
+            }
+        });
+        Proxy { directory }
+    }
+
+    fn url(&self, world: &World) -> String {
+        let path = world
+            .url
+            .split("@/")
+            .nth(1)
+            .and_then(|rest| rest.split('?').next())
+            .expect("a database's name");
+        format!(
+            "postgres://postgres@/{path}?host={}&port=5432",
+            self.directory.path().display().to_string().replace('/', "%2F")
+        )
+    }
+}
+
+/// Passes messages both ways until the COMMIT that is to be cut.
+fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
+    let mut answers = server.try_clone().expect("a socket");
+    let mut to_client = client.try_clone().expect("a socket");
+    let muted = Arc::new(AtomicBool::new(false));
+    let silent = Arc::clone(&muted);
+    let back = thread::spawn(move || {
+        let mut buffer = [0; 65536];
+        while let Ok(n @ 1..) = answers.read(&mut buffer) {
+            // The answer to the COMMIT reaches the proxy, and nobody else.
+            if silent.load(Ordering::SeqCst) || to_client.write_all(&buffer[..n]).is_err() {
+                break;
+            }
+        }
+        let _ = to_client.shutdown(std::net::Shutdown::Both);
+    });
+    let (mut buffer, mut has_written) = ([0; 65536], false);
+    while let Ok(n @ 1..) = client.read(&mut buffer) {
+        let message = &buffer[..n];
+        let contains = |word: &[u8]| message.windows(word.len()).any(|window| window == word);
+        has_written |= contains(b"\"recoveries\"");
+        if contains(b"COMMIT") && has_written && !plan.done.swap(true, Ordering::SeqCst) {
+            muted.store(true, Ordering::SeqCst);
+            if plan.cut == Cut::AfterTheServerAnswered {
+                let _ = server.write_all(message);
+                let _ = back.join();
+            }
+            let _ = (
+                client.shutdown(std::net::Shutdown::Both),
+                server.shutdown(std::net::Shutdown::Both),
+            );
+            return;
+        }
+        if server.write_all(message).is_err() {
+            return;
+        }
+    }
+    let _ = server.shutdown(std::net::Shutdown::Both);
+}
+
+/// Where the server's socket is.
+fn server_socket() -> String {
+    let url = crate::databases::server();
+    let parameter = |name: &str| {
+        let pairs = url
+            .split_once('?')
+            .map(|(_, query)| query)
+            .unwrap_or_default()
+            .split('&');
+        pairs
+            .filter_map(|pair| pair.split_once('='))
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value.replace("%2F", "/"))
+    };
+    let directory =
+        parameter("host").expect("TEST_DATABASE_URL must name a Unix socket, as `make test` does: ?host=%2F…");
+    format!(
+        "{directory}/.s.PGSQL.{}",
+        parameter("port").unwrap_or("5432".to_owned())
+    )
+}
+
+/// One orphan, swept through the proxy by one worker.
+fn sweep_through(world: &mut World, cut: Cut, accepted_after: usize) -> (Id, Result<Swept, String>) {
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let proxy = Proxy::start(server_socket(), cut, accepted_after);
+    let mut settings = world.settings();
+    settings.connections = 1;
+    settings.database = sweep::store::open::Url::parse(&proxy.url(world)).expect("a URL");
+    (
+        issue,
+        std::panic::catch_unwind(|| sweep_once(&settings))
+            .map_err(|panic| *panic.downcast::<String>().expect("a message")),
+    )
+}
+
+#[test]
+fn a_commit_that_reached_the_server_is_confirmed_by_the_ledger() {
+    let mut world = World::new(On::Postgres);
+    let (issue, swept) = sweep_through(&mut world, Cut::AfterTheServerAnswered, 1);
+    let swept = swept.expect("a sweep");
+
+    assert_eq!(swept.outcome(&issue), "continued");
+    assert_eq!(
+        swept.subject(&issue)["reason"],
+        "its commit was confirmed by the ledger"
+    );
+    assert_eq!(world.wakes_for(&issue), 1);
+}
+
+#[test]
+fn a_commit_that_never_reached_the_server_is_reported_as_failed_and_done_by_the_next_sweep() {
+    let mut world = World::new(On::Postgres);
+    let (issue, swept) = sweep_through(&mut world, Cut::BeforeTheServerHasIt, 1);
+    let swept = swept.expect("a sweep");
+
+    assert_eq!(
+        (swept.outcome(&issue), swept.exit),
+        ("failed", sweep::exit::Exit::SomeFailed)
+    );
+    assert_eq!(world.wakes_for(&issue), 0);
+    assert_eq!(world.sweep().outcome(&issue), "continued");
+}
+
+/// What the client saw is the same whether the server committed or not: neither answer may be guessed.
+#[test]
+fn a_commit_about_which_nobody_can_be_asked_is_unknown_whichever_way_it_went() {
+    for (cut, wakes) in [(Cut::AfterTheServerAnswered, 1), (Cut::BeforeTheServerHasIt, 0)] {
+        let mut world = World::new(On::Postgres);
+        let (issue, swept) = sweep_through(&mut world, cut, 0);
+        let told = swept.map(|swept| swept.json.to_string()).unwrap_or_else(|error| error);
+
+        assert!(told.contains("the sweep could not go on"), "{told}");
+        assert_eq!(world.wakes_for(&issue), wakes);
+        assert_eq!(
+            world.count("sweeps where ended = 'failed' and cast(counts as text) like '%\"unknown\": 1%'"),
+            1
+        );
+        let next = world.sweep();
+        assert_eq!(
+            world.wakes_for(&issue),
+            1,
+            "the next sweep finishes the job: {}",
+            next.json
+        );
+    }
+}
