@@ -121,10 +121,10 @@ pub struct MigrateFlags {
 
 #[derive(Debug, Args)]
 pub struct DemoFlags {
-    /// Where to make the database: sqlite://PATH, a file that does not exist yet
+    /// Make the database here, in a new file: sqlite://PATH [default: a temporary one]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
-    /// Keep the database afterwards
+    /// Keep the database afterwards, as one that --database names always is
     #[arg(long)]
     pub keep: bool,
 }

@@ -13,7 +13,10 @@ use crate::telemetry;
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
-    telemetry::start(environment)?;
+    // The demo is there to be watched: its reports say it all.
+    if !matches!(cli.command, Some(Command::Demo(_))) {
+        telemetry::start(environment)?;
+    }
     match cli.command {
         None => run::run(cli.sweep, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),

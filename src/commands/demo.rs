@@ -1,9 +1,212 @@
 //! `sweep demo`: a small made-up company, swept three times.
+//!
+//! The sweeps are real. What happens between them is made up: `ten_minutes.sql` ends the continuations and dates every
+//! row ten minutes back.
 
-use crate::cli::DemoFlags;
-use crate::exit::Exit;
-use anyhow::Result;
+use std::fs::{File, create_dir, create_dir_all, remove_dir_all};
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
 
-pub fn run(_flags: DemoFlags) -> Result<Exit> {
+use anyhow::{Context, Result};
+use comfy_table::{ContentArrangement, Table as Grid, presets::UTF8_BORDERS_ONLY};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use owo_colors::OwoColorize;
+
+use crate::cli::{DemoFlags, Format};
+use crate::exit::{Exit, config, usage};
+use crate::rules::{Id, Kind, Policy};
+use crate::settings::{Selection, Settings};
+use crate::store::migrate::migrate;
+use crate::store::open::Url;
+use crate::store::{Access, Db, Timeouts};
+use crate::sweep::{self, signals::Stop};
+
+const COMMENT: &str = "(SELECT printf('**%s  %s**  (%s)%s%s', i.identifier, i.title, i.status, char(10, 10), c.body) \
+    FROM comments c JOIN issues i ON i.id = c.issue_id WHERE i.identifier = 'ACM-13')";
+
+/// Stories are wrapped by hand, and the comment to this width.
+const COLUMNS: u16 = 98;
+
+/// What is told, then happens, then is swept, then shown.
+struct Scene {
+    story: &'static str,
+    happens: &'static str,
+    dry_run: bool,
+    shows: Option<&'static str>,
+}
+
+const SWEEP: Scene = Scene {
+    story: "",
+    happens: "",
+    dry_run: false,
+    shows: None,
+};
+
+const SCENES: [Scene; 4] = [
+    Scene {
+        story: "But agents crash, stop half-way and lose wakes, and tell nobody. Who is really at work?\n\
+                A dry run finds out and writes nothing.",
+        dry_run: true,
+        ..SWEEP
+    },
+    Scene {
+        story: "Now for real: one wake each, to the agent whose work it is. SOC 2 evidence has no agent, so a\n\
+                person is told at once. Esther is paused and Femi is gone: they are never woken.",
+        ..SWEEP
+    },
+    Scene {
+        story: "Ten minutes pass (the demo dates every row back). Two agents got on with it, the other runs\n\
+                failed. One wake did not help there: now it takes a person, not another wake.",
+        happens: include_str!("demo/ten_minutes.sql"),
+        shows: Some(COMMENT),
+        ..SWEEP
+    },
+    Scene {
+        story: "And once more. Nothing is done twice: until something changes, there is nothing to do.",
+        ..SWEEP
+    },
+];
+
+pub fn run(flags: DemoFlags) -> Result<Exit> {
+    let home = Home::make(flags)?;
+    let url = Url::Sqlite(home.file.clone());
+    let mut db = url.connect(Access::Write)?;
+    migrate(&mut db, None)?;
+    happen(&mut db, include_str!("demo/company.sql"))?;
+    let at = format!("sqlite://{}", home.file.display());
+    let board = text(&mut db, include_str!("demo/board.sql"))?;
+    say(&format!(
+        "\n{}\n{}\n\n{board}\n",
+        "Acme, a made-up company".bold(),
+        at.dimmed()
+    ));
+    let exit = play(&mut db, &url)?;
+    say(&match home.temporary {
+        Some(_) => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
+        None => format!("\nThe database stays. Look around: sweep --dry-run --database {at}\n"),
+    });
+    Ok(exit)
+}
+
+fn play(db: &mut Db, url: &Url) -> Result<Exit> {
+    let stop = Stop::on_signals()?;
+    for scene in SCENES {
+        happen(db, scene.happens)?;
+        let command = if scene.dry_run { "sweep --dry-run" } else { "sweep" };
+        say(&format!(
+            "\n{}\n\n{} {}\n",
+            scene.story.cyan(),
+            "$".dimmed(),
+            command.bold()
+        ));
+        let exit = sweep::run(&settings(url, scene.dry_run), &stop, &mut anstream::stdout())?;
+        if exit != Exit::Done {
+            return Ok(exit);
+        }
+        if let Some(query) = scene.shows {
+            let story = "This is what people read on the issue:".cyan();
+            say(&format!("\n{story}\n\n{}\n", boxed(&text(db, query)?)));
+        }
+    }
     Ok(Exit::Done)
+}
+
+/// The defaults, whatever the environment says.
+fn settings(url: &Url, dry_run: bool) -> Settings {
+    Settings {
+        database: url.clone(),
+        dry_run,
+        selection: Selection::Kinds(Kind::ALL.to_vec()),
+        limit: None,
+        connections: 1,
+        output: Format::Table,
+        detailed_exitcode: false,
+        policy: Policy::default(),
+        timeouts: Timeouts::default(),
+    }
+}
+
+fn happen(db: &mut Db, statements: &str) -> Result<()> {
+    db.transaction(|db| db.batch_execute(statements))
+        .context("playing the demo's company")
+}
+
+fn text(db: &mut Db, query: &str) -> Result<String> {
+    diesel::select(sql::<Text>(query))
+        .get_result(db)
+        .context("reading the demo's company")
+}
+
+/// Markdown as a board would show it: as far as sweep's own comments need it.
+fn boxed(markdown: &str) -> String {
+    let parts = markdown.split("**").enumerate();
+    let shown: String = parts
+        .map(|(n, part)| {
+            if n % 2 == 1 {
+                part.bold().to_string()
+            } else {
+                part.to_owned()
+            }
+        })
+        .collect();
+    let mut grid = Grid::new();
+    grid.load_style(UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .add_row([shown]);
+    let columns = grid.width().map_or(COLUMNS, |terminal| terminal.min(COLUMNS));
+    grid.set_width(columns);
+    grid.to_string()
+}
+
+/// A reader that has gone (`| head -1`) is no error.
+fn say(text: &str) {
+    let _ = anstream::stdout().write_all(text.as_bytes());
+}
+
+/// Where the database is. A directory of its own is removed at the end, also after an error.
+struct Home {
+    file: PathBuf,
+    temporary: Option<PathBuf>,
+}
+
+impl Home {
+    fn make(flags: DemoFlags) -> Result<Home> {
+        let refuse = |path: &PathBuf, error| config(format!("{}: cannot create it: {error}", path.display()));
+        let Some(url) = flags.database else {
+            let directory = std::env::temp_dir().join(format!("sweep-demo-{}", Id::generate()));
+            create_dir(&directory).map_err(|error| refuse(&directory, error))?;
+            let file = directory.join("acme.db");
+            File::create_new(&file).map_err(|error| refuse(&file, error))?;
+            let temporary = Some(directory).filter(|_| !flags.keep);
+            return Ok(Home { file, temporary });
+        };
+        let Url::Sqlite(file) = Url::parse(&url).map_err(|why| usage(format!("--database: {why}")))? else {
+            return Err(usage("--database: the demo makes a SQLite file, expected sqlite://PATH").into());
+        };
+        if let Some(directory) = file.parent() {
+            create_dir_all(directory).map_err(|error| refuse(&file, error))?;
+        }
+        match File::create_new(&file) {
+            Ok(_) => Ok(Home { file, temporary: None }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let file = file.display();
+                Err(usage(format!(
+                    "--database: {file} exists already, and the demo makes a new file"
+                ))
+                .into())
+            }
+            Err(error) => Err(refuse(&file, error).into()),
+        }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if let Some(directory) = &self.temporary {
+            let _ = remove_dir_all(directory);
+        }
+    }
 }

@@ -1,10 +1,10 @@
-//! The report for people: one line that sums up, one row per touched subject, then what was left and why.
+//! The report for people: what was done and left in two lines, then one row per subject.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
 use owo_colors::{OwoColorize, Style};
 
@@ -51,52 +51,42 @@ impl Table {
         for report in kinds.iter().filter(|report| !report.provided) {
             text += &format!("{}: not provided by this database\n", report.kind.plural());
         }
-        let outcome = if heading.dry_run { "would be" } else { "outcome" };
-        text += &self.touched.print(
-            "",
-            ["kind", "subject", "finding", "idle for", outcome, "attempt"],
-            |row| {
-                let attempt = row
-                    .attempt
-                    .map(|n| format!("{n} of {}", row.attempts_max))
-                    .unwrap_or_default();
-                let finding = row
-                    .finding
-                    .map(|finding| finding.to_string())
-                    .unwrap_or_else(|| row.reason.clone());
-                [
-                    row.kind.to_string(),
-                    name(row),
-                    one_line(&finding),
-                    idle(row),
-                    coloured(row.outcome),
-                    attempt,
-                ]
-            },
-        );
-        text += &self.left.print(
-            "Left as it is:\n",
-            ["kind", "subject", "outcome", "idle for", "why", ""],
-            |row| {
-                [
-                    row.kind.to_string(),
-                    name(row),
-                    coloured(row.outcome),
-                    idle(row),
-                    one_line(&row.reason),
-                    String::new(),
-                ]
-            },
-        );
+        text += &self.grid(heading);
+        let more = self.touched.more + self.left.more;
+        if 0 < more {
+            text += &format!("  … and {more} more: --output ndjson shows all\n");
+        }
         if !self.healthy.is_empty() {
-            let reasons: Vec<String> = self
-                .healthy
-                .iter()
-                .map(|(reason, n)| format!("{n} × {}", one_line(reason)))
-                .collect();
-            text += &format!("\nHealthy at a closer look: {}\n", reasons.join(", "));
+            let reasons = self.healthy.iter().map(|(why, n)| format!("{n} × {}", one_line(why)));
+            let reasons = reasons.collect::<Vec<_>>().join(", ");
+            text += &format!("\n  {}\n", format!("Healthy at a closer look: {reasons}").dimmed());
         }
         text
+    }
+
+    /// What was touched, then what was left, in the same columns.
+    fn grid(&self, heading: &Heading) -> String {
+        let outcome = if heading.dry_run { "would be" } else { "outcome" };
+        let mut grid = Grid::new();
+        grid.load_style(NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_header(["subject", "finding", "idle for", outcome, "note"].map(|name| name.dimmed().to_string()));
+        for rows in [&self.touched, &self.left] {
+            if !grid.is_empty() && !rows.kept.is_empty() {
+                grid.add_row([""]);
+            }
+            grid.add_rows(rows.sorted().into_iter().map(cells));
+        }
+        if grid.is_empty() {
+            return String::new();
+        }
+        grid.column_iter_mut().for_each(|column| {
+            column.set_padding((2, 0));
+        });
+        if let Some(column) = grid.column_mut(2) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        format!("\n{}\n", grid.trim_fmt())
     }
 }
 
@@ -109,51 +99,37 @@ impl Rows {
         }
     }
 
-    fn print(&self, title: &str, head: [&str; 6], cells: impl Fn(&Examined) -> [String; 6]) -> String {
-        if self.kept.is_empty() {
-            return String::new();
-        }
-        let mut grid = Grid::new();
-        grid.load_style(UTF8_HORIZONTAL_ONLY)
-            .set_content_arrangement(ContentArrangement::Dynamic);
-        grid.set_header(head.map(|name| name.dimmed().to_string()));
-        // Longest idle first, whichever worker was quickest.
+    /// Longest idle first, whichever worker was quickest.
+    fn sorted(&self) -> Vec<&Examined> {
         let mut rows: Vec<&Examined> = self.kept.iter().collect();
-        rows.sort_by_key(|row| (row.kind, row.outcome, row.idle_since, row.id.clone()));
-        for row in rows {
-            grid.add_row(cells(row));
-        }
-        if let Some(column) = grid.column_mut(3) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        let more = if self.more == 0 {
-            String::new()
-        } else {
-            format!("… and {} more: --output ndjson shows all\n", self.more)
-        };
-        let lines: Vec<&str> = std::iter::once("").chain(title.lines()).collect();
-        format!("{}\n{}\n{more}", lines.join("\n"), grid.trim_fmt())
+        rows.sort_by_key(|row| (row.outcome, row.kind, row.idle_since, row.id.clone()));
+        rows
     }
 }
 
-/// `Swept 12 issues and 4 steps (native) in 0.03 s: 3 continued, 1 escalated; left: 2 waiting`.
+fn cells(row: &Examined) -> [String; 5] {
+    [
+        name(row),
+        row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
+        idle(row),
+        coloured(row.outcome),
+        note(row),
+    ]
+}
+
+/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`.
 fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, took: Duration) -> String {
-    let scanned: Vec<String> = kinds
-        .iter()
-        .filter(|report| report.provided)
-        .map(|report| {
-            let noun = if report.tally.scanned == 1 {
-                report.kind.name()
-            } else {
-                report.kind.plural()
-            };
-            format!("{} {noun}", report.tally.scanned)
+    let provided = kinds.iter().filter(|report| report.provided);
+    let scanned: Vec<String> = provided
+        .map(|KindReport { kind, tally, .. }| match tally.scanned {
+            1 => format!("1 {}", kind.name()),
+            n => format!("{n} {}", kind.plural()),
         })
         .collect();
-    let (verb, would) = if heading.dry_run {
-        ("Dry run, nothing is written: looked at", "would be ")
+    let (verb, would, note) = if heading.dry_run {
+        ("Dry run of", "Would be: ", ", nothing is written")
     } else {
-        ("Swept", "")
+        ("Swept", "", "")
     };
     // Destructured so that a new counter cannot be forgotten.
     let Tally {
@@ -169,12 +145,15 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
         quarantined,
         failed,
     } = total;
-    let done = counters(&[
+    let done = match counters(&[
         (continued, Outcome::Continued),
         (escalated, Outcome::Escalated),
         (recovered, Outcome::Recovered),
-    ]);
-    let left = counters(&[
+    ]) {
+        done if done.is_empty() => "Nothing to do".to_owned(),
+        done => format!("{would}{done}"),
+    };
+    let left = match counters(&[
         (waiting, Outcome::Waiting),
         (skipped, Outcome::Skipped),
         (healthy, Outcome::Healthy),
@@ -182,16 +161,9 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
         (unknown, Outcome::Unknown),
         (quarantined, Outcome::Quarantined),
         (failed, Outcome::Failed),
-    ]);
-    let done = if done.is_empty() {
-        "nothing to do".to_owned()
-    } else {
-        format!("{would}{done}")
-    };
-    let left = if left.is_empty() {
-        left
-    } else {
-        format!("; left: {left}")
+    ]) {
+        left if left.is_empty() => left,
+        left => format!("; left: {left}"),
     };
     let ended = match ended {
         Ended::Completed => "",
@@ -200,7 +172,7 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
     };
     let (scanned, host, seconds) = (scanned.join(" and "), heading.host, took.as_secs_f64());
     format!(
-        "{} {scanned} ({host}) in {seconds:.2} s: {done}{left}{ended}\n",
+        "{} {scanned} ({host}) in {seconds:.2} s{note}\n{done}{left}{ended}\n",
         verb.bold()
     )
 }
@@ -209,13 +181,24 @@ fn counters(counters: &[(u64, Outcome)]) -> String {
     let shown = counters
         .iter()
         .filter(|(n, _)| 0 < *n)
-        .map(|(n, outcome)| format!("{n} {outcome}"));
+        .map(|(n, outcome)| format!("{n} {}", coloured(*outcome)));
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// The identifier; the id where there is none.
+/// The identifier; the kind and the id where there is none.
 fn name(row: &Examined) -> String {
-    one_line(row.identifier.as_deref().unwrap_or(&row.id.0))
+    match &row.identifier {
+        Some(identifier) => one_line(identifier),
+        None => format!("{} {}", row.kind, one_line(&row.id.0)),
+    }
+}
+
+/// A continuation needs no other reason than its finding.
+fn note(row: &Examined) -> String {
+    match (row.outcome, row.attempt) {
+        (Outcome::Continued, Some(n)) => format!("attempt {n} of {}", row.attempts_max),
+        _ => one_line(&row.reason),
+    }
 }
 
 fn idle(row: &Examined) -> String {
