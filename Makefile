@@ -4,12 +4,12 @@
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Strand some work in a database of its own, sweep it, show the report
+demo: ## Watch a sweep at work on a small made-up company, in a new SQLite file
 	@tests/prerequisites build
 	@cargo build
 	@cargo run --quiet -- demo $(ARGS)
 
-run: ## Run sweep: make run ARGS="scan --database sqlite://path"
+run: ## Run sweep: make run ARGS="--dry-run --database sqlite://path"
 	@tests/prerequisites build
 	@cargo run --quiet -- $(ARGS)
 

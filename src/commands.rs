@@ -4,6 +4,8 @@ mod demo;
 mod migrate;
 mod run;
 
+use std::io::Write;
+
 use anyhow::Result;
 
 use crate::cli::{Cli, Command};
@@ -22,4 +24,9 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
     }
+}
+
+/// Prints; a reader that has gone (`| head -1`) is no error.
+fn say(text: &str) {
+    let _ = anstream::stdout().write_all(text.as_bytes());
 }

@@ -3,8 +3,6 @@
 //! The sweeps are real. What happens between them is made up: `ten_minutes.sql` ends the continuations and dates every
 //! row ten minutes back.
 
-use std::fs::{File, create_dir, create_dir_all, remove_dir_all};
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -14,18 +12,17 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use owo_colors::OwoColorize;
+use tempfile::TempDir;
 
+use super::say;
 use crate::cli::{DemoFlags, Format};
 use crate::exit::{Exit, config, usage};
-use crate::rules::{Id, Kind, Policy};
+use crate::rules::{Kind, Policy};
 use crate::settings::{Selection, Settings};
 use crate::store::migrate::migrate;
 use crate::store::open::Url;
 use crate::store::{Access, Db, Timeouts};
 use crate::sweep::{self, signals::Stop};
-
-const COMMENT: &str = "(SELECT printf('**%s  %s**  (%s)%s%s', i.identifier, i.title, i.status, char(10, 10), c.body) \
-    FROM comments c JOIN issues i ON i.id = c.issue_id WHERE i.identifier = 'ACM-13')";
 
 /// Stories are wrapped by hand, and the comment to this width.
 const COLUMNS: u16 = 98;
@@ -61,7 +58,7 @@ const SCENES: [Scene; 4] = [
         story: "Ten minutes pass (the demo dates every row back). Two agents got on with it, the other runs\n\
                 failed. One wake did not help there: now it takes a person, not another wake.",
         happens: include_str!("demo/ten_minutes.sql"),
-        shows: Some(COMMENT),
+        shows: Some(include_str!("demo/comment.sql")),
         ..SWEEP
     },
     Scene {
@@ -71,7 +68,7 @@ const SCENES: [Scene; 4] = [
 ];
 
 pub fn run(flags: DemoFlags) -> Result<Exit> {
-    let home = Home::make(flags)?;
+    let home = Home::make(&flags)?;
     let url = Url::Sqlite(home.file.clone());
     let mut db = url.connect(Access::Write)?;
     migrate(&mut db, None)?;
@@ -84,9 +81,9 @@ pub fn run(flags: DemoFlags) -> Result<Exit> {
         at.dimmed()
     ));
     let exit = play(&mut db, &url)?;
-    say(&match home.temporary {
-        Some(_) => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
-        None => format!("\nThe database stays. Look around: sweep --dry-run --database {at}\n"),
+    say(&match flags.keep || flags.database.is_some() {
+        false => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
+        true => format!("\nThe database stays. Look around: sweep --dry-run --database {at}\n"),
     });
     Ok(exit)
 }
@@ -161,52 +158,38 @@ fn boxed(markdown: &str) -> String {
     grid.to_string()
 }
 
-/// A reader that has gone (`| head -1`) is no error.
-fn say(text: &str) {
-    let _ = anstream::stdout().write_all(text.as_bytes());
-}
-
 /// Where the database is. A directory of its own is removed at the end, also after an error.
 struct Home {
     file: PathBuf,
-    temporary: Option<PathBuf>,
+    _temporary: Option<TempDir>,
 }
 
 impl Home {
-    fn make(flags: DemoFlags) -> Result<Home> {
-        let refuse = |path: &PathBuf, error| config(format!("{}: cannot create it: {error}", path.display()));
-        let Some(url) = flags.database else {
-            let directory = std::env::temp_dir().join(format!("sweep-demo-{}", Id::generate()));
-            create_dir(&directory).map_err(|error| refuse(&directory, error))?;
-            let file = directory.join("acme.db");
-            File::create_new(&file).map_err(|error| refuse(&file, error))?;
-            let temporary = Some(directory).filter(|_| !flags.keep);
-            return Ok(Home { file, temporary });
+    fn make(flags: &DemoFlags) -> Result<Home> {
+        let Some(url) = &flags.database else {
+            let mut directory = tempfile::Builder::new()
+                .prefix("sweep-demo-")
+                .tempdir()
+                .map_err(|error| config(format!("cannot create a temporary directory: {error}")))?;
+            directory.disable_cleanup(flags.keep);
+            let file = directory.path().join("acme.db");
+            Url::Sqlite(file.clone()).create()?;
+            return Ok(Home {
+                file,
+                _temporary: Some(directory),
+            });
         };
-        let Url::Sqlite(file) = Url::parse(&url).map_err(|why| usage(format!("--database: {why}")))? else {
+        let Url::Sqlite(file) = Url::parse(url).map_err(|why| usage(format!("--database: {why}")))? else {
             return Err(usage("--database: the demo makes a SQLite file, expected sqlite://PATH").into());
         };
-        if let Some(directory) = file.parent() {
-            create_dir_all(directory).map_err(|error| refuse(&file, error))?;
+        if file.exists() {
+            let file = file.display();
+            return Err(usage(format!(
+                "--database: {file} exists already, and the demo makes a new file"
+            ))
+            .into());
         }
-        match File::create_new(&file) {
-            Ok(_) => Ok(Home { file, temporary: None }),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let file = file.display();
-                Err(usage(format!(
-                    "--database: {file} exists already, and the demo makes a new file"
-                ))
-                .into())
-            }
-            Err(error) => Err(refuse(&file, error).into()),
-        }
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        if let Some(directory) = &self.temporary {
-            let _ = remove_dir_all(directory);
-        }
+        Url::Sqlite(file.clone()).create()?;
+        Ok(Home { file, _temporary: None })
     }
 }

@@ -1,9 +1,8 @@
 //! `sweep migrate`: create or upgrade sweep's schema.
 
-use std::io::Write;
-
 use anyhow::Result;
 
+use super::say;
 use crate::cli::MigrateFlags;
 use crate::exit::Exit;
 use crate::settings::Environment;
@@ -33,9 +32,4 @@ pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
         say(&format!("Database: {}\n", path.display()));
     }
     Ok(Exit::Done)
-}
-
-/// A reader that has gone (`| head -1`) is no error.
-fn say(text: &str) {
-    let _ = anstream::stdout().write_all(text.as_bytes());
 }

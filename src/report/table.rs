@@ -70,7 +70,10 @@ impl Table {
         let mut grid = Grid::new();
         grid.load_style(NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_header(["subject", "finding", "idle for", outcome, "note"].map(|name| name.dimmed().to_string()));
+            .set_header(
+                ["kind", "subject", "finding", "idle for", outcome, "attempt", "why"]
+                    .map(|name| name.dimmed().to_string()),
+            );
         for rows in [&self.touched, &self.left] {
             if !grid.is_empty() && !rows.kept.is_empty() {
                 grid.add_row([""]);
@@ -83,7 +86,7 @@ impl Table {
         grid.column_iter_mut().for_each(|column| {
             column.set_padding((2, 0));
         });
-        if let Some(column) = grid.column_mut(2) {
+        if let Some(column) = grid.column_mut(3) {
             column.set_cell_alignment(CellAlignment::Right);
         }
         format!("\n{}\n", grid.trim_fmt())
@@ -107,13 +110,20 @@ impl Rows {
     }
 }
 
-fn cells(row: &Examined) -> [String; 5] {
+fn cells(row: &Examined) -> [String; 7] {
+    let attempt = row.attempt.filter(|_| row.outcome.is_costly());
     [
-        name(row),
+        row.kind.to_string(),
+        one_line(row.identifier.as_deref().unwrap_or(&row.id.0)),
         row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
-        idle(row),
+        row.idle_seconds
+            .map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string())
+            .unwrap_or_default(),
         coloured(row.outcome),
-        note(row),
+        attempt
+            .map(|n| format!("{n} of {}", row.attempts_max))
+            .unwrap_or_default(),
+        one_line(&row.reason),
     ]
 }
 
@@ -183,28 +193,6 @@ fn counters(counters: &[(u64, Outcome)]) -> String {
         .filter(|(n, _)| 0 < *n)
         .map(|(n, outcome)| format!("{n} {}", coloured(*outcome)));
     shown.collect::<Vec<_>>().join(", ")
-}
-
-/// The identifier; the kind and the id where there is none.
-fn name(row: &Examined) -> String {
-    match &row.identifier {
-        Some(identifier) => one_line(identifier),
-        None => format!("{} {}", row.kind, one_line(&row.id.0)),
-    }
-}
-
-/// A continuation needs no other reason than its finding.
-fn note(row: &Examined) -> String {
-    match (row.outcome, row.attempt) {
-        (Outcome::Continued, Some(n)) => format!("attempt {n} of {}", row.attempts_max),
-        _ => one_line(&row.reason),
-    }
-}
-
-fn idle(row: &Examined) -> String {
-    row.idle_seconds
-        .map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string())
-        .unwrap_or_default()
 }
 
 fn coloured(outcome: Outcome) -> String {

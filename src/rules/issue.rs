@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::words::Spoken;
+use super::words::{Spoken, one_line};
 use super::{Assignee, Cause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 
 /// One row of the view `issue_facts`.
@@ -67,7 +67,7 @@ impl Facts for IssueFacts {
 /// The comment of an escalation: what happened, what was tried, what a person can do. Markdown.
 pub fn escalation_comment(facts: &IssueFacts, cause: Cause, policy: &Policy) -> String {
     let agent = match &facts.assignee {
-        Assignee::Agent { name: Some(name), .. } => name,
+        Assignee::Agent { name: Some(name), .. } => &one_line(name),
         Assignee::Agent { name: None, .. } | Assignee::Nobody => "its agent",
     };
     let idle = Spoken(facts.history.idle_for());
@@ -76,8 +76,8 @@ pub fn escalation_comment(facts: &IssueFacts, cause: Cause, policy: &Policy) -> 
         Escalation::CommentOnly => "",
     };
     format!(
-        "**This issue needs a person.** It is in progress and assigned to {agent}, but no run is live, no wake is \
-         queued and no wait is declared; it has been idle for {idle}.{moved}\n\n\
+        "**This issue needs a person.** It was in progress and assigned to {agent}, but no run was live, no wake \
+         queued and no wait declared, for {idle}.{moved}\n\n\
          Tried: {tried} ({cause}).\n\n\
          What you can do: read the last run, then set the issue back to in progress or todo to have {agent} go on, \
          reassign it, declare what it waits for, or close it. The assignee was left as it is.",

@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::issue::tried;
-use super::words::Spoken;
+use super::words::{Spoken, one_line};
 use super::{Assignee, Cause, Facts, Finding, History, Id, Policy, Reason};
 
 /// One step of a plan, as it stands.
@@ -167,7 +167,7 @@ pub fn escalation_comment(facts: &StepFacts, cause: Cause) -> String {
          nothing is on its way.\n\nTried: {tried} ({cause}).\n\nWhat you can do: finish, skip or restart the step; the \
          plan stays stalled until none of its steps is.",
         position = facts.step.position,
-        title = facts.step.title,
+        title = one_line(&facts.step.title),
         idle = Spoken(facts.history.idle_for()),
         tried = tried(&facts.history),
     )

@@ -72,7 +72,7 @@ impl Display for Reason {
             Reason::PendingWake => f.write_str("a wake is queued"),
             Reason::StuckWake(age) => write!(f, "stuck wake: queued for {}", Spoken(*age)),
             Reason::DeclaredWait(what) => write!(f, "it waits: {what}"),
-            Reason::Recent => f.write_str("it was active a moment ago"),
+            Reason::Recent => f.write_str("it is not idle for long enough"),
             Reason::Escalated => f.write_str("escalated, a person has not answered yet"),
         }
     }
@@ -91,7 +91,7 @@ impl Display for Unavailable {
 impl Display for Cause {
     fn fmt(&self, f: &mut Formatter) -> Result {
         f.write_str(match self {
-            Cause::Exhausted => "the continuations of this episode are used up",
+            Cause::Exhausted => "no attempt is left",
             Cause::TooManyAttempts => "too many continuations in 24 hours",
             Cause::NoAgent => "the plan has no agent to wake",
         })
