@@ -11,5 +11,6 @@ mod paperclip;
 mod plans;
 mod poison;
 mod races;
+mod report;
 mod rivals;
 mod world;

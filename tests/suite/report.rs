@@ -1,0 +1,201 @@
+//! The printed report, as people and programs read it.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use insta::assert_snapshot;
+use sweep::cli::Format;
+use sweep::report::{Examined, Heading, Outcome, Report};
+use sweep::rules::{Finding, Id, Kind};
+use sweep::store::ledger::Ended;
+
+fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examined {
+    let observed_at = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000);
+    Examined {
+        kind: Kind::Issue,
+        id: Id(format!("00000000-0000-4000-8000-{n:012}")),
+        identifier: Some(format!("ACM-{n}")),
+        tenant: Some("acme".to_owned()),
+        finding: Some(Finding::Orphaned),
+        decision: Some("continue"),
+        reason: reason.to_owned(),
+        attempt: Some(1),
+        attempts_max: 1,
+        idle_seconds: Some(idle_minutes * 60),
+        outcome,
+        idle_since: Some(observed_at - TimeDelta::minutes(idle_minutes)),
+    }
+}
+
+fn print(format: Format, dry_run: bool, ended: Ended, rows: Vec<Examined>) -> String {
+    let mut out = Vec::new();
+    let mut report = Report::new(
+        Heading {
+            dry_run,
+            host: "native",
+        },
+        format,
+        &mut out,
+    );
+    report.begin(Kind::Issue, true);
+    report.begin(Kind::Step, false);
+    rows.into_iter().for_each(|row| report.add(row));
+    report.finish(ended, Duration::from_millis(34));
+    anstream::adapter::strip_str(&String::from_utf8(out).expect("text")).to_string()
+}
+
+fn one_of_each() -> Vec<Examined> {
+    vec![
+        examined(1, Outcome::Continued, 192, "nobody is working on it"),
+        examined(2, Outcome::Escalated, 12, "no attempt is left"),
+        Examined {
+            finding: None,
+            ..examined(3, Outcome::Recovered, 5, "it is done")
+        },
+        Examined {
+            finding: None,
+            ..examined(4, Outcome::Waiting, 2880, "it waits: approval")
+        },
+        examined(5, Outcome::Skipped, 300, "Ada is paused"),
+        Examined {
+            finding: None,
+            ..examined(6, Outcome::Healthy, 1, "a wake is queued")
+        },
+        examined(7, Outcome::Busy, 40, "somebody else has it in hand"),
+        examined(8, Outcome::Unknown, 41, "server closed the connection unexpectedly"),
+        Examined {
+            identifier: None,
+            finding: None,
+            idle_seconds: None,
+            ..examined(9, Outcome::Quarantined, 0, "no plausible time")
+        },
+        examined(10, Outcome::Failed, 42, "no wakes for this one"),
+    ]
+}
+
+#[test]
+fn a_sweep_is_summed_up_then_listed() {
+    assert_snapshot!(print(Format::Table, false, Ended::Completed, one_of_each()), @r#"
+Swept 10 issues (native) in 0.03 s
+1 continued, 1 escalated, 1 recovered; left: 1 waiting, 1 skipped, 1 healthy, 1 busy, 1 unknown, 1 quarantined, 1 failed
+steps: not provided by this database
+
+  kind   subject                               finding   idle for  outcome      attempt  why
+  issue  ACM-1                                 orphaned    3h 12m  continued    1 of 1   nobody is working on it
+  issue  ACM-2                                 orphaned       12m  escalated    1 of 1   no attempt is left
+  issue  ACM-3                                                 5m  recovered             it is done
+
+  issue  ACM-4                                                 2d  waiting               it waits: approval
+  issue  ACM-5                                 orphaned        5h  skipped               Ada is paused
+  issue  ACM-7                                 orphaned       40m  busy                  somebody else has it in hand
+  issue  ACM-8                                 orphaned       41m  unknown               server closed the connection unexpectedly
+  issue  00000000-0000-4000-8000-000000000009                      quarantined           no plausible time
+  issue  ACM-10                                orphaned       42m  failed                no wakes for this one
+
+  Healthy at a closer look: 1 × a wake is queued
+"#);
+}
+
+#[test]
+fn a_dry_run_says_what_would_be() {
+    let rows = vec![examined(1, Outcome::Continued, 192, "nobody is working on it")];
+    assert_snapshot!(print(Format::Table, true, Ended::Completed, rows), @r#"
+Dry run of 1 issue (native) in 0.03 s, nothing is written
+Would be: 1 continued
+steps: not provided by this database
+
+  kind   subject  finding   idle for  would be   attempt  why
+  issue  ACM-1    orphaned    3h 12m  continued  1 of 1   nobody is working on it
+"#);
+}
+
+#[test]
+fn a_sweep_without_subjects_has_nothing_to_do() {
+    assert_snapshot!(print(Format::Table, false, Ended::Completed, Vec::new()), @r#"
+Swept 0 issues (native) in 0.03 s
+Nothing to do
+steps: not provided by this database
+"#);
+}
+
+#[test]
+fn json_has_the_fields_that_programs_rely_on() {
+    let rows = vec![examined(1, Outcome::Continued, 192, "nobody is working on it")];
+    assert_snapshot!(print(Format::Json, false, Ended::Interrupted, rows), @r#"
+{
+  "schema": 1,
+  "mode": "sweep",
+  "host": "native",
+  "subjects": [
+    {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"idle_seconds":11520,"outcome":"continued"}
+  ],
+  "kinds": {"issues":{"provided":true,"scanned":1,"continued":1,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"busy":0,"unknown":0,"quarantined":0,"failed":0},"steps":{"provided":false,"scanned":0,"continued":0,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"busy":0,"unknown":0,"quarantined":0,"failed":0}},
+  "ended": "interrupted",
+  "duration_ms": 34
+}
+"#);
+}
+
+#[test]
+fn every_line_of_ndjson_is_a_document_and_the_last_one_sums_up() {
+    let text = print(Format::Ndjson, true, Ended::Completed, one_of_each());
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 11);
+    assert_eq!(
+        (&lines[0]["kind"], &lines[0]["outcome"]),
+        (&"issue".into(), &"continued".into())
+    );
+    assert_eq!(
+        (
+            &lines[10]["schema"],
+            &lines[10]["mode"],
+            &lines[10]["kinds"]["issues"]["scanned"]
+        ),
+        (&1.into(), &"dry_run".into(), &10.into())
+    );
+}
+
+/// Titles and messages are written by others: they must not reach the terminal as commands.
+#[test]
+fn what_others_wrote_cannot_change_the_terminal() {
+    let hostile = "\u{1b}]0;owned\u{7}\u{1b}[2J\nACM-1\u{9b}31m";
+    let row = Examined {
+        identifier: Some(hostile.to_owned()),
+        ..examined(1, Outcome::Failed, 5, hostile)
+    };
+    let mut out = Vec::new();
+    let mut report = Report::new(
+        Heading {
+            dry_run: false,
+            host: "native",
+        },
+        Format::Table,
+        &mut out,
+    );
+    report.begin(Kind::Issue, true);
+    report.add(row);
+    report.finish(Ended::Completed, Duration::from_millis(1));
+    let text = String::from_utf8(out).expect("text");
+    assert!(
+        !text.contains("\u{1b}]") && !text.contains('\u{7}') && !text.contains("\u{1b}[2J") && !text.contains('\u{9b}'),
+        "{text:?}"
+    );
+}
+
+/// P9: of a long report the table keeps the first rows; JSON has them all, row by row.
+#[test]
+fn a_table_of_a_hundred_thousand_rows_stays_short() {
+    let rows = (0..100_000)
+        .map(|n| examined(n, Outcome::Continued, 60, "nobody is working on it"))
+        .collect();
+    let text = print(Format::Table, false, Ended::Completed, rows);
+    assert!(text.lines().count() < 220);
+    assert!(
+        text.contains("99800 more: --output ndjson shows all"),
+        "{}",
+        &text[text.len() - 200..]
+    );
+}
