@@ -10,7 +10,8 @@ use std::thread;
 
 use sweep::rules::Id;
 
-use crate::world::{On, Swept, World, sweep_once};
+use crate::swept::{Swept, sweep_once};
+use crate::world::{On, World};
 
 /// When the proxy cuts a connection: at the COMMIT that has a recovery in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

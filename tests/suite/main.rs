@@ -13,4 +13,6 @@ mod poison;
 mod races;
 mod report;
 mod rivals;
+mod swept;
+mod time;
 mod world;

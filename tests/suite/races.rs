@@ -7,6 +7,9 @@ use sweep::sweep::examine::{Terms, examine};
 
 use crate::world::{On, World, on_each_host};
 
+/// Something that happens to an issue, in words and in deed.
+type Change = (&'static str, Box<dyn Fn(&mut World)>);
+
 fn terms() -> Terms {
     let (policy, timeouts) = (Policy::default(), Timeouts::default());
     Terms {
@@ -18,14 +21,14 @@ fn terms() -> Terms {
 }
 
 /// What may happen to an issue between the scan and its transaction: one change for each column that a rule reads.
-fn changes(world: &mut World, issue: &Id, agent: &Id) -> Vec<(&'static str, Box<dyn Fn(&mut World)>)> {
+fn changes(world: &mut World, issue: &Id, agent: &Id) -> Vec<Change> {
     let (issue, agent, paused) = (issue.clone(), agent.clone(), world.agent("paused"));
     let (now, tomorrow) = (world.ago(0), world.ago(-1440));
     let set = |assignment: String| -> Box<dyn Fn(&mut World)> {
         let issue = issue.clone();
         Box::new(move |world| world.set("issues", &issue, &assignment))
     };
-    let mut changes: Vec<(&str, Box<dyn Fn(&mut World)>)> = vec![
+    let mut changes: Vec<Change> = vec![
         ("finished", set("status = 'done'".to_owned())),
         ("blocked", set("status = 'blocked'".to_owned())),
         ("given to a person", set("assignee_user_id = 'grace'".to_owned())),

@@ -7,7 +7,8 @@ use sweep::rules::Id;
 use sweep::store::Db;
 
 use crate::databases::run;
-use crate::world::{On, World, on_each_host, sweep_once};
+use crate::swept::sweep_once;
+use crate::world::{On, World, on_each_host};
 
 const ORPHANS: usize = 200;
 const SWEEPS: usize = 8;

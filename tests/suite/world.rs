@@ -5,15 +5,10 @@
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{QueryableByName, RunQueryDsl};
-use serde_json::Value;
-use sweep::cli::SweepFlags;
-use sweep::exit::Exit;
 use sweep::rules::Id;
-use sweep::settings::{Environment, Settings};
 use sweep::store::migrate::migrate;
 use sweep::store::open::Url;
 use sweep::store::{Access, Db};
-use sweep::sweep::signals::Stop;
 
 use crate::databases::{clone_of, connect, connect_server, run, template};
 
@@ -50,30 +45,6 @@ macro_rules! on_each_host {
     };
 }
 pub(crate) use {on_each_database, on_each_host};
-
-/// What one sweep said.
-#[derive(Debug)]
-pub struct Swept {
-    pub exit: Exit,
-    pub json: Value,
-}
-
-impl Swept {
-    pub fn count(&self, kind: &str, outcome: &str) -> i64 {
-        self.json["kinds"][kind][outcome]
-            .as_i64()
-            .unwrap_or_else(|| panic!("no {kind}.{outcome} in {}", self.json))
-    }
-
-    pub fn subject(&self, id: &Id) -> &Value {
-        let subjects = self.json["subjects"].as_array().expect("subjects");
-        subjects.iter().find(|row| row["id"] == id.0).unwrap_or(&Value::Null)
-    }
-
-    pub fn outcome(&self, id: &Id) -> &str {
-        self.subject(id)["outcome"].as_str().unwrap_or("not examined")
-    }
-}
 
 #[derive(QueryableByName)]
 struct Answer {
@@ -248,64 +219,6 @@ impl World {
         (plan, step)
     }
 
-    /// What the host does with the wakes that sweep queued: each becomes a run that ends so.
-    pub fn end_continuations(&mut self, status: &str) {
-        let at = self.ago(0);
-        if self.on == On::Paperclip {
-            self.run(&format!(
-                "update heartbeat_runs set status = '{status}', finished_at = {at} where status = 'queued'"
-            ));
-            self.run("update agent_wakeup_requests set status = 'completed' where status = 'queued'");
-            return;
-        }
-        let wakes = "from wakes where requested_by = 'sweep' and status = 'queued'";
-        let id = if self.on == On::Sqlite {
-            "substr(id, 1, 35) || 'f'"
-        } else {
-            "gen_random_uuid()"
-        };
-        self.run(&format!(
-            "insert into runs (id, agent_id, issue_id, plan_step_id, wake_id, status, created_at, finished_at)
-             select {id}, agent_id, issue_id, plan_step_id, id, '{status}', {at}, {at} {wakes}"
-        ));
-        self.run("update wakes set status = 'completed' where requested_by = 'sweep' and status = 'queued'");
-    }
-
-    /// Moves everything into the past, as if `minutes` had gone by.
-    pub fn pass(&mut self, minutes: i64) {
-        let mut columns = vec![
-            ("issues", "updated_at"),
-            ("issues", "started_at"),
-            ("issues", "created_at"),
-            ("recoveries", "created_at"),
-            ("recoveries", "settled_at"),
-            ("recoveries", "episode_began_at"),
-        ];
-        columns.extend(match self.on {
-            On::Paperclip => vec![
-                ("heartbeat_runs", "created_at"),
-                ("heartbeat_runs", "finished_at"),
-                ("agent_wakeup_requests", "created_at"),
-            ],
-            On::Postgres | On::Sqlite => vec![
-                ("runs", "created_at"),
-                ("runs", "finished_at"),
-                ("wakes", "created_at"),
-                ("plan_steps", "started_at"),
-                ("plan_steps", "updated_at"),
-            ],
-        });
-        for (table, column) in columns {
-            let earlier = match self.on {
-                On::Sqlite => format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '-{minutes} minutes')"),
-                On::Postgres | On::Paperclip => format!("{column} - {minutes} * interval '1 minute'"),
-            };
-            self.run(&format!(
-                "update {table} set {column} = {earlier} where {column} is not null"
-            ));
-        }
-    }
-
     /// Wakes that sweep queued for a subject, whatever became of them.
     pub fn wakes_for(&mut self, id: &Id) -> i64 {
         match self.on {
@@ -330,42 +243,6 @@ impl World {
     pub fn status(&mut self, table: &str, id: &Id) -> String {
         self.text("status", &format!("{table} where id = '{id}'"))
             .expect("a status")
-    }
-
-    pub fn settings(&self) -> Settings {
-        let flags = SweepFlags {
-            database: sweep::cli::DatabaseFlag {
-                database: Some(self.url.clone()),
-            },
-            output: Some(sweep::cli::Format::Json),
-            ..SweepFlags::default()
-        };
-        Settings::resolve(flags, &Environment::of(&[])).expect("settings")
-    }
-
-    pub fn sweep(&self) -> Swept {
-        self.sweep_as(&self.settings())
-    }
-
-    pub fn sweep_as(&self, settings: &Settings) -> Swept {
-        sweep_once(settings)
-    }
-
-    pub fn dry_run(&self) -> Swept {
-        self.sweep_as(&Settings {
-            dry_run: true,
-            ..self.settings()
-        })
-    }
-}
-
-/// One sweep in this process.
-pub fn sweep_once(settings: &Settings) -> Swept {
-    let mut out = Vec::new();
-    let exit = sweep::sweep::run(settings, &Stop::default(), &mut out).unwrap_or_else(|error| panic!("{error:#}"));
-    Swept {
-        exit,
-        json: serde_json::from_slice(&out).expect("a JSON report"),
     }
 }
 
