@@ -40,6 +40,34 @@ fn a_wrong_password_is_configuration() {
     ran.refused(CONFIG, &["no password supplied"]);
 }
 
+/// P12: for the first connection, and for those of the workers.
+#[test]
+fn a_server_without_free_connections_is_unavailable_and_nothing_is_done() {
+    let role = Role::new();
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    world.run(&format!(
+        "grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}",
+        role.name
+    ));
+    let url = role.at(&world.url);
+    for free in [0, 1] {
+        world.run(&format!("alter role {} connection limit {free}", role.name));
+        let ran = sweep_at(&url, []).run();
+        ran.says_once(
+            UNAVAILABLE,
+            &["cannot reach PostgreSQL", "too many connections for role"],
+        );
+        assert_eq!(world.wakes_for(&issue), 0);
+    }
+
+    world.run(&format!("alter role {} connection limit 4", role.name));
+    let ran = sweep_at(&url, ["--connections", "1", "--output", "json"]).run().done();
+    assert_eq!(ran.json()["kinds"]["issues"]["continued"], 1);
+    assert_eq!(world.wakes_for(&issue), 1);
+}
+
 #[test]
 fn a_database_that_does_not_exist_is_configuration() {
     let ran = sweep_at(&crate::databases::database_url("no_such_database"), []).run();
