@@ -1,30 +1,59 @@
 //! Parse, run, print the error, exit.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use sweep::cli::Cli;
 use sweep::exit::{Exit, code_of};
+use sweep::rules::words::one_line;
 use sweep::{commands, settings::Environment};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             let _ = error.print();
-            let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // clap itself would exit with 2, which means something else here.
-            return code(if asked { Exit::Done } else { Exit::Usage });
+            return code(Exit::Done);
         }
+        // clap itself would exit with 2, which means something else here.
+        Err(error) => return fail(&first_words(&error), Exit::Usage),
     };
     match commands::run(cli, &Environment::of_process()) {
         Ok(exit) => code(exit),
-        Err(error) => {
-            anstream::eprintln!("sweep: {}", sweep::rules::words::one_line(&format!("{error:#}")));
-            code(code_of(&error))
-        }
+        Err(error) => fail(&format!("{error:#}"), code_of(&error)),
     }
+}
+
+/// One line on stderr. One that nobody reads any more is no reason to fail otherwise.
+fn fail(message: &str, exit: Exit) -> ExitCode {
+    let _ = writeln!(anstream::stderr(), "sweep: {}", one_line(&without_passwords(message)));
+    code(exit)
+}
+
+/// clap's error and its tip, without the usage.
+fn first_words(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let told = text
+        .split("\n\n")
+        .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
+    let told: Vec<&str> = told.map(str::trim).collect();
+    let told = told.join("; ");
+    format!("{} (see `sweep --help`)", told.strip_prefix("error: ").unwrap_or(&told))
+}
+
+/// A URL that was given in the wrong place is repeated without its user and password; so are key=value pairs, up to it.
+fn without_passwords(message: &str) -> String {
+    let mut parts = message.split("://");
+    let mut safe = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        safe += "://";
+        safe += part.rsplit_once('@').map_or(part, |(_, rest)| rest);
+    }
+    let shown = safe.find("password=").unwrap_or(safe.len());
+    safe.truncate(shown);
+    safe
 }
 
 fn code(exit: Exit) -> ExitCode {

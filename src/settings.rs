@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::cli::{Format, PolicyFlags, SweepFlags};
-use crate::exit::{Refusal, config};
+use crate::exit::{Refusal, config, usage};
 use crate::parse;
 use crate::rules::{Id, Kind, Policy};
 use crate::store::Timeouts;
@@ -101,7 +101,7 @@ impl Environment {
 
     fn variables(&self) -> Result<Variables> {
         let ours = self.0.keys().filter_map(|name| name.strip_prefix(PREFIX));
-        for name in ours {
+        for name in ours.filter(|name| !is_service_link(name)) {
             if !KNOWN.contains(&name.to_lowercase().as_str()) {
                 return Err(unknown(name).into());
             }
@@ -117,7 +117,7 @@ impl Environment {
     /// embedded database in the data directory.
     pub fn database(&self, flag: Option<&str>) -> Result<Url> {
         if let Some(url) = flag {
-            return Url::parse(url).map_err(|why| crate::exit::usage(format!("--database: {why}")).into());
+            return Url::parse(url).map_err(|why| usage(format!("--database: {why}")).into());
         }
         if let Some(url) = self.get("DATABASE_URL") {
             return Url::parse(url).map_err(|why| config(format!("DATABASE_URL: {why}")).into());
@@ -163,6 +163,9 @@ impl Settings {
     pub fn resolve(flags: SweepFlags, environment: &Environment) -> Result<Settings> {
         let variables = environment.variables()?;
         let (policy, timeouts) = resolve_policy(flags.policy, &variables)?;
+        if flags.only.is_some() && (flags.issue.is_some() || flags.step.is_some()) {
+            return Err(usage("--only names kinds, --issue and --step name subjects: give one or the other").into());
+        }
         let only = pick(flags.only, "only", &variables.only, parse::kinds)?;
         let subjects: Vec<(Kind, Id)> = flags
             .issue
@@ -239,6 +242,11 @@ fn pick<T>(
 
 fn malformed(name: &str, value: &str, why: &str) -> Refusal {
     config(format!("{PREFIX}{}: “{value}”: {why}", name.to_uppercase()))
+}
+
+/// Kubernetes gives every pod such variables of a service that is named `sweep`, or `sweep-…`.
+fn is_service_link(name: &str) -> bool {
+    name == "PORT" || name.starts_with("PORT_") || name.contains("_PORT") || name.ends_with("SERVICE_HOST")
 }
 
 fn unknown(name: &str) -> Refusal {

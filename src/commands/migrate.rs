@@ -14,12 +14,12 @@ pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     let url = environment.database(flags.database.database.as_deref())?;
     if flags.print {
         let mut db = url.connect(Access::ReadOnly)?;
-        let plan = plan(&mut db, flags.host)?;
+        let plan = plan(&mut db, flags.host).map_err(|error| url.explain(error))?;
         say(&print(&db, &plan));
         return Ok(Exit::Done);
     }
     url.create()?;
-    let plan = migrate(&mut url.connect(Access::Write)?, flags.host)?;
+    let plan = migrate(&mut url.connect(Access::Write)?, flags.host).map_err(|error| url.explain(error))?;
     let host = plan.host.name();
     match plan.missing.len() {
         0 => say(&format!("The schema is up to date (host {host}).\n")),

@@ -2,6 +2,8 @@
 //!
 //! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are safe.
 
+mod detect;
+
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
@@ -14,8 +16,8 @@ use diesel::sql_types::{Bool, Text};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use include_dir::{Dir, include_dir};
 
-use super::Db;
 use super::open::exists;
+use super::{Db, rights};
 use crate::exit::config;
 
 const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/postgres/ledger");
@@ -27,7 +29,7 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
 /// diesel's own table, in our schema.
-const VERSIONS: &str = "__diesel_schema_migrations";
+pub(super) const VERSIONS: &str = "__diesel_schema_migrations";
 
 /// The control plane whose database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -37,19 +39,6 @@ pub enum Host {
     /// Paperclip's database
     Paperclip,
 }
-
-/// Relations by which Paperclip's database is recognised; its views read all of them.
-const PAPERCLIP_TABLES: [&str; 9] = [
-    "companies",
-    "agents",
-    "issues",
-    "heartbeat_runs",
-    "agent_wakeup_requests",
-    "issue_comments",
-    "activity_log",
-    "issue_relations",
-    "issue_recovery_actions",
-];
 
 impl Host {
     pub fn name(self) -> &'static str {
@@ -82,92 +71,101 @@ fn version(folder: &str) -> String {
     name.split('_').next().unwrap_or_default().replace('-', "")
 }
 
-/// How far a database is migrated.
-#[derive(Debug, PartialEq)]
-enum State {
-    /// sweep has never been here.
-    Absent,
-    /// These of the host's migrations, by folder, are missing.
-    Behind(Host, Vec<String>),
-    Current(Host),
+/// What there is of sweep's schema.
+struct Found {
+    /// Whose migrations have run; of none, when sweep has never been here or only its ledger is.
+    host: Option<Host>,
+    /// The versions of the migrations that have run.
+    applied: BTreeSet<String>,
+}
+
+impl Found {
+    /// The host's migrations that have not run, by folder.
+    fn missing(&self, db: &Db, host: Host) -> Vec<String> {
+        let mut folders = folders(db, host);
+        folders.retain(|folder| !self.applied.contains(&version(folder)));
+        folders
+    }
 }
 
 /// Refuses a schema that is newer than this binary, and a role that may not look at it.
-fn state(db: &mut Db) -> Result<State> {
-    if let Db::Postgres(db) = db {
-        refuse_without_usage(db)?;
-    }
-    let reading = "reading the schema's version";
-    if !exists(db, VERSIONS).context(reading)? {
-        return Ok(State::Absent);
-    }
-    let applied = applied(db).context(reading)?;
+fn look(db: &mut Db) -> Result<Found> {
+    let applied = applied(db)?;
     let hosts: &[Host] = match db {
         Db::Postgres(_) => &[Host::Native, Host::Paperclip],
         Db::Sqlite(_) => &[Host::Native],
     };
-    let known: BTreeSet<String> = hosts
+    let of_host = |host| {
+        folders(db, host)
+            .iter()
+            .map(|folder| version(folder))
+            .collect::<BTreeSet<_>>()
+    };
+    let known: Vec<(Host, BTreeSet<String>)> = hosts.iter().map(|&host| (host, of_host(host))).collect();
+    let is_known = |version: &&String| known.iter().any(|(_, versions)| versions.contains(*version));
+    let is_shared = |version: &&String| known.iter().all(|(_, versions)| versions.contains(*version));
+    let unknown: Vec<&str> = applied
         .iter()
-        .flat_map(|&host| folders(db, host))
-        .map(|f| version(&f))
+        .filter(|version| !is_known(version))
+        .map(String::as_str)
         .collect();
-    let unknown: Vec<&str> = applied.difference(&known).map(String::as_str).collect();
     if !unknown.is_empty() {
         return Err(config(format!(
-            "this database's schema is newer than sweep {} (it has {}): upgrade sweep",
+            "the schema of the database {} is newer than sweep {}, it has {}: upgrade sweep",
+            name(db)?,
             env!("CARGO_PKG_VERSION"),
             unknown.join(", ")
         ))
         .into());
     }
-    let missing = |host| {
-        folders(db, host)
-            .into_iter()
-            .filter(|f| !applied.contains(&version(f)))
-            .collect::<Vec<_>>()
-    };
-    // It is the host's of which most is there.
-    let found = hosts
-        .iter()
-        .map(|&host| (host, missing(host)))
-        .min_by_key(|(_, missing)| missing.len());
-    Ok(match found {
-        None => State::Absent,
-        Some((host, missing)) if missing.is_empty() => State::Current(host),
-        Some((host, missing)) => State::Behind(host, missing),
+    // The ledger, which every host has, tells nothing.
+    let telling = applied.iter().find(|version| known.len() == 1 || !is_shared(version));
+    let host = telling.and_then(|version| known.iter().find(|(_, versions)| versions.contains(version)));
+    Ok(Found {
+        host: host.map(|(host, _)| *host),
+        applied,
     })
 }
 
-fn refuse_without_usage(db: &mut PgConnection) -> Result<()> {
-    const REFUSED: &str =
-        "EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep' AND NOT has_schema_privilege(oid, 'USAGE'))";
-    let refused: bool = diesel::select(sql::<Bool>(REFUSED))
-        .get_result(db)
-        .context("looking for the schema sweep")?;
-    if refused {
-        Err(config("this role lacks rights: USAGE on schema sweep").into())
-    } else {
-        Ok(())
+/// The versions of the migrations that have run.
+fn applied(db: &mut Db) -> Result<BTreeSet<String>> {
+    if let Db::Postgres(db) = db {
+        rights::check_version(db)?;
     }
+    let reading = "reading the schema's version";
+    if !exists(db, VERSIONS).context(reading)? {
+        return Ok(BTreeSet::new());
+    }
+    let versions = match db {
+        Db::Postgres(db) => sql::<Text>(&format!("SELECT version FROM sweep.{VERSIONS}")).load::<String>(db),
+        Db::Sqlite(db) => sql::<Text>(&format!("SELECT version FROM {VERSIONS}")).load::<String>(db),
+    };
+    Ok(versions.context(reading)?.into_iter().collect())
 }
 
-fn applied(db: &mut Db) -> QueryResult<BTreeSet<String>> {
-    let list = match db {
-        Db::Postgres(db) => sql::<Text>(&format!("SELECT version FROM sweep.{VERSIONS}")).load::<String>(db)?,
-        Db::Sqlite(db) => sql::<Text>(&format!("SELECT version FROM {VERSIONS}")).load::<String>(db)?,
-    };
-    Ok(list.into_iter().collect())
+/// The database's name, or its file.
+fn name(db: &mut Db) -> QueryResult<String> {
+    match db {
+        Db::Postgres(db) => sql::<Text>("SELECT current_database()::text").get_result(db),
+        Db::Sqlite(db) => sql::<Text>("SELECT file FROM pragma_database_list WHERE name = 'main'").get_result(db),
+    }
 }
 
 /// The host of a database whose schema is current; refuses every other one.
 pub fn check(db: &mut Db) -> Result<Host> {
-    match state(db)? {
-        State::Current(host) => Ok(host),
-        State::Absent => Err(config("this database is not set up for sweep: run `sweep migrate`").into()),
-        State::Behind(_, missing) => Err(config(format!(
-            "this database's schema is behind this sweep, {} of its migrations are missing, the first is {}: run `sweep migrate`",
-            missing.len(),
-            missing[0]
+    let found = look(db)?;
+    let Some(host) = found.host else {
+        return Err(config(format!(
+            "the database {} is not set up for sweep: run `sweep migrate`",
+            name(db)?
+        ))
+        .into());
+    };
+    match found.missing(db, host).as_slice() {
+        [] => Ok(host),
+        [first, ..] => Err(config(format!(
+            "the schema of the database {} is behind this sweep, it lacks {first}: run `sweep migrate`",
+            name(db)?
         ))
         .into()),
     }
@@ -183,16 +181,11 @@ pub struct Plan {
 
 /// What `migrate` would do.
 pub fn plan(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
-    let (host, missing) = match state(db)? {
-        State::Current(host) => (host, Vec::new()),
-        State::Behind(host, missing) => (host, missing),
-        State::Absent => {
-            let host = match db {
-                Db::Postgres(db) => detect(db, wanted)?,
-                Db::Sqlite(_) => Host::Native,
-            };
-            (host, folders(db, host))
-        }
+    let found = look(db)?;
+    let host = match (found.host, &mut *db) {
+        (Some(host), _) => host,
+        (None, Db::Postgres(db)) => detect::host(db, wanted)?,
+        (None, Db::Sqlite(_)) => Host::Native,
     };
     match wanted {
         Some(wanted) if wanted != host => Err(config(format!(
@@ -201,7 +194,10 @@ pub fn plan(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
             host.name()
         ))
         .into()),
-        Some(_) | None => Ok(Plan { host, missing }),
+        Some(_) | None => Ok(Plan {
+            host,
+            missing: found.missing(db, host),
+        }),
     }
 }
 
@@ -243,39 +239,6 @@ fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, source: EmbeddedMigrati
     match db.run_pending_migrations(source) {
         Ok(_) => Ok(()),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),
-    }
-}
-
-/// The host of a PostgreSQL database on which sweep has never been.
-fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host> {
-    const THEIRS: &str = "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
-        WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
-        AND nspname NOT LIKE 'pg\\_%'";
-    let tables: BTreeSet<String> = sql::<Text>(THEIRS)
-        .load(db)
-        .context("looking for the host's tables")?
-        .into_iter()
-        .collect();
-    let missing: Vec<&str> = PAPERCLIP_TABLES
-        .into_iter()
-        .filter(|&table| !tables.contains(table))
-        .collect();
-    match (wanted, missing.is_empty()) {
-        (Some(Host::Native), _) => Ok(Host::Native),
-        (_, true) => Ok(Host::Paperclip),
-        (Some(Host::Paperclip), false) => Err(config(format!(
-            "this is not Paperclip's database, it lacks the tables {}",
-            missing.join(", ")
-        ))
-        .into()),
-        (None, false) if tables.is_empty() => Ok(Host::Native),
-        (None, false) => Err(config(format!(
-            "this database is neither empty nor Paperclip's: it has {} tables, and lacks Paperclip's {}. \
-             To put sweep's own tables beside them, in the schema sweep, run `sweep migrate --host native`",
-            tables.len(),
-            missing.join(", ")
-        ))
-        .into()),
     }
 }
 

@@ -3,14 +3,14 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 
 use super::migrate::{self, Host};
-use super::{Access, Db};
+use super::{Access, Db, rights};
 use crate::exit::{Refusal, config, unavailable};
 use crate::rules::Kind;
 
@@ -32,6 +32,8 @@ pub struct Store {
 
 impl Url {
     pub fn parse(url: &str) -> Result<Url, String> {
+        // Secrets that are kept in files often end in a newline.
+        let url = url.trim();
         if let Some(path) = url.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
             return if path.is_empty() {
@@ -40,12 +42,17 @@ impl Url {
                 Ok(Url::Sqlite(path.into()))
             };
         }
+        const EXPECTED: &str = "expected postgres://… or sqlite://PATH";
         match url.split_once("://") {
+            Some(("postgres" | "postgresql", rest)) if is_ambiguous(rest) => {
+                Err("the user name or password has characters that a URL must encode: @ as %40, / as %2F".to_owned())
+            }
             Some(("postgres" | "postgresql", _)) => Ok(Url::Postgres(url.to_owned())),
             None if url.contains('=') => Ok(Url::Postgres(url.to_owned())),
-            Some((scheme, _)) => Err(format!("expected postgres://… or sqlite://PATH, found {scheme}://…")),
+            None if url.is_empty() => Err(format!("is empty, {EXPECTED}")),
+            Some((scheme, _)) => Err(format!("{EXPECTED}, found {scheme}://…")),
             // Not shown: it may hold a password.
-            None => Err("expected postgres://… or sqlite://PATH".to_owned()),
+            None => Err(EXPECTED.to_owned()),
         }
     }
 
@@ -78,13 +85,21 @@ impl Url {
     /// Connects and checks that this database can be swept.
     pub fn open(&self, access: Access) -> Result<Store> {
         let mut db = self.connect(access)?;
-        let host = migrate::check(&mut db)?;
-        let kinds = provided(&mut db).context("looking for the kinds that this database provides")?;
         if let Db::Postgres(db) = &mut db {
             refuse_standby(db, access)?;
-            super::rights::check(db, &kinds, access)?;
+            rights::check(db, access)?;
         }
+        let host = migrate::check(&mut db).map_err(|error| self.explain(error))?;
+        let kinds = provided(&mut db).context("looking for the kinds that this database provides")?;
         Ok(Store { db, host, kinds })
+    }
+
+    /// Names the file of an embedded database in an error of SQLite's, and tells what may pass from what will not.
+    pub fn explain(&self, error: Error) -> Error {
+        match self {
+            Url::Sqlite(path) if !error.is::<Refusal>() => refuse_sqlite(path, &format!("{error:#}")).into(),
+            Url::Sqlite(_) | Url::Postgres(_) => error,
+        }
     }
 }
 
@@ -114,9 +129,37 @@ fn with_defaults(url: &str) -> String {
     }
 }
 
+/// Would libpq take a part of the password for the host, and name it in an error?
+fn is_ambiguous(url: &str) -> bool {
+    let Some((credentials, rest)) = url.split_once('@') else {
+        return false;
+    };
+    let in_query = credentials
+        .split_once('?')
+        .is_some_and(|(_, query)| query.contains('='));
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    !in_query && (credentials.contains('/') || host.contains('@'))
+}
+
+/// libpq says the same for each way that it tried, adds advice, and quotes what it cannot parse: maybe a password.
+fn words_of(error: &ConnectionError) -> String {
+    let message = error.to_string();
+    if ["connection info string", "percent-encoded"]
+        .iter()
+        .any(|phrase| message.contains(phrase))
+    {
+        return "the connection string is malformed: encode special characters in a URL (a space as %20), \
+                quote values in key='value' pairs"
+            .to_owned();
+    }
+    let mut lines: Vec<&str> = message.lines().filter(|line| !line.starts_with('\t')).collect();
+    lines.dedup();
+    lines.join("; ")
+}
+
 /// What trying again may mend is *unavailable*; the rest is configuration.
 fn refuse_connection(error: ConnectionError) -> Refusal {
-    let message = error.to_string().trim().replace('\n', " ");
+    let message = words_of(&error);
     let passing = [
         "Connection refused",
         "timeout expired",
@@ -141,15 +184,24 @@ fn connect_sqlite(path: &Path, access: Access) -> Result<Db> {
     refuse_unless_sqlite(path, access)?;
     let url = match access {
         Access::Write => path.display().to_string(),
-        Access::ReadOnly => format!("file:{}?mode=ro", path.display()),
+        Access::ReadOnly => {
+            let path = path
+                .display()
+                .to_string()
+                .replace('%', "%25")
+                .replace('?', "%3f")
+                .replace('#', "%23");
+            format!("file:{path}?mode=ro")
+        }
     };
-    let mut db = SqliteConnection::establish(&url).with_context(|| format!("opening {}", path.display()))?;
+    let mut db = SqliteConnection::establish(&url).map_err(|error| refuse_sqlite(path, &error.to_string()))?;
     // Foreign keys are off by default, per connection; a rival's transaction is waited for.
     let pragmas = match access {
         Access::Write => "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON",
         Access::ReadOnly => "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON",
     };
-    db.batch_execute(pragmas).map_err(|error| refuse_sqlite(path, &error))?;
+    db.batch_execute(pragmas)
+        .map_err(|error| refuse_sqlite(path, &error.to_string()))?;
     Ok(Db::Sqlite(db))
 }
 
@@ -185,15 +237,21 @@ fn refuse_unless_sqlite(path: &Path, access: Access) -> Result<()> {
 }
 
 /// An error of SQLite about the file as a whole.
-pub(super) fn refuse_sqlite(path: &Path, error: &diesel::result::Error) -> Refusal {
-    let message = error.to_string();
-    let hint = match () {
-        () if message.contains("malformed") => ": the file is corrupt; restore it from a backup",
-        () if message.contains("not a database") => ": the file is corrupt or encrypted, or no SQLite database",
-        () if message.contains("readonly") => ": only --dry-run works on it",
-        () => "",
-    };
-    config(format!("{}: {message}{hint}", path.display()))
+fn refuse_sqlite(path: &Path, message: &str) -> Refusal {
+    let lasting = [
+        ("malformed", "the file is corrupt; restore it from a backup"),
+        (
+            "not a database",
+            "the file is corrupt or encrypted, or no SQLite database",
+        ),
+        ("readonly", "only --dry-run works on it"),
+        ("unable to open", "see the rights on the file and its directory"),
+    ];
+    let shown = path.display();
+    match lasting.iter().find(|(phrase, _)| message.contains(phrase)) {
+        Some((_, hint)) => config(format!("{shown}: {message}: {hint}")),
+        None => unavailable(format!("{shown}: {message}")),
+    }
 }
 
 /// A kind is provided when the host has both of its views.

@@ -1,67 +1,95 @@
-//! Does this role have the rights that a sweep needs? Asked before the first subject, so that one message names them
-//! all, and not every subject one.
+//! Does this role have the rights that it needs? Asked before the first subject, so that one message names all that are
+//! missing, and not every subject one.
 
 use anyhow::{Context, Result};
+use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, Text};
+use diesel::sql_types::{Array, Bool, Text};
 
 use super::Access;
+use super::migrate::VERSIONS;
 use crate::exit::config;
-use crate::rules::Kind;
 
-/// What a dry run reads of every kind; the rest is what a sweep needs besides.
-fn needed(kinds: &[Kind], access: Access) -> Vec<(&'static str, &'static str)> {
-    let mut needed = Vec::new();
-    for kind in kinds {
-        needed.extend(match kind {
-            Kind::Issue => [("issue_candidates", "SELECT"), ("issue_facts", "SELECT")],
-            Kind::Step => [("step_candidates", "SELECT"), ("step_facts", "SELECT")],
-        });
-        if access == Access::ReadOnly {
-            continue;
-        }
-        // Locking a row needs UPDATE on some column of it.
-        needed.extend(match kind {
-            Kind::Issue => [("issues", "UPDATE"), ("comments", "INSERT")],
-            Kind::Step => [("plan_steps", "UPDATE"), ("plans", "UPDATE")],
-        });
-    }
-    if access == Access::Write {
-        let common = [
-            "agents UPDATE",
-            "wakes INSERT",
-            "recoveries SELECT",
-            "recoveries INSERT",
-            "recoveries UPDATE",
-        ];
-        needed.extend(common.iter().filter_map(|right| right.split_once(' ')));
-        needed.extend([("sweeps", "SELECT"), ("sweeps", "INSERT"), ("sweeps", "UPDATE")]);
-    }
-    needed
-}
+type Right = (&'static str, &'static str);
 
-/// A right on one column is enough to pass here; views and triggers check the rest.
-const MISSING: &str = "SELECT current_user::text AS role, privilege || ' on sweep.' || relation AS missing \
-    FROM unnest($1, $2) AS needed (relation, privilege) \
-    WHERE NOT has_any_column_privilege('sweep.' || relation, privilege)";
+const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT")];
+
+const TO_LOOK: &[Right] = &[
+    ("issue_candidates", "SELECT"),
+    ("issue_facts", "SELECT"),
+    ("step_candidates", "SELECT"),
+    ("step_facts", "SELECT"),
+];
+
+/// Locking a row needs UPDATE on some column of it, and reading its id SELECT.
+const TO_ACT: &[Right] = &[
+    ("agents", "SELECT"),
+    ("agents", "UPDATE"),
+    ("issues", "SELECT"),
+    ("issues", "UPDATE"),
+    ("plans", "SELECT"),
+    ("plans", "UPDATE"),
+    ("plan_steps", "SELECT"),
+    ("plan_steps", "UPDATE"),
+    ("wakes", "INSERT"),
+    ("comments", "INSERT"),
+    ("activity", "INSERT"),
+    ("recoveries", "SELECT"),
+    ("recoveries", "INSERT"),
+    ("recoveries", "UPDATE"),
+    ("sweeps", "SELECT"),
+    ("sweeps", "INSERT"),
+    ("sweeps", "UPDATE"),
+];
+
+/// A right on one column is enough to pass here; views and triggers check the rest. What the host does not have needs
+/// no rights.
+const MISSING: &str = "SELECT privilege || ' on sweep.' || relation AS missing \
+    FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place) \
+    WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT has_any_column_privilege('sweep.' || relation, privilege) \
+    ORDER BY place";
+
+const NO_USAGE: &str =
+    "EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep' AND NOT has_schema_privilege(oid, 'USAGE'))";
 
 #[derive(QueryableByName)]
 struct Missing {
     #[diesel(sql_type = Text)]
-    role: String,
-    #[diesel(sql_type = Text)]
     missing: String,
 }
 
-/// Refuses a role that lacks rights, and names the relations.
-pub(super) fn check(db: &mut PgConnection, kinds: &[Kind], access: Access) -> Result<()> {
-    let (relations, privileges): (Vec<_>, Vec<_>) = needed(kinds, access).into_iter().unzip();
+/// Refuses a role that may not sweep, or in a dry run not look, and names the relations.
+pub(super) fn check(db: &mut PgConnection, access: Access) -> Result<()> {
+    let needed = match access {
+        Access::ReadOnly => [TO_KNOW_THE_VERSION, TO_LOOK].concat(),
+        Access::Write => [TO_KNOW_THE_VERSION, TO_LOOK, TO_ACT].concat(),
+    };
+    refuse_without(db, &needed)
+}
+
+/// Refuses a role that may not even see how far the schema is migrated.
+pub(super) fn check_version(db: &mut PgConnection) -> Result<()> {
+    refuse_without(db, TO_KNOW_THE_VERSION)
+}
+
+fn refuse_without(db: &mut PgConnection, needed: &[Right]) -> Result<()> {
+    let checking = "checking the rights of this role";
+    let (role, no_usage) = diesel::select((sql::<Text>("current_user::text"), sql::<Bool>(NO_USAGE)))
+        .get_result::<(String, bool)>(db)
+        .context(checking)?;
+    // Without it the relations cannot be asked about.
+    if no_usage {
+        return Err(config(format!("the role {role} lacks rights: USAGE on schema sweep")).into());
+    }
+    let (relations, privileges): (Vec<_>, Vec<_>) = needed.iter().copied().unzip();
     let missing: Vec<Missing> = diesel::sql_query(MISSING)
         .bind::<Array<Text>, _>(relations)
         .bind::<Array<Text>, _>(privileges)
         .load(db)
-        .context("checking the rights of this role")?;
-    let Some(first) = missing.first() else { return Ok(()) };
+        .context(checking)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
     let list: Vec<&str> = missing.iter().map(|row| row.missing.as_str()).collect();
-    Err(config(format!("the role {} lacks rights: {}", first.role, list.join(", "))).into())
+    Err(config(format!("the role {role} lacks rights: {}", list.join(", "))).into())
 }

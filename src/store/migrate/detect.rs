@@ -1,0 +1,57 @@
+//! Whose database is it? Asked on PostgreSQL, where sweep has never been.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+
+use super::Host;
+use crate::exit::config;
+
+/// Relations by which Paperclip's database is recognised; its views read all of them.
+const PAPERCLIP_TABLES: [&str; 9] = [
+    "companies",
+    "agents",
+    "issues",
+    "heartbeat_runs",
+    "agent_wakeup_requests",
+    "issue_comments",
+    "activity_log",
+    "issue_relations",
+    "issue_recovery_actions",
+];
+
+/// Refuses a database whose host it does not know, unless the operator names one that fits.
+pub(super) fn host(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host> {
+    const THEIRS: &str = "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
+        WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
+        AND nspname NOT LIKE 'pg\\_%'";
+    let tables: BTreeSet<String> = sql::<Text>(THEIRS)
+        .load(db)
+        .context("looking for the host's tables")?
+        .into_iter()
+        .collect();
+    let missing: Vec<&str> = PAPERCLIP_TABLES
+        .into_iter()
+        .filter(|&table| !tables.contains(table))
+        .collect();
+    match (wanted, missing.is_empty()) {
+        (Some(Host::Native), _) => Ok(Host::Native),
+        (_, true) => Ok(Host::Paperclip),
+        (Some(Host::Paperclip), false) => Err(config(format!(
+            "this is not Paperclip's database, it lacks the tables {}",
+            missing.join(", ")
+        ))
+        .into()),
+        (None, false) if tables.is_empty() => Ok(Host::Native),
+        (None, false) => Err(config(format!(
+            "this database is neither empty nor Paperclip's: it has {} tables, and lacks Paperclip's {}. \
+             To put sweep's own tables beside them, in the schema sweep, run `sweep migrate --host native`",
+            tables.len(),
+            missing.join(", ")
+        ))
+        .into()),
+    }
+}

@@ -1,0 +1,139 @@
+//! The built binary, run as an operator would run it: nothing in its environment but what a test gives, and a home of
+//! its own.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_sweep");
+
+/// One command line, not yet run.
+pub struct Program {
+    command: Command,
+    home: TempDir,
+}
+
+/// What a run of it came to.
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+    home: TempDir,
+}
+
+/// `sweep` with these arguments.
+pub fn sweep<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Program {
+    let mut command = Command::new(BINARY);
+    command.args(arguments);
+    Program::of(command)
+}
+
+/// `sweep --database URL` with further arguments.
+pub fn sweep_at<'a>(url: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> Program {
+    sweep(["--database", url].into_iter().chain(arguments))
+}
+
+/// `sweep migrate --database URL` with further arguments.
+pub fn migrate_at<'a>(url: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> Program {
+    sweep(["migrate", "--database", url].into_iter().chain(arguments))
+}
+
+impl Program {
+    /// Any command that ends up as `sweep`.
+    pub fn of(mut command: Command) -> Program {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        command.env_clear().env("HOME", home.path()).env("RUST_BACKTRACE", "1");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Program { command, home }
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Program {
+        self.command.env(name, value);
+        self
+    }
+
+    /// With a pipe for stdout that nobody reads any more.
+    pub fn without_reader_of_stdout(mut self) -> Program {
+        self.command.stdout(closed_pipe());
+        self
+    }
+
+    pub fn without_reader_of_stderr(mut self) -> Program {
+        self.command.stderr(closed_pipe());
+        self
+    }
+
+    pub fn start(&mut self) -> Child {
+        self.command.spawn().expect("sweep starts")
+    }
+
+    pub fn run(mut self) -> Ran {
+        let output = self.command.output().expect("sweep starts");
+        self.ended(output)
+    }
+
+    pub fn ended(self, output: Output) -> Ran {
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Ran {
+            code: output.status.code().unwrap_or_else(|| panic!("{}", output.status)),
+            out: text(output.stdout),
+            err: text(output.stderr),
+            home: self.home,
+        }
+    }
+}
+
+fn closed_pipe() -> std::io::PipeWriter {
+    std::io::pipe().expect("a pipe").1
+}
+
+impl Ran {
+    /// Ended so, with one line that says all this, nothing on stdout, and nothing made at home.
+    #[track_caller]
+    pub fn refused(self, code: i32, says: &[&str]) {
+        self.says_once(code, says);
+        assert_eq!(self.out, "", "on stdout; stderr: {}", self.err);
+        assert!(is_empty(self.home.path()), "something was made");
+    }
+
+    /// Ended so, with one line besides logs that says all this; a report may be on stdout.
+    #[track_caller]
+    pub fn says_once(&self, code: i32, says: &[&str]) {
+        let (errors, logs): (Vec<&str>, Vec<&str>) = self.err.lines().partition(|line| line.starts_with("sweep: "));
+        assert_eq!(self.code, code, "{self}");
+        assert_eq!(errors.len(), 1, "{self}");
+        let is_log = |line: &&str| line.starts_with("20") && line.contains("Z ");
+        assert!(logs.iter().all(is_log), "{self}");
+        for part in says {
+            assert!(errors[0].contains(part), "“{part}” is not in: {}", errors[0]);
+        }
+        for part in ["secret", "panicked", "stack backtrace", "Error(", "Some(", "Os {"] {
+            assert!(!self.err.contains(part), "{self}");
+        }
+    }
+
+    #[track_caller]
+    pub fn done(self) -> Ran {
+        assert_eq!(self.code, 0, "{self}");
+        assert!(!self.err.contains("sweep: "), "{self}");
+        self
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
+}
+
+impl std::fmt::Display for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "exit {}\nstdout: {}\nstderr: {}", self.code, self.out, self.err)
+    }
+}
+
+fn is_empty(directory: &Path) -> bool {
+    std::fs::read_dir(directory).expect("a directory").next().is_none()
+}
