@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::parse;
 use crate::rules::{Escalation, Id, Kind};
-use crate::store::migrate::Host;
+use crate::store::hosts::Host;
 use chrono::TimeDelta;
 
 /// Finds stranded work in an agent control plane's database and restores it.
@@ -52,10 +52,10 @@ pub struct SweepFlags {
     #[arg(long, value_name = "ID", value_parser = parse::id)]
     pub step: Option<Id>,
     /// Continue and escalate at most this many subjects, the oldest first
-    #[arg(long, value_name = "N", value_parser = parse::positive)]
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true)]
     pub limit: Option<u32>,
     /// Work on this many subjects at once [default: 4]
-    #[arg(long, value_name = "N", value_parser = parse::connections)]
+    #[arg(long, value_name = "N", value_parser = parse::connections, allow_hyphen_values = true)]
     pub connections: Option<u32>,
     /// How to print the report [default: table]
     #[arg(long, value_name = "FORMAT", value_enum)]
@@ -79,31 +79,31 @@ pub struct DatabaseFlag {
 #[command(next_help_heading = "Policy")]
 pub struct PolicyFlags {
     /// An issue is orphaned when idle for longer [default: 2m]
-    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
     pub orphan_grace: Option<TimeDelta>,
     /// A plan step is stalled when in progress for longer [default: 30m]
-    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
     pub step_stalled_after: Option<TimeDelta>,
     /// A wake is reported as stuck when queued for longer; at least 1m [default: 1h]
-    #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_minute)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_minute, allow_hyphen_values = true)]
     pub wake_stuck_after: Option<TimeDelta>,
     /// Wait between two attempts [default: 5m]
-    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
     pub retry_delay: Option<TimeDelta>,
     /// Continuations before an escalation [default: 1]
-    #[arg(long, value_name = "N", value_parser = parse::number)]
+    #[arg(long, value_name = "N", value_parser = parse::number, allow_hyphen_values = true)]
     pub attempts_max: Option<u32>,
     /// Continuations of one subject in 24 hours [default: 4]
-    #[arg(long, value_name = "N", value_parser = parse::number)]
+    #[arg(long, value_name = "N", value_parser = parse::number, allow_hyphen_values = true)]
     pub attempts_per_day_max: Option<u32>,
     /// What an escalation does: comment_and_block, comment_only [default: comment_and_block]
     #[arg(long, value_name = "HOW", value_parser = parse::escalation)]
     pub escalation: Option<Escalation>,
     /// How long to wait for a lock (PostgreSQL) [default: 500ms]
-    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
     pub lock_timeout: Option<TimeDelta>,
     /// How long a statement may take (PostgreSQL) [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
     pub statement_timeout: Option<TimeDelta>,
 }
 

@@ -4,6 +4,7 @@
 //! SKIP LOCKED: a sweep never waits while it holds a lock, so it can never make its host a deadlock victim.
 
 pub mod errors;
+pub mod hosts;
 pub mod issues;
 pub mod ledger;
 pub mod migrate;

@@ -14,7 +14,7 @@ use std::time::Instant;
 use anyhow::Result;
 use tracing::{error, info, warn};
 
-use crate::exit::{Exit, unavailable, usage};
+use crate::exit::{Exit, usage};
 use crate::report::{Examined, Heading, Outcome, Report};
 use crate::rules::issue::IssueFacts;
 use crate::rules::step::StepFacts;
@@ -50,7 +50,7 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
         write(&mut store.db, &terms, |db| {
             ledger::open_sweep(db, &terms.sweep_id, store.host.name())
         })
-        .map_err(|error| unavailable(format!("cannot record the sweep: {error:#}")))?;
+        .map_err(|error| settings.database.explain(error).context("cannot record the sweep"))?;
     }
     let heading = Heading {
         dry_run: settings.dry_run,
@@ -73,8 +73,13 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let exit = exit_of(&report, settings, stop);
     log_sweep(&report, ended);
     report.finish(ended, began.elapsed());
-    swept.map_err(|error| error.context(unavailable("the sweep could not go on")))?;
-    closed.map_err(|error| error.context(unavailable("the sweep was done, but its end could not be recorded")))?;
+    swept.map_err(|error| settings.database.explain(error).context("the sweep could not go on"))?;
+    closed.map_err(|error| {
+        settings
+            .database
+            .explain(error)
+            .context("the end of the sweep could not be recorded")
+    })?;
     Ok(exit)
 }
 

@@ -13,10 +13,16 @@ pub fn start(environment: &Environment) -> Result<()> {
     let (filter, json) = environment.log()?;
     let default = if stderr().is_terminal() { "error" } else { "info" };
     let filter = filter.as_deref().unwrap_or(default);
-    let filter = EnvFilter::try_new(filter).map_err(|error| config(format!("SWEEP_LOG: “{filter}”: {error}")))?;
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        config(format!(
+            "SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"
+        ))
+    })?;
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(stderr)
+        // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
+        .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
     let _ = if json {
         logs.json().flatten_event(true).try_init()

@@ -1,5 +1,7 @@
 //! What a database's error means for the sweep.
 
+use std::error::Error as _;
+
 use diesel::result::{DatabaseErrorKind, Error};
 
 /// The connection is gone: nothing more can be asked on it.
@@ -45,4 +47,17 @@ pub fn is_contention(error: &Error) -> bool {
 /// The row could be found, but not read.
 pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
+}
+
+/// The error and what caused it: diesel names the column in one, and what is wrong with it in the other.
+pub fn words(error: &Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if !words.contains(&error.to_string()) {
+            words = format!("{words}: {error}");
+        }
+        cause = error.source();
+    }
+    words
 }

@@ -2,12 +2,9 @@
 //!
 //! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are safe.
 
-mod detect;
-
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
@@ -16,6 +13,7 @@ use diesel::sql_types::{Bool, Text};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use include_dir::{Dir, include_dir};
 
+use super::hosts::{self, Host};
 use super::open::exists;
 use super::{Db, rights};
 use crate::exit::config;
@@ -30,24 +28,6 @@ static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
 /// diesel's own table, in our schema.
 pub(super) const VERSIONS: &str = "__diesel_schema_migrations";
-
-/// The control plane whose database it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Host {
-    /// sweep's own tables
-    Native,
-    /// Paperclip's database
-    Paperclip,
-}
-
-impl Host {
-    pub fn name(self) -> &'static str {
-        match self {
-            Host::Native => "native",
-            Host::Paperclip => "paperclip",
-        }
-    }
-}
 
 /// The folders of a host's migrations below `migrations/`, in the order in which they run.
 fn folders(db: &Db, host: Host) -> Vec<String> {
@@ -184,7 +164,7 @@ pub fn plan(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
     let found = look(db)?;
     let host = match (found.host, &mut *db) {
         (Some(host), _) => host,
-        (None, Db::Postgres(db)) => detect::host(db, wanted)?,
+        (None, Db::Postgres(db)) => hosts::detect(db, wanted)?,
         (None, Db::Sqlite(_)) => Host::Native,
     };
     match wanted {

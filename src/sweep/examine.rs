@@ -77,7 +77,7 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
         Err(Abort::RolledBack(error)) => {
             let lost = errors::is_disconnect(&error).then_some(Lost::Connection);
             Examination {
-                examined: because(outcome_of(&error), &error.to_string()),
+                examined: because(outcome_of(&error), &errors::words(&error)),
                 lost,
             }
         }
@@ -92,7 +92,7 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
                 intended: examined.outcome,
             };
             Examination {
-                examined: because(Outcome::Unknown, &error.to_string()),
+                examined: because(Outcome::Unknown, &errors::words(&error)),
                 lost: Some(lost),
             }
         }

@@ -107,7 +107,7 @@ mod arguments {
     #[case::another_kind("--only plans", "'plans' for '--only <KINDS>': expected one of issues, steps")]
     #[case::no_kind("--only=", "'--only <KINDS>': expected one of issues, steps")]
     #[case::a_negative_duration("--orphan-grace=-5m", "'-5m' for '--orphan-grace <DURATION>': expected a duration")]
-    #[case::a_negative_duration_apart("--orphan-grace -5m", "-5")]
+    #[case::a_negative_duration_apart("--orphan-grace -5m", "--orphan-grace")]
     #[case::no_time_at_all(
         "--step-stalled-after 0s",
         "'--step-stalled-after <DURATION>': expected a duration of at least"
@@ -212,7 +212,6 @@ mod closed_pipes {
     }
 
     #[test]
-    #[ignore = "telemetry.rs: a log that cannot be written panics, for want of log_internal_errors(false)"]
     fn logs_that_nobody_reads_do_not_stop_the_sweep() {
         let world = World::new(On::Sqlite);
         let ran = sweep_at(&world.url, ["--output", "json"])

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use diesel::connection::SimpleConnection;
 use sweep::rules::Id;
-use sweep::store::migrate::{Host, migrate};
+use sweep::store::hosts::Host;
+use sweep::store::migrate::migrate;
 use sweep::store::open::Url;
 use sweep::store::{Access, Db};
 

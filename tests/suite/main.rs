@@ -4,6 +4,7 @@ mod architecture;
 mod bad_databases;
 mod bad_input;
 mod candidates;
+mod clock;
 mod contract;
 mod crashes;
 mod databases;

@@ -1,14 +1,32 @@
-//! Whose database is it? Asked on PostgreSQL, where sweep has never been.
+//! The hosts: the control planes whose database sweep knows, and how each is recognised.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use super::Host;
 use crate::exit::config;
+
+/// The control plane whose database it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Host {
+    /// sweep's own tables
+    Native,
+    /// Paperclip's database
+    Paperclip,
+}
+
+impl Host {
+    pub fn name(self) -> &'static str {
+        match self {
+            Host::Native => "native",
+            Host::Paperclip => "paperclip",
+        }
+    }
+}
 
 /// Relations by which Paperclip's database is recognised; its views read all of them.
 const PAPERCLIP_TABLES: [&str; 9] = [
@@ -23,8 +41,9 @@ const PAPERCLIP_TABLES: [&str; 9] = [
     "issue_recovery_actions",
 ];
 
-/// Refuses a database whose host it does not know, unless the operator names one that fits.
-pub(super) fn host(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host> {
+/// The host of a PostgreSQL database where sweep has never been. Refuses one that it does not know, unless the operator
+/// names one that fits.
+pub(super) fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host> {
     const THEIRS: &str = "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
         WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
         AND nspname NOT LIKE 'pg\\_%'";

@@ -1,0 +1,95 @@
+//! Connecting to PostgreSQL, through libpq.
+
+use anyhow::Result;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use crate::exit::{Refusal, config, unavailable};
+use crate::store::{Access, Db};
+
+/// Connects to a server.
+pub(super) fn connect(url: &str) -> Result<Db> {
+    let db = PgConnection::establish(&with_defaults(url)).map_err(refuse_connection)?;
+    Ok(Db::Postgres(db))
+}
+
+/// libpq waits for ever by default, and a server's operators want to know who is connected.
+fn with_defaults(url: &str) -> String {
+    let defaults = [("connect_timeout", "10"), ("fallback_application_name", "sweep")];
+    let missing = defaults
+        .iter()
+        .filter(|(key, _)| !url.contains(key))
+        .map(|(key, value)| format!("{key}={value}"));
+    let missing: Vec<String> = missing.collect();
+    match url.split_once("://") {
+        None => format!("{url} {}", missing.join(" ")),
+        Some(_) => format!(
+            "{url}{}{}",
+            if url.contains('?') { '&' } else { '?' },
+            missing.join("&")
+        ),
+    }
+}
+
+/// Would libpq take a part of the password for the host, and name it in an error?
+pub(super) fn is_ambiguous(url: &str) -> bool {
+    let Some((credentials, rest)) = url.split_once('@') else {
+        return false;
+    };
+    let in_query = credentials
+        .split_once('?')
+        .is_some_and(|(_, query)| query.contains('='));
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    !in_query && (credentials.contains('/') || host.contains('@'))
+}
+
+/// libpq says the same for each way that it tried, adds advice, and quotes what it cannot parse: maybe a password.
+fn words_of(error: &ConnectionError) -> String {
+    let message = error.to_string();
+    if ["connection info string", "percent-encoded"]
+        .iter()
+        .any(|phrase| message.contains(phrase))
+    {
+        return "the connection string is malformed: encode special characters in a URL (a space as %20), \
+                quote values in key='value' pairs"
+            .to_owned();
+    }
+    let mut lines: Vec<&str> = message.lines().filter(|line| !line.starts_with('\t')).collect();
+    lines.dedup();
+    lines.join("; ")
+}
+
+/// What trying again may mend is *unavailable*; the rest is configuration.
+fn refuse_connection(error: ConnectionError) -> Refusal {
+    let message = words_of(&error);
+    let passing = [
+        "Connection refused",
+        "timeout expired",
+        "No such file or directory",
+        "starting up",
+        "shutting down",
+        "too many",
+        "remaining connection slots",
+        "server closed the connection",
+        "could not translate host name",
+        "No route to host",
+        "Network is unreachable",
+        "in recovery mode",
+    ];
+    match passing.iter().any(|phrase| message.contains(phrase)) {
+        true => unavailable(format!("cannot reach PostgreSQL: {message}")),
+        false => config(format!("cannot connect to PostgreSQL: {message}")),
+    }
+}
+
+/// A standby can be read only.
+pub(super) fn refuse_standby(db: &mut PgConnection, access: Access) -> Result<()> {
+    let standby: bool = diesel::select(sql::<Bool>("pg_is_in_recovery()")).get_result(db)?;
+    match (standby, access) {
+        (true, Access::Write) => {
+            Err(unavailable("this server is a hot standby and cannot be written to: only --dry-run works on it").into())
+        }
+        (true, Access::ReadOnly) | (false, _) => Ok(()),
+    }
+}
