@@ -10,7 +10,7 @@ pub struct Company {
     pub issues: u32,
     /// Every how many issues the pattern repeats; one agent's issues follow one another in it.
     pub stride: u32,
-    /// SQL over the number `n`: `finished`, `orphaned`, `live`, `woken` or `touched`.
+    /// SQL over the number `n`: `finished`, `orphaned`, `live` or `woken`.
     pub states: String,
 }
 
@@ -26,16 +26,15 @@ impl Company {
         }
     }
 
-    /// `busy` healthy issues in progress, the others are finished. In a thousand, one was touched a moment ago and has
-    /// no run yet, nine have a wake of this minute, the rest a live run.
+    /// `busy` healthy issues in progress, the others are finished. One in a hundred has a wake of this minute, the rest a
+    /// live run.
     pub fn healthy(issues: u32, busy: u32) -> Company {
-        let stride = issues / busy;
+        let stride = (issues / busy).max(1);
         Company {
             issues,
             stride,
             states: format!(
-                "case when n % {stride} <> 0 then 'finished' when n / {stride} % 1000 = 0 then 'touched' \
-                 when n / {stride} % 1000 < 10 then 'woken' else 'live' end"
+                "case when n % {stride} <> 0 then 'finished' when n / {stride} % 100 = 0 then 'woken' else 'live' end"
             ),
         }
     }
