@@ -249,9 +249,14 @@ impl Db {
     }
 
     /// A connection that is gone takes its transaction with it: then this fails, and there is nothing to roll back.
+    /// A body that asked for it, with `RollbackTransaction`, is told that the connection is gone.
     fn roll_back(&mut self, error: diesel::result::Error) -> Abort {
-        let _ = self.batch_execute("ROLLBACK");
-        Abort::RolledBack(error)
+        match (self.batch_execute("ROLLBACK"), error) {
+            (Err(lost), diesel::result::Error::RollbackTransaction) if errors::is_disconnect(&lost) => {
+                Abort::Unknown(lost)
+            }
+            (_, error) => Abort::RolledBack(error),
+        }
     }
 
     /// SQLite must lock at once: a transaction that reads first and writes later fails when another wrote meanwhile.

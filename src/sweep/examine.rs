@@ -32,6 +32,9 @@ pub enum Lost {
     Commit { entry_id: Id, intended: Outcome },
 }
 
+/// Ends a transaction that only locked and read. A commit would wait for the disk: PostgreSQL logs row locks.
+const NOTHING_TO_KEEP: Error = Error::RollbackTransaction;
+
 /// How far a transaction got.
 enum Progress {
     Done,
@@ -45,23 +48,26 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
     let mut seen = None;
+    let mut progress = Progress::Done;
     let result = db.in_transaction(terms.access, &terms.timeouts, |db| {
         let lock = match terms.access {
             Access::Write => S::lock(db, id)?,
             Access::ReadOnly => Lock::Everything,
         };
         let Some(facts) = S::read(db, id)? else {
-            return Ok(Progress::Gone);
+            progress = Progress::Gone;
+            return Err(NOTHING_TO_KEEP);
         };
         let verdict = decide(&facts, &terms.policy);
         let (facts, verdict) = seen.insert((facts, verdict));
         if !lock.covers(facts) {
-            return Ok(Progress::Held);
+            progress = Progress::Held;
+            return Err(NOTHING_TO_KEEP);
         }
-        if terms.access == Access::Write {
-            carry_out(db, id, facts, &verdict.decision, &entry_id, terms)?;
+        if terms.access == Access::ReadOnly || !Outcome::of(&verdict.decision).is_change() {
+            return Err(NOTHING_TO_KEEP);
         }
-        Ok(Progress::Done)
+        carry_out(db, id, facts, &verdict.decision, &entry_id, terms)
     });
     let examined = describe(id, seen.as_ref(), terms);
     let because = |outcome, reason: &str| Examined {
@@ -71,9 +77,12 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
     };
     let survived = |examined| Examination { examined, lost: None };
     match result {
-        Ok(Progress::Done) => survived(examined),
-        Ok(Progress::Held) => survived(because(Outcome::Busy, "somebody else has it in hand")),
-        Ok(Progress::Gone) => survived(because(Outcome::Healthy, "it no longer exists")),
+        Ok(()) => survived(examined),
+        Err(Abort::RolledBack(Error::RollbackTransaction)) => survived(match progress {
+            Progress::Done => examined,
+            Progress::Held => because(Outcome::Busy, "somebody else has it in hand"),
+            Progress::Gone => because(Outcome::Healthy, "it no longer exists"),
+        }),
         Err(Abort::RolledBack(error)) => {
             let lost = errors::is_disconnect(&error).then_some(Lost::Connection);
             Examination {

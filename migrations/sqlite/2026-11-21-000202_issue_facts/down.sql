@@ -3,5 +3,5 @@ drop view issue_facts;
 drop view issue_episodes;
 drop view issue_candidates;
 drop view unattended_issues;
-drop view issue_continuations;
+drop view host_continuations;
 drop view issue_runs;

@@ -10,11 +10,9 @@ select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
 from runs r
 where r.issue_id is not null;
 
--- Every continuation counts as an attempt, whoever queued it; one of ours counts once, in the ledger.
-create view issue_continuations as
-select c.subject_id as issue_id, c.created_at
-from recoveries c where c.kind = 'issue' and c.action = 'continue'
-union all
+-- Every continuation counts as an attempt, whoever queued it; ours are counted in the ledger, these are the others. Not one
+-- `union all` of both: SQLite would read it whole for every issue, since it does not pass a joined column into its halves.
+create view host_continuations as
 select r.issue_id, r.created_at
 from issue_runs r
 where r.is_continuation
@@ -70,10 +68,17 @@ select
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
     max(i.updated_at, coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), '')) as idle_since,
     episode.began_at as episode_began_at,
-    (select count(*) from issue_continuations c where c.issue_id = i.id and c.created_at >= episode.began_at) as attempts,
-    (select count(*) from issue_continuations c where c.issue_id = i.id and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
+    (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
+     and c.created_at >= episode.began_at)
+        + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at >= episode.began_at) as attempts,
+    (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
+     and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
+        + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
         as attempts_last_day,
-    (select max(c.created_at) from issue_continuations c where c.issue_id = i.id) as last_attempt_at,
+    nullif(max(
+        coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
+        coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
+    ), '') as last_attempt_at,
     exists (select 1 from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
             and not e.blocked_subject and e.created_at >= episode.began_at) as escalated,
     o.id as open_recovery_id,

@@ -1,19 +1,19 @@
 -- The plan step as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
 
--- The runs that work on a step: they name it, or were started by a wake that does.
-create view live_step_runs as
-select r.plan_step_id as step_id from runs r
-where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
-union all
-select w.plan_step_id from wakes w join runs r on r.wake_id = w.id
-where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
+-- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite
+-- would read it whole for every step.
+create view worked_steps as
+select s.id as step_id from plan_steps s
+where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'))
+   or exists (select 1 from wakes w join runs r on r.wake_id = w.id
+              where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'));
 
 -- In progress, of an open plan, and at first sight nobody is on it; how long is too long is decided in Rust.
 create view unattended_steps as
 select s.id as subject_id, s.plan_id as group_id, coalesce(s.started_at, s.updated_at) as since
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
-  and not exists (select 1 from live_step_runs r where r.step_id = s.id)
+  and not exists (select 1 from worked_steps r where r.step_id = s.id)
   and not exists (select 1 from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed')
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
 
@@ -40,7 +40,7 @@ select
     a.name as agent_name,
     a.status as agent_status,
     p.issue_id,
-    exists (select 1 from live_step_runs r where r.step_id = s.id) as has_live_run,
+    exists (select 1 from worked_steps r where r.step_id = s.id) as has_live_run,
     (select min(w.created_at) from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed'))
         as pending_wake_since,
     coalesce(s.started_at, s.updated_at) as idle_since,

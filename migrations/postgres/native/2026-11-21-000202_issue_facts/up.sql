@@ -2,11 +2,12 @@
 
 -- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
 -- any retry, whatever its reason, belongs to the episode that it resumes.
+-- A value, not an `exists`: that could be planned as a hash of all wakes, built anew for every issue.
 create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
-           or exists (select from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation
 from runs r
 where r.issue_id is not null;
 
@@ -49,8 +50,8 @@ select
     a.name as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    exists (select from issue_runs r where r.issue_id = i.id and r.live)
-        or exists (select from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+    coalesce(run.any_live, false)
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
         as has_live_run,
     (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
         as pending_wake_since,
@@ -58,15 +59,13 @@ select
          when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever') end
         as declared_wait,
     null::text as obstacle,
-    (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
-    greatest(i.updated_at, (select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id)) as idle_since,
+    run.last_id as last_run_id,
+    greatest(i.updated_at, run.last_sign_at) as idle_since,
     episode.began_at as episode_began_at,
-    (select count(*) from issue_continuations c where c.issue_id = i.id and c.created_at >= episode.began_at) as attempts,
-    (select count(*) from issue_continuations c where c.issue_id = i.id and c.created_at > statement_timestamp() - interval '24 hours')
-        as attempts_last_day,
-    (select max(c.created_at) from issue_continuations c where c.issue_id = i.id) as last_attempt_at,
-    exists (select from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-            and not e.blocked_subject and e.created_at >= episode.began_at) as escalated,
+    continuation.since_episode as attempts,
+    continuation.last_day as attempts_last_day,
+    continuation.last_at as last_attempt_at,
+    coalesce(escalation.last_unblocking_at >= episode.began_at, false) as escalated,
     o.id as open_recovery_id,
     o.created_at as open_recovery_at,
     statement_timestamp() as observed_at
@@ -74,13 +73,28 @@ from issues i
 left join agents a on a.id = i.assignee_agent_id
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')
+-- One pass each over its runs, its escalations and its continuations.
 cross join lateral (
-    select greatest(
-        coalesce(i.started_at, i.created_at),
-        (select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation),
-        (select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate')
-    ) as began_at
-) episode;
+    select bool_or(r.live) as any_live,
+           (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
+           max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
+           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation) as last_own_at
+    from issue_runs r where r.issue_id = i.id
+) run
+cross join lateral (
+    select max(e.created_at) as last_at,
+           max(e.created_at) filter (where not e.blocked_subject) as last_unblocking_at
+    from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+) escalation
+cross join lateral (
+    select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
+) episode
+cross join lateral (
+    select count(*) filter (where c.created_at >= episode.began_at) as since_episode,
+           count(*) filter (where c.created_at > statement_timestamp() - interval '24 hours') as last_day,
+           max(c.created_at) as last_at
+    from issue_continuations c where c.issue_id = i.id
+) continuation;
 
 -- The host's own activity log shows what the ledger holds.
 create function log_recovery() returns trigger language plpgsql set search_path = sweep as $$

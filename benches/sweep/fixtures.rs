@@ -1,0 +1,100 @@
+//! Made-up companies: many issues, of which some are in progress, scattered evenly among them.
+//!
+//! The issue with the number `n` has the id `md5(n)`, so that pgbench can compute it; every issue has one run.
+
+/// Agents have few enough issues each that no bound per agent is met.
+const ISSUES_PER_AGENT: u32 = 8;
+
+/// How many issues there are, and what becomes of each.
+pub struct Company {
+    pub issues: u32,
+    /// Every how many issues the pattern repeats; one agent's issues follow one another in it.
+    pub stride: u32,
+    /// SQL over the number `n`: `finished`, `orphaned`, `live` or `woken`.
+    pub states: String,
+}
+
+impl Company {
+    /// One orphan in `stride` issues, beside two that are being worked on; the others are finished.
+    pub fn with_orphans(orphans: u32, stride: u32) -> Company {
+        Company {
+            issues: orphans * stride,
+            stride,
+            states: format!(
+                "case when n % {stride} = 0 then 'orphaned' when n % {stride} in (1, 2) then 'live' else 'finished' end"
+            ),
+        }
+    }
+
+    /// `busy` healthy issues in progress, the others are finished. One in a hundred has a wake of this minute, the rest a
+    /// live run.
+    pub fn healthy(issues: u32, busy: u32) -> Company {
+        let stride = (issues / busy).max(1);
+        Company {
+            issues,
+            stride,
+            states: format!(
+                "case when n % {stride} <> 0 then 'finished' when n / {stride} % 100 = 0 then 'woken' else 'live' end"
+            ),
+        }
+    }
+
+    pub fn agents(&self) -> u32 {
+        self.issues / self.stride / ISSUES_PER_AGENT
+    }
+
+    /// For PostgreSQL. What sweep itself writes to is left without statistics, as in a database on which it is new.
+    pub fn postgres(&self) -> [String; 2] {
+        let Company { issues, stride, states } = self;
+        let agents = self.agents();
+        let fill = format!(
+            "set search_path = sweep;
+             -- Foreign keys are not checked: the rows are known to be sound, and there are many.
+             set session_replication_role = replica;
+             insert into agents (id, name) select md5('agent ' || n)::uuid, 'Agent ' || n from generate_series(0, {agents} - 1) n;
+             create temp table plan as
+                 select n, md5(n::text)::uuid as id, md5('agent ' || n / {stride} % {agents})::uuid as agent_id, {states} as state
+                 from generate_series(0, {issues} - 1) n;
+             insert into issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
+             select id, 'ACM-' || n, state, case when state = 'finished' then 'done' else 'in_progress' end, agent_id,
+                    now() - interval '1 day', now() - interval '2 days', now() - interval '3 hours' + n * interval '1 ms'
+             from plan;
+             insert into runs (agent_id, issue_id, status, created_at, finished_at)
+             select agent_id, id, case state when 'live' then 'running' when 'finished' then 'succeeded' else 'failed' end,
+                    now() - interval '4 hours', case when state <> 'live' then now() - interval '3 hours' end
+             from plan;
+             insert into wakes (agent_id, issue_id, reason, requested_by)
+             select agent_id, id, 'issue_assigned', 'host' from plan where state = 'woken';"
+        );
+        [fill, "vacuum analyze sweep.agents, sweep.issues, sweep.runs".to_owned()]
+    }
+
+    /// The same for SQLite; without md5 the id is the number itself.
+    pub fn sqlite(&self) -> String {
+        let Company { issues, stride, states } = self;
+        let agents = self.agents();
+        let moment = |ago: &str| format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{ago}')");
+        let [day, hours, hour] = ["-2 days", "-4 hours", "-3 hours"].map(moment);
+        let id = |group: u32, number: &str| format!("printf('{group:08}-0000-4000-8000-%012d', {number})");
+        let (agent, issue, run) = (id(1, &format!("n / {stride} % {agents}")), id(2, "n"), id(3, "n"));
+        let new_agent = id(1, "n");
+        let numbers = |until: u32| {
+            format!(
+                "with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n + 1 < {until})"
+            )
+        };
+        let (few, many) = (numbers(agents), numbers(*issues));
+        format!(
+            "begin;
+             {few} insert into agents (id, name) select {new_agent}, 'Agent ' || n from numbers;
+             {many} insert into issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
+             select {issue}, 'ACM-' || n, {states}, case when {states} = 'finished' then 'done' else 'in_progress' end, {agent},
+                    {day}, {day}, {hour} from numbers;
+             {many} insert into runs (id, agent_id, issue_id, status, created_at, finished_at)
+             select {run}, {agent}, {issue}, case {states} when 'live' then 'running' when 'finished' then 'succeeded' else 'failed' end,
+                    {hours}, case when {states} <> 'live' then {hour} end from numbers;
+             commit;
+             analyze"
+        )
+    }
+}

@@ -1,0 +1,70 @@
+//! A sweep that finds nothing to do, beside the bare candidate query; and of an empty database, which is all overhead.
+
+use anyhow::{Result, ensure};
+
+use crate::figures::{median, median_ratio, milliseconds, verdict};
+use crate::fixtures::Company;
+use crate::postgres::Server;
+use crate::sweep_all;
+
+const BUSY: u32 = 10_000;
+const SIZES: [(&str, u32); 3] = [("idle_empty", 0), ("idle_small", 100_000), ("idle_large", 1_000_000)];
+const ROUNDS: usize = 9;
+/// The most that a whole sweep may take, in times of the query.
+const RATIO_MAX: f64 = 3.0;
+
+const QUERY: &str = "select * from sweep.issue_candidates order by since, subject_id limit 1000";
+
+/// As fresh as they are meant to be, whatever time has passed.
+const REFRESH: &str = "update sweep.wakes set created_at = clock_timestamp(); \
+    update sweep.issues i set updated_at = clock_timestamp() where status = 'in_progress' and title = 'woken' \
+    and not exists (select from sweep.wakes w where w.issue_id = i.id)";
+
+/// Ten issues lose their wake: they were touched a moment ago, and nobody is on them yet.
+const TOUCH: &str = "delete from sweep.wakes where id in (select id from sweep.wakes order by id limit 10)";
+
+pub fn run(server: &Server) -> Result<()> {
+    for (database, issues) in SIZES {
+        server.create(database, &Company::healthy(issues, BUSY))?;
+    }
+    println!("\nNothing to do: {BUSY} of the issues in progress, all healthy, ms (median of {ROUNDS})");
+    println!("     issues    sweep     query   sweep/query");
+    let mut sweeps = SIZES.map(|_| Vec::new());
+    let mut queries = SIZES.map(|_| Vec::new());
+    for _ in 0..ROUNDS {
+        for (size, (database, _)) in SIZES.iter().enumerate() {
+            server.execute(database, REFRESH)?;
+            sweeps[size].push(milliseconds(sweep_all(&server.url(database), 4)?));
+            queries[size].push(server.psql(database, QUERY)?);
+        }
+    }
+    for (size, (database, issues)) in SIZES.into_iter().enumerate() {
+        let written = server.number(database, "(select count(*) from sweep.recoveries)")?;
+        ensure!(written == 0, "something was done to {written} issues");
+        let ratio = median_ratio(&sweeps[size], &queries[size]);
+        let (sweep, query) = (median(sweeps[size].clone()), median(queries[size].clone()));
+        let required = match issues {
+            0 => String::new(),
+            _ => format!("   at most {RATIO_MAX}: {}", verdict(ratio <= RATIO_MAX)),
+        };
+        println!("  {issues:9} {sweep:8.1} {query:9.1} {ratio:13.2}{required}");
+    }
+    let [_, small, large] = &sweeps;
+    println!(
+        "  ten times the finished issues: {:.2} times the time",
+        median_ratio(large, small)
+    );
+
+    let [.., (largest, _)] = SIZES;
+    server.execute(largest, TOUCH)?;
+    let mut touched = Vec::new();
+    for _ in 0..ROUNDS {
+        server.execute(largest, REFRESH)?;
+        touched.push(milliseconds(sweep_all(&server.url(largest), 4)?));
+    }
+    println!(
+        "  ten of them touched a moment ago, without a run: {:.1} ms",
+        median(touched)
+    );
+    SIZES.iter().try_for_each(|(database, _)| server.drop(database))
+}

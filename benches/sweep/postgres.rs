@@ -1,0 +1,140 @@
+//! The PostgreSQL server, its databases, and its own programs: psql and pgbench.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use sweep::store::Access;
+use sweep::store::migrate::{Host, migrate};
+use sweep::store::open::Url;
+
+use crate::fixtures::Company;
+
+pub struct Server {
+    /// A superuser's, of the database `postgres`.
+    url: String,
+}
+
+impl Server {
+    pub fn of_environment() -> Result<Server> {
+        #[expect(clippy::disallowed_methods, reason = "how tests/postgres hands over its server")]
+        let url = std::env::var("TEST_DATABASE_URL").context("TEST_DATABASE_URL is not set")?;
+        Ok(Server { url })
+    }
+
+    /// What the figures depend on.
+    pub fn describe(&self) -> Result<String> {
+        let show = |setting: &str| self.text("postgres", &format!("current_setting('{setting}')"));
+        let cores = std::thread::available_parallelism()?;
+        let (version, fsync) = (show("server_version")?, show("fsync")?);
+        Ok(format!("{cores} cores, PostgreSQL {version}, fsync {fsync}"))
+    }
+
+    /// The URL of another database of this server.
+    pub fn url(&self, database: &str) -> String {
+        let (base, parameters) = self.url.split_once('?').unwrap_or((&self.url, ""));
+        let server = base.rsplit_once('/').map_or(base, |(server, _)| server);
+        format!("{server}/{database}?{parameters}")
+    }
+
+    /// A migrated database with a company in it.
+    pub fn create(&self, database: &str, company: &Company) -> Result<()> {
+        self.drop(database)?;
+        self.execute("postgres", &format!("create database {database}"))?;
+        migrate(
+            &mut Url::Postgres(self.url(database)).connect(Access::Write)?,
+            Some(Host::Native),
+        )?;
+        for statements in company.postgres() {
+            self.execute(database, &statements)?;
+        }
+        self.execute(database, "checkpoint")
+    }
+
+    /// A fresh copy. The checkpoint is made now, so that it does not fall into what is measured.
+    pub fn copy(&self, template: &str, database: &str) -> Result<()> {
+        self.drop(database)?;
+        self.execute("postgres", &format!("create database {database} template {template}"))?;
+        self.execute("postgres", "checkpoint")
+    }
+
+    pub fn drop(&self, database: &str) -> Result<()> {
+        self.execute("postgres", &format!("drop database if exists {database} with (force)"))
+    }
+
+    pub fn execute(&self, database: &str, statements: &str) -> Result<()> {
+        Ok(self.connect(database)?.batch_execute(statements)?)
+    }
+
+    pub fn number(&self, database: &str, expression: &str) -> Result<i64> {
+        Ok(diesel::select(sql::<BigInt>(expression)).get_result(&mut self.connect(database)?)?)
+    }
+
+    fn text(&self, database: &str, expression: &str) -> Result<String> {
+        Ok(diesel::select(sql::<Text>(expression)).get_result(&mut self.connect(database)?)?)
+    }
+
+    fn connect(&self, database: &str) -> Result<PgConnection> {
+        let mut db =
+            PgConnection::establish(&self.url(database)).with_context(|| format!("connecting to {database}"))?;
+        db.batch_execute("set client_min_messages = warning")?;
+        Ok(db)
+    }
+
+    /// How many milliseconds psql says that a query took.
+    pub fn psql(&self, database: &str, query: &str) -> Result<f64> {
+        let mut psql = Command::new("psql");
+        psql.args([
+            "-X",
+            "-q",
+            "-o",
+            "/dev/null",
+            "-c",
+            "\\timing on",
+            "-c",
+            query,
+            &self.url(database),
+        ]);
+        let said = output(&mut psql)?;
+        let time = said
+            .lines()
+            .find_map(|line| line.strip_prefix("Time: ")?.split(' ').next()?.parse().ok());
+        time.with_context(|| format!("psql did not say how long it took: {said}"))
+    }
+
+    /// Transactions per second, after connecting, of a script run by so many clients with prepared statements.
+    pub fn pgbench(&self, database: &str, script: &str, clients: u32, each: u32) -> Result<f64> {
+        let file = tempfile::NamedTempFile::new()?;
+        std::fs::write(file.path(), script)?;
+        let mut pgbench = Command::new("pgbench");
+        pgbench
+            .env("PGOPTIONS", "-c search_path=sweep")
+            .arg("-f")
+            .arg(file.path());
+        pgbench.args(["-n", "-M", "prepared", "-D", "round=0", "-D", &format!("each={each}")]);
+        pgbench.args([
+            "-c",
+            &clients.to_string(),
+            "-j",
+            &clients.min(2).to_string(),
+            "-t",
+            &each.to_string(),
+        ]);
+        let said = output(pgbench.arg(self.url(database)))?;
+        let tps = said
+            .lines()
+            .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
+        tps.with_context(|| format!("pgbench did not say how fast it was: {said}"))
+    }
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("running {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
