@@ -1,6 +1,7 @@
 //! The PostgreSQL server, its databases, and its own programs: psql and pgbench.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use diesel::connection::SimpleConnection;
@@ -8,7 +9,8 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use sweep::store::Access;
-use sweep::store::migrate::{Host, migrate};
+use sweep::store::hosts::Host;
+use sweep::store::migrate::migrate;
 use sweep::store::open::Url;
 
 use crate::fixtures::Company;
@@ -84,8 +86,8 @@ impl Server {
         Ok(db)
     }
 
-    /// How many milliseconds psql says that a query took.
-    pub fn psql(&self, database: &str, query: &str) -> Result<f64> {
+    /// How long psql took with a query, and how many milliseconds of it were the query's, as it says itself.
+    pub fn psql(&self, database: &str, query: &str) -> Result<(Duration, f64)> {
         let mut psql = Command::new("psql");
         psql.args([
             "-X",
@@ -98,11 +100,14 @@ impl Server {
             query,
             &self.url(database),
         ]);
+        let began = Instant::now();
         let said = output(&mut psql)?;
+        let whole = began.elapsed();
         let time = said
             .lines()
             .find_map(|line| line.strip_prefix("Time: ")?.split(' ').next()?.parse().ok());
-        time.with_context(|| format!("psql did not say how long it took: {said}"))
+        time.map(|time| (whole, time))
+            .with_context(|| format!("psql did not say how long it took: {said}"))
     }
 
     /// Transactions per second, after connecting, of a script run by so many clients with prepared statements.

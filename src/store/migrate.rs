@@ -183,6 +183,11 @@ pub fn plan(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
 
 /// Runs what is missing, in one transaction under one lock. `wanted`: the operator's word; else the host is detected.
 pub fn migrate(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
+    if let Db::Sqlite(db) = db {
+        // Kept by the file: readers and the writer do not wait for one another.
+        db.batch_execute("PRAGMA journal_mode = WAL")
+            .context("setting the journal's mode")?;
+    }
     db.transaction(|db| {
         // Several processes may start at once, and diesel_migrations takes no lock. On SQLite the first statement of
         // the transaction must be a write, so that it waits for a rival instead of failing later.
