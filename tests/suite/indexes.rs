@@ -1,0 +1,70 @@
+//! The scan must not cost more as work is finished: the candidates are found through partial indexes.
+
+use diesel::sql_types::Text;
+use diesel::{QueryableByName, RunQueryDsl};
+
+use crate::world::{On, World};
+
+/// Of 100,000 issues and steps each, 1 % and 0.1 % are in progress; the rest is history.
+const HISTORY: &str = "
+    set session_replication_role = replica;
+    insert into agents (id, name) select md5('agent ' || n)::uuid, 'Agent ' || n from generate_series(0, 99) n;
+    insert into issues (id, identifier, title, status, assignee_agent_id)
+        select md5(n::text)::uuid, 'ACM-' || n, 'x', case when n % 100 = 0 then 'in_progress' else 'done' end,
+               md5('agent ' || n % 100)::uuid
+        from generate_series(1, 100000) n;
+    insert into runs (agent_id, issue_id, status)
+        select assignee_agent_id, id, case when status = 'in_progress' then 'running' else 'succeeded' end from issues;
+    insert into wakes (agent_id, issue_id, reason, requested_by, status)
+        select assignee_agent_id, id, 'assigned', 'host', case when status = 'in_progress' then 'queued' else 'completed' end
+        from issues;
+    insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, settled_at)
+        select gen_random_uuid(), gen_random_uuid(), 'issue', id, 'continue', 'x', now(), 1,
+               case when identifier not like 'ACM-%0000' then now() end
+        from issues;
+    insert into plans (id, title, status)
+        select md5('plan ' || n)::uuid, 'p', case when n % 100 = 0 then 'executing' else 'completed' end
+        from generate_series(1, 10000) n;
+    insert into plan_steps (plan_id, position, title, status, started_at)
+        select md5('plan ' || n)::uuid, k, 's', case when n % 100 = 0 and k = 1 then 'in_progress' else 'completed' end, now()
+        from generate_series(1, 10000) n, generate_series(1, 10) k;
+    analyze";
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text, column_name = "QUERY PLAN")]
+    text: String,
+}
+
+fn plan_of(world: &mut World, view: &str) -> String {
+    let query = format!("explain (costs off) select * from {view} order by since, subject_id limit 1000");
+    let lines: Vec<Line> = diesel::sql_query(query).load(&mut world.db).expect("a plan");
+    lines.iter().map(|line| format!("{}\n", line.text)).collect()
+}
+
+#[test]
+fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
+    let mut world = World::new(On::Postgres);
+    world.run(HISTORY);
+
+    let issues = plan_of(&mut world, "issue_candidates");
+    // A live run is found by runs_live or by runs_live_by_step, which cover the same runs.
+    for index in ["issues_in_progress", "wakes_pending", "recoveries_open", "runs_live"] {
+        assert!(issues.contains(index), "{index} is not used:\n{issues}");
+    }
+    for table in ["issues", "runs", "wakes", "recoveries"] {
+        assert!(!issues.contains(&format!("Seq Scan on {table} ")), "{issues}");
+    }
+    let steps = plan_of(&mut world, "step_candidates");
+    for index in ["plan_steps_in_progress", "runs_live_by_step", "recoveries_open"] {
+        assert!(steps.contains(index), "{index} is not used:\n{steps}");
+    }
+    assert!(!steps.contains("Seq Scan on plan_steps "), "{steps}");
+
+    world.run("drop index issues_in_progress");
+    let without = plan_of(&mut world, "issue_candidates");
+    assert!(
+        without.contains("Seq Scan on issues"),
+        "the control: without its index the whole table is read\n{without}"
+    );
+}
