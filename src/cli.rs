@@ -7,10 +7,7 @@ use crate::rules::{Escalation, Id, Kind};
 use crate::store::hosts::Host;
 use chrono::TimeDelta;
 
-/// Finds stranded work in an agent control plane's database and restores it.
-///
-/// An issue in progress that nobody is working on, or a plan step in progress for too long, is continued automatically
-/// a bounded number of times, then escalated to a person. Ownership is preserved.
+/// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then tells a person.
 #[derive(Debug, Parser)]
 #[command(name = "sweep", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
 pub struct Cli {
@@ -21,11 +18,19 @@ pub struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Every option with a value can be set in the environment as SWEEP_… as well (--orphan-grace: SWEEP_ORPHAN_GRACE); flags win.
-The database: --database, else DATABASE_URL, else the file DATABASE_URL_FILE names, else libpq's PG*, else an embedded file.
+The policy, and --only, --limit, --connections and --output, can also be set in the environment, as SWEEP_ORPHAN_GRACE for
+--orphan-grace; flags win. The database: --database, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else
+libpq's PG*, else an embedded file.
 
-Exit codes: 0 done or nothing to do · 1 some subjects failed · 2 with --detailed-exitcode: something was (would be) done
-64 usage · 69 database unavailable · 75 everything left was busy · 78 bad configuration · 130, 143 ended by a signal";
+Exit codes:
+   0  done, or nothing to do
+   1  some subjects failed
+   2  with --detailed-exitcode: something was (in a dry run: would be) done
+  64  wrong arguments
+  69  the database is unavailable
+  75  everything that was left was busy
+  78  wrong settings, rights or schema
+ 130, 143  ended by Ctrl-C or SIGTERM, after what was in hand";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -57,8 +62,8 @@ pub struct SweepFlags {
     /// Work on this many subjects at once [default: 4]
     #[arg(long, value_name = "N", value_parser = parse::connections, allow_hyphen_values = true)]
     pub connections: Option<u32>,
-    /// How to print the report [default: table]
-    #[arg(long, value_name = "FORMAT", value_enum)]
+    /// How to print the report: table, json, ndjson [default: table]
+    #[arg(long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
     pub output: Option<Format>,
     /// Exit with 2 if something was (in a dry run: would be) done
     #[arg(long)]
@@ -111,8 +116,8 @@ pub struct PolicyFlags {
 pub struct MigrateFlags {
     #[command(flatten)]
     pub database: DatabaseFlag,
-    /// Whose database it is; detected when not given
-    #[arg(long, value_enum)]
+    /// Whose database it is: native (sweep's own tables), paperclip [default: as detected]
+    #[arg(long, value_enum, hide_possible_values = true)]
     pub host: Option<Host>,
     /// Print the SQL and change nothing
     #[arg(long)]

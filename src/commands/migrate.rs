@@ -21,12 +21,9 @@ pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     url.create()?;
     let plan = migrate(&mut url.connect(Access::Write)?, flags.host).map_err(|error| url.explain(error))?;
     let host = plan.host.name();
-    match plan.missing.len() {
-        0 => say(&format!("The schema is up to date (host {host}).\n")),
-        n => say(&format!(
-            "Ran {n} migrations (host {host}):\n  {}\n",
-            plan.missing.join("\n  ")
-        )),
+    match plan.missing.as_slice() {
+        [] => say(&format!("The schema is up to date (host {host}).\n")),
+        ran => say(&format!("Migrated (host {host}):\n  {}\n", ran.join("\n  "))),
     }
     if let Url::Sqlite(path) = &url {
         say(&format!("Database: {}\n", path.display()));
