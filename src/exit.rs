@@ -42,29 +42,18 @@ impl Display for Refusal {
 impl std::error::Error for Refusal {}
 
 pub fn usage(message: impl Into<String>) -> Refusal {
-    Refusal {
-        exit: Exit::Usage,
-        message: message.into(),
-    }
+    Refusal { exit: Exit::Usage, message: message.into() }
 }
 
 pub fn unavailable(message: impl Into<String>) -> Refusal {
-    Refusal {
-        exit: Exit::Unavailable,
-        message: message.into(),
-    }
+    Refusal { exit: Exit::Unavailable, message: message.into() }
 }
 
 pub fn config(message: impl Into<String>) -> Refusal {
-    Refusal {
-        exit: Exit::Config,
-        message: message.into(),
-    }
+    Refusal { exit: Exit::Config, message: message.into() }
 }
 
 /// The exit code of an error; one that nobody has classified comes from the database.
 pub fn code_of(error: &anyhow::Error) -> Exit {
-    error
-        .downcast_ref::<Refusal>()
-        .map_or(Exit::Unavailable, |refusal| refusal.exit)
+    error.downcast_ref::<Refusal>().map_or(Exit::Unavailable, |refusal| refusal.exit)
 }

@@ -35,9 +35,7 @@ fn fail(message: &str, exit: Exit) -> ExitCode {
 /// clap's error and its tip, without the usage.
 fn first_words(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    let told = text
-        .split("\n\n")
-        .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
+    let told = text.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
     let told: Vec<&str> = told.map(str::trim).collect();
     let told = told.join("; ");
     format!("{} (see `sweep --help`)", told.strip_prefix("error: ").unwrap_or(&told))

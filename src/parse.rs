@@ -67,13 +67,10 @@ pub fn format(value: &str) -> Parsed<Format> {
 }
 
 pub fn kind(value: &str) -> Parsed<Kind> {
-    Kind::ALL
-        .into_iter()
-        .find(|kind| kind.plural() == value.trim())
-        .ok_or_else(|| {
-            let known: Vec<_> = Kind::ALL.into_iter().map(Kind::plural).collect();
-            format!("expected one of {}", known.join(", "))
-        })
+    Kind::ALL.into_iter().find(|kind| kind.plural() == value.trim()).ok_or_else(|| {
+        let known: Vec<_> = Kind::ALL.into_iter().map(Kind::plural).collect();
+        format!("expected one of {}", known.join(", "))
+    })
 }
 
 pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
@@ -82,7 +79,5 @@ pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
 
 pub fn id(value: &str) -> Parsed<Id> {
     let expected = |_| "expected a uuid such as 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10".to_owned();
-    Uuid::parse_str(value.trim())
-        .map(|uuid| Id(uuid.to_string()))
-        .map_err(expected)
+    Uuid::parse_str(value.trim()).map(|uuid| Id(uuid.to_string())).map_err(expected)
 }

@@ -104,10 +104,7 @@ impl<'a> Report<'a> {
             Format::Json => Printer::Json { first: true },
             Format::Ndjson => Printer::Ndjson,
         };
-        let mut out = Out {
-            writer: out,
-            closed: false,
-        };
+        let mut out = Out { writer: out, closed: false };
         if format == Format::Json {
             let (mode, host) = (heading.mode(), heading.host);
             out.print(&format!(
@@ -127,11 +124,7 @@ impl<'a> Report<'a> {
 
     /// A kind begins to be swept.
     pub fn begin(&mut self, kind: Kind, provided: bool) {
-        self.kinds.push(KindReport {
-            kind,
-            provided,
-            tally: Tally::default(),
-        });
+        self.kinds.push(KindReport { kind, provided, tally: Tally::default() });
     }
 
     /// A subject of the kind that was begun last.
@@ -165,10 +158,7 @@ impl<'a> Report<'a> {
 
     /// The counts by kind, as in the JSON report.
     pub fn counts(&self) -> Value {
-        let counts = self
-            .kinds
-            .iter()
-            .map(|report| (report.kind.plural().to_owned(), json!(report)));
+        let counts = self.kinds.iter().map(|report| (report.kind.plural().to_owned(), json!(report)));
         Value::Object(counts.collect::<Map<_, _>>())
     }
 
@@ -222,11 +212,7 @@ struct Out<'a> {
 impl Out<'_> {
     fn print(&mut self, text: &str) {
         if !self.closed {
-            self.closed = self
-                .writer
-                .write_all(text.as_bytes())
-                .and_then(|()| self.writer.flush())
-                .is_err();
+            self.closed = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()).is_err();
         }
     }
 }

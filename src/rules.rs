@@ -82,11 +82,7 @@ impl History {
     /// A pending wake is a reason to leave its subject alone; an old one is reported as stuck.
     fn pending(&self, wake_since: DateTime<Utc>, policy: &Policy) -> Reason {
         let age = self.observed_at - wake_since;
-        if policy.wake_stuck_after < age {
-            Reason::StuckWake(age)
-        } else {
-            Reason::PendingWake
-        }
+        if policy.wake_stuck_after < age { Reason::StuckWake(age) } else { Reason::PendingWake }
     }
 }
 
@@ -184,14 +180,8 @@ pub struct Verdict {
 /// The one place where it is decided what happens to a subject.
 pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
     match facts.diagnose(policy) {
-        Ok(finding) => Verdict {
-            finding: Some(finding),
-            decision: treat(facts, policy),
-        },
-        Err(reason) => Verdict {
-            finding: None,
-            decision: dismiss(reason, facts.history()),
-        },
+        Ok(finding) => Verdict { finding: Some(finding), decision: treat(facts, policy) },
+        Err(reason) => Verdict { finding: None, decision: dismiss(reason, facts.history()) },
     }
 }
 
@@ -222,21 +212,14 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     if let Some(last) = history.last_attempt_at
         && history.observed_at - last < policy.retry_delay
     {
-        return Decision::Wait {
-            until: last.checked_add_signed(policy.retry_delay).unwrap_or(last),
-        };
+        return Decision::Wait { until: last.checked_add_signed(policy.retry_delay).unwrap_or(last) };
     }
-    Decision::Continue {
-        attempt: history.attempts + 1,
-    }
+    Decision::Continue { attempt: history.attempts + 1 }
 }
 
 impl Assignee {
     fn unavailable(&self) -> Option<Unavailable> {
-        let Assignee::Agent {
-            name, status, obstacle, ..
-        } = self
-        else {
+        let Assignee::Agent { name, status, obstacle, .. } = self else {
             return None;
         };
         let Some(status) = status else {
@@ -245,10 +228,7 @@ impl Assignee {
         match status.as_str() {
             "active" | "idle" | "running" | "error" => obstacle.clone().map(Unavailable::Obstacle),
             // Paused, terminated, pending approval, or a status that we do not know.
-            _ => Some(Unavailable::Status {
-                name: name.clone().unwrap_or_default(),
-                status: status.clone(),
-            }),
+            _ => Some(Unavailable::Status { name: name.clone().unwrap_or_default(), status: status.clone() }),
         }
     }
 
@@ -262,9 +242,7 @@ impl Assignee {
     /// The agent's id, if there is such an agent.
     pub fn existing_id(&self) -> Option<&Id> {
         match self {
-            Assignee::Agent {
-                id, status: Some(_), ..
-            } => Some(id),
+            Assignee::Agent { id, status: Some(_), .. } => Some(id),
             Assignee::Agent { .. } | Assignee::Nobody => None,
         }
     }

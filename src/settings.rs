@@ -83,20 +83,12 @@ impl Environment {
 
     /// For tests.
     pub fn of(variables: &[(&str, &str)]) -> Environment {
-        Environment(
-            variables
-                .iter()
-                .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-        )
+        Environment(variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     /// Empty is unset.
     fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .get(name)
-            .map(String::as_str)
-            .filter(|value| !value.trim().is_empty())
+        self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
     }
 
     fn variables(&self) -> Result<Variables> {
@@ -106,10 +98,7 @@ impl Environment {
                 return Err(unknown(name).into());
             }
         }
-        let set = self
-            .0
-            .keys()
-            .filter_map(|name| Some((name.clone(), self.get(name)?.to_owned())));
+        let set = self.0.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned())));
         envy::prefixed(PREFIX).from_iter(set).context("reading the environment")
     }
 
@@ -127,10 +116,7 @@ impl Environment {
                 .map_err(|error| config(format!("DATABASE_URL_FILE: cannot read {path}: {error}")))?;
             return Url::parse(url.trim()).map_err(|why| config(format!("DATABASE_URL_FILE ({path}): {why}")).into());
         }
-        if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"]
-            .iter()
-            .any(|name| self.get(name).is_some())
-        {
+        if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
             return Ok(Url::Postgres(String::new()));
         }
         Ok(Url::Sqlite(self.embedded_database()?))
@@ -138,10 +124,8 @@ impl Environment {
 
     fn embedded_database(&self) -> Result<PathBuf> {
         // systemd names the state directory of a service so.
-        let directory = self
-            .get("STATE_DIRECTORY")
-            .map(PathBuf::from)
-            .or_else(|| Some(dirs::data_dir()?.join("sweep")));
+        let directory =
+            self.get("STATE_DIRECTORY").map(PathBuf::from).or_else(|| Some(dirs::data_dir()?.join("sweep")));
         let directory =
             directory.ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;
         Ok(directory.join("sweep.db"))
@@ -167,12 +151,8 @@ impl Settings {
             return Err(usage("--only names kinds, --issue and --step name subjects: give one or the other").into());
         }
         let only = pick(flags.only, "only", &variables.only, parse::kinds)?;
-        let subjects: Vec<(Kind, Id)> = flags
-            .issue
-            .map(|id| (Kind::Issue, id))
-            .into_iter()
-            .chain(flags.step.map(|id| (Kind::Step, id)))
-            .collect();
+        let subjects: Vec<(Kind, Id)> =
+            flags.issue.map(|id| (Kind::Issue, id)).into_iter().chain(flags.step.map(|id| (Kind::Step, id))).collect();
         let selection = match subjects.is_empty() {
             true => Selection::Kinds(only.unwrap_or_else(|| Kind::ALL.to_vec())),
             false => Selection::Subjects(subjects),
@@ -182,13 +162,8 @@ impl Settings {
             dry_run: flags.dry_run,
             selection,
             limit: pick(flags.limit, "limit", &variables.limit, parse::positive)?,
-            connections: pick(
-                flags.connections,
-                "connections",
-                &variables.connections,
-                parse::connections,
-            )?
-            .unwrap_or(4),
+            connections: pick(flags.connections, "connections", &variables.connections, parse::connections)?
+                .unwrap_or(4),
             output: pick(flags.output, "output", &variables.output, parse::format)?.unwrap_or_default(),
             detailed_exitcode: flags.detailed_exitcode,
             policy,
@@ -215,11 +190,7 @@ fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, 
     };
     let timeouts = Timeouts {
         lock: setting!(lock_timeout, parse::positive_duration, Timeouts::default().lock),
-        statement: setting!(
-            statement_timeout,
-            parse::positive_duration,
-            Timeouts::default().statement
-        ),
+        statement: setting!(statement_timeout, parse::positive_duration, Timeouts::default().statement),
     };
     Ok((policy, timeouts))
 }
@@ -234,9 +205,7 @@ fn pick<T>(
     match (flag, variable) {
         (Some(flag), _) => Ok(Some(flag)),
         (None, None) => Ok(None),
-        (None, Some(value)) => parse(value)
-            .map(Some)
-            .map_err(|why| malformed(name, value, &why).into()),
+        (None, Some(value)) => parse(value).map(Some).map_err(|why| malformed(name, value, &why).into()),
     }
 }
 
@@ -251,10 +220,7 @@ fn is_service_link(name: &str) -> bool {
 
 fn unknown(name: &str) -> Refusal {
     let lower = name.to_lowercase();
-    let nearest = KNOWN
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(&lower, known), known))
-        .min();
+    let nearest = KNOWN.iter().map(|known| (strsim::damerau_levenshtein(&lower, known), known)).min();
     let hint = match nearest {
         Some((distance, known)) if distance <= 4 => format!("; did you mean {PREFIX}{}?", known.to_uppercase()),
         _ => format!("; known are {PREFIX}… {}", KNOWN.join(", ").to_uppercase()),

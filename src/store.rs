@@ -80,19 +80,13 @@ pub struct Position {
 
 impl Position {
     pub fn beginning() -> Position {
-        Position {
-            since: Since::Beginning,
-            id: Id("00000000-0000-0000-0000-000000000000".to_owned()),
-        }
+        Position { since: Since::Beginning, id: Id("00000000-0000-0000-0000-000000000000".to_owned()) }
     }
 }
 
 impl From<&Candidate> for Position {
     fn from(candidate: &Candidate) -> Position {
-        Position {
-            since: candidate.since.clone(),
-            id: candidate.id.clone(),
-        }
+        Position { since: candidate.since.clone(), id: candidate.id.clone() }
     }
 }
 
@@ -175,9 +169,7 @@ impl Db {
         let Db::Postgres(db) = self else {
             return Ok(Lock::Everything);
         };
-        let row = LockRows { statement, id }
-            .get_result::<(Option<Id>, Option<Id>)>(db)
-            .optional()?;
+        let row = LockRows { statement, id }.get_result::<(Option<Id>, Option<Id>)>(db).optional()?;
         Ok(row.map_or(Lock::Nothing, |(agent, issue)| Lock::Rows { agent, issue }))
     }
 }
@@ -212,10 +204,7 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Timeouts {
-            statement: TimeDelta::seconds(30),
-            lock: TimeDelta::milliseconds(500),
-        }
+        Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
     }
 }
 

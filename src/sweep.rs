@@ -12,6 +12,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use anyhow::Result;
+use diesel::QueryResult;
 use tracing::{error, info, warn};
 
 use crate::exit::{Exit, usage};
@@ -22,167 +23,150 @@ use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
-use crate::store::{Access, Candidate, Db, Position, Subject, errors};
+use crate::store::{Abort, Access, Candidate, Db, Position, Subject, errors};
 use examine::Terms;
 use scan::Scan;
 use signals::Stop;
 use workers::Workers;
 
+/// One line for each kind: what is generic over subjects, done for the kind at hand.
+macro_rules! for_kind {
+    ($kind:expr, $subject:ident => $body:expr) => {
+        match $kind {
+            Kind::Issue => for_kind!(@ $subject = IssueFacts, $body),
+            Kind::Step => for_kind!(@ $subject = StepFacts, $body),
+        }
+    };
+    (@ $subject:ident = $facts:ty, $body:expr) => {{
+        type $subject = $facts;
+        $body
+    }};
+}
+
 /// Sweeps once, prints the report to `out` and says how to exit.
 pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Exit> {
     let began = Instant::now();
-    let access = if settings.dry_run {
-        Access::ReadOnly
-    } else {
-        Access::Write
-    };
+    let access = if settings.dry_run { Access::ReadOnly } else { Access::Write };
     let mut store = settings.database.open(access)?;
-    let terms = Terms {
-        sweep_id: Id::generate(),
-        access,
-        policy: settings.policy.clone(),
-        timeouts: settings.timeouts,
+    let host = store.host.name();
+    let mut sweep = Sweep {
+        settings,
+        stop,
+        terms: Terms { sweep_id: Id::generate(), access, policy: settings.policy.clone(), timeouts: settings.timeouts },
+        workers: Workers::new(&settings.database, settings.connections),
+        limit: settings.limit,
+        report: Report::new(Heading { dry_run: settings.dry_run, host }, settings.output, out),
     };
-    if let Selection::Subjects(subjects) = &settings.selection {
-        refuse_unknown(&mut store, subjects, &terms)?;
-    }
-    if access == Access::Write {
-        write(&mut store.db, &terms, |db| {
-            ledger::open_sweep(db, &terms.sweep_id, store.host.name())
-        })
-        .map_err(|error| settings.database.explain(error).context("cannot record the sweep"))?;
-    }
-    let heading = Heading {
-        dry_run: settings.dry_run,
-        host: store.host.name(),
-    };
-    let mut report = Report::new(heading, settings.output, out);
-    let swept = sweep_kinds(&mut store, settings, &terms, stop, &mut report);
-
+    let explain = |error, doing| settings.database.explain(error).context(doing);
+    sweep.refuse_unknown(&mut store)?;
+    sweep
+        .record(&mut store.db, |db, sweep| ledger::open_sweep(db, &sweep.terms.sweep_id, host))
+        .map_err(|error| explain(error, "cannot record the sweep"))?;
+    let swept = sweep.kinds(&mut store);
     let ended = match (&swept, stop.is_set()) {
         (Err(_), _) => Ended::Failed,
         (Ok(()), true) => Ended::Interrupted,
         (Ok(()), false) => Ended::Completed,
     };
-    let closed = match access {
-        Access::ReadOnly => Ok(()),
-        Access::Write => write(&mut store.db, &terms, |db| {
-            ledger::close_sweep(db, &terms.sweep_id, ended, report.counts(), report.oldest_left())
-        }),
-    };
-    let exit = exit_of(&report, settings, stop);
-    log_sweep(&report, ended);
-    report.finish(ended, began.elapsed());
-    swept.map_err(|error| settings.database.explain(error).context("the sweep could not go on"))?;
-    closed.map_err(|error| {
-        settings
-            .database
-            .explain(error)
-            .context("the end of the sweep could not be recorded")
-    })?;
+    let closed = sweep.record(&mut store.db, |db, Sweep { terms, report, .. }| {
+        ledger::close_sweep(db, &terms.sweep_id, ended, report.counts(), report.oldest_left())
+    });
+    let exit = sweep.exit();
+    log_sweep(&sweep.report, ended);
+    sweep.report.finish(ended, began.elapsed());
+    swept.map_err(|error| explain(error, "the sweep could not go on"))?;
+    closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     Ok(exit)
 }
 
-fn write(db: &mut Db, terms: &Terms, body: impl FnOnce(&mut Db) -> diesel::QueryResult<()>) -> Result<()> {
-    Ok(db.in_transaction(Access::Write, &terms.timeouts, body)?)
+/// A sweep under way.
+struct Sweep<'a> {
+    settings: &'a Settings,
+    stop: &'a Stop,
+    terms: Terms,
+    workers: Workers,
+    /// Continuations and escalations that are left.
+    limit: Option<u32>,
+    report: Report<'a>,
 }
 
-/// An id that the operator gave must be there. One whose row cannot be read is: its examination says what is wrong.
-fn refuse_unknown(store: &mut Store, subjects: &[(Kind, Id)], terms: &Terms) -> Result<()> {
-    for (kind, id) in subjects.iter().filter(|(kind, _)| store.kinds.contains(kind)) {
-        let found = store
-            .db
-            .in_transaction(Access::ReadOnly, &terms.timeouts, |db| match kind {
-                Kind::Issue => Ok(IssueFacts::read(db, id).map(|facts| facts.is_some())),
-                Kind::Step => Ok(StepFacts::read(db, id).map(|facts| facts.is_some())),
-            })?;
-        match found {
-            Ok(false) => return Err(usage(format!("--{kind}: there is no {kind} {id} in this database")).into()),
-            Err(error) if !errors::is_undecodable(&error) => return Err(error.into()),
-            Ok(true) | Err(_) => {}
+impl Sweep<'_> {
+    /// Writes the sweep's own row; a dry run has none.
+    fn record(&self, db: &mut Db, body: impl FnOnce(&mut Db, &Self) -> QueryResult<()>) -> Result<()> {
+        match self.terms.access {
+            Access::ReadOnly => Ok(()),
+            Access::Write => Ok(db.in_transaction(Access::Write, &self.terms.timeouts, |db| body(db, self))?),
         }
     }
-    Ok(())
-}
 
-/// The kinds one after the other, with the same connections and within the same limit.
-fn sweep_kinds(store: &mut Store, settings: &Settings, terms: &Terms, stop: &Stop, report: &mut Report) -> Result<()> {
-    let mut workers = Workers::new(&settings.database, settings.connections);
-    let mut limit = settings.limit;
-    let kinds: Vec<Kind> = match &settings.selection {
-        Selection::Kinds(kinds) => kinds.clone(),
-        Selection::Subjects(subjects) => subjects.iter().map(|(kind, _)| *kind).collect(),
-    };
-    for kind in kinds {
-        let provided = store.kinds.contains(&kind);
-        report.begin(kind, provided);
-        if !provided {
-            info!("{}: not provided by this database", kind.plural());
-            continue;
-        }
-        let sweep = match kind {
-            Kind::Issue => sweep_kind::<IssueFacts>,
-            Kind::Step => sweep_kind::<StepFacts>,
+    /// An id that the operator gave must be there. One whose row cannot be read is: its examination says what is wrong.
+    fn refuse_unknown(&self, store: &mut Store) -> Result<()> {
+        let Selection::Subjects(subjects) = &self.settings.selection else {
+            return Ok(());
         };
-        sweep(&mut store.db, &mut workers, settings, terms, &mut limit, stop, report)?;
+        for (kind, id) in subjects.iter().filter(|(kind, _)| store.kinds.contains(kind)) {
+            let read = |db: &mut Db| for_kind!(kind, S => S::read(db, id).map(|facts| facts.is_some()));
+            let found = store.db.in_transaction(Access::ReadOnly, &self.terms.timeouts, read);
+            match found {
+                Ok(false) => return Err(usage(format!("--{kind}: there is no {kind} {id} in this database")).into()),
+                Err(Abort::RolledBack(error)) if errors::is_undecodable(&error) => {}
+                Ok(true) => {}
+                Err(abort) => return Err(abort.into()),
+            }
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-fn sweep_kind<S: Subject>(
-    db: &mut Db,
-    workers: &mut Workers,
-    settings: &Settings,
-    terms: &Terms,
-    limit: &mut Option<u32>,
-    stop: &Stop,
-    report: &mut Report,
-) -> Result<()> {
-    let tell = |examined: Examined| {
-        log_subject(&examined, terms.access);
-        report.add(examined);
-    };
-    match &settings.selection {
-        Selection::Kinds(_) => workers.examine_all::<S>(Scan::<S>::new(db, terms), terms, limit, stop, tell),
-        Selection::Subjects(subjects) => {
-            let of_kind = subjects
-                .iter()
-                .filter(|(kind, _)| *kind == S::KIND)
-                .map(|(_, id)| id.clone());
-            let since = Position::beginning().since;
-            let candidates = of_kind.map(|id| {
-                Ok(Candidate {
-                    group: id.clone(),
-                    id,
-                    since: since.clone(),
-                })
-            });
-            workers.examine_all::<S>(candidates, terms, limit, stop, tell)
+    /// The kinds one after the other, with the same connections and within the same limit.
+    fn kinds(&mut self, store: &mut Store) -> Result<()> {
+        let kinds: Vec<Kind> = match &self.settings.selection {
+            Selection::Kinds(kinds) => kinds.clone(),
+            Selection::Subjects(subjects) => subjects.iter().map(|(kind, _)| *kind).collect(),
+        };
+        for kind in kinds {
+            let provided = store.kinds.contains(&kind);
+            self.report.begin(kind, provided);
+            match provided {
+                true => for_kind!(kind, S => self.kind::<S>(&mut store.db))?,
+                false => info!("{}: not provided by this database", kind.plural()),
+            }
+        }
+        Ok(())
+    }
+
+    fn kind<S: Subject>(&mut self, db: &mut Db) -> Result<()> {
+        let Sweep { settings, stop, terms, workers, limit, report } = self;
+        let tell = |examined: Examined| {
+            log_subject(&examined, terms.access);
+            report.add(examined);
+        };
+        match &settings.selection {
+            Selection::Kinds(_) => workers.examine_all::<S>(Scan::<S>::new(db, terms), terms, limit, stop, tell),
+            Selection::Subjects(subjects) => {
+                let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id.clone());
+                let since = Position::beginning().since;
+                let candidates = of_kind.map(|id| Ok(Candidate { group: id.clone(), id, since: since.clone() }));
+                workers.examine_all::<S>(candidates, terms, limit, stop, tell)
+            }
         }
     }
-}
 
-fn exit_of(report: &Report, settings: &Settings, stop: &Stop) -> Exit {
-    let total = report.total();
-    let changed = total.continued + total.escalated + total.recovered;
-    match stop.exit() {
-        Some(exit) => exit,
-        None if 0 < total.failed + total.unknown + total.quarantined => Exit::SomeFailed,
-        None if changed == 0 && 0 < total.busy => Exit::Busy,
-        None if 0 < changed && settings.detailed_exitcode => Exit::Changed,
-        None => Exit::Done,
+    fn exit(&self) -> Exit {
+        let total = self.report.total();
+        let changed = total.continued + total.escalated + total.recovered;
+        match self.stop.exit() {
+            Some(exit) => exit,
+            None if 0 < total.failed + total.unknown + total.quarantined => Exit::SomeFailed,
+            None if changed == 0 && 0 < total.busy => Exit::Busy,
+            None if 0 < changed && self.settings.detailed_exitcode => Exit::Changed,
+            None => Exit::Done,
+        }
     }
 }
 
 /// One line for each subject that was touched or could not be, after its commit.
 fn log_subject(examined: &Examined, access: Access) {
-    let Examined {
-        kind,
-        id,
-        reason,
-        outcome,
-        ..
-    } = examined;
+    let Examined { kind, id, reason, outcome, .. } = examined;
     let name = examined.identifier.as_deref().unwrap_or(&id.0);
     let would = if access == Access::ReadOnly { "would be " } else { "" };
     match outcome {

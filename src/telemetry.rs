@@ -14,9 +14,7 @@ pub fn start(environment: &Environment) -> Result<()> {
     let default = if stderr().is_terminal() { "error" } else { "info" };
     let filter = filter.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(filter).map_err(|error| {
-        config(format!(
-            "SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"
-        ))
+        config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"))
     })?;
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -24,10 +22,6 @@ pub fn start(environment: &Environment) -> Result<()> {
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
-    let _ = if json {
-        logs.json().flatten_event(true).try_init()
-    } else {
-        logs.with_target(false).try_init()
-    };
+    let _ = if json { logs.json().flatten_event(true).try_init() } else { logs.with_target(false).try_init() };
     Ok(())
 }

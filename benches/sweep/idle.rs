@@ -57,10 +57,7 @@ pub fn run(server: &Server) -> Result<()> {
         println!("  {issues:9} {sweep:8.1} {query:9.1} {ratio:12.2} {timing:17.1}{required}");
     }
     let [_, small, large] = &sweeps;
-    println!(
-        "  ten times the finished issues: {:.2} times the time",
-        median_ratio(large, small)
-    );
+    println!("  ten times the finished issues: {:.2} times the time", median_ratio(large, small));
 
     let [.., (largest, _)] = SIZES;
     server.execute(largest, TOUCH)?;
@@ -69,10 +66,7 @@ pub fn run(server: &Server) -> Result<()> {
         server.execute(largest, REFRESH)?;
         touched.push(milliseconds(sweep_process(&server.url(largest))?));
     }
-    println!(
-        "  ten of them touched a moment ago, without a run: {:.1} ms",
-        median(touched)
-    );
+    println!("  ten of them touched a moment ago, without a run: {:.1} ms", median(touched));
     SIZES.iter().try_for_each(|(database, _)| server.drop(database))
 }
 
@@ -80,10 +74,7 @@ pub fn run(server: &Server) -> Result<()> {
 fn sweep_process(database: &str) -> Result<Duration> {
     let began = Instant::now();
     let mut sweep = Command::new(env!("CARGO_BIN_EXE_sweep"));
-    sweep
-        .args(["--database", database])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    sweep.args(["--database", database]).stdout(Stdio::null()).stderr(Stdio::null());
     let status = sweep.status()?;
     let took = began.elapsed();
     ensure!(status.success(), "the sweep ended with {status}");

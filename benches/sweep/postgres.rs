@@ -46,10 +46,7 @@ impl Server {
     pub fn create(&self, database: &str, company: &Company) -> Result<()> {
         self.drop(database)?;
         self.execute("postgres", &format!("create database {database}"))?;
-        migrate(
-            &mut Url::Postgres(self.url(database)).connect(Access::Write)?,
-            Some(Host::Native),
-        )?;
+        migrate(&mut Url::Postgres(self.url(database)).connect(Access::Write)?, Some(Host::Native))?;
         for statements in company.postgres() {
             self.execute(database, &statements)?;
         }
@@ -89,25 +86,12 @@ impl Server {
     /// How long psql took with a query, and how many milliseconds of it were the query's, as it says itself.
     pub fn psql(&self, database: &str, query: &str) -> Result<(Duration, f64)> {
         let mut psql = Command::new("psql");
-        psql.args([
-            "-X",
-            "-q",
-            "-o",
-            "/dev/null",
-            "-c",
-            "\\timing on",
-            "-c",
-            query,
-            &self.url(database),
-        ]);
+        psql.args(["-X", "-q", "-o", "/dev/null", "-c", "\\timing on", "-c", query, &self.url(database)]);
         let began = Instant::now();
         let said = output(&mut psql)?;
         let whole = began.elapsed();
-        let time = said
-            .lines()
-            .find_map(|line| line.strip_prefix("Time: ")?.split(' ').next()?.parse().ok());
-        time.map(|time| (whole, time))
-            .with_context(|| format!("psql did not say how long it took: {said}"))
+        let time = said.lines().find_map(|line| line.strip_prefix("Time: ")?.split(' ').next()?.parse().ok());
+        time.map(|time| (whole, time)).with_context(|| format!("psql did not say how long it took: {said}"))
     }
 
     /// Transactions per second, after connecting, of a script run by so many clients with prepared statements.
@@ -115,23 +99,11 @@ impl Server {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), script)?;
         let mut pgbench = Command::new("pgbench");
-        pgbench
-            .env("PGOPTIONS", "-c search_path=sweep")
-            .arg("-f")
-            .arg(file.path());
+        pgbench.env("PGOPTIONS", "-c search_path=sweep").arg("-f").arg(file.path());
         pgbench.args(["-n", "-M", "prepared", "-D", "round=0", "-D", &format!("each={each}")]);
-        pgbench.args([
-            "-c",
-            &clients.to_string(),
-            "-j",
-            &clients.min(2).to_string(),
-            "-t",
-            &each.to_string(),
-        ]);
+        pgbench.args(["-c", &clients.to_string(), "-j", &clients.min(2).to_string(), "-t", &each.to_string()]);
         let said = output(pgbench.arg(self.url(database)))?;
-        let tps = said
-            .lines()
-            .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
+        let tps = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
         tps.with_context(|| format!("pgbench did not say how fast it was: {said}"))
     }
 }

@@ -23,9 +23,7 @@ pub fn run() -> Result<()> {
     let url = Url::Sqlite(template.clone());
     url.create()?;
     migrate(&mut url.connect(Access::Write)?, None)?;
-    let path = template
-        .to_str()
-        .context("the temporary directory's name is no UTF-8")?;
+    let path = template.to_str().context("the temporary directory's name is no UTF-8")?;
     SqliteConnection::establish(path)?.batch_execute(&company.sqlite())?;
 
     let mut rates = Vec::new();
@@ -35,14 +33,8 @@ pub fn run() -> Result<()> {
         rates.push(f64::from(ORPHANS) / took.as_secs_f64());
         let mut db = SqliteConnection::establish(copy.to_str().unwrap_or_default())?;
         let done: i64 = recoveries::table.select(count_star()).first(&mut db)?;
-        ensure!(
-            done == i64::from(ORPHANS),
-            "{done} orphans were continued, expected {ORPHANS}"
-        );
+        ensure!(done == i64::from(ORPHANS), "{done} orphans were continued, expected {ORPHANS}");
     }
-    println!(
-        "\nThe same in SQLite: {:.0} subjects/s (median of {ROUNDS})",
-        median(rates)
-    );
+    println!("\nThe same in SQLite: {:.0} subjects/s (median of {ROUNDS})", median(rates));
     Ok(())
 }

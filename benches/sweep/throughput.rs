@@ -16,10 +16,7 @@ const RATIO_MIN: f64 = 0.7;
 pub fn run(server: &Server) -> Result<()> {
     let company = Company::with_orphans(ORPHANS, STRIDE);
     server.create("template_orphans", &company)?;
-    println!(
-        "\n{ORPHANS} orphans among {} issues, subjects/s (median of {ROUNDS})",
-        company.issues
-    );
+    println!("\n{ORPHANS} orphans among {} issues, subjects/s (median of {ROUNDS})", company.issues);
     println!("  connections    sweep   pgbench   sweep/pgbench");
     for connections in [1, 4, 8] {
         let (mut ours, mut floor) = (Vec::new(), Vec::new());
@@ -37,21 +34,14 @@ pub fn run(server: &Server) -> Result<()> {
             4 => format!("   at least {RATIO_MIN}: {}", verdict(RATIO_MIN <= ratio)),
             _ => String::new(),
         };
-        println!(
-            "  {connections:11} {:8.0} {:9.0} {ratio:15.2}{required}",
-            median(ours),
-            median(floor)
-        );
+        println!("  {connections:11} {:8.0} {:9.0} {ratio:15.2}{required}", median(ours), median(floor));
     }
     server.drop("template_orphans")
 }
 
 /// A side that did not do all its work proves nothing.
 fn ensure_all_continued(server: &Server) -> Result<()> {
-    for rows in [
-        "(select count(distinct subject_id) from sweep.recoveries)",
-        "(select count(*) from sweep.wakes)",
-    ] {
+    for rows in ["(select count(distinct subject_id) from sweep.recoveries)", "(select count(*) from sweep.wakes)"] {
         let found = server.number("bench", rows)?;
         ensure!(found == i64::from(ORPHANS), "{rows} is {found}, expected {ORPHANS}");
     }

@@ -35,12 +35,7 @@ struct Scene {
     shows: Option<&'static str>,
 }
 
-const SWEEP: Scene = Scene {
-    story: "",
-    happens: "",
-    dry_run: false,
-    shows: None,
-};
+const SWEEP: Scene = Scene { story: "", happens: "", dry_run: false, shows: None };
 
 const SCENES: [Scene; 4] = [
     Scene {
@@ -61,10 +56,7 @@ const SCENES: [Scene; 4] = [
         shows: Some(include_str!("demo/comment.sql")),
         ..SWEEP
     },
-    Scene {
-        story: "And once more. Nothing is done twice: until something changes, there is nothing to do.",
-        ..SWEEP
-    },
+    Scene { story: "And once more. Nothing is done twice: until something changes, there is nothing to do.", ..SWEEP },
 ];
 
 pub fn run(flags: DemoFlags) -> Result<Exit> {
@@ -75,11 +67,7 @@ pub fn run(flags: DemoFlags) -> Result<Exit> {
     happen(&mut db, include_str!("demo/company.sql"))?;
     let at = format!("sqlite://{}", home.file.display());
     let board = text(&mut db, include_str!("demo/board.sql"))?;
-    say(&format!(
-        "\n{}\n{}\n\n{board}\n",
-        "Acme, a made-up company".bold(),
-        at.dimmed()
-    ));
+    say(&format!("\n{}\n{}\n\n{board}\n", "Acme, a made-up company".bold(), at.dimmed()));
     let exit = play(&mut db, &url)?;
     say(&match flags.keep || flags.database.is_some() {
         false => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
@@ -93,12 +81,7 @@ fn play(db: &mut Db, url: &Url) -> Result<Exit> {
     for scene in SCENES {
         happen(db, scene.happens)?;
         let command = if scene.dry_run { "sweep --dry-run" } else { "sweep" };
-        say(&format!(
-            "\n{}\n\n{} {}\n",
-            scene.story.cyan(),
-            "$".dimmed(),
-            command.bold()
-        ));
+        say(&format!("\n{}\n\n{} {}\n", scene.story.cyan(), "$".dimmed(), command.bold()));
         let exit = sweep::run(&settings(url, scene.dry_run), &stop, &mut anstream::stdout())?;
         if exit != Exit::Done {
             return Ok(exit);
@@ -127,32 +110,20 @@ fn settings(url: &Url, dry_run: bool) -> Settings {
 }
 
 fn happen(db: &mut Db, statements: &str) -> Result<()> {
-    db.transaction(|db| db.batch_execute(statements))
-        .context("playing the demo's company")
+    db.transaction(|db| db.batch_execute(statements)).context("playing the demo's company")
 }
 
 fn text(db: &mut Db, query: &str) -> Result<String> {
-    diesel::select(sql::<Text>(query))
-        .get_result(db)
-        .context("reading the demo's company")
+    diesel::select(sql::<Text>(query)).get_result(db).context("reading the demo's company")
 }
 
 /// Markdown as a board would show it: as far as sweep's own comments need it.
 fn boxed(markdown: &str) -> String {
     let parts = markdown.split("**").enumerate();
-    let shown: String = parts
-        .map(|(n, part)| {
-            if n % 2 == 1 {
-                part.bold().to_string()
-            } else {
-                part.to_owned()
-            }
-        })
-        .collect();
+    let shown: String =
+        parts.map(|(n, part)| if n % 2 == 1 { part.bold().to_string() } else { part.to_owned() }).collect();
     let mut grid = Grid::new();
-    grid.load_style(UTF8_BORDERS_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .add_row([shown]);
+    grid.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic).add_row([shown]);
     let columns = grid.width().map_or(COLUMNS, |terminal| terminal.min(COLUMNS));
     grid.set_width(columns);
     grid.to_string()
@@ -174,20 +145,14 @@ impl Home {
             directory.disable_cleanup(flags.keep);
             let file = directory.path().join("acme.db");
             Url::Sqlite(file.clone()).create()?;
-            return Ok(Home {
-                file,
-                _temporary: Some(directory),
-            });
+            return Ok(Home { file, _temporary: Some(directory) });
         };
         let Url::Sqlite(file) = Url::parse(url).map_err(|why| usage(format!("--database: {why}")))? else {
             return Err(usage("--database: the demo makes a SQLite file, expected sqlite://PATH").into());
         };
         if file.exists() {
             let file = file.display();
-            return Err(usage(format!(
-                "--database: {file} exists already, and the demo makes a new file"
-            ))
-            .into());
+            return Err(usage(format!("--database: {file} exists already, and the demo makes a new file")).into());
         }
         Url::Sqlite(file.clone()).create()?;
         Ok(Home { file, _temporary: None })

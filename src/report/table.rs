@@ -68,12 +68,9 @@ impl Table {
     fn grid(&self, heading: &Heading) -> String {
         let outcome = if heading.dry_run { "would be" } else { "outcome" };
         let mut grid = Grid::new();
-        grid.load_style(NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_header(
-                ["kind", "subject", "finding", "idle for", outcome, "attempt", "why"]
-                    .map(|name| name.dimmed().to_string()),
-            );
+        grid.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(
+            ["kind", "subject", "finding", "idle for", outcome, "attempt", "why"].map(|name| name.dimmed().to_string()),
+        );
         for rows in [&self.touched, &self.left] {
             if !grid.is_empty() && !rows.kept.is_empty() {
                 grid.add_row([""]);
@@ -95,11 +92,7 @@ impl Table {
 
 impl Rows {
     fn add(&mut self, examined: Examined) {
-        if self.kept.len() < ROWS_MAX {
-            self.kept.push(examined)
-        } else {
-            self.more += 1
-        }
+        if self.kept.len() < ROWS_MAX { self.kept.push(examined) } else { self.more += 1 }
     }
 
     /// Longest idle first, whichever worker was quickest.
@@ -116,13 +109,9 @@ fn cells(row: &Examined) -> [String; 7] {
         row.kind.to_string(),
         one_line(row.identifier.as_deref().unwrap_or(&row.id.0)),
         row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
-        row.idle_seconds
-            .map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string())
-            .unwrap_or_default(),
+        row.idle_seconds.map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string()).unwrap_or_default(),
         coloured(row.outcome),
-        attempt
-            .map(|n| format!("{n} of {}", row.attempts_max))
-            .unwrap_or_default(),
+        attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default(),
         one_line(&row.reason),
     ]
 }
@@ -136,11 +125,8 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
             n => format!("{n} {}", kind.plural()),
         })
         .collect();
-    let (verb, would, note) = if heading.dry_run {
-        ("Dry run of", "Would be: ", ", nothing is written")
-    } else {
-        ("Swept", "", "")
-    };
+    let (verb, would, note) =
+        if heading.dry_run { ("Dry run of", "Would be: ", ", nothing is written") } else { ("Swept", "", "") };
     // Destructured so that a new counter cannot be forgotten.
     let Tally {
         scanned: _,
@@ -181,17 +167,11 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
         Ended::Failed => "\nEnded early: the database went away.",
     };
     let (scanned, host, seconds) = (scanned.join(" and "), heading.host, took.as_secs_f64());
-    format!(
-        "{} {scanned} ({host}) in {seconds:.2} s{note}\n{done}{left}{ended}\n",
-        verb.bold()
-    )
+    format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n{done}{left}{ended}\n", verb.bold())
 }
 
 fn counters(counters: &[(u64, Outcome)]) -> String {
-    let shown = counters
-        .iter()
-        .filter(|(n, _)| 0 < *n)
-        .map(|(n, outcome)| format!("{n} {}", coloured(*outcome)));
+    let shown = counters.iter().filter(|(n, _)| 0 < *n).map(|(n, outcome)| format!("{n} {}", coloured(*outcome)));
     shown.collect::<Vec<_>>().join(", ")
 }
 

@@ -48,11 +48,7 @@ impl Facts for IssueFacts {
         if let Some(wait) = &self.declared_wait {
             return Err(Reason::DeclaredWait(wait.clone()));
         }
-        if policy.orphan_grace < self.history.idle_for() {
-            Ok(Finding::Orphaned)
-        } else {
-            Err(Reason::Recent)
-        }
+        if policy.orphan_grace < self.history.idle_for() { Ok(Finding::Orphaned) } else { Err(Reason::Recent) }
     }
 
     fn assignee(&self) -> &Assignee {
@@ -90,9 +86,6 @@ pub(super) fn tried(history: &History) -> String {
     match (history.attempts, history.last_attempt_at) {
         (0, _) | (_, None) => "no automatic continuation in this episode".to_owned(),
         (1, Some(last)) => format!("one automatic continuation, at {}", last.format("%Y-%m-%d %H:%M UTC")),
-        (n, Some(last)) => format!(
-            "{n} automatic continuations, the last at {}",
-            last.format("%Y-%m-%d %H:%M UTC")
-        ),
+        (n, Some(last)) => format!("{n} automatic continuations, the last at {}", last.format("%Y-%m-%d %H:%M UTC")),
     }
 }

@@ -57,10 +57,7 @@ impl Facts for StepFacts {
         if let Some(since) = self.pending_wake_since {
             return Err(self.history.pending(since, policy));
         }
-        match self
-            .step
-            .is_stalled(self.history.observed_at, policy.step_stalled_after)
-        {
+        match self.step.is_stalled(self.history.observed_at, policy.step_stalled_after) {
             true => Ok(Finding::Stalled),
             false => Err(Reason::Recent),
         }
@@ -92,11 +89,7 @@ fn is_open(plan_status: &str) -> bool {
 
 /// The steps that are in progress for longer than their own threshold, else `threshold`; in the order given.
 pub fn detect_stalled_steps(steps: &[Step], now: DateTime<Utc>, threshold: TimeDelta) -> Vec<Id> {
-    steps
-        .iter()
-        .filter(|step| step.is_stalled(now, threshold))
-        .map(|step| step.id.clone())
-        .collect()
+    steps.iter().filter(|step| step.is_stalled(now, threshold)).map(|step| step.id.clone()).collect()
 }
 
 /// Is the plan executing or stalled, with at least one stalled step?
@@ -130,11 +123,8 @@ impl PlanStatus {
             (false, _) => stored,
         };
         let first = |status: &str| steps.iter().find(|step| step.status == status);
-        let stuck_since = steps
-            .iter()
-            .filter(|step| stalled && step.is_stalled(now, threshold))
-            .map(|step| step.since)
-            .min();
+        let stuck_since =
+            steps.iter().filter(|step| stalled && step.is_stalled(now, threshold)).map(|step| step.since).min();
         PlanStatus {
             stored: stored.to_owned(),
             derived: derived.to_owned(),
@@ -149,15 +139,8 @@ impl PlanStatus {
 }
 
 fn progress_percent(steps: &[Step]) -> u8 {
-    let behind = steps
-        .iter()
-        .filter(|step| matches!(step.status.as_str(), "completed" | "skipped"))
-        .count();
-    if steps.is_empty() {
-        0
-    } else {
-        (behind as f64 * 100.0 / steps.len() as f64).round() as u8
-    }
+    let behind = steps.iter().filter(|step| matches!(step.status.as_str(), "completed" | "skipped")).count();
+    if steps.is_empty() { 0 } else { (behind as f64 * 100.0 / steps.len() as f64).round() as u8 }
 }
 
 /// The comment of an escalation on the linked issue. Markdown.

@@ -11,19 +11,11 @@ fn at(minutes: i64) -> DateTime<Utc> {
 
 fn agent(status: Option<&str>) -> Assignee {
     let name = status.map(|_| "Ada".to_owned());
-    Assignee::Agent {
-        id: Id("a".to_owned()),
-        name,
-        status: status.map(str::to_owned),
-        obstacle: None,
-    }
+    Assignee::Agent { id: Id("a".to_owned()), name, status: status.map(str::to_owned), obstacle: None }
 }
 
 fn open(minutes: i64) -> Option<OpenRecovery> {
-    Some(OpenRecovery {
-        id: Id("r".to_owned()),
-        since: at(minutes),
-    })
+    Some(OpenRecovery { id: Id("r".to_owned()), since: at(minutes) })
 }
 
 /// Began an hour ago, idle since, never tried.
@@ -59,13 +51,7 @@ fn orphan() -> IssueFacts {
 }
 
 fn tried_once() -> History {
-    History {
-        attempts: 1,
-        attempts_last_day: 1,
-        last_attempt_at: Some(at(-30)),
-        open: open(-30),
-        ..history()
-    }
+    History { attempts: 1, attempts_last_day: 1, last_attempt_at: Some(at(-30)), open: open(-30), ..history() }
 }
 
 fn decision(facts: &IssueFacts) -> Decision {
@@ -78,14 +64,8 @@ fn decision(facts: &IssueFacts) -> Decision {
 #[case::todo("todo")]
 #[case::one_we_do_not_know("on_fire")]
 fn an_issue_that_is_not_in_progress_is_left(#[case] status: &str) {
-    let facts = IssueFacts {
-        status: status.to_owned(),
-        ..orphan()
-    };
-    assert_eq!(
-        decision(&facts),
-        Decision::Leave(Reason::NotInProgress(status.to_owned()))
-    );
+    let facts = IssueFacts { status: status.to_owned(), ..orphan() };
+    assert_eq!(decision(&facts), Decision::Leave(Reason::NotInProgress(status.to_owned())));
 }
 
 #[rstest]
@@ -117,36 +97,19 @@ fn one_clause_of_the_definition_is_enough_to_be_left(#[case] facts: IssueFacts, 
 #[case::running("running", true)]
 #[case::error("error", true)]
 fn only_agents_that_can_work_are_woken(#[case] status: &str, #[case] woken: bool) {
-    let decision = decision(&IssueFacts {
-        assignee: agent(Some(status)),
-        ..orphan()
-    });
+    let decision = decision(&IssueFacts { assignee: agent(Some(status)), ..orphan() });
     assert_eq!(decision == Decision::Continue { attempt: 1 }, woken);
     assert_eq!(matches!(decision, Decision::Skip(Unavailable::Status { .. })), !woken);
 }
 
 #[test]
 fn an_agent_that_does_not_exist_or_that_the_host_forbids_to_wake_is_skipped() {
-    let missing = IssueFacts {
-        assignee: agent(None),
-        ..orphan()
-    };
+    let missing = IssueFacts { assignee: agent(None), ..orphan() };
     assert_eq!(decision(&missing), Decision::Skip(Unavailable::NoSuchAgent));
     let obstacle = Some("its company is paused".to_owned());
-    let forbidden = Assignee::Agent {
-        id: Id("a".to_owned()),
-        name: None,
-        status: Some("idle".to_owned()),
-        obstacle,
-    };
-    let forbidden = decision(&IssueFacts {
-        assignee: forbidden,
-        ..orphan()
-    });
-    assert_eq!(
-        forbidden,
-        Decision::Skip(Unavailable::Obstacle("its company is paused".to_owned()))
-    );
+    let forbidden = Assignee::Agent { id: Id("a".to_owned()), name: None, status: Some("idle".to_owned()), obstacle };
+    let forbidden = decision(&IssueFacts { assignee: forbidden, ..orphan() });
+    assert_eq!(forbidden, Decision::Skip(Unavailable::Obstacle("its company is paused".to_owned())));
 }
 
 #[rstest]
@@ -174,25 +137,14 @@ fn an_orphan_is_continued_then_escalated(#[case] history: History, #[case] expec
 #[case::only_our_continuation_runs(IssueFacts { has_live_run: true, ..orphan() }, false)]
 #[case::still_orphaned(orphan(), false)]
 fn an_attempt_is_closed_only_when_the_issue_healed(#[case] facts: IssueFacts, #[case] recovered: bool) {
-    let decision = decision(&IssueFacts {
-        history: tried_once(),
-        ..facts
-    });
+    let decision = decision(&IssueFacts { history: tried_once(), ..facts });
     assert_eq!(matches!(decision, Decision::Recovered(_)), recovered, "{decision:?}");
 }
 
 #[test]
 fn a_run_that_was_started_after_the_attempt_and_not_by_it_is_a_recovery() {
-    let history = History {
-        episode_began_at: at(-10),
-        attempts: 0,
-        ..tried_once()
-    };
-    let facts = IssueFacts {
-        has_live_run: true,
-        history,
-        ..orphan()
-    };
+    let history = History { episode_began_at: at(-10), attempts: 0, ..tried_once() };
+    let facts = IssueFacts { has_live_run: true, history, ..orphan() };
     assert_eq!(decision(&facts), Decision::Recovered(Reason::LiveRun));
 }
 

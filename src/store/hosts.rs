@@ -47,23 +47,15 @@ pub(super) fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host
     const THEIRS: &str = "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
         WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
         AND nspname NOT LIKE 'pg\\_%'";
-    let tables: BTreeSet<String> = sql::<Text>(THEIRS)
-        .load(db)
-        .context("looking for the host's tables")?
-        .into_iter()
-        .collect();
-    let missing: Vec<&str> = PAPERCLIP_TABLES
-        .into_iter()
-        .filter(|&table| !tables.contains(table))
-        .collect();
+    let tables: BTreeSet<String> =
+        sql::<Text>(THEIRS).load(db).context("looking for the host's tables")?.into_iter().collect();
+    let missing: Vec<&str> = PAPERCLIP_TABLES.into_iter().filter(|&table| !tables.contains(table)).collect();
     match (wanted, missing.is_empty()) {
         (Some(Host::Native), _) => Ok(Host::Native),
         (_, true) => Ok(Host::Paperclip),
-        (Some(Host::Paperclip), false) => Err(config(format!(
-            "this is not Paperclip's database, it lacks the tables {}",
-            missing.join(", ")
-        ))
-        .into()),
+        (Some(Host::Paperclip), false) => {
+            Err(config(format!("this is not Paperclip's database, it lacks the tables {}", missing.join(", "))).into())
+        }
         (None, false) if tables.is_empty() => Ok(Host::Native),
         (None, false) => Err(config(format!(
             "this database is neither empty nor Paperclip's: it has {} tables, and lacks Paperclip's {}. \

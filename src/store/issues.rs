@@ -38,20 +38,10 @@ impl Subject for IssueFacts {
             (subject_id, tenant, identifier, title, status),
             agent_columns!(issue_facts),
             obstacle,
-            (
-                assigned_to_user,
-                has_live_run,
-                pending_wake_since,
-                declared_wait,
-                last_run_id,
-            ),
+            (assigned_to_user, has_live_run, pending_wake_since, declared_wait, last_run_id),
             history_columns!(issue_facts),
         );
-        let row = table
-            .filter(subject_id.eq(id))
-            .select(columns)
-            .first::<Row>(db)
-            .optional()?;
+        let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
         Ok(row.map(IssueFacts::from))
     }
 
@@ -105,16 +95,9 @@ impl IssueFacts {
             .filter(issues::status.eq(&self.status))
             .filter(issues::assignee_agent_id.eq(self.assignee.id()));
         let rows = diesel::update(as_seen)
-            .set((
-                issues::status.eq("blocked"),
-                issues::updated_at.eq(Instant(self.history.observed_at)),
-            ))
+            .set((issues::status.eq("blocked"), issues::updated_at.eq(Instant(self.history.observed_at))))
             .execute(db)?;
-        if rows == 0 {
-            Err(diesel::result::Error::NotFound)
-        } else {
-            Ok(())
-        }
+        if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
     }
 }
 

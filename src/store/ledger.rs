@@ -70,17 +70,9 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
 }
 
 fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<()> {
-    let still_open = recoveries::table
-        .filter(recoveries::id.eq(&open.id))
-        .filter(recoveries::settled_at.is_null());
-    let rows = diesel::update(still_open)
-        .set(recoveries::settled_at.eq(Some(Instant(now))))
-        .execute(db)?;
-    if rows == 0 {
-        Err(diesel::result::Error::NotFound)
-    } else {
-        Ok(())
-    }
+    let still_open = recoveries::table.filter(recoveries::id.eq(&open.id)).filter(recoveries::settled_at.is_null());
+    let rows = diesel::update(still_open).set(recoveries::settled_at.eq(Some(Instant(now)))).execute(db)?;
+    if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
 }
 
 /// Did the transaction that wrote this row commit?
@@ -111,11 +103,7 @@ impl Ended {
 /// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
 pub fn open_sweep(db: &mut Db, id: &Id, host: &str) -> QueryResult<()> {
     diesel::insert_into(sweeps::table)
-        .values((
-            sweeps::id.eq(id),
-            sweeps::host.eq(host),
-            sweeps::version.eq(env!("CARGO_PKG_VERSION")),
-        ))
+        .values((sweeps::id.eq(id), sweeps::host.eq(host), sweeps::version.eq(env!("CARGO_PKG_VERSION"))))
         .execute(db)
         .map(drop)
 }

@@ -36,11 +36,8 @@ fn folders(db: &Db, host: Host) -> Vec<String> {
         Db::Postgres(_) => vec!["postgres/ledger".to_owned(), format!("postgres/{}", host.name())],
     };
     let inside = |source: String| FILES.get_dir(source).into_iter().flat_map(|dir| dir.dirs());
-    let mut folders: Vec<String> = sources
-        .into_iter()
-        .flat_map(inside)
-        .map(|dir| dir.path().display().to_string())
-        .collect();
+    let mut folders: Vec<String> =
+        sources.into_iter().flat_map(inside).map(|dir| dir.path().display().to_string()).collect();
     folders.sort_by_key(|folder| version(folder));
     folders
 }
@@ -75,20 +72,11 @@ fn look(db: &mut Db) -> Result<Found> {
         Db::Postgres(_) => &[Host::Native, Host::Paperclip],
         Db::Sqlite(_) => &[Host::Native],
     };
-    let of_host = |host| {
-        folders(db, host)
-            .iter()
-            .map(|folder| version(folder))
-            .collect::<BTreeSet<_>>()
-    };
+    let of_host = |host| folders(db, host).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
     let known: Vec<(Host, BTreeSet<String>)> = hosts.iter().map(|&host| (host, of_host(host))).collect();
     let is_known = |version: &&String| known.iter().any(|(_, versions)| versions.contains(*version));
     let is_shared = |version: &&String| known.iter().all(|(_, versions)| versions.contains(*version));
-    let unknown: Vec<&str> = applied
-        .iter()
-        .filter(|version| !is_known(version))
-        .map(String::as_str)
-        .collect();
+    let unknown: Vec<&str> = applied.iter().filter(|version| !is_known(version)).map(String::as_str).collect();
     if !unknown.is_empty() {
         return Err(config(format!(
             "the schema of the database {} is newer than sweep {}, it has {}: upgrade sweep",
@@ -101,10 +89,7 @@ fn look(db: &mut Db) -> Result<Found> {
     // The ledger, which every host has, tells nothing.
     let telling = applied.iter().find(|version| known.len() == 1 || !is_shared(version));
     let host = telling.and_then(|version| known.iter().find(|(_, versions)| versions.contains(version)));
-    Ok(Found {
-        host: host.map(|(host, _)| *host),
-        applied,
-    })
+    Ok(Found { host: host.map(|(host, _)| *host), applied })
 }
 
 /// The versions of the migrations that have run.
@@ -135,11 +120,7 @@ fn name(db: &mut Db) -> QueryResult<String> {
 pub fn check(db: &mut Db) -> Result<Host> {
     let found = look(db)?;
     let Some(host) = found.host else {
-        return Err(config(format!(
-            "the database {} is not set up for sweep: run `sweep migrate`",
-            name(db)?
-        ))
-        .into());
+        return Err(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)).into());
     };
     match found.missing(db, host).as_slice() {
         [] => Ok(host),
@@ -168,16 +149,10 @@ pub fn plan(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
         (None, Db::Sqlite(_)) => Host::Native,
     };
     match wanted {
-        Some(wanted) if wanted != host => Err(config(format!(
-            "--host {}: this database's host is {}",
-            wanted.name(),
-            host.name()
-        ))
-        .into()),
-        Some(_) | None => Ok(Plan {
-            host,
-            missing: found.missing(db, host),
-        }),
+        Some(wanted) if wanted != host => {
+            Err(config(format!("--host {}: this database's host is {}", wanted.name(), host.name())).into())
+        }
+        Some(_) | None => Ok(Plan { host, missing: found.missing(db, host) }),
     }
 }
 
@@ -185,8 +160,7 @@ pub fn plan(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
 pub fn migrate(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
     if let Db::Sqlite(db) = db {
         // Kept by the file: readers and the writer do not wait for one another.
-        db.batch_execute("PRAGMA journal_mode = WAL")
-            .context("setting the journal's mode")?;
+        db.batch_execute("PRAGMA journal_mode = WAL").context("setting the journal's mode")?;
     }
     db.transaction(|db| {
         // Several processes may start at once, and diesel_migrations takes no lock. On SQLite the first statement of
@@ -238,14 +212,8 @@ pub fn print(db: &Db, plan: &Plan) -> String {
          run_on timestamp not null default current_timestamp\n);\n"
     );
     for folder in &plan.missing {
-        let file = FILES
-            .get_file(format!("{folder}/up.sql"))
-            .and_then(|file| file.contents_utf8())
-            .unwrap_or_default();
-        sql += &format!(
-            "\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n",
-            version(folder)
-        );
+        let file = FILES.get_file(format!("{folder}/up.sql")).and_then(|file| file.contents_utf8()).unwrap_or_default();
+        sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
     }
     sql + "commit;\n"
 }

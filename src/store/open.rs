@@ -67,12 +67,7 @@ impl Url {
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory).map_err(refuse)?;
         }
-        std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .map(drop)
-            .map_err(|error| refuse(error).into())
+        std::fs::OpenOptions::new().append(true).create(true).open(path).map(drop).map_err(|error| refuse(error).into())
     }
 
     /// Connects, without a look at what is there.
@@ -119,15 +114,11 @@ fn provided(db: &mut Db) -> QueryResult<Vec<Kind>> {
 pub(super) fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
     match db {
         Db::Postgres(db) => diesel::select(
-            sql::<Bool>("to_regclass(")
-                .bind::<Text, _>(format!("sweep.{relation}"))
-                .sql(") IS NOT NULL"),
+            sql::<Bool>("to_regclass(").bind::<Text, _>(format!("sweep.{relation}")).sql(") IS NOT NULL"),
         )
         .get_result(db),
         Db::Sqlite(db) => diesel::select(
-            sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ")
-                .bind::<Text, _>(relation)
-                .sql(")"),
+            sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ").bind::<Text, _>(relation).sql(")"),
         )
         .get_result(db),
     }

@@ -39,12 +39,7 @@ impl AgentRow {
     pub fn into_assignee(self, obstacle: Option<String>) -> Assignee {
         match self.id {
             None => Assignee::Nobody,
-            Some(id) => Assignee::Agent {
-                id,
-                name: self.name,
-                status: self.status,
-                obstacle,
-            },
+            Some(id) => Assignee::Agent { id, name: self.name, status: self.status, obstacle },
         }
     }
 }
@@ -73,10 +68,7 @@ impl From<HistoryRow> for History {
             attempts_last_day: count(row.attempts_last_day),
             last_attempt_at: row.last_attempt_at,
             escalated: row.escalated,
-            open: row
-                .open_recovery_id
-                .zip(row.open_recovery_at)
-                .map(|(id, since)| OpenRecovery { id, since }),
+            open: row.open_recovery_id.zip(row.open_recovery_at).map(|(id, since)| OpenRecovery { id, since }),
         }
     }
 }

@@ -54,11 +54,7 @@ impl Subject for StepFacts {
             (has_live_run, pending_wake_since),
             history_columns!(step_facts),
         );
-        let row = table
-            .filter(subject_id.eq(id))
-            .select(columns)
-            .first::<Row>(db)
-            .optional()?;
+        let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
         Ok(row.map(StepFacts::from))
     }
 
@@ -103,12 +99,7 @@ impl Subject for StepFacts {
     /// A stalled plan that has no stalled step left goes on executing.
     fn recover(&self, db: &mut Db, policy: &Policy) -> QueryResult<()> {
         let steps = steps_of(db, &self.plan_id)?;
-        match is_plan_stalled(
-            &self.plan_status,
-            &steps,
-            self.history.observed_at,
-            policy.step_stalled_after,
-        ) {
+        match is_plan_stalled(&self.plan_status, &steps, self.history.observed_at, policy.step_stalled_after) {
             true => Ok(()),
             false if self.plan_status == "stalled" => self.set_plan_status(db, "executing"),
             false => Ok(()),
@@ -122,31 +113,18 @@ impl StepFacts {
         if self.plan_status == status {
             return Ok(());
         }
-        let as_seen = plans::table
-            .filter(plans::id.eq(&self.plan_id))
-            .filter(plans::status.eq(&self.plan_status));
+        let as_seen = plans::table.filter(plans::id.eq(&self.plan_id)).filter(plans::status.eq(&self.plan_status));
         let rows = diesel::update(as_seen)
-            .set((
-                plans::status.eq(status),
-                plans::updated_at.eq(Instant(self.history.observed_at)),
-            ))
+            .set((plans::status.eq(status), plans::updated_at.eq(Instant(self.history.observed_at))))
             .execute(db)?;
-        if rows == 0 {
-            Err(diesel::result::Error::NotFound)
-        } else {
-            Ok(())
-        }
+        if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
     }
 }
 
 /// The steps of a plan in the order of their positions.
 pub fn steps_of(db: &mut Db, plan: &Id) -> QueryResult<Vec<Step>> {
     use step_facts::*;
-    let rows = table
-        .filter(plan_id.eq(plan))
-        .order(position)
-        .select(step_columns!())
-        .load::<StepRow>(db)?;
+    let rows = table.filter(plan_id.eq(plan)).order(position).select(step_columns!()).load::<StepRow>(db)?;
     Ok(rows.into_iter().map(Step::from).collect())
 }
 
@@ -177,9 +155,7 @@ impl From<StepRow> for Step {
             title: row.title,
             status: row.status,
             since: row.since,
-            stalled_after: row
-                .stalled_after_seconds
-                .map(|seconds| TimeDelta::seconds(seconds.into())),
+            stalled_after: row.stalled_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
         }
     }
 }

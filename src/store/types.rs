@@ -55,10 +55,7 @@ pub struct Document(pub serde_json::Value);
 
 #[derive(AsExpression, FromSqlRow)]
 #[diesel(foreign_derive, sql_type = sql::Id)]
-#[expect(
-    dead_code,
-    reason = "the derives are for Id, which is pure and knows nothing of diesel"
-)]
+#[expect(dead_code, reason = "the derives are for Id, which is pure and knows nothing of diesel")]
 struct IdProxy(Id);
 
 /// A time that is written; one that is read is a `DateTime<Utc>`.

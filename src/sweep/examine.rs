@@ -70,11 +70,7 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
         carry_out(db, id, facts, &verdict.decision, &entry_id, terms)
     });
     let examined = describe(id, seen.as_ref(), terms);
-    let because = |outcome, reason: &str| Examined {
-        outcome,
-        reason: one_line(reason),
-        ..examined.clone()
-    };
+    let because = |outcome, reason: &str| Examined { outcome, reason: one_line(reason), ..examined.clone() };
     let survived = |examined| Examination { examined, lost: None };
     match result {
         Ok(()) => survived(examined),
@@ -85,25 +81,15 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
         }),
         Err(Abort::RolledBack(error)) => {
             let lost = errors::is_disconnect(&error).then_some(Lost::Connection);
-            Examination {
-                examined: because(outcome_of(&error), &errors::words(&error)),
-                lost,
-            }
+            Examination { examined: because(outcome_of(&error), &errors::words(&error)), lost }
         }
         // Without a write there was nothing to commit.
-        Err(Abort::Unknown(_)) if !examined.outcome.is_change() => Examination {
-            examined,
-            lost: Some(Lost::Connection),
-        },
+        Err(Abort::Unknown(_)) if !examined.outcome.is_change() => {
+            Examination { examined, lost: Some(Lost::Connection) }
+        }
         Err(Abort::Unknown(error)) => {
-            let lost = Lost::Commit {
-                entry_id,
-                intended: examined.outcome,
-            };
-            Examination {
-                examined: because(Outcome::Unknown, &errors::words(&error)),
-                lost: Some(lost),
-            }
+            let lost = Lost::Commit { entry_id, intended: examined.outcome };
+            Examination { examined: because(Outcome::Unknown, &errors::words(&error)), lost: Some(lost) }
         }
     }
 }
@@ -124,16 +110,12 @@ pub fn settle<S: Subject>(db: &mut Db, unknown: Examined, entry_id: &Id, intende
         Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
     });
     match known {
-        Ok(Some(true)) => Examined {
-            outcome: intended,
-            reason: "its commit was confirmed by the ledger".to_owned(),
-            ..unknown
-        },
-        Ok(Some(false)) => Examined {
-            outcome: Outcome::Failed,
-            reason: format!("not committed: {}", unknown.reason),
-            ..unknown
-        },
+        Ok(Some(true)) => {
+            Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
+        }
+        Ok(Some(false)) => {
+            Examined { outcome: Outcome::Failed, reason: format!("not committed: {}", unknown.reason), ..unknown }
+        }
         Ok(None) | Err(_) => unknown,
     }
 }
@@ -164,20 +146,7 @@ fn carry_out<S: Subject>(
         }
     };
     let (sweep_id, reason) = (&terms.sweep_id, decision.to_string());
-    ledger::record(
-        db,
-        id,
-        facts,
-        &Entry {
-            id: entry_id,
-            sweep_id,
-            action,
-            reason,
-            attempt,
-            wake_id,
-            blocked_subject,
-        },
-    )
+    ledger::record(db, id, facts, &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject })
 }
 
 /// The subject in the report, as if what was decided were carried out; with little to say if it could not be read.

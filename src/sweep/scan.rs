@@ -23,24 +23,14 @@ pub struct Scan<'a, S> {
 
 impl<'a, S: Subject> Scan<'a, S> {
     pub fn new(db: &'a mut Db, terms: &'a Terms) -> Scan<'a, S> {
-        Scan {
-            db,
-            terms,
-            position: Position::beginning(),
-            page: VecDeque::new(),
-            ended: false,
-            kind: PhantomData,
-        }
+        Scan { db, terms, position: Position::beginning(), page: VecDeque::new(), ended: false, kind: PhantomData }
     }
 
     fn fetch(&mut self) -> Result<()> {
-        let page = self.db.in_transaction(Access::ReadOnly, &self.terms.timeouts, |db| {
-            S::candidates(db, &self.position, PAGE)
-        });
-        self.page = page
-            .map_err(Error::from)
-            .with_context(|| format!("scanning {}", S::KIND.plural()))?
-            .into();
+        let page = self
+            .db
+            .in_transaction(Access::ReadOnly, &self.terms.timeouts, |db| S::candidates(db, &self.position, PAGE));
+        self.page = page.map_err(Error::from).with_context(|| format!("scanning {}", S::KIND.plural()))?.into();
         self.ended = (self.page.len() as i64) < PAGE;
         self.position = self.page.back().map_or_else(Position::beginning, Position::from);
         Ok(())

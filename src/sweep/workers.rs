@@ -42,10 +42,7 @@ impl Workers {
             Url::Postgres(_) => connections,
             Url::Sqlite(_) => 1,
         };
-        Workers {
-            url: url.clone(),
-            connections: (0..connections).map(|_| None).collect(),
-        }
+        Workers { url: url.clone(), connections: (0..connections).map(|_| None).collect() }
     }
 
     /// Examines candidates until there are none, the limit is reached or a signal comes. What is in flight is always
@@ -112,9 +109,7 @@ fn worker_of(group: &Id, workers: usize) -> usize {
 
 /// The next answer. A panic in a worker goes on here.
 fn receive(answers: &Receiver<Answer>) -> Done {
-    let answer = answers
-        .recv()
-        .unwrap_or_else(|_| Err(Box::new("no worker is left") as Box<dyn Any + Send>));
+    let answer = answers.recv().unwrap_or_else(|_| Err(Box::new("no worker is left") as Box<dyn Any + Send>));
     answer.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
@@ -141,39 +136,24 @@ fn examine_connected<S: Subject>(connection: &mut Option<Db>, url: &Url, id: &Id
         None => match url.connect(terms.access) {
             Ok(db) => connection.insert(db),
             Err(error) => {
-                return Done {
-                    examined: unexamined::<S>(id, &error, terms),
-                    database_gone: Some(error),
-                };
+                return Done { examined: unexamined::<S>(id, &error, terms), database_gone: Some(error) };
             }
         },
     };
     let examination = examine::<S>(db, id, terms);
     let Some(lost) = examination.lost else {
-        return Done {
-            examined: examination.examined,
-            database_gone: None,
-        };
+        return Done { examined: examination.examined, database_gone: None };
     };
     *connection = None;
     let Lost::Commit { entry_id, intended } = lost else {
-        return Done {
-            examined: examination.examined,
-            database_gone: None,
-        };
+        return Done { examined: examination.examined, database_gone: None };
     };
     match url.connect(terms.access) {
         Ok(db) => {
             let db = connection.insert(db);
-            Done {
-                examined: settle::<S>(db, examination.examined, &entry_id, intended, terms),
-                database_gone: None,
-            }
+            Done { examined: settle::<S>(db, examination.examined, &entry_id, intended, terms), database_gone: None }
         }
-        Err(error) => Done {
-            examined: examination.examined,
-            database_gone: Some(error),
-        },
+        Err(error) => Done { examined: examination.examined, database_gone: Some(error) },
     }
 }
 

@@ -24,17 +24,10 @@ fn files(directory: &str, ending: &str) -> Vec<(PathBuf, String)> {
 /// The files of one module: `src/store.rs` and all below `src/store/`.
 fn module(name: &str) -> Vec<(PathBuf, String)> {
     let inside = |path: &Path| {
-        let path = path
-            .strip_prefix(env!("CARGO_MANIFEST_DIR"))
-            .expect("a path in the project")
-            .display()
-            .to_string();
+        let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).expect("a path in the project").display().to_string();
         path == format!("src/{name}.rs") || path.starts_with(&format!("src/{name}/"))
     };
-    files("src", "rs")
-        .into_iter()
-        .filter(|(path, _)| inside(path))
-        .collect()
+    files("src", "rs").into_iter().filter(|(path, _)| inside(path)).collect()
 }
 
 fn refuse(modules: &[&str], words: &[&str]) {
@@ -42,12 +35,7 @@ fn refuse(modules: &[&str], words: &[&str]) {
         for (number, line) in text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
             for word in words {
-                assert!(
-                    !code.contains(word),
-                    "{}:{}: `{word}` does not belong here",
-                    path.display(),
-                    number + 1
-                );
+                assert!(!code.contains(word), "{}:{}: `{word}` does not belong here", path.display(), number + 1);
             }
         }
     }
@@ -55,49 +43,23 @@ fn refuse(modules: &[&str], words: &[&str]) {
 
 #[test]
 fn the_rules_are_pure() {
-    let outside = [
-        "diesel",
-        "tokio",
-        "anyhow",
-        "tracing",
-        "uuid",
-        "std::env",
-        "std::fs",
-        "std::time",
-        "Utc::now",
-    ];
+    let outside = ["diesel", "tokio", "anyhow", "tracing", "uuid", "std::env", "std::fs", "std::time", "Utc::now"];
     refuse(&["rules"], &outside);
-    let layers = [
-        "crate::store",
-        "crate::sweep",
-        "crate::commands",
-        "crate::settings",
-        "crate::report",
-        "crate::cli",
-    ];
+    let layers = ["crate::store", "crate::sweep", "crate::commands", "crate::settings", "crate::report", "crate::cli"];
     refuse(&["rules"], &layers);
 }
 
 #[test]
 fn imports_run_one_way() {
-    refuse(
-        &["store"],
-        &["crate::sweep", "crate::commands", "crate::settings", "crate::report"],
-    );
+    refuse(&["store"], &["crate::sweep", "crate::commands", "crate::settings", "crate::report"]);
     refuse(&["sweep", "report", "settings"], &["crate::commands"]);
     refuse(&["report"], &["crate::sweep", "crate::settings"]);
 }
 
 #[test]
 fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
-    refuse(
-        &["commands", "settings", "report"],
-        &["sql_query", "SELECT ", "batch_execute(\"BEGIN"],
-    );
-    refuse(
-        &["store", "sweep", "commands", "report", "rules", "telemetry", "main"],
-        &["std::env::var", "env::vars"],
-    );
+    refuse(&["commands", "settings", "report"], &["sql_query", "SELECT ", "batch_execute(\"BEGIN"]);
+    refuse(&["store", "sweep", "commands", "report", "rules", "telemetry", "main"], &["std::env::var", "env::vars"]);
 }
 
 /// P10: the only clock is the one in `History::observed_at`; how long the sweep itself took is measured with `Instant`.
@@ -122,11 +84,7 @@ fn nothing_asks_this_machines_clock_for_the_time() {
 
 #[test]
 fn files_stay_under_300_lines() {
-    for (path, text) in files("src", "rs")
-        .into_iter()
-        .chain(files("tests", "rs"))
-        .chain(files("migrations", "sql"))
-    {
+    for (path, text) in files("src", "rs").into_iter().chain(files("tests", "rs")).chain(files("migrations", "sql")) {
         let lines = text.lines().count();
         assert!(lines < 300, "{} has {lines} lines", path.display());
     }

@@ -42,33 +42,16 @@ mod variables {
     #[test]
     fn a_setting_that_is_misspelt_is_refused_with_the_nearest_known_one() {
         let ran = sweep([]).env("SWEEP_ORFAN_GRACE", "1m").run();
-        ran.refused(
-            CONFIG,
-            &["SWEEP_ORFAN_GRACE: no such setting; did you mean SWEEP_ORPHAN_GRACE?"],
-        );
+        ran.refused(CONFIG, &["SWEEP_ORFAN_GRACE: no such setting; did you mean SWEEP_ORPHAN_GRACE?"]);
         let ran = sweep([]).env("SWEEP_MOON_PHASE_OFFSET", "1").run();
-        ran.refused(
-            CONFIG,
-            &[
-                "SWEEP_MOON_PHASE_OFFSET: no such setting",
-                "ORPHAN_GRACE",
-                "CONNECTIONS",
-            ],
-        );
+        ran.refused(CONFIG, &["SWEEP_MOON_PHASE_OFFSET: no such setting", "ORPHAN_GRACE", "CONNECTIONS"]);
     }
 
     #[test]
     fn an_empty_variable_is_an_unset_one() {
         let world = World::new(On::Sqlite);
         let mut program = sweep_at(&world.url, ["--dry-run"]);
-        for name in [
-            "SWEEP_ORPHAN_GRACE",
-            "SWEEP_LIMIT",
-            "SWEEP_ONLY",
-            "SWEEP_OUTPUT",
-            "SWEEP_LOG",
-            "DATABASE_URL",
-        ] {
+        for name in ["SWEEP_ORPHAN_GRACE", "SWEEP_LIMIT", "SWEEP_ONLY", "SWEEP_OUTPUT", "SWEEP_LOG", "DATABASE_URL"] {
             program = program.env(name, " ");
         }
         program.run().done();
@@ -120,23 +103,14 @@ mod arguments {
         "--escalation shout",
         "'--escalation <HOW>': expected comment_and_block or comment_only"
     )]
-    #[case::another_output(
-        "--output yaml",
-        "'yaml' for '--output <FORMAT>' [possible values: table, json, ndjson]"
-    )]
+    #[case::another_output("--output yaml", "'yaml' for '--output <FORMAT>' [possible values: table, json, ndjson]")]
     #[case::no_id("--issue 7", "'7' for '--issue <ID>': expected a uuid such as")]
     #[case::no_id_of_a_step("--step 7", "'7' for '--step <ID>': expected a uuid such as")]
     #[case::a_subject_and_kinds("--issue 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10 --only issues", "--only names kinds")]
-    #[case::misspelt(
-        "--limt 3",
-        "unexpected argument '--limt' found; tip: a similar argument exists: '--limit'"
-    )]
+    #[case::misspelt("--limt 3", "unexpected argument '--limt' found; tip: a similar argument exists: '--limit'")]
     #[case::unknown("--frobnicate", "unexpected argument '--frobnicate' found")]
     #[case::an_unknown_command("frobnicate", "unrecognized subcommand 'frobnicate'")]
-    #[case::an_unknown_host(
-        "migrate --host mars",
-        "'mars' for '--host <HOST>' [possible values: native, paperclip]"
-    )]
+    #[case::an_unknown_host("migrate --host mars", "'mars' for '--host <HOST>' [possible values: native, paperclip]")]
     fn an_argument_that_is_wrong_is_refused(#[case] line: &str, #[case] says: &str) {
         sweep(line.split(' ')).run().refused(USAGE, &[says]);
     }
@@ -167,11 +141,7 @@ mod arguments {
 
     #[test]
     fn help_and_version_are_no_errors() {
-        for (flag, says) in [
-            ("--help", "Exit codes"),
-            ("-h", "--dry-run"),
-            ("--version", env!("CARGO_PKG_VERSION")),
-        ] {
+        for (flag, says) in [("--help", "Exit codes"), ("-h", "--dry-run"), ("--version", env!("CARGO_PKG_VERSION"))] {
             let ran = sweep([flag]).run().done();
             assert!(ran.out.contains(says), "{ran}");
             assert_eq!(ran.err, "");
@@ -196,10 +166,7 @@ mod closed_pipes {
         let mut world = World::new(On::Sqlite);
         let agent = world.agent("idle");
         let issues: Vec<_> = (0..3).map(|_| world.orphan(&agent)).collect();
-        sweep_at(&world.url, ["--output", output])
-            .without_reader_of_stdout()
-            .run()
-            .done();
+        sweep_at(&world.url, ["--output", output]).without_reader_of_stdout().run().done();
         for issue in issues {
             assert_eq!(world.wakes_for(&issue), 1);
         }
@@ -214,9 +181,7 @@ mod closed_pipes {
     #[test]
     fn logs_that_nobody_reads_do_not_stop_the_sweep() {
         let world = World::new(On::Sqlite);
-        let ran = sweep_at(&world.url, ["--output", "json"])
-            .without_reader_of_stderr()
-            .run();
+        let ran = sweep_at(&world.url, ["--output", "json"]).without_reader_of_stderr().run();
         assert_eq!((ran.code, ran.json()["ended"].as_str()), (0, Some("completed")));
     }
 }

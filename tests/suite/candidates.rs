@@ -14,19 +14,12 @@ use crate::world::{On, World, on_each_database, on_each_host};
 fn overlooked<S: Subject>(db: &mut Db, all: &[Id]) -> Vec<String> {
     let timeouts = Timeouts::default();
     let candidates = |db: &mut Db| S::candidates(db, &Position::beginning(), 100_000);
-    let named = db
-        .in_transaction(Access::ReadOnly, &timeouts, candidates)
-        .expect("candidates");
+    let named = db.in_transaction(Access::ReadOnly, &timeouts, candidates).expect("candidates");
     let named: BTreeSet<Id> = named.into_iter().map(|candidate| candidate.id).collect();
-    let read = |db: &mut Db| {
-        all.iter()
-            .map(|id| Ok((id, S::read(db, id)?.expect("facts"))))
-            .collect::<Result<Vec<_>, _>>()
-    };
+    let read =
+        |db: &mut Db| all.iter().map(|id| Ok((id, S::read(db, id)?.expect("facts")))).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &timeouts, read).expect("facts");
-    let touched = facts
-        .iter()
-        .filter(|(_, facts)| is_news(&decide(facts, &Policy::default()).decision));
+    let touched = facts.iter().filter(|(_, facts)| is_news(&decide(facts, &Policy::default()).decision));
     touched
         .filter(|(id, _)| !named.contains(id))
         .map(|(id, facts)| format!("{id}: {:?}", decide(facts, &Policy::default())))
@@ -64,19 +57,11 @@ fn every_issue(world: &mut World) -> Vec<Id> {
     let agent = world.agent("idle");
     let mut issues = Vec::new();
     for status in ["in_progress", "blocked", "done"] {
-        for assignment in [
-            "assignee_user_id = null",
-            "assignee_user_id = 'grace'",
-            "assignee_agent_id = null",
-        ] {
+        for assignment in ["assignee_user_id = null", "assignee_user_id = 'grace'", "assignee_agent_id = null"] {
             for run in [None, Some("failed"), Some("running"), Some("scheduled_retry")] {
-                for wake in [
-                    None,
-                    Some(("queued", 0)),
-                    Some(("queued", 5)),
-                    Some(("claimed", 300)),
-                    Some(("completed", 5)),
-                ] {
+                for wake in
+                    [None, Some(("queued", 0)), Some(("queued", 5)), Some(("claimed", 300)), Some(("completed", 5))]
+                {
                     for ledger in [
                         None,
                         Some(("continue", false)),

@@ -9,9 +9,7 @@ fn shift_the_database_clock(world: &mut World, interval: &str) {
                 else quote_ident(column_name) end, ', ' order by ordinal_position)";
     let list = world.text(&list.replace("SHIFT", interval), columns).expect("columns");
     world.run("alter view issue_facts rename to facts_by_the_true_clock");
-    world.run(&format!(
-        "create view issue_facts as select {list} from facts_by_the_true_clock"
-    ));
+    world.run(&format!("create view issue_facts as select {list} from facts_by_the_true_clock"));
 }
 
 #[test]
@@ -21,11 +19,7 @@ fn a_database_whose_clock_is_behind_is_believed() {
     let issue = world.orphan(&agent);
     shift_the_database_clock(&mut world, "-59 minutes");
 
-    assert_eq!(
-        world.sweep().outcome(&issue),
-        "healthy",
-        "idle for a minute by the database's clock"
-    );
+    assert_eq!(world.sweep().outcome(&issue), "healthy", "idle for a minute by the database's clock");
     assert_eq!(world.wakes_for(&issue), 0);
 }
 
@@ -41,9 +35,5 @@ fn a_database_whose_clock_is_ahead_is_believed() {
     let swept = world.sweep();
 
     assert_eq!(swept.outcome(&issue), "continued");
-    assert!(
-        swept.subject(&issue)["idle_seconds"]
-            .as_i64()
-            .is_some_and(|seconds| (180..240).contains(&seconds))
-    );
+    assert!(swept.subject(&issue)["idle_seconds"].as_i64().is_some_and(|seconds| (180..240).contains(&seconds)));
 }

@@ -64,18 +64,12 @@ fn state(world: &mut World) -> Vec<(String, i64)> {
             "plans where status = 'stalled'",
         ],
     });
-    queries
-        .into_iter()
-        .map(|query| (query.to_owned(), world.count(query)))
-        .collect()
+    queries.into_iter().map(|query| (query.to_owned(), world.count(query))).collect()
 }
 
 fn start(world: &World) -> std::process::Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sweep"));
-    command
-        .args(["--database", &world.url])
-        .env("SWEEP_LOG", "off")
-        .stdout(Stdio::null());
+    command.args(["--database", &world.url]).env("SWEEP_LOG", "off").stdout(Stdio::null());
     command.spawn().expect("the program")
 }
 
@@ -108,18 +102,8 @@ fn killed_at_many_moments(on: On) {
 
         let swept = world.sweep();
 
-        assert_eq!(
-            swept.count("issues", "failed") + swept.count("issues", "busy"),
-            0,
-            "{}",
-            swept.json
-        );
-        assert_eq!(
-            state(&mut world),
-            expected,
-            "killed after {:?}, {done} rows in the ledger",
-            took * kill / KILLS
-        );
+        assert_eq!(swept.count("issues", "failed") + swept.count("issues", "busy"), 0, "{}", swept.json);
+        assert_eq!(state(&mut world), expected, "killed after {:?}, {done} rows in the ledger", took * kill / KILLS);
     }
     assert!(0 < interrupted, "no kill came while a sweep was under way");
 }
@@ -140,9 +124,7 @@ fn an_escalation_in_two_transactions_that_is_killed_between_them_is_caught() {
     let mut undisturbed = company(On::Sqlite);
     undisturbed.sweep();
     let mut world = company(On::Sqlite);
-    let issue = world
-        .text("min(subject_id)", "recoveries where action = 'continue'")
-        .expect("an issue");
+    let issue = world.text("min(subject_id)", "recoveries where action = 'continue'").expect("an issue");
     let comment = Id::generate();
     world.run(&format!(
         "insert into comments (id, issue_id, author, body) values ('{comment}', '{issue}', 'sweep', 'help')"
@@ -167,21 +149,12 @@ fn sigterm_ends_a_sweep_after_what_is_in_hand_and_says_so() {
         sleep(Duration::from_millis(2));
     }
     let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-TERM", &pid])
-            .status()
-            .expect("kill")
-            .success()
-    );
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
     let status = child.wait_with_output().expect("an end").status;
 
     assert_eq!(status.code(), Some(143));
     let continued = world.count("recoveries");
     assert!(continued < 3000, "it was over before the signal came");
     assert_eq!(world.count("wakes"), continued, "nothing is half done");
-    assert_eq!(
-        world.count("sweeps where ended = 'interrupted' and finished_at is not null"),
-        1
-    );
+    assert_eq!(world.count("sweeps where ended = 'interrupted' and finished_at is not null"), 1);
 }

@@ -19,14 +19,12 @@ pub fn run(db: &mut Db, sql: &str) {
 
 /// A host's connection: it names its own tables without their schema.
 pub fn connect(url: &str) -> Db {
-    let mut db = Url::parse(url)
-        .and_then(|url| url.connect(Access::Write).map_err(|e| format!("{e:#}")))
-        .expect("a connection");
+    let mut db =
+        Url::parse(url).and_then(|url| url.connect(Access::Write).map_err(|e| format!("{e:#}"))).expect("a connection");
     if let Db::Postgres(db) = &mut db {
         let native = url.contains("_native_");
         let path = if native { "sweep" } else { "public, sweep" };
-        db.batch_execute(&format!("set search_path = {path}"))
-            .expect("a search path");
+        db.batch_execute(&format!("set search_path = {path}")).expect("a search path");
     }
     db
 }
@@ -48,31 +46,21 @@ pub fn database_url(name: &str) -> String {
 }
 
 pub fn connect_server() -> Db {
-    Url::parse(&server())
-        .expect("a URL")
-        .connect(Access::Write)
-        .expect("a server")
+    Url::parse(&server()).expect("a URL").connect(Access::Write).expect("a server")
 }
 
 /// A database with no row in it, made once for each host and cloned for each test.
 pub fn template(on: On) -> &'static str {
     static NATIVE: OnceLock<String> = OnceLock::new();
     static PAPERCLIP: OnceLock<String> = OnceLock::new();
-    let (cell, host) = if on == On::Paperclip {
-        (&PAPERCLIP, Host::Paperclip)
-    } else {
-        (&NATIVE, Host::Native)
-    };
+    let (cell, host) = if on == On::Paperclip { (&PAPERCLIP, Host::Paperclip) } else { (&NATIVE, Host::Native) };
     cell.get_or_init(|| {
         let name = format!("sweep_template_{}", host.name());
         new_database(&name);
         if on == On::Paperclip {
             load_paperclip(&name);
         }
-        let mut db = Url::parse(&database_url(&name))
-            .expect("a URL")
-            .connect(Access::Write)
-            .expect("a connection");
+        let mut db = Url::parse(&database_url(&name)).expect("a URL").connect(Access::Write).expect("a connection");
         migrate(&mut db, Some(host)).expect("migrations");
         name
     })
@@ -88,11 +76,7 @@ pub fn new_database(name: &str) {
 /// Paperclip's own schema, from its npm package, as `tests/paperclip` prepares it.
 pub fn load_paperclip(name: &str) {
     let schema = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
-    assert!(
-        schema.exists(),
-        "{} is missing: run the tests by `make test`",
-        schema.display()
-    );
+    assert!(schema.exists(), "{} is missing: run the tests by `make test`", schema.display());
     let psql = Command::new("psql")
         .args(["-q", "-X", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", "-f"])
         .arg(&schema)
@@ -105,9 +89,6 @@ pub fn load_paperclip(name: &str) {
 pub fn clone_of(template: &str) -> String {
     let host = template.rsplit('_').next().unwrap_or_default();
     let name = format!("sweep_test_{host}_{}", Id::generate().0.replace('-', ""));
-    run(
-        &mut connect_server(),
-        &format!("create database {name} template {template}"),
-    );
+    run(&mut connect_server(), &format!("create database {name} template {template}"));
     database_url(&name)
 }

@@ -58,12 +58,8 @@ fn a_dry_run_of_sqlite_leaves_the_file_as_it_was() {
 }
 
 fn has_transaction_id(db: &mut Db) -> bool {
-    let Db::Postgres(db) = db else {
-        panic!("PostgreSQL only")
-    };
-    diesel::select(sql::<Bool>("pg_current_xact_id_if_assigned() is not null"))
-        .get_result(db)
-        .expect("an answer")
+    let Db::Postgres(db) = db else { panic!("PostgreSQL only") };
+    diesel::select(sql::<Bool>("pg_current_xact_id_if_assigned() is not null")).get_result(db).expect("an answer")
 }
 
 /// The row locks of a sweep assign one, which is the control that this can be seen.
@@ -93,10 +89,8 @@ fn a_write_in_a_dry_run_is_refused_by_the_database() {
         let mut world = World::new(on);
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
-        let mut db = sweep::store::open::Url::parse(&world.url)
-            .expect("a URL")
-            .connect(Access::ReadOnly)
-            .expect("a connection");
+        let mut db =
+            sweep::store::open::Url::parse(&world.url).expect("a URL").connect(Access::ReadOnly).expect("a connection");
         let written = db.in_transaction(Access::ReadOnly, &Timeouts::default(), |db| {
             let facts = IssueFacts::read(db, &issue)?.expect("an issue");
             facts.resume(db, &Id::generate())

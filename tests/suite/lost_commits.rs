@@ -35,20 +35,13 @@ impl Proxy {
     fn start(server: String, cut: Cut, accepted_after: usize) -> Proxy {
         let directory = tempfile::tempdir().expect("a directory");
         let listener = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).expect("a socket");
-        let plan = Arc::new(Plan {
-            cut,
-            done: AtomicBool::new(false),
-            accepted_after: AtomicUsize::new(accepted_after),
-        });
+        let plan =
+            Arc::new(Plan { cut, done: AtomicBool::new(false), accepted_after: AtomicUsize::new(accepted_after) });
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if plan.done.load(Ordering::SeqCst) {
                     let take_one = |left: usize| left.checked_sub(1);
-                    if plan
-                        .accepted_after
-                        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one)
-                        .is_err()
-                    {
+                    if plan.accepted_after.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one).is_err() {
                         continue;
                     }
                 }
@@ -61,12 +54,7 @@ impl Proxy {
     }
 
     fn url(&self, world: &World) -> String {
-        let path = world
-            .url
-            .split("@/")
-            .nth(1)
-            .and_then(|rest| rest.split('?').next())
-            .expect("a database's name");
+        let path = world.url.split("@/").nth(1).and_then(|rest| rest.split('?').next()).expect("a database's name");
         format!(
             "postgres://postgres@/{path}?host={}&port=5432",
             self.directory.path().display().to_string().replace('/', "%2F")
@@ -101,10 +89,7 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
                 let _ = server.write_all(message);
                 let _ = back.join();
             }
-            let _ = (
-                client.shutdown(std::net::Shutdown::Both),
-                server.shutdown(std::net::Shutdown::Both),
-            );
+            let _ = (client.shutdown(std::net::Shutdown::Both), server.shutdown(std::net::Shutdown::Both));
             return;
         }
         if server.write_all(message).is_err() {
@@ -118,11 +103,7 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
 fn server_socket() -> String {
     let url = crate::databases::server();
     let parameter = |name: &str| {
-        let pairs = url
-            .split_once('?')
-            .map(|(_, query)| query)
-            .unwrap_or_default()
-            .split('&');
+        let pairs = url.split_once('?').map(|(_, query)| query).unwrap_or_default().split('&');
         pairs
             .filter_map(|pair| pair.split_once('='))
             .find(|(key, _)| *key == name)
@@ -130,10 +111,7 @@ fn server_socket() -> String {
     };
     let directory =
         parameter("host").expect("TEST_DATABASE_URL must name a Unix socket, as `make test` does: ?host=%2F…");
-    format!(
-        "{directory}/.s.PGSQL.{}",
-        parameter("port").unwrap_or("5432".to_owned())
-    )
+    format!("{directory}/.s.PGSQL.{}", parameter("port").unwrap_or("5432".to_owned()))
 }
 
 /// One orphan, swept through the proxy by one worker.
@@ -158,10 +136,7 @@ fn a_commit_that_reached_the_server_is_confirmed_by_the_ledger() {
     let swept = swept.expect("a sweep");
 
     assert_eq!(swept.outcome(&issue), "continued");
-    assert_eq!(
-        swept.subject(&issue)["reason"],
-        "its commit was confirmed by the ledger"
-    );
+    assert_eq!(swept.subject(&issue)["reason"], "its commit was confirmed by the ledger");
     assert_eq!(world.wakes_for(&issue), 1);
 }
 
@@ -171,10 +146,7 @@ fn a_commit_that_never_reached_the_server_is_reported_as_failed_and_done_by_the_
     let (issue, swept) = sweep_through(&mut world, Cut::BeforeTheServerHasIt, 1);
     let swept = swept.expect("a sweep");
 
-    assert_eq!(
-        (swept.outcome(&issue), swept.exit),
-        ("failed", sweep::exit::Exit::SomeFailed)
-    );
+    assert_eq!((swept.outcome(&issue), swept.exit), ("failed", sweep::exit::Exit::SomeFailed));
     assert_eq!(world.wakes_for(&issue), 0);
     assert_eq!(world.sweep().outcome(&issue), "continued");
 }
@@ -189,16 +161,8 @@ fn a_commit_about_which_nobody_can_be_asked_is_unknown_whichever_way_it_went() {
 
         assert!(told.contains("the sweep could not go on"), "{told}");
         assert_eq!(world.wakes_for(&issue), wakes);
-        assert_eq!(
-            world.count("sweeps where ended = 'failed' and cast(counts as text) like '%\"unknown\": 1%'"),
-            1
-        );
+        assert_eq!(world.count("sweeps where ended = 'failed' and cast(counts as text) like '%\"unknown\": 1%'"), 1);
         let next = world.sweep();
-        assert_eq!(
-            world.wakes_for(&issue),
-            1,
-            "the next sweep finishes the job: {}",
-            next.json
-        );
+        assert_eq!(world.wakes_for(&issue), 1, "the next sweep finishes the job: {}", next.json);
     }
 }

@@ -28,17 +28,14 @@ fn revert<DB: diesel::backend::Backend>(db: &mut impl MigrationHarness<DB>, sour
     let mut migrations: Vec<Box<dyn Migration<DB>>> = source.migrations().expect("migrations");
     migrations.sort_by_key(|migration| migration.name().version().as_owned());
     for migration in migrations.iter().rev() {
-        db.revert_migration(migration)
-            .unwrap_or_else(|error| panic!("{}: {error}", migration.name()));
+        db.revert_migration(migration).unwrap_or_else(|error| panic!("{}: {error}", migration.name()));
     }
 }
 
 fn revert_on_postgres(database: &Scratch, sources: [EmbeddedMigrations; 2]) {
     let mut db = database.connect();
     crate::databases::run(&mut db, "set search_path = sweep");
-    let Db::Postgres(db) = &mut db else {
-        unreachable!("a URL of PostgreSQL")
-    };
+    let Db::Postgres(db) = &mut db else { unreachable!("a URL of PostgreSQL") };
     for source in sources {
         revert(db, source);
     }
@@ -46,10 +43,7 @@ fn revert_on_postgres(database: &Scratch, sources: [EmbeddedMigrations; 2]) {
 
 /// Without the table in which diesel keeps the versions, and its index.
 fn beside_versions(catalog: BTreeSet<String>) -> BTreeSet<String> {
-    catalog
-        .into_iter()
-        .filter(|line| !line.contains("__diesel_schema_migrations"))
-        .collect()
+    catalog.into_iter().filter(|line| !line.contains("__diesel_schema_migrations")).collect()
 }
 
 #[rstest]
@@ -68,9 +62,7 @@ fn on_postgres_down_leaves_nothing_and_up_again_makes_the_same(
     let mut down = beside_versions(database.catalog());
     assert!(down.remove("sweep exists"));
     assert_eq!(down, before);
-    sweep_at(&database.url, [])
-        .run()
-        .refused(CONFIG, &["is not set up for sweep: run `sweep migrate`"]);
+    sweep_at(&database.url, []).run().refused(CONFIG, &["is not set up for sweep: run `sweep migrate`"]);
     migrate_at(&database.url, []).run().done();
     assert_eq!(database.catalog(), up);
     sweep_at(&database.url, []).run().done();
@@ -84,9 +76,7 @@ fn on_sqlite_down_leaves_nothing_and_up_again_makes_the_same() {
     let up = catalog(&mut db);
     assert!(up.len() > 10, "{up:?}");
 
-    let Db::Sqlite(sqlite) = &mut db else {
-        unreachable!("a URL of SQLite")
-    };
+    let Db::Sqlite(sqlite) = &mut db else { unreachable!("a URL of SQLite") };
     revert(sqlite, SQLITE);
 
     assert_eq!(beside_versions(catalog(&mut db)), BTreeSet::new());
@@ -104,14 +94,10 @@ fn the_ledger_alone_does_not_tell_the_host_and_is_completed() {
     }
     let mut db = database.connect();
     crate::databases::run(&mut db, "set search_path = sweep");
-    let Db::Postgres(db) = &mut db else {
-        unreachable!("a URL of PostgreSQL")
-    };
+    let Db::Postgres(db) = &mut db else { unreachable!("a URL of PostgreSQL") };
     revert(db, NATIVE);
 
-    sweep_at(&database.url, [])
-        .run()
-        .refused(CONFIG, &["run `sweep migrate`"]);
+    sweep_at(&database.url, []).run().refused(CONFIG, &["run `sweep migrate`"]);
     let ran = migrate_at(&database.url, []).run().done();
 
     assert!(ran.out.starts_with("Migrated (host native)"), "{ran}");
@@ -125,14 +111,8 @@ fn migrating_twice_says_that_the_schema_is_up_to_date() {
     let database = Scratch::empty();
     for url in [&url, &database.url] {
         let (first, second) = (migrate_at(url, []).run().done(), migrate_at(url, []).run().done());
-        assert!(
-            first.out.starts_with("Migrated (host native)") && first.out.matches("\n  ").count() == 5,
-            "{first}"
-        );
-        assert!(
-            second.out.starts_with("The schema is up to date (host native)"),
-            "{second}"
-        );
+        assert!(first.out.starts_with("Migrated (host native)") && first.out.matches("\n  ").count() == 5, "{first}");
+        assert!(second.out.starts_with("The schema is up to date (host native)"), "{second}");
     }
     assert!(migrate_at(&url, []).run().out.contains(&path.display().to_string()));
 }
@@ -148,11 +128,7 @@ mod printed {
             .stdin(Stdio::piped())
             .spawn()
             .expect("psql");
-        psql.stdin
-            .take()
-            .expect("a pipe")
-            .write_all(sql.as_bytes())
-            .expect("psql reads");
+        psql.stdin.take().expect("a pipe").write_all(sql.as_bytes()).expect("psql reads");
         assert!(psql.wait().expect("psql").success());
     }
 
@@ -195,14 +171,9 @@ mod at_once {
     fn eight_migrations(url: &str) {
         let mut programs: Vec<Program> = (0..8).map(|_| migrate_at(url, [])).collect();
         let started: Vec<Child> = programs.iter_mut().map(Program::start).collect();
-        let outputs = started
-            .into_iter()
-            .map(|child| child.wait_with_output().expect("an end"));
-        let ended: Vec<Ran> = programs
-            .into_iter()
-            .zip(outputs)
-            .map(|(program, output)| program.ended(output).done())
-            .collect();
+        let outputs = started.into_iter().map(|child| child.wait_with_output().expect("an end"));
+        let ended: Vec<Ran> =
+            programs.into_iter().zip(outputs).map(|(program, output)| program.ended(output).done()).collect();
         let ran = ended.iter().filter(|ran| ran.out.starts_with("Migrated")).count();
         assert_eq!(ran, 1, "the others find it done");
         sweep_at(url, []).run().done();

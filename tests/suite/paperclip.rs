@@ -36,13 +36,8 @@ fn a_wake_is_a_request_and_a_run_in_the_shape_that_the_server_executes() {
         ("payload ->> 'retryOfRunId'", last.0.clone()),
     ];
     for (column, value) in expected {
-        let (column, from) = (
-            column,
-            request(column)
-                .split_once(" from ")
-                .map(|(_, from)| from.to_owned())
-                .expect("from"),
-        );
+        let (column, from) =
+            (column, request(column).split_once(" from ").map(|(_, from)| from.to_owned()).expect("from"));
         assert_eq!(world.text(column, &from), Some(value), "wake: {column}");
     }
     let run_of = "heartbeat_runs r join agent_wakeup_requests w on w.run_id = r.id and w.id = r.wakeup_request_id";
@@ -87,18 +82,8 @@ fn an_escalation_clears_the_locks_so_that_the_server_starts_nothing() {
     let cleared = "status = 'blocked' and checkout_run_id is null and execution_run_id is null
         and execution_agent_name_key is null and execution_locked_at is null and blocked_transition_at is not null";
     assert_eq!(world.count(&format!("issues where id = '{issue}' and {cleared}")), 1);
-    assert_eq!(
-        world.count(&format!(
-            "issue_comments where issue_id = '{issue}' and author_type = 'system'"
-        )),
-        1
-    );
-    assert_eq!(
-        world.count(&format!(
-            "activity_log where entity_id = '{issue}' and actor_type = 'system'"
-        )),
-        1
-    );
+    assert_eq!(world.count(&format!("issue_comments where issue_id = '{issue}' and author_type = 'system'")), 1);
+    assert_eq!(world.count(&format!("activity_log where entity_id = '{issue}' and actor_type = 'system'")), 1);
 }
 
 #[test]
@@ -137,10 +122,7 @@ fn an_issue_that_declares_a_wait_is_left_and_the_report_says_for_what() {
           values (':c', ':i', 'k', 'c', 'f', 'n')",
             "recovery",
         ),
-        (
-            "update issues set monitor_next_check_at = now() + interval '1 day' where id = ':i'",
-            "monitor",
-        ),
+        ("update issues set monitor_next_check_at = now() + interval '1 day' where id = ':i'", "monitor"),
         (
             "update issues set parent_id = ':b' where id = ':i';
           insert into issue_tree_holds (company_id, root_issue_id, mode) values (':c', ':b', 'pause')",
@@ -152,10 +134,7 @@ fn an_issue_that_declares_a_wait_is_left_and_the_report_says_for_what() {
         let (issue, agent) = orphan(&mut world);
         let other = world.orphan(&agent);
         world.set("issues", &other, "status = 'todo'");
-        let sql = statement
-            .replace(":c", &company(&mut world))
-            .replace(":i", &issue.0)
-            .replace(":b", &other.0);
+        let sql = statement.replace(":c", &company(&mut world)).replace(":i", &issue.0).replace(":b", &other.0);
         run(&mut world.db, &sql);
 
         let swept = world.sweep();

@@ -28,48 +28,25 @@ fn quarantined(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id))
 
     let swept = world.sweep();
 
-    assert_eq!(
-        (swept.outcome(&bad), swept.outcome(&good)),
-        ("quarantined", "continued"),
-        "{poison}: {}",
-        swept.json
-    );
-    assert!(
-        swept.subject(&bad)["reason"]
-            .as_str()
-            .is_some_and(|reason| !reason.is_empty()),
-        "{poison}"
-    );
+    assert_eq!((swept.outcome(&bad), swept.outcome(&good)), ("quarantined", "continued"), "{poison}: {}", swept.json);
+    assert!(swept.subject(&bad)["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{poison}");
     assert_eq!(swept.exit, sweep::exit::Exit::SomeFailed, "{poison}");
 }
 
 #[test]
 fn absurd_times_in_postgres_are_quarantined_by_name() {
-    for time in [
-        "-infinity",
-        "infinity",
-        "0001-01-01",
-        "4000-01-01 BC",
-        "294276-12-31",
-        "1970-01-01",
-    ] {
+    for time in ["-infinity", "infinity", "0001-01-01", "4000-01-01 BC", "294276-12-31", "1970-01-01"] {
         let mut world = World::new(On::Postgres);
-        quarantined(&mut world, time, |world, id| {
-            world.set("issues", id, &format!("updated_at = '{time}'"))
-        });
+        quarantined(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));
         let mut world = World::new(On::Postgres);
-        quarantined(&mut world, time, |world, id| {
-            world.set("issues", id, &format!("started_at = '{time}'"))
-        });
+        quarantined(&mut world, time, |world, id| world.set("issues", id, &format!("started_at = '{time}'")));
     }
 }
 
 #[test]
 fn a_wait_that_never_ends_and_one_that_ended_before_the_world_began_are_read() {
     let mut world = World::new(On::Postgres);
-    sweep_beside(&mut world, "for ever", |world, id| {
-        world.set("issues", id, "wait_until = 'infinity'")
-    });
+    sweep_beside(&mut world, "for ever", |world, id| world.set("issues", id, "wait_until = 'infinity'"));
     let agent = world.agent("idle");
     let over = world.orphan(&agent);
     world.set("issues", &over, "wait_until = '-infinity'");
@@ -86,9 +63,7 @@ fn rows_of_sqlite_that_cannot_be_read_are_quarantined_by_name() {
         "9999-99-99T00:00:00.000Z",
     ];
     for time in times {
-        quarantined(&mut world, time, |world, id| {
-            world.set("issues", id, &format!("updated_at = '{time}'"))
-        });
+        quarantined(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));
     }
 }
 
@@ -103,15 +78,10 @@ fn rows_of_sqlite_that_point_nowhere_or_bear_odd_ids_are_left_by_name() {
     let agent = world.agent("idle");
     for odd in ["not-a-uuid", "", "'; drop table issues; --"] {
         let issue = world.orphan(&agent);
-        world.run(&format!(
-            "update issues set id = '{}' where id = '{issue}'",
-            odd.replace('\'', "''")
-        ));
+        world.run(&format!("update issues set id = '{}' where id = '{issue}'", odd.replace('\'', "''")));
     }
     let invalid = world.orphan(&agent);
-    world.run(&format!(
-        "update issues set id = cast(x'ff00fe' as text) where id = '{invalid}'"
-    ));
+    world.run(&format!("update issues set id = cast(x'ff00fe' as text) where id = '{invalid}'"));
     let good = world.orphan(&agent);
 
     let swept = world.sweep();
@@ -123,9 +93,7 @@ fn rows_of_sqlite_that_point_nowhere_or_bear_odd_ids_are_left_by_name() {
 #[test]
 fn text_of_sqlite_that_is_no_utf8_quarantines_its_row() {
     let mut world = World::new(On::Sqlite);
-    quarantined(&mut world, "title", |world, id| {
-        world.set("issues", id, "title = cast(x'ff' as text)")
-    });
+    quarantined(&mut world, "title", |world, id| world.set("issues", id, "title = cast(x'ff' as text)"));
 }
 
 /// Paperclip's columns are plain text and JSON without checks.
@@ -133,14 +101,10 @@ fn text_of_sqlite_that_is_no_utf8_quarantines_its_row() {
 fn rows_of_paperclip_with_broken_values_are_left_or_quarantined_by_name() {
     let mut world = World::new(On::Paperclip);
     for status in ["IN_PROGRESS", "", "in progress", "💥"] {
-        sweep_beside(&mut world, status, |world, id| {
-            world.set("issues", id, &format!("status = '{status}'"))
-        });
+        sweep_beside(&mut world, status, |world, id| world.set("issues", id, &format!("status = '{status}'")));
     }
     for time in ["-infinity", "infinity", "0001-01-01", "4000-01-01 BC", "294276-12-31"] {
-        sweep_beside(&mut world, time, |world, id| {
-            world.set("issues", id, &format!("updated_at = '{time}'"))
-        });
+        sweep_beside(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));
     }
     for status in ["asleep", "", "PAUSED"] {
         let agent = world.agent(status);
@@ -166,22 +130,15 @@ fn json_of_paperclip_that_is_not_what_it_should_be_stops_nothing() {
         "{\"issueId\": {\"a\": 1}}",
         "{\"issueId\": \"nonsense\"}",
     ] {
-        let (run, wake) = (
-            world.issue_run(&other, &agent, "running", 10),
-            world.issue_wake(&other, &agent, "queued", 10),
-        );
+        let (run, wake) =
+            (world.issue_run(&other, &agent, "running", 10), world.issue_wake(&other, &agent, "queued", 10));
         world.set("heartbeat_runs", &run, &format!("context_snapshot = '{json}'"));
         world.set("agent_wakeup_requests", &wake, &format!("payload = '{json}'"));
     }
 
     let swept = world.sweep();
 
-    assert_eq!(
-        (swept.outcome(&good), swept.outcome(&other)),
-        ("continued", "continued"),
-        "{}",
-        swept.json
-    );
+    assert_eq!((swept.outcome(&good), swept.outcome(&other)), ("continued", "continued"), "{}", swept.json);
 }
 
 /// An error of the database while one subject is written: a trigger of the host's, say.
@@ -199,11 +156,7 @@ fn a_subject_whose_write_fails_is_named_and_rolled_back_and_the_others_go_on() {
     let swept = world.sweep();
 
     assert_eq!((swept.outcome(&bad), swept.outcome(&good)), ("failed", "continued"));
-    assert!(
-        swept.subject(&bad)["reason"]
-            .as_str()
-            .is_some_and(|reason| reason.contains("no wakes for this one"))
-    );
+    assert!(swept.subject(&bad)["reason"].as_str().is_some_and(|reason| reason.contains("no wakes for this one")));
     assert_eq!(swept.exit, sweep::exit::Exit::SomeFailed);
     assert_eq!(world.count(&format!("recoveries where subject_id = '{bad}'")), 0);
 }

@@ -44,10 +44,7 @@ impl Program {
     pub fn of(mut command: Command) -> Program {
         let home = tempfile::tempdir().expect("a temporary directory");
         command.env_clear().env("HOME", home.path()).env("RUST_BACKTRACE", "1");
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Program { command, home }
     }
 

@@ -12,12 +12,7 @@ type Change = (&'static str, Box<dyn Fn(&mut World)>);
 
 fn terms() -> Terms {
     let (policy, timeouts) = (Policy::default(), Timeouts::default());
-    Terms {
-        sweep_id: Id::generate(),
-        access: Access::Write,
-        policy,
-        timeouts,
-    }
+    Terms { sweep_id: Id::generate(), access: Access::Write, policy, timeouts }
 }
 
 /// What may happen to an issue between the scan and its transaction: one change for each column that a rule reads.
@@ -33,32 +28,17 @@ fn changes(world: &mut World, issue: &Id, agent: &Id) -> Vec<Change> {
         ("blocked", set("status = 'blocked'".to_owned())),
         ("given to a person", set("assignee_user_id = 'grace'".to_owned())),
         ("unassigned", set("assignee_agent_id = null".to_owned())),
-        (
-            "given to a paused agent",
-            set(format!("assignee_agent_id = '{paused}'")),
-        ),
+        ("given to a paused agent", set(format!("assignee_agent_id = '{paused}'"))),
         ("touched", set(format!("updated_at = {now}"))),
     ];
     let (of, by) = (issue.clone(), agent.clone());
-    changes.push((
-        "started",
-        Box::new(move |world| drop(world.issue_run(&of, &by, "running", 0))),
-    ));
+    changes.push(("started", Box::new(move |world| drop(world.issue_run(&of, &by, "running", 0)))));
     let (of, by) = (issue.clone(), agent.clone());
-    changes.push((
-        "a run ended",
-        Box::new(move |world| drop(world.issue_run(&of, &by, "failed", 0))),
-    ));
+    changes.push(("a run ended", Box::new(move |world| drop(world.issue_run(&of, &by, "failed", 0)))));
     let (of, by) = (issue.clone(), agent.clone());
-    changes.push((
-        "woken",
-        Box::new(move |world| drop(world.issue_wake(&of, &by, "queued", 0))),
-    ));
+    changes.push(("woken", Box::new(move |world| drop(world.issue_wake(&of, &by, "queued", 0)))));
     let by = agent.clone();
-    changes.push((
-        "its agent was paused",
-        Box::new(move |world| world.set("agents", &by, "status = 'paused'")),
-    ));
+    changes.push(("its agent was paused", Box::new(move |world| world.set("agents", &by, "status = 'paused'"))));
     match world.on {
         On::Paperclip => changes.push(("a monitor was set", set(format!("monitor_next_check_at = {tomorrow}")))),
         On::Postgres | On::Sqlite => {
@@ -69,9 +49,7 @@ fn changes(world: &mut World, issue: &Id, agent: &Id) -> Vec<Change> {
                 "checked out by a run of no issue",
                 Box::new(move |world| {
                     let run = Id::generate();
-                    world.run(&format!(
-                        "insert into runs (id, agent_id, status) values ('{run}', '{by}', 'running')"
-                    ));
+                    world.run(&format!("insert into runs (id, agent_id, status) values ('{run}', '{by}', 'running')"));
                     world.set("issues", &of, &format!("checkout_run_id = '{run}'"));
                 }),
             ));
@@ -85,10 +63,8 @@ fn raced(world: &mut World, index: usize) -> Option<(Id, Id, &'static str)> {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
     let scan = |db: &mut sweep::store::Db| IssueFacts::candidates(db, &Position::beginning(), 1000);
-    let named = world
-        .connect_as_sweep()
-        .in_transaction(Access::ReadOnly, &Timeouts::default(), scan)
-        .expect("candidates");
+    let named =
+        world.connect_as_sweep().in_transaction(Access::ReadOnly, &Timeouts::default(), scan).expect("candidates");
     assert!(named.iter().any(|candidate| candidate.id == issue));
     let mut changes = changes(world, &issue, &agent);
     if changes.len() <= index {

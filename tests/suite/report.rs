@@ -29,14 +29,7 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
 
 fn print(format: Format, dry_run: bool, ended: Ended, rows: Vec<Examined>) -> String {
     let mut out = Vec::new();
-    let mut report = Report::new(
-        Heading {
-            dry_run,
-            host: "native",
-        },
-        format,
-        &mut out,
-    );
+    let mut report = Report::new(Heading { dry_run, host: "native" }, format, &mut out);
     report.begin(Kind::Issue, true);
     report.begin(Kind::Step, false);
     rows.into_iter().for_each(|row| report.add(row));
@@ -48,19 +41,10 @@ fn one_of_each() -> Vec<Examined> {
     vec![
         examined(1, Outcome::Continued, 192, "nobody is working on it"),
         examined(2, Outcome::Escalated, 12, "no attempt is left"),
-        Examined {
-            finding: None,
-            ..examined(3, Outcome::Recovered, 5, "it is done")
-        },
-        Examined {
-            finding: None,
-            ..examined(4, Outcome::Waiting, 2880, "it waits: approval")
-        },
+        Examined { finding: None, ..examined(3, Outcome::Recovered, 5, "it is done") },
+        Examined { finding: None, ..examined(4, Outcome::Waiting, 2880, "it waits: approval") },
         examined(5, Outcome::Skipped, 300, "Ada is paused"),
-        Examined {
-            finding: None,
-            ..examined(6, Outcome::Healthy, 1, "a wake is queued")
-        },
+        Examined { finding: None, ..examined(6, Outcome::Healthy, 1, "a wake is queued") },
         examined(7, Outcome::Busy, 40, "somebody else has it in hand"),
         examined(8, Outcome::Unknown, 41, "server closed the connection unexpectedly"),
         Examined {
@@ -139,21 +123,11 @@ fn json_has_the_fields_that_programs_rely_on() {
 #[test]
 fn every_line_of_ndjson_is_a_document_and_the_last_one_sums_up() {
     let text = print(Format::Ndjson, true, Ended::Completed, one_of_each());
-    let lines: Vec<serde_json::Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 11);
+    assert_eq!((&lines[0]["kind"], &lines[0]["outcome"]), (&"issue".into(), &"continued".into()));
     assert_eq!(
-        (&lines[0]["kind"], &lines[0]["outcome"]),
-        (&"issue".into(), &"continued".into())
-    );
-    assert_eq!(
-        (
-            &lines[10]["schema"],
-            &lines[10]["mode"],
-            &lines[10]["kinds"]["issues"]["scanned"]
-        ),
+        (&lines[10]["schema"], &lines[10]["mode"], &lines[10]["kinds"]["issues"]["scanned"]),
         (&1.into(), &"dry_run".into(), &10.into())
     );
 }
@@ -162,19 +136,9 @@ fn every_line_of_ndjson_is_a_document_and_the_last_one_sums_up() {
 #[test]
 fn what_others_wrote_cannot_change_the_terminal() {
     let hostile = "\u{1b}]0;owned\u{7}\u{1b}[2J\nACM-1\u{9b}31m";
-    let row = Examined {
-        identifier: Some(hostile.to_owned()),
-        ..examined(1, Outcome::Failed, 5, hostile)
-    };
+    let row = Examined { identifier: Some(hostile.to_owned()), ..examined(1, Outcome::Failed, 5, hostile) };
     let mut out = Vec::new();
-    let mut report = Report::new(
-        Heading {
-            dry_run: false,
-            host: "native",
-        },
-        Format::Table,
-        &mut out,
-    );
+    let mut report = Report::new(Heading { dry_run: false, host: "native" }, Format::Table, &mut out);
     report.begin(Kind::Issue, true);
     report.add(row);
     report.finish(Ended::Completed, Duration::from_millis(1));
@@ -188,14 +152,8 @@ fn what_others_wrote_cannot_change_the_terminal() {
 /// P9: of a long report the table keeps the first rows; JSON has them all, row by row.
 #[test]
 fn a_table_of_a_hundred_thousand_rows_stays_short() {
-    let rows = (0..100_000)
-        .map(|n| examined(n, Outcome::Continued, 60, "nobody is working on it"))
-        .collect();
+    let rows = (0..100_000).map(|n| examined(n, Outcome::Continued, 60, "nobody is working on it")).collect();
     let text = print(Format::Table, false, Ended::Completed, rows);
     assert!(text.lines().count() < 220);
-    assert!(
-        text.contains("99800 more: --output ndjson shows all"),
-        "{}",
-        &text[text.len() - 200..]
-    );
+    assert!(text.contains("99800 more: --output ndjson shows all"), "{}", &text[text.len() - 200..]);
 }

@@ -28,12 +28,7 @@ fn sweep_together(world: &World, outcome: &str) -> i64 {
         let sweeps: Vec<_> = (0..SWEEPS).map(|_| scope.spawn(|| sweep_once(&settings))).collect();
         let done = sweeps.into_iter().map(|sweep| sweep.join().expect("a sweep"));
         done.map(|swept| {
-            assert_eq!(
-                swept.count("issues", "failed") + swept.count("issues", "unknown"),
-                0,
-                "{}",
-                swept.json
-            );
+            assert_eq!(swept.count("issues", "failed") + swept.count("issues", "unknown"), 0, "{}", swept.json);
             swept.count("issues", outcome)
         })
         .sum()
@@ -108,11 +103,7 @@ mod two_sessions {
         world.run("commit");
         let after = world.sweep();
 
-        assert_eq!(
-            during.outcome(&issue),
-            "busy",
-            "the host's uncommitted wake holds its issue"
-        );
+        assert_eq!(during.outcome(&issue), "busy", "the host's uncommitted wake holds its issue");
         assert_eq!(after.count("issues", "continued"), 0);
         assert_eq!(world.count(&format!("wakes where issue_id = '{issue}'")), 1);
     }
@@ -133,9 +124,7 @@ mod two_sessions {
     #[test]
     fn a_pause_that_is_not_committed_yet_keeps_its_agent_from_being_woken() {
         let (mut world, agent, issue) = on_postgres();
-        world.run(&format!(
-            "begin; update agents set status = 'paused' where id = '{agent}'"
-        ));
+        world.run(&format!("begin; update agents set status = 'paused' where id = '{agent}'"));
         let during = world.sweep();
         world.run("commit");
         let after = world.sweep();
@@ -149,21 +138,13 @@ mod two_sessions {
     fn a_sweeper_that_does_not_lock_the_agent_wakes_a_paused_one() {
         let (mut world, agent, issue) = on_postgres();
         let mut rival = world.connect();
-        world.run(&format!(
-            "begin; update agents set status = 'paused' where id = '{agent}'"
-        ));
-        run(
-            &mut rival,
-            &format!("begin; select from issues where id = '{issue}' for update skip locked"),
-        );
+        world.run(&format!("begin; update agents set status = 'paused' where id = '{agent}'"));
+        run(&mut rival, &format!("begin; select from issues where id = '{issue}' for update skip locked"));
         run(&mut rival, &insert_unless_pending(&issue, &agent));
         run(&mut rival, "commit");
         world.run("commit");
 
-        assert_eq!(
-            (world.status("agents", &agent).as_str(), world.wakes_for(&issue)),
-            ("paused", 1)
-        );
+        assert_eq!((world.status("agents", &agent).as_str(), world.wakes_for(&issue)), ("paused", 1));
     }
 
     /// The last bound: even if every lock failed, the ledger takes an attempt once.
@@ -194,8 +175,7 @@ mod deadlocks {
             "begin; update agents set updated_at = now() where id = '{agent}'; select pg_sleep(0.002);
              update issues set title = 'Mended' where id = '{issue}'; commit"
         );
-        db.batch_execute(&sql)
-            .inspect_err(|_| drop(db.batch_execute("rollback")))
+        db.batch_execute(&sql).inspect_err(|_| drop(db.batch_execute("rollback")))
     }
 
     #[test]
@@ -238,25 +218,16 @@ mod deadlocks {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let mut wrong = world.connect();
-        run(
-            &mut wrong,
-            &format!("begin; select from issues where id = '{issue}' for update"),
-        );
-        world.run(&format!(
-            "begin; update agents set updated_at = now() where id = '{agent}'"
-        ));
+        run(&mut wrong, &format!("begin; select from issues where id = '{issue}' for update"));
+        world.run(&format!("begin; update agents set updated_at = now() where id = '{agent}'"));
         let (sender, receiver) = channel();
         let lock_agent = format!("select from agents where id = '{agent}' for share");
         thread::spawn(move || sender.send(wrong.batch_execute(&lock_agent).map_err(|error| error.to_string())));
-        let host = world
-            .db
-            .batch_execute(&format!("update issues set title = 'Mended' where id = '{issue}'"));
+        let host = world.db.batch_execute(&format!("update issues set title = 'Mended' where id = '{issue}'"));
         let wrong = receiver.recv_timeout(Duration::from_secs(20)).expect("an answer");
 
-        let victims: Vec<String> = [host.map_err(|error| error.to_string()), wrong]
-            .into_iter()
-            .filter_map(Result::err)
-            .collect();
+        let victims: Vec<String> =
+            [host.map_err(|error| error.to_string()), wrong].into_iter().filter_map(Result::err).collect();
         assert_eq!(victims.len(), 1, "{victims:?}");
         assert!(victims[0].contains("deadlock detected"), "{victims:?}");
     }

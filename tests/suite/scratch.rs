@@ -118,10 +118,7 @@ pub struct Role {
 impl Role {
     pub fn new() -> Role {
         let name = format!("sweep_role_{}", unique());
-        run(
-            &mut connect_server(),
-            &format!("create role {name} login password 'secret'"),
-        );
+        run(&mut connect_server(), &format!("create role {name} login password 'secret'"));
         Role { name }
     }
 
@@ -202,9 +199,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = Command::new(SCRIPT)
-            .args(["stop", path(&self.directory), "immediate"])
-            .output();
+        let _ = Command::new(SCRIPT).args(["stop", path(&self.directory), "immediate"]).output();
     }
 }
 

@@ -51,12 +51,9 @@ fn tls_is_used_and_the_servers_certificate_is_verified() {
     let refused = ["cannot connect to PostgreSQL", "certificate verify failed"];
     with(&format!("sslmode=verify-full sslrootcert={anothers}")).refused(CONFIG, &refused);
     with("sslmode=verify-full sslrootcert=/nonexistent").refused(CONFIG, &["/nonexistent", "does not exist"]);
-    let by_address = server
-        .tcp(&format!("sslmode=verify-full sslrootcert={ca}"))
-        .replace("host=localhost ", "host=127.0.0.1 ");
-    sweep_at(&by_address, [])
-        .run()
-        .refused(CONFIG, &["does not match host name"]);
+    let by_address =
+        server.tcp(&format!("sslmode=verify-full sslrootcert={ca}")).replace("host=localhost ", "host=127.0.0.1 ");
+    sweep_at(&by_address, []).run().refused(CONFIG, &["does not match host name"]);
 }
 
 #[test]
@@ -67,9 +64,7 @@ fn a_hot_standby_can_be_looked_at_and_nothing_more() {
     let standby = primary.standby();
 
     for program in [sweep_at(&standby.url, []), sweep_at(&standby.url, ["--output", "json"])] {
-        program
-            .run()
-            .refused(UNAVAILABLE, &["hot standby", "only --dry-run works on it"]);
+        program.run().refused(UNAVAILABLE, &["hot standby", "only --dry-run works on it"]);
     }
     assert_eq!(subjects(&standby.url), subjects(&primary.url));
     assert_eq!(subjects(&standby.url).as_array().map(Vec::len), Some(3));
@@ -103,33 +98,21 @@ fn a_server_that_crashes_in_the_middle_of_a_sweep_ends_it_truthfully_and_the_nex
     let ran = program.ended(output);
 
     ran.says_once(UNAVAILABLE, &["the sweep could not go on"]);
-    let rows: Vec<Value> = ran
-        .out
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let told = |outcome: &str| rows.iter().filter(|row| row["outcome"] == outcome).count() as i64;
     let (last, continued) = (rows.last().expect("a summary"), told("continued"));
     assert_eq!(last["ended"], "failed");
     assert_eq!(last["kinds"]["issues"]["continued"], continued);
     assert!((20..3000).contains(&continued), "{continued}");
 
-    sweep_at(&server.url, [])
-        .run()
-        .refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
+    sweep_at(&server.url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
     server.restart();
 
     let wakes = count(&server.url, "sweep.wakes");
-    assert!(
-        (continued..=continued + told("unknown")).contains(&wakes),
-        "{wakes} wakes, {continued} continued"
-    );
+    assert!((continued..=continued + told("unknown")).contains(&wakes), "{wakes} wakes, {continued} continued");
     assert_eq!(count(&server.url, "sweep.recoveries"), wakes);
     sweep_at(&server.url, []).run().done();
-    assert_eq!(
-        count(&server.url, "(select distinct issue_id from sweep.wakes) as issues"),
-        3000
-    );
+    assert_eq!(count(&server.url, "(select distinct issue_id from sweep.wakes) as issues"), 3000);
     assert_eq!(count(&server.url, "sweep.wakes"), 3000);
 }
 
@@ -149,26 +132,16 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
             On::Paperclip | On::Sqlite => "issue_candidates, issue_facts",
         },
     );
-    for right in [
-        "usage on schema sweep".to_owned(),
-        format!("select on __diesel_schema_migrations, {relations}"),
-    ] {
-        let right = right
-            .replace("on __diesel", "on sweep.__diesel")
-            .replace(", ", ", sweep.");
+    for right in ["usage on schema sweep".to_owned(), format!("select on __diesel_schema_migrations, {relations}")] {
+        let right = right.replace("on __diesel", "on sweep.__diesel").replace(", ", ", sweep.");
         world.run(&format!("grant {right} to {}", role.name));
     }
 
     let seen = subjects(&url);
 
     assert_eq!(seen, subjects(&world.url));
-    assert_eq!(
-        seen.as_array().map(Vec::len),
-        Some(if on == On::Postgres { 3 } else { 2 })
-    );
-    sweep_at(&url, [])
-        .run()
-        .refused(CONFIG, &["lacks rights", "UPDATE on sweep.issues"]);
+    assert_eq!(seen.as_array().map(Vec::len), Some(if on == On::Postgres { 3 } else { 2 }));
+    sweep_at(&url, []).run().refused(CONFIG, &["lacks rights", "UPDATE on sweep.issues"]);
 }
 
 #[test]

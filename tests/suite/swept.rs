@@ -18,9 +18,7 @@ pub struct Swept {
 
 impl Swept {
     pub fn count(&self, kind: &str, outcome: &str) -> i64 {
-        self.json["kinds"][kind][outcome]
-            .as_i64()
-            .unwrap_or_else(|| panic!("no {kind}.{outcome} in {}", self.json))
+        self.json["kinds"][kind][outcome].as_i64().unwrap_or_else(|| panic!("no {kind}.{outcome} in {}", self.json))
     }
 
     pub fn subject(&self, id: &Id) -> &Value {
@@ -36,9 +34,7 @@ impl Swept {
 impl World {
     pub fn settings(&self) -> Settings {
         let flags = SweepFlags {
-            database: sweep::cli::DatabaseFlag {
-                database: Some(self.url.clone()),
-            },
+            database: sweep::cli::DatabaseFlag { database: Some(self.url.clone()) },
             output: Some(sweep::cli::Format::Json),
             ..SweepFlags::default()
         };
@@ -54,10 +50,7 @@ impl World {
     }
 
     pub fn dry_run(&self) -> Swept {
-        self.sweep_as(&Settings {
-            dry_run: true,
-            ..self.settings()
-        })
+        self.sweep_as(&Settings { dry_run: true, ..self.settings() })
     }
 }
 
@@ -65,8 +58,5 @@ impl World {
 pub fn sweep_once(settings: &Settings) -> Swept {
     let mut out = Vec::new();
     let exit = sweep::sweep::run(settings, &Stop::default(), &mut out).unwrap_or_else(|error| panic!("{error:#}"));
-    Swept {
-        exit,
-        json: serde_json::from_slice(&out).expect("a JSON report"),
-    }
+    Swept { exit, json: serde_json::from_slice(&out).expect("a JSON report") }
 }

@@ -14,11 +14,7 @@ impl World {
             return;
         }
         let wakes = "from wakes where requested_by = 'sweep' and status = 'queued'";
-        let id = if self.on == On::Sqlite {
-            "substr(id, 1, 35) || 'f'"
-        } else {
-            "gen_random_uuid()"
-        };
+        let id = if self.on == On::Sqlite { "substr(id, 1, 35) || 'f'" } else { "gen_random_uuid()" };
         self.run(&format!(
             "insert into runs (id, agent_id, issue_id, plan_step_id, wake_id, status, created_at, finished_at)
              select {id}, agent_id, issue_id, plan_step_id, id, '{status}', {at}, {at} {wakes}"
@@ -55,9 +51,7 @@ impl World {
                 On::Sqlite => format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '-{minutes} minutes')"),
                 On::Postgres | On::Paperclip => format!("{column} - {minutes} * interval '1 minute'"),
             };
-            self.run(&format!(
-                "update {table} set {column} = {earlier} where {column} is not null"
-            ));
+            self.run(&format!("update {table} set {column} = {earlier} where {column} is not null"));
         }
     }
 }

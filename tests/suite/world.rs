@@ -71,13 +71,7 @@ impl World {
                 (url, Some(directory))
             }
         };
-        let mut world = World {
-            on,
-            db: connect(&url),
-            url,
-            company: Id::generate(),
-            _directory: directory,
-        };
+        let mut world = World { on, db: connect(&url), url, company: Id::generate(), _directory: directory };
         if on == On::Paperclip {
             let company = &world.company;
             world.run(&format!(
@@ -96,10 +90,7 @@ impl World {
 
     /// A connection like those of a sweep.
     pub fn connect_as_sweep(&self) -> Db {
-        Url::parse(&self.url)
-            .expect("a URL")
-            .connect(Access::Write)
-            .expect("a connection")
+        Url::parse(&self.url).expect("a URL").connect(Access::Write).expect("a connection")
     }
 
     pub fn run(&mut self, sql: &str) {
@@ -116,9 +107,8 @@ impl World {
     /// The one value of a query.
     pub fn text(&mut self, expression: &str, from: &str) -> Option<String> {
         let sql = format!("select cast({expression} as text) as value from {from}");
-        let mut rows: Vec<Answer> = diesel::sql_query(&sql)
-            .load(&mut self.db)
-            .unwrap_or_else(|error| panic!("{error}: {sql}"));
+        let mut rows: Vec<Answer> =
+            diesel::sql_query(&sql).load(&mut self.db).unwrap_or_else(|error| panic!("{error}: {sql}"));
         assert!(rows.len() <= 1, "{} rows: {sql}", rows.len());
         rows.pop().and_then(|row| row.value)
     }
@@ -141,9 +131,7 @@ impl World {
                 ));
             }
             On::Postgres | On::Sqlite => {
-                self.run(&format!(
-                    "insert into agents (id, name, status) values ('{id}', 'Ada', '{status}')"
-                ));
+                self.run(&format!("insert into agents (id, name, status) values ('{id}', 'Ada', '{status}')"));
             }
         }
         id
@@ -225,36 +213,25 @@ impl World {
             On::Paperclip => self.count(&format!(
                 "agent_wakeup_requests where requested_by_actor_id = 'sweep' and payload ->> 'issueId' = '{id}'"
             )),
-            On::Postgres | On::Sqlite => self.count(&format!(
-                "wakes where requested_by = 'sweep' and (issue_id = '{id}' or plan_step_id = '{id}')"
-            )),
+            On::Postgres | On::Sqlite => self
+                .count(&format!("wakes where requested_by = 'sweep' and (issue_id = '{id}' or plan_step_id = '{id}')")),
         }
     }
 
     pub fn comments_on(&mut self, issue: &Id) -> i64 {
-        let table = if self.on == On::Paperclip {
-            "issue_comments"
-        } else {
-            "comments"
-        };
+        let table = if self.on == On::Paperclip { "issue_comments" } else { "comments" };
         self.count(&format!("{table} where issue_id = '{issue}'"))
     }
 
     pub fn status(&mut self, table: &str, id: &Id) -> String {
-        self.text("status", &format!("{table} where id = '{id}'"))
-            .expect("a status")
+        self.text("status", &format!("{table} where id = '{id}'")).expect("a status")
     }
 }
 
 impl Drop for World {
     fn drop(&mut self) {
         if self.on != On::Sqlite {
-            let name = self
-                .url
-                .split("@/")
-                .nth(1)
-                .and_then(|rest| rest.split('?').next())
-                .expect("a database's name");
+            let name = self.url.split("@/").nth(1).and_then(|rest| rest.split('?').next()).expect("a database's name");
             let _ = connect_server().batch_execute(&format!("drop database {name} with (force)"));
         }
     }

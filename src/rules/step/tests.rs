@@ -10,23 +10,11 @@ fn at(minutes: i64) -> DateTime<Utc> {
 /// In progress for two hours.
 fn step() -> Step {
     let (id, title, status) = (Id("s".to_owned()), "Pack".to_owned(), "in_progress".to_owned());
-    Step {
-        id,
-        position: 1,
-        title,
-        status,
-        since: at(-120),
-        stalled_after: None,
-    }
+    Step { id, position: 1, title, status, since: at(-120), stalled_after: None }
 }
 
 fn with(position: i32, status: &str) -> Step {
-    Step {
-        id: Id(position.to_string()),
-        position,
-        status: status.to_owned(),
-        ..step()
-    }
+    Step { id: Id(position.to_string()), position, status: status.to_owned(), ..step() }
 }
 
 fn stalled() -> StepFacts {
@@ -37,12 +25,7 @@ fn stalled() -> StepFacts {
         identifier: "Launch #1".to_owned(),
         plan_id: Id("p".to_owned()),
         plan_status: "executing".to_owned(),
-        assignee: Assignee::Agent {
-            id,
-            name,
-            status: Some("idle".to_owned()),
-            obstacle: None,
-        },
+        assignee: Assignee::Agent { id, name, status: Some("idle".to_owned()), obstacle: None },
         issue_id: None,
         has_live_run: false,
         pending_wake_since: None,
@@ -69,10 +52,7 @@ fn a_step_is_stalled_when_in_progress_for_longer_than_its_threshold(
     #[case] own: Option<i64>,
     #[case] now: i64,
 ) {
-    let step = Step {
-        stalled_after: own.map(TimeDelta::minutes),
-        ..step()
-    };
+    let step = Step { stalled_after: own.map(TimeDelta::minutes), ..step() };
     let expected = own.unwrap_or(policy) < 120;
     let found = detect_stalled_steps(std::slice::from_ref(&step), at(now), TimeDelta::minutes(policy));
     assert_eq!(!found.is_empty(), expected);
@@ -96,14 +76,8 @@ fn a_step_that_is_not_in_progress_is_never_stalled(#[case] status: &str) {
 #[case::failed("failed", false)]
 #[case::cancelled("cancelled", false)]
 fn only_an_open_plan_can_be_stalled(#[case] status: &str, #[case] expected: bool) {
-    assert_eq!(
-        is_plan_stalled(status, &[step()], at(0), TimeDelta::minutes(30)),
-        expected
-    );
-    let facts = StepFacts {
-        plan_status: status.to_owned(),
-        ..stalled()
-    };
+    assert_eq!(is_plan_stalled(status, &[step()], at(0), TimeDelta::minutes(30)), expected);
+    let facts = StepFacts { plan_status: status.to_owned(), ..stalled() };
     assert_eq!(facts.diagnose(&Policy::default()).is_ok(), expected);
 }
 
@@ -118,23 +92,11 @@ fn a_step_on_which_something_is_under_way_is_left(#[case] facts: StepFacts, #[ca
 
 #[test]
 fn a_stalled_step_without_an_agent_is_escalated_at_once_and_only_once() {
-    let nobodys = StepFacts {
-        assignee: Assignee::Nobody,
-        ..stalled()
-    };
-    assert_eq!(
-        decide(&nobodys, &Policy::default()).decision,
-        Decision::Escalate(Cause::NoAgent)
-    );
-    let history = History {
-        escalated: true,
-        ..nobodys.history.clone()
-    };
+    let nobodys = StepFacts { assignee: Assignee::Nobody, ..stalled() };
+    assert_eq!(decide(&nobodys, &Policy::default()).decision, Decision::Escalate(Cause::NoAgent));
+    let history = History { escalated: true, ..nobodys.history.clone() };
     let told = StepFacts { history, ..nobodys };
-    assert_eq!(
-        decide(&told, &Policy::default()).decision,
-        Decision::Leave(Reason::Escalated)
-    );
+    assert_eq!(decide(&told, &Policy::default()).decision, Decision::Leave(Reason::Escalated));
 }
 
 #[test]
@@ -164,17 +126,11 @@ fn a_plans_status_shows_what_is_stored_what_it_should_be_and_how_far_it_is() {
 #[case::finished("completed", "completed", "completed")]
 fn a_plan_without_a_stalled_step_is_not_stalled(#[case] stored: &str, #[case] step: &str, #[case] derived: &str) {
     let status = PlanStatus::of(stored, &[with(1, step)], at(0), TimeDelta::minutes(30));
-    assert_eq!(
-        (status.derived.as_str(), status.stalled, status.stuck_seconds),
-        (derived, false, None)
-    );
+    assert_eq!((status.derived.as_str(), status.stalled, status.stuck_seconds), (derived, false, None));
 }
 
 #[test]
 fn a_plan_without_steps_has_made_no_progress() {
     let status = PlanStatus::of("executing", &[], at(0), TimeDelta::minutes(30));
-    assert_eq!(
-        (status.progress_percent, status.current_step, status.stalled),
-        (0, None, false)
-    );
+    assert_eq!((status.progress_percent, status.current_step, status.stalled), (0, None, false));
 }

@@ -17,18 +17,11 @@ pub(super) fn connect(url: &str) -> Result<Db> {
 /// libpq waits for ever by default, and a server's operators want to know who is connected.
 fn with_defaults(url: &str) -> String {
     let defaults = [("connect_timeout", "10"), ("fallback_application_name", "sweep")];
-    let missing = defaults
-        .iter()
-        .filter(|(key, _)| !url.contains(key))
-        .map(|(key, value)| format!("{key}={value}"));
+    let missing = defaults.iter().filter(|(key, _)| !url.contains(key)).map(|(key, value)| format!("{key}={value}"));
     let missing: Vec<String> = missing.collect();
     match url.split_once("://") {
         None => format!("{url} {}", missing.join(" ")),
-        Some(_) => format!(
-            "{url}{}{}",
-            if url.contains('?') { '&' } else { '?' },
-            missing.join("&")
-        ),
+        Some(_) => format!("{url}{}{}", if url.contains('?') { '&' } else { '?' }, missing.join("&")),
     }
 }
 
@@ -37,9 +30,7 @@ pub(super) fn is_ambiguous(url: &str) -> bool {
     let Some((credentials, rest)) = url.split_once('@') else {
         return false;
     };
-    let in_query = credentials
-        .split_once('?')
-        .is_some_and(|(_, query)| query.contains('='));
+    let in_query = credentials.split_once('?').is_some_and(|(_, query)| query.contains('='));
     let host = rest.split(['/', '?']).next().unwrap_or_default();
     !in_query && (credentials.contains('/') || host.contains('@'))
 }
@@ -47,10 +38,7 @@ pub(super) fn is_ambiguous(url: &str) -> bool {
 /// libpq says the same for each way that it tried, adds advice, and quotes what it cannot parse: maybe a password.
 fn words_of(error: &ConnectionError) -> String {
     let message = error.to_string();
-    if ["connection info string", "percent-encoded"]
-        .iter()
-        .any(|phrase| message.contains(phrase))
-    {
+    if ["connection info string", "percent-encoded"].iter().any(|phrase| message.contains(phrase)) {
         return "the connection string is malformed: encode special characters in a URL (a space as %20), \
                 quote values in key='value' pairs"
             .to_owned();

@@ -16,12 +16,7 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Db> {
     let url = match access {
         Access::Write => path.display().to_string(),
         Access::ReadOnly => {
-            let path = path
-                .display()
-                .to_string()
-                .replace('%', "%25")
-                .replace('?', "%3f")
-                .replace('#', "%23");
+            let path = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
             format!("file:{path}?mode=ro")
         }
     };
@@ -31,8 +26,7 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<Db> {
         Access::Write => "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON",
         Access::ReadOnly => "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON",
     };
-    db.batch_execute(pragmas)
-        .map_err(|error| explain(path, &error.to_string()))?;
+    db.batch_execute(pragmas).map_err(|error| explain(path, &error.to_string()))?;
     Ok(Db::Sqlite(db))
 }
 
@@ -58,9 +52,7 @@ fn refuse_unless_sqlite(path: &Path, access: Access) -> Result<()> {
     }
     let mut header = Vec::new();
     let file = std::fs::File::open(path).map_err(|error| config(format!("{shown}: {error}")))?;
-    file.take(16)
-        .read_to_end(&mut header)
-        .with_context(|| format!("reading {shown}"))?;
+    file.take(16).read_to_end(&mut header).with_context(|| format!("reading {shown}"))?;
     match header.as_slice() {
         [] | b"SQLite format 3\0" => Ok(()),
         _ => refuse("is not a SQLite database"),
@@ -71,10 +63,7 @@ fn refuse_unless_sqlite(path: &Path, access: Access) -> Result<()> {
 pub(super) fn explain(path: &Path, message: &str) -> Refusal {
     let lasting = [
         ("malformed", "the file is corrupt; restore it from a backup"),
-        (
-            "not a database",
-            "the file is corrupt or encrypted, or no SQLite database",
-        ),
+        ("not a database", "the file is corrupt or encrypted, or no SQLite database"),
         ("readonly", "only --dry-run works on it"),
         ("unable to open", "see the rights on the file and its directory"),
     ];

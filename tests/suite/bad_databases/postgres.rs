@@ -8,18 +8,9 @@ use crate::world::{On, World};
 #[test]
 fn a_server_that_is_down_is_unavailable() {
     let tcp = sweep_at("postgres://app:secret@127.0.0.1:1/app", []).run();
-    tcp.refused(
-        UNAVAILABLE,
-        &[
-            "cannot reach PostgreSQL",
-            "\"127.0.0.1\", port 1 failed: Connection refused",
-        ],
-    );
+    tcp.refused(UNAVAILABLE, &["cannot reach PostgreSQL", "\"127.0.0.1\", port 1 failed: Connection refused"]);
     let socket = sweep_at("postgres:///app?host=/nonexistent", []).run();
-    socket.refused(
-        UNAVAILABLE,
-        &["cannot reach PostgreSQL", "/nonexistent/", "No such file or directory"],
-    );
+    socket.refused(UNAVAILABLE, &["cannot reach PostgreSQL", "/nonexistent/", "No such file or directory"]);
     let migrate = migrate_at("postgres://app:secret@127.0.0.1:1/app", []).run();
     migrate.refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
 }
@@ -47,18 +38,13 @@ fn a_server_without_free_connections_is_unavailable_and_nothing_is_done() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
-    world.run(&format!(
-        "grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}",
-        role.name
-    ));
+    world
+        .run(&format!("grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}", role.name));
     let url = role.at(&world.url);
     for free in [0, 1] {
         world.run(&format!("alter role {} connection limit {free}", role.name));
         let ran = sweep_at(&url, []).run();
-        ran.says_once(
-            UNAVAILABLE,
-            &["cannot reach PostgreSQL", "too many connections for role"],
-        );
+        ran.says_once(UNAVAILABLE, &["cannot reach PostgreSQL", "too many connections for role"]);
         assert_eq!(world.wakes_for(&issue), 0);
     }
 
@@ -79,13 +65,7 @@ fn a_database_that_is_not_migrated_is_refused() {
     let database = Scratch::empty();
     for arguments in [vec![], vec!["--dry-run"]] {
         let ran = sweep_at(&database.url, arguments).run();
-        ran.refused(
-            CONFIG,
-            &[
-                "the database sweep_test_scratch_",
-                "is not set up for sweep: run `sweep migrate`",
-            ],
-        );
+        ran.refused(CONFIG, &["the database sweep_test_scratch_", "is not set up for sweep: run `sweep migrate`"]);
     }
 }
 
@@ -94,14 +74,7 @@ fn a_database_that_lacks_a_migration_is_refused_by_the_first_it_lacks() {
     let mut world = World::new(On::Postgres);
     world.run("delete from __diesel_schema_migrations where version >= '20261121000202'");
     let ran = sweep_at(&world.url, []).run();
-    ran.refused(
-        CONFIG,
-        &[
-            "is behind this sweep",
-            "postgres/native/2026-11-21-000202_issue_facts",
-            "`sweep migrate`",
-        ],
-    );
+    ran.refused(CONFIG, &["is behind this sweep", "postgres/native/2026-11-21-000202_issue_facts", "`sweep migrate`"]);
 }
 
 #[test]
@@ -109,9 +82,7 @@ fn a_database_that_is_newer_than_the_binary_is_refused() {
     let mut world = World::new(On::Postgres);
     world.run("insert into __diesel_schema_migrations (version) values ('20991231000000')");
     for program in [sweep_at(&world.url, []), migrate_at(&world.url, [])] {
-        program
-            .run()
-            .refused(CONFIG, &["newer than sweep", "20991231000000", "upgrade sweep"]);
+        program.run().refused(CONFIG, &["newer than sweep", "20991231000000", "upgrade sweep"]);
     }
 }
 
@@ -157,11 +128,7 @@ fn the_rights_that_are_named_are_enough(on: On) {
     let url = role.at(&world.url);
     world.run(&format!("grant usage on schema sweep to {}", role.name));
     let refusal = sweep_at(&url, []).run().err;
-    let rights = refusal
-        .trim()
-        .rsplit_once("lacks rights: ")
-        .expect("a list of rights")
-        .1;
+    let rights = refusal.trim().rsplit_once("lacks rights: ").expect("a list of rights").1;
     for right in rights.split(", ") {
         world.run(&format!("grant {right} to {}", role.name));
     }

@@ -39,9 +39,7 @@ fn what_is_no_database_is_refused_by_its_path() {
     migrate_at(&folder, []).run().refused(CONFIG, &says);
 
     let path = file.display().to_string();
-    sweep_at(&url, [])
-        .run()
-        .refused(CONFIG, &[&path, "is not set up for sweep: run `sweep migrate`"]);
+    sweep_at(&url, []).run().refused(CONFIG, &[&path, "is not set up for sweep: run `sweep migrate`"]);
 
     std::fs::write(&file, "Dear diary,\n").expect("a file");
     for program in [sweep_at(&url, []), sweep_at(&url, ["--dry-run"]), migrate_at(&url, [])] {
@@ -50,9 +48,7 @@ fn what_is_no_database_is_refused_by_its_path() {
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), "Dear diary,\n");
 
     std::fs::remove_file(&file).expect("a file");
-    sweep_at(&url, [])
-        .run()
-        .refused(CONFIG, &[&path, "there is no such database"]);
+    sweep_at(&url, []).run().refused(CONFIG, &[&path, "there is no such database"]);
     assert!(!file.exists());
 }
 
@@ -90,10 +86,7 @@ fn a_file_with_a_corrupt_page_never_crashes_a_sweep_or_makes_it_lie() {
         let path = file.display().to_string();
         match ran.code {
             0 => ended_well += 1,
-            1 => assert!(
-                ran.err.contains("ERROR") && ran.err.contains("malformed"),
-                "page {page}: {ran}"
-            ),
+            1 => assert!(ran.err.contains("ERROR") && ran.err.contains("malformed"), "page {page}: {ran}"),
             UNAVAILABLE => ran.says_once(UNAVAILABLE, &["malformed"]),
             _ => ran.says_once(CONFIG, &[&path, "the file is corrupt"]),
         }
@@ -104,20 +97,13 @@ fn a_file_with_a_corrupt_page_never_crashes_a_sweep_or_makes_it_lie() {
             assert_eq!(claimed, Some(written), "page {page}: {ran}");
         }
     }
-    assert!(
-        ended_well < whole.len() / PAGE / 2,
-        "{ended_well}: hardly any page matters"
-    );
+    assert!(ended_well < whole.len() / PAGE / 2, "{ended_well}: hardly any page matters");
 }
 
 /// Unless that cannot be read.
 fn attempts_in(url: &str) -> Option<i64> {
-    let Db::Sqlite(mut db) = connect(url) else {
-        unreachable!("a URL of SQLite")
-    };
-    sql::<BigInt>("select count(*) from recoveries not indexed")
-        .get_result(&mut db)
-        .ok()
+    let Db::Sqlite(mut db) = connect(url) else { unreachable!("a URL of SQLite") };
+    sql::<BigInt>("select count(*) from recoveries not indexed").get_result(&mut db).ok()
 }
 
 #[test]
@@ -170,10 +156,7 @@ fn a_full_disk_is_reported_and_leaves_nothing_half_done() {
     assert!((1..60).contains(&continued), "{ran}");
     assert_eq!(world.count("wakes"), continued);
     assert_eq!(world.count("recoveries"), continued);
-    assert_eq!(
-        world.text("integrity_check", "pragma_integrity_check"),
-        Some("ok".to_owned())
-    );
+    assert_eq!(world.text("integrity_check", "pragma_integrity_check"), Some("ok".to_owned()));
 
     sweep_at(&world.url, []).run().done();
     for issue in issues {
@@ -190,11 +173,7 @@ fn a_file_that_another_holds_for_long_is_unavailable() {
     let looked = sweep_at(&world.url, ["--dry-run", "--output", "json"]).run().done();
     world.run("rollback");
 
-    assert_eq!(
-        looked.json()["kinds"]["issues"]["continued"],
-        1,
-        "readers are not kept out"
-    );
+    assert_eq!(looked.json()["kinds"]["issues"]["continued"], 1, "readers are not kept out");
     ran.refused(UNAVAILABLE, &["database is locked"]);
     assert_eq!(world.wakes_for(&issues[0]), 0);
 }

@@ -4,35 +4,21 @@ use super::*;
 
 #[test]
 fn without_any_database_it_says_where_it_looked_and_what_to_do_and_makes_no_file() {
-    let says = [
-        "sweep.db: there is no such database",
-        "DATABASE_URL",
-        "--database",
-        "`sweep migrate`",
-    ];
+    let says = ["sweep.db: there is no such database", "DATABASE_URL", "--database", "`sweep migrate`"];
     sweep([]).run().refused(CONFIG, &says);
     sweep(["--dry-run"]).run().refused(CONFIG, &says);
 }
 
 #[rstest]
-#[case::of_another_database(
-    "mysql://root:secret@db/app",
-    "expected postgres://… or sqlite://PATH, found mysql://…"
-)]
+#[case::of_another_database("mysql://root:secret@db/app", "expected postgres://… or sqlite://PATH, found mysql://…")]
 #[case::without_a_scheme("secret", "expected postgres://… or sqlite://PATH")]
 #[case::without_a_path("sqlite://", "sqlite:// needs a path")]
 #[case::with_an_at_in_the_password("postgres://app:se@secret@db/app", "@ as %40")]
 #[case::with_a_slash_in_the_password("postgres://app:12/secret@db/app", "/ as %2F")]
 fn a_url_that_is_wrong_is_refused_without_its_password(#[case] url: &str, #[case] says: &str) {
     sweep(["--database", url]).run().refused(USAGE, &["--database: ", says]);
-    sweep([])
-        .env("DATABASE_URL", url)
-        .run()
-        .refused(CONFIG, &["DATABASE_URL: ", says]);
-    sweep(["migrate"])
-        .env("DATABASE_URL", url)
-        .run()
-        .refused(CONFIG, &["DATABASE_URL: ", says]);
+    sweep([]).env("DATABASE_URL", url).run().refused(CONFIG, &["DATABASE_URL: ", says]);
+    sweep(["migrate"]).env("DATABASE_URL", url).run().refused(CONFIG, &["DATABASE_URL: ", says]);
 }
 
 #[rstest]
@@ -43,9 +29,7 @@ fn a_url_that_is_wrong_is_refused_without_its_password(#[case] url: &str, #[case
 #[case::with_an_unknown_parameter("postgres://app:secret@db/app?sslmoed=require", "\"sslmoed\"")]
 #[case::with_a_malformed_port("postgres://app:secret@db:5x/app", "\"5x\" for connection option \"port\"")]
 fn what_libpq_refuses_is_told_without_the_password(#[case] url: &str, #[case] says: &str) {
-    sweep_at(url, [])
-        .run()
-        .refused(CONFIG, &["cannot connect to PostgreSQL", says]);
+    sweep_at(url, []).run().refused(CONFIG, &["cannot connect to PostgreSQL", says]);
 }
 
 #[rstest]
@@ -54,9 +38,7 @@ fn what_libpq_refuses_is_told_without_the_password(#[case] url: &str, #[case] sa
 #[case::in_the_query("postgres:///app?host=127.0.0.1&port=1&user=app@corp&password=a/b")]
 #[case::as_pairs("host=127.0.0.1 port=1 user=app@corp password='a b@c/d'")]
 fn a_url_that_is_right_reaches_for_the_server(#[case] url: &str) {
-    sweep_at(url, [])
-        .run()
-        .refused(UNAVAILABLE, &["\"127.0.0.1\", port 1 failed: Connection refused"]);
+    sweep_at(url, []).run().refused(UNAVAILABLE, &["\"127.0.0.1\", port 1 failed: Connection refused"]);
 }
 
 #[test]
@@ -77,10 +59,7 @@ fn the_url_can_be_in_a_file_and_may_end_in_a_newline() {
     let world = World::new(On::Sqlite);
     let file = file_with(&format!("{}\n", world.url));
     sweep(["--dry-run"]).env("DATABASE_URL_FILE", file.path()).run().done();
-    sweep(["--dry-run"])
-        .env("DATABASE_URL", format!(" {}\n", world.url))
-        .run()
-        .done();
+    sweep(["--dry-run"]).env("DATABASE_URL", format!(" {}\n", world.url)).run().done();
 }
 
 #[test]
@@ -101,10 +80,7 @@ fn a_file_for_the_url_that_cannot_serve_is_named() {
 #[test]
 fn libpqs_own_variables_are_enough() {
     let ran = sweep([]).env("PGHOST", "127.0.0.1").env("PGPORT", "1").run();
-    ran.refused(
-        UNAVAILABLE,
-        &["cannot reach PostgreSQL", "\"127.0.0.1\", port 1", "Connection refused"],
-    );
+    ran.refused(UNAVAILABLE, &["cannot reach PostgreSQL", "\"127.0.0.1\", port 1", "Connection refused"]);
 }
 
 fn file_with(text: &str) -> tempfile::NamedTempFile {

@@ -24,12 +24,7 @@ fn a_database_with_unknown_tables_is_refused_until_the_operator_says_native() {
     let ran = migrate_at(&database.url, []).run();
     ran.refused(
         CONFIG,
-        &[
-            "has 2 tables",
-            "lacks Paperclip's companies",
-            "heartbeat_runs",
-            "`sweep migrate --host native`",
-        ],
+        &["has 2 tables", "lacks Paperclip's companies", "heartbeat_runs", "`sweep migrate --host native`"],
     );
     assert_eq!(database.catalog(), before);
 
@@ -46,10 +41,7 @@ fn what_is_called_paperclips_must_have_its_tables() {
     let before = database.catalog();
     for arguments in [vec!["--host", "paperclip"], vec!["--host", "paperclip", "--print"]] {
         let ran = migrate_at(&database.url, arguments).run();
-        ran.refused(
-            CONFIG,
-            &["is not Paperclip's", "lacks the tables companies, agents, issues"],
-        );
+        ran.refused(CONFIG, &["is not Paperclip's", "lacks the tables companies, agents, issues"]);
     }
     assert_eq!(database.catalog(), before);
 }
@@ -87,8 +79,5 @@ fn a_role_that_may_not_create_a_schema_is_refused() {
     let role = Role::new();
     let database = Scratch::empty();
     let ran = migrate_at(&role.at(&database.url), []).run();
-    ran.refused(
-        CONFIG,
-        &["cannot create the schema sweep: permission denied for database sweep_test_scratch_"],
-    );
+    ran.refused(CONFIG, &["cannot create the schema sweep: permission denied for database sweep_test_scratch_"]);
 }
