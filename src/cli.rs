@@ -105,10 +105,10 @@ pub struct PolicyFlags {
     #[arg(long, value_name = "HOW", value_parser = parse::escalation)]
     pub escalation: Option<Escalation>,
     /// How long to wait for a lock (PostgreSQL) [default: 500ms]
-    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::lock_timeout, allow_hyphen_values = true)]
     pub lock_timeout: Option<TimeDelta>,
     /// How long a statement may take (PostgreSQL) [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::statement_timeout, allow_hyphen_values = true)]
     pub statement_timeout: Option<TimeDelta>,
 }
 

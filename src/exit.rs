@@ -41,6 +41,10 @@ impl Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+pub fn some_failed(message: impl Into<String>) -> Refusal {
+    Refusal { exit: Exit::SomeFailed, message: message.into() }
+}
+
 pub fn usage(message: impl Into<String>) -> Refusal {
     Refusal { exit: Exit::Usage, message: message.into() }
 }

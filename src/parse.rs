@@ -27,6 +27,22 @@ pub fn positive_duration(value: &str) -> Parsed<TimeDelta> {
     }
 }
 
+/// PostgreSQL takes no more milliseconds than fit into 32 bits, and nobody waits that long.
+pub fn statement_timeout(value: &str) -> Parsed<TimeDelta> {
+    match positive_duration(value)? {
+        duration if duration <= TimeDelta::days(1) => Ok(duration),
+        _ => Err("expected a duration of at most 1day".to_owned()),
+    }
+}
+
+/// Longer than the server's deadlock_timeout, and the host could be chosen as a deadlock's victim instead of the sweep.
+pub fn lock_timeout(value: &str) -> Parsed<TimeDelta> {
+    match positive_duration(value)? {
+        duration if duration < TimeDelta::seconds(1) => Ok(duration),
+        _ => Err("expected a duration below 1s, the server's deadlock_timeout".to_owned()),
+    }
+}
+
 /// The candidates hide a subject whose wake is younger than a minute: a shorter limit could not be kept.
 pub fn at_least_a_minute(value: &str) -> Parsed<TimeDelta> {
     match duration(value)? {

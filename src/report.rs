@@ -5,7 +5,7 @@
 mod outcome;
 pub mod table;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -87,6 +87,7 @@ pub struct Report<'a> {
     kinds: Vec<KindReport>,
     total: Tally,
     oldest_left: Option<DateTime<Utc>>,
+    limit_reached: bool,
     /// Hidden unless stderr is a terminal.
     progress: ProgressBar,
 }
@@ -104,13 +105,7 @@ impl<'a> Report<'a> {
             Format::Json => Printer::Json { first: true },
             Format::Ndjson => Printer::Ndjson,
         };
-        let mut out = Out { writer: out, closed: false };
-        if format == Format::Json {
-            let (mode, host) = (heading.mode(), heading.host);
-            out.print(&format!(
-                "{{\n  \"schema\": {SCHEMA},\n  \"mode\": \"{mode}\",\n  \"host\": \"{host}\",\n  \"subjects\": ["
-            ));
-        }
+        let out = Out { writer: out, closed: false, failure: None };
         Report {
             heading,
             printer,
@@ -118,12 +113,19 @@ impl<'a> Report<'a> {
             kinds: Vec::new(),
             total: Tally::default(),
             oldest_left: None,
+            limit_reached: false,
             progress: progress(format),
         }
     }
 
     /// A kind begins to be swept.
     pub fn begin(&mut self, kind: Kind, provided: bool) {
+        if let (Printer::Json { .. }, []) = (&self.printer, self.kinds.as_slice()) {
+            let (mode, host) = (self.heading.mode(), self.heading.host);
+            self.out.print(&format!(
+                "{{\n  \"schema\": {SCHEMA},\n  \"mode\": \"{mode}\",\n  \"host\": \"{host}\",\n  \"subjects\": ["
+            ));
+        }
         self.kinds.push(KindReport { kind, provided, tally: Tally::default() });
     }
 
@@ -147,6 +149,12 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// The limit left more, of which the oldest has been idle since then.
+    pub fn reach_limit(&mut self, oldest: Option<DateTime<Utc>>) {
+        self.limit_reached = true;
+        self.oldest_left = self.oldest_left.into_iter().chain(oldest).min();
+    }
+
     /// All kinds together.
     pub fn total(&self) -> Tally {
         self.total
@@ -167,29 +175,50 @@ impl<'a> Report<'a> {
         self.oldest_left
     }
 
-    /// Prints the rest.
-    pub fn finish(mut self, ended: Ended, took: Duration) {
+    /// Prints the rest. Fails if any of the report could not be written; a reader that has gone is no failure.
+    pub fn finish(mut self, ended: Ended, took: Duration) -> std::io::Result<()> {
         self.progress.finish_and_clear();
-        let (counts, ms) = (self.counts(), u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let counts = self.counts();
+        let Heading { host, .. } = self.heading;
+        let (mode, ended_name, limit_reached) = (self.heading.mode(), ended.name(), self.limit_reached);
         let text = match &self.printer {
-            Printer::Table(table) => table.render(&self.heading, &self.kinds, self.total, ended, took),
+            Printer::Table(table) => table.render(&Totals {
+                heading: &self.heading,
+                kinds: &self.kinds,
+                total: self.total,
+                limit_reached,
+                ended,
+                took,
+            }),
             Printer::Json { first } => {
                 let end = if *first { "]" } else { "\n  ]" };
                 format!(
-                    "{end},\n  \"kinds\": {counts},\n  \"ended\": \"{}\",\n  \"duration_ms\": {ms}\n}}\n",
-                    ended.name()
+                    "{end},\n  \"kinds\": {counts},\n  \"limit_reached\": {limit_reached},\n  \"ended\": \"{ended_name}\",\n  \
+                     \"duration_ms\": {ms}\n}}\n"
                 )
             }
             Printer::Ndjson => {
-                let (mode, host, ended) = (self.heading.mode(), self.heading.host, ended.name());
                 let summary = json!({
-                    "schema": SCHEMA, "mode": mode, "host": host, "kinds": counts, "ended": ended, "duration_ms": ms,
+                    "schema": SCHEMA, "mode": mode, "host": host, "kinds": counts, "limit_reached": limit_reached,
+                    "ended": ended_name, "duration_ms": ms,
                 });
                 format!("{summary}\n")
             }
         };
         self.out.print(&text);
+        self.out.failure.map_or(Ok(()), Err)
     }
+}
+
+/// What a report says about the sweep as a whole.
+struct Totals<'a> {
+    heading: &'a Heading,
+    kinds: &'a [KindReport],
+    total: Tally,
+    limit_reached: bool,
+    ended: Ended,
+    took: Duration,
 }
 
 /// A table comes at the end: until then, a line that moves. The other formats move by themselves.
@@ -203,16 +232,22 @@ fn progress(format: Format) -> ProgressBar {
     }
 }
 
-/// Where the report goes. When its reader has gone (`| head -1`), the sweep goes on and nothing more is printed.
+/// Where the report goes. When its reader has gone (`| head -1`), or it cannot be written, the sweep goes on and nothing
+/// more is printed.
 struct Out<'a> {
     writer: &'a mut (dyn Write + Send),
     closed: bool,
+    failure: Option<std::io::Error>,
 }
 
 impl Out<'_> {
     fn print(&mut self, text: &str) {
-        if !self.closed {
-            self.closed = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()).is_err();
+        if self.closed {
+            return;
+        }
+        if let Err(error) = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()) {
+            self.closed = true;
+            self.failure = Some(error).filter(|error| error.kind() != ErrorKind::BrokenPipe);
         }
     }
 }

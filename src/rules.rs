@@ -30,6 +30,10 @@ pub enum Kind {
 pub trait Facts {
     /// What is wrong, or why nothing is.
     fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason>;
+    /// Why what is open in the ledger must stay open although the subject itself has healed.
+    fn withholds_recovery(&self, _policy: &Policy) -> Option<Reason> {
+        None
+    }
     fn assignee(&self) -> &Assignee;
     fn history(&self) -> &History;
 }
@@ -64,6 +68,7 @@ pub struct History {
     pub last_attempt_at: Option<DateTime<Utc>>,
     /// Escalated in this episode, and nobody has answered.
     pub escalated: bool,
+    pub escalations_last_day: u32,
     pub open: Option<OpenRecovery>,
 }
 
@@ -77,6 +82,11 @@ pub struct OpenRecovery {
 impl History {
     pub fn idle_for(&self) -> TimeDelta {
         self.observed_at - self.idle_since
+    }
+
+    /// Is its last sign of life older than that? A start or a sign that lies in the future is life as well.
+    fn is_quiet_for_longer_than(&self, grace: TimeDelta) -> bool {
+        self.episode_began_at <= self.observed_at && grace < self.idle_for()
     }
 
     /// A pending wake is a reason to leave its subject alone; an old one is reported as stuck.
@@ -111,6 +121,8 @@ pub enum Reason {
     DeclaredWait(String),
     /// Its grace or threshold has not passed, or its timestamp lies in the future.
     Recent,
+    /// It healed, but its plan has another stalled step.
+    PlanStillStalled,
     /// A person has been told and has not answered.
     Escalated,
 }
@@ -126,7 +138,7 @@ impl Reason {
             | Reason::AssignedToUser
             | Reason::DeclaredWait(_) => true,
             Reason::LiveRun | Reason::Recent => open.since < history.episode_began_at,
-            Reason::PendingWake | Reason::StuckWake(_) | Reason::Escalated => false,
+            Reason::PendingWake | Reason::StuckWake(_) | Reason::PlanStillStalled | Reason::Escalated => false,
         }
     }
 }
@@ -181,13 +193,17 @@ pub struct Verdict {
 pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
     match facts.diagnose(policy) {
         Ok(finding) => Verdict { finding: Some(finding), decision: treat(facts, policy) },
-        Err(reason) => Verdict { finding: None, decision: dismiss(reason, facts.history()) },
+        Err(reason) => Verdict { finding: None, decision: dismiss(facts, reason, policy) },
     }
 }
 
-fn dismiss(reason: Reason, history: &History) -> Decision {
+fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
+    let history = facts.history();
     match &history.open {
-        Some(open) if reason.settles(history, open) => Decision::Recovered(reason),
+        Some(open) if reason.settles(history, open) => match facts.withholds_recovery(policy) {
+            Some(withheld) => Decision::Leave(withheld),
+            None => Decision::Recovered(reason),
+        },
         _ => Decision::Leave(reason),
     }
 }
@@ -201,13 +217,13 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
         return Decision::Leave(Reason::Escalated);
     }
     if *facts.assignee() == Assignee::Nobody {
-        return Decision::Escalate(Cause::NoAgent);
+        return escalate(Cause::NoAgent, history, policy);
     }
     if policy.attempts_max <= history.attempts {
-        return Decision::Escalate(Cause::Exhausted);
+        return escalate(Cause::Exhausted, history, policy);
     }
     if policy.attempts_per_day_max <= history.attempts_last_day {
-        return Decision::Escalate(Cause::TooManyAttempts);
+        return escalate(Cause::TooManyAttempts, history, policy);
     }
     if let Some(last) = history.last_attempt_at
         && history.observed_at - last < policy.retry_delay
@@ -215,6 +231,14 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
         return Decision::Wait { until: last.checked_add_signed(policy.retry_delay).unwrap_or(last) };
     }
     Decision::Continue { attempt: history.attempts + 1 }
+}
+
+/// However often somebody sets a subject back to work, people are told no more often in a day than agents are woken.
+fn escalate(cause: Cause, history: &History, policy: &Policy) -> Decision {
+    match history.escalations_last_day < policy.attempts_per_day_max.max(1) {
+        true => Decision::Escalate(cause),
+        false => Decision::Leave(Reason::Escalated),
+    }
 }
 
 impl Assignee {

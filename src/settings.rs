@@ -105,6 +105,13 @@ impl Environment {
     /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
     /// embedded database in the data directory.
     pub fn database(&self, flag: Option<&str>) -> Result<Url> {
+        let url = self.named_database(flag)?;
+        let url = url.or("fallback_application_name", "sweep");
+        // libpq would wait for ever.
+        Ok(if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url })
+    }
+
+    fn named_database(&self, flag: Option<&str>) -> Result<Url> {
         if let Some(url) = flag {
             return Url::parse(url).map_err(|why| usage(format!("--database: {why}")).into());
         }
@@ -189,8 +196,8 @@ fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, 
         escalation: setting!(escalation, parse::escalation, default.escalation),
     };
     let timeouts = Timeouts {
-        lock: setting!(lock_timeout, parse::positive_duration, Timeouts::default().lock),
-        statement: setting!(statement_timeout, parse::positive_duration, Timeouts::default().statement),
+        lock: setting!(lock_timeout, parse::lock_timeout, Timeouts::default().lock),
+        statement: setting!(statement_timeout, parse::statement_timeout, Timeouts::default().statement),
     };
     Ok((policy, timeouts))
 }

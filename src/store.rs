@@ -1,7 +1,8 @@
 //! The databases: PostgreSQL and SQLite behind one set of queries.
 //!
 //! Only this file knows which one it is: how a transaction begins, and how rows are locked. Every lock is taken with
-//! SKIP LOCKED: a sweep never waits while it holds a lock, so it can never make its host a deadlock victim.
+//! SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are foreign-key checks, and for those
+//! `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives way, its host is never the victim.
 
 pub mod errors;
 pub mod hosts;
@@ -21,6 +22,7 @@ use diesel::dsl::sql;
 use diesel::pg::{Pg, PgConnection};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::result::Error;
 use diesel::sql_types::Nullable;
 use diesel::sqlite::SqliteConnection;
 
@@ -59,7 +61,7 @@ pub trait Subject: Facts + Sized {
     fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool>;
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.
-    fn recover(&self, db: &mut Db, policy: &Policy) -> QueryResult<()>;
+    fn recover(&self, db: &mut Db) -> QueryResult<()>;
 }
 
 /// One nomination. Its fields decode whatever the row holds; a row that is wrong is found when its facts are read.
@@ -212,13 +214,16 @@ impl Default for Timeouts {
 #[derive(Debug)]
 pub enum Abort {
     /// Nothing was written.
-    RolledBack(diesel::result::Error),
+    RolledBack(Error),
+    /// Nothing was written, and the connection is gone.
+    Lost(Error),
     /// The connection was lost while the commit was under way.
-    Unknown(diesel::result::Error),
+    Unknown(Error),
 }
 
 impl Db {
-    /// Runs `body` in one transaction.
+    /// Runs `body` in one transaction. A body that has nothing to keep may end it with `Error::RollbackTransaction`: a
+    /// commit would wait for the disk even if rows were only locked.
     pub fn in_transaction<T>(
         &mut self,
         access: Access,
@@ -226,26 +231,18 @@ impl Db {
         body: impl FnOnce(&mut Db) -> QueryResult<T>,
     ) -> Result<T, Abort> {
         let begin = self.begin_statement(access, timeouts);
-        self.batch_execute(&begin).map_err(Abort::RolledBack)?;
-        match body(self) {
-            Ok(value) => match self.batch_execute("COMMIT") {
-                Ok(()) => Ok(value),
-                Err(error) if errors::is_disconnect(&error) => Err(Abort::Unknown(error)),
-                Err(error) => Err(self.roll_back(error)),
-            },
-            Err(error) => Err(self.roll_back(error)),
-        }
+        let result = self.batch_execute(&begin).and_then(|()| body(self));
+        let value =
+            result.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })?;
+        let committed = self.batch_execute("COMMIT");
+        committed.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Unknown(error) })?;
+        Ok(value)
     }
 
-    /// A connection that is gone takes its transaction with it: then this fails, and there is nothing to roll back.
-    /// A body that asked for it, with `RollbackTransaction`, is told that the connection is gone.
-    fn roll_back(&mut self, error: diesel::result::Error) -> Abort {
-        match (self.batch_execute("ROLLBACK"), error) {
-            (Err(lost), diesel::result::Error::RollbackTransaction) if errors::is_disconnect(&lost) => {
-                Abort::Unknown(lost)
-            }
-            (_, error) => Abort::RolledBack(error),
-        }
+    /// Is there still a connection to roll back on? Asked of the connection itself: the words of an error depend on the
+    /// server's language. On SQLite there always is, and a failure says that the transaction is over already.
+    fn roll_back(&mut self) -> bool {
+        self.batch_execute("ROLLBACK").is_ok() || matches!(self, Db::Sqlite(_))
     }
 
     /// SQLite must lock at once: a transaction that reads first and writes later fails when another wrote meanwhile.

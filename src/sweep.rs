@@ -15,10 +15,11 @@ use anyhow::Result;
 use diesel::QueryResult;
 use tracing::{error, info, warn};
 
-use crate::exit::{Exit, usage};
+use crate::exit::{Exit, some_failed, usage};
 use crate::report::{Examined, Heading, Outcome, Report};
 use crate::rules::issue::IssueFacts;
 use crate::rules::step::StepFacts;
+use crate::rules::words::one_line;
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::ledger::{self, Ended};
@@ -68,14 +69,15 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
         (Ok(()), true) => Ended::Interrupted,
         (Ok(()), false) => Ended::Completed,
     };
-    let closed = sweep.record(&mut store.db, |db, Sweep { terms, report, .. }| {
-        ledger::close_sweep(db, &terms.sweep_id, ended, report.counts(), report.oldest_left())
-    });
+    // The scan's own connection may have been idle for too long: a new one may do.
+    let closed =
+        sweep.close(&mut store.db, ended).or_else(|_| sweep.close(&mut settings.database.connect(access)?, ended));
     let exit = sweep.exit();
     log_sweep(&sweep.report, ended);
-    sweep.report.finish(ended, began.elapsed());
+    let printed = sweep.report.finish(ended, began.elapsed());
     swept.map_err(|error| explain(error, "the sweep could not go on"))?;
     closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
+    printed.map_err(|error| some_failed(format!("the report could not be written: {error}")))?;
     Ok(exit)
 }
 
@@ -97,6 +99,11 @@ impl Sweep<'_> {
             Access::ReadOnly => Ok(()),
             Access::Write => Ok(db.in_transaction(Access::Write, &self.terms.timeouts, |db| body(db, self))?),
         }
+    }
+
+    fn close(&self, db: &mut Db, ended: Ended) -> Result<()> {
+        let (counts, oldest_left) = (self.report.counts(), self.report.oldest_left());
+        self.record(db, |db, sweep| ledger::close_sweep(db, &sweep.terms.sweep_id, ended, counts, oldest_left))
     }
 
     /// An id that the operator gave must be there. One whose row cannot be read is: its examination says what is wrong.
@@ -140,15 +147,19 @@ impl Sweep<'_> {
             log_subject(&examined, terms.access);
             report.add(examined);
         };
-        match &settings.selection {
-            Selection::Kinds(_) => workers.examine_all::<S>(Scan::<S>::new(db, terms), terms, limit, stop, tell),
+        let left = match &settings.selection {
+            Selection::Kinds(_) => workers.examine_all::<S>(Scan::<S>::new(db, terms), terms, limit, stop, tell)?,
             Selection::Subjects(subjects) => {
                 let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id.clone());
                 let since = Position::beginning().since;
                 let candidates = of_kind.map(|id| Ok(Candidate { group: id.clone(), id, since: since.clone() }));
-                workers.examine_all::<S>(candidates, terms, limit, stop, tell)
+                workers.examine_all::<S>(candidates, terms, limit, stop, tell)?
             }
+        };
+        if let Some(candidate) = left {
+            report.reach_limit(candidate.since.instant());
         }
+        Ok(())
     }
 
     fn exit(&self) -> Exit {
@@ -166,8 +177,9 @@ impl Sweep<'_> {
 
 /// One line for each subject that was touched or could not be, after its commit.
 fn log_subject(examined: &Examined, access: Access) {
-    let Examined { kind, id, reason, outcome, .. } = examined;
-    let name = examined.identifier.as_deref().unwrap_or(&id.0);
+    let Examined { kind, id, outcome, .. } = examined;
+    let name = one_line(examined.identifier.as_deref().unwrap_or(&id.0));
+    let reason = one_line(&examined.reason);
     let would = if access == Access::ReadOnly { "would be " } else { "" };
     match outcome {
         Outcome::Continued | Outcome::Recovered => info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),

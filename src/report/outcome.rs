@@ -49,7 +49,8 @@ impl Outcome {
                 | Reason::AssignedToUser
                 | Reason::LiveRun
                 | Reason::PendingWake
-                | Reason::Recent,
+                | Reason::Recent
+                | Reason::PlanStillStalled,
             ) => Outcome::Healthy,
         }
     }

@@ -1,14 +1,13 @@
 //! The report for people: what was done and left in two lines, then one row per subject.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use chrono::TimeDelta;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
 use owo_colors::{OwoColorize, Style};
 
-use super::{Examined, Heading, KindReport, Outcome, Tally};
+use super::{Examined, Heading, KindReport, Outcome, Tally, Totals};
 use crate::rules::words::{Spoken, one_line};
 use crate::store::ledger::Ended;
 
@@ -39,19 +38,12 @@ impl Table {
         }
     }
 
-    pub fn render(
-        &self,
-        heading: &Heading,
-        kinds: &[KindReport],
-        total: Tally,
-        ended: Ended,
-        took: Duration,
-    ) -> String {
-        let mut text = summary(heading, kinds, total, ended, took);
-        for report in kinds.iter().filter(|report| !report.provided) {
+    pub(super) fn render(&self, totals: &Totals) -> String {
+        let mut text = summary(totals);
+        for report in totals.kinds.iter().filter(|report| !report.provided) {
             text += &format!("{}: not provided by this database\n", report.kind.plural());
         }
-        text += &self.grid(heading);
+        text += &self.grid(totals.heading);
         let more = self.touched.more + self.left.more;
         if 0 < more {
             text += &format!("  … and {more} more: --output ndjson shows all\n");
@@ -117,7 +109,8 @@ fn cells(row: &Examined) -> [String; 7] {
 }
 
 /// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`.
-fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, took: Duration) -> String {
+fn summary(totals: &Totals) -> String {
+    let Totals { heading, kinds, total, limit_reached, ended, took } = totals;
     let provided = kinds.iter().filter(|report| report.provided);
     let scanned: Vec<String> = provided
         .map(|KindReport { kind, tally, .. }| match tally.scanned {
@@ -125,8 +118,20 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
             n => format!("{n} {}", kind.plural()),
         })
         .collect();
-    let (verb, would, note) =
-        if heading.dry_run { ("Dry run of", "Would be: ", ", nothing is written") } else { ("Swept", "", "") };
+    let (verb, note) = if heading.dry_run { ("Dry run of", ", nothing is written") } else { ("Swept", "") };
+    let limit = if *limit_reached { "\nThe limit is reached: more is left." } else { "" };
+    let ended = match ended {
+        Ended::Completed => "",
+        Ended::Interrupted => "\nInterrupted by a signal: what was in hand is done, the next sweep does the rest.",
+        Ended::Failed => "\nEnded early by an error: the next sweep does the rest.",
+    };
+    let (scanned, host, seconds) = (scanned.join(" and "), heading.host, took.as_secs_f64());
+    let counts = done_and_left(*total, heading.dry_run);
+    format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n{counts}{limit}{ended}\n", verb.bold())
+}
+
+/// `3 continued, 1 escalated; left: 2 waiting`.
+fn done_and_left(total: Tally, dry_run: bool) -> String {
     // Destructured so that a new counter cannot be forgotten.
     let Tally {
         scanned: _,
@@ -141,15 +146,9 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
         quarantined,
         failed,
     } = total;
-    let done = match counters(&[
-        (continued, Outcome::Continued),
-        (escalated, Outcome::Escalated),
-        (recovered, Outcome::Recovered),
-    ]) {
-        done if done.is_empty() => "Nothing to do".to_owned(),
-        done => format!("{would}{done}"),
-    };
-    let left = match counters(&[
+    let done =
+        counters(&[(continued, Outcome::Continued), (escalated, Outcome::Escalated), (recovered, Outcome::Recovered)]);
+    let left = counters(&[
         (waiting, Outcome::Waiting),
         (skipped, Outcome::Skipped),
         (healthy, Outcome::Healthy),
@@ -157,17 +156,11 @@ fn summary(heading: &Heading, kinds: &[KindReport], total: Tally, ended: Ended, 
         (unknown, Outcome::Unknown),
         (quarantined, Outcome::Quarantined),
         (failed, Outcome::Failed),
-    ]) {
-        left if left.is_empty() => left,
-        left => format!("; left: {left}"),
-    };
-    let ended = match ended {
-        Ended::Completed => "",
-        Ended::Interrupted => "\nInterrupted by a signal: what was in hand is done, the next sweep does the rest.",
-        Ended::Failed => "\nEnded early: the database went away.",
-    };
-    let (scanned, host, seconds) = (scanned.join(" and "), heading.host, took.as_secs_f64());
-    format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n{done}{left}{ended}\n", verb.bold())
+    ]);
+    let would = if dry_run { "Would be: " } else { "" };
+    let done = if done.is_empty() { "Nothing to do".to_owned() } else { format!("{would}{done}") };
+    let left = if left.is_empty() { left } else { format!("; left: {left}") };
+    done + &left
 }
 
 fn counters(counters: &[(u64, Outcome)]) -> String {

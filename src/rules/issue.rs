@@ -48,7 +48,10 @@ impl Facts for IssueFacts {
         if let Some(wait) = &self.declared_wait {
             return Err(Reason::DeclaredWait(wait.clone()));
         }
-        if policy.orphan_grace < self.history.idle_for() { Ok(Finding::Orphaned) } else { Err(Reason::Recent) }
+        match self.history.is_quiet_for_longer_than(policy.orphan_grace) {
+            true => Ok(Finding::Orphaned),
+            false => Err(Reason::Recent),
+        }
     }
 
     fn assignee(&self) -> &Assignee {

@@ -11,7 +11,7 @@ pub struct Policy {
     pub retry_delay: TimeDelta,
     /// Continuations per episode.
     pub attempts_max: u32,
-    /// Continuations in 24 hours, however often the episode restarts.
+    /// Continuations in 24 hours, and escalations, however often the episode restarts.
     pub attempts_per_day_max: u32,
     pub escalation: Escalation,
 }

@@ -41,6 +41,8 @@ pub struct StepFacts {
     /// Creation of the oldest wake that is queued, deferred or claimed.
     pub pending_wake_since: Option<DateTime<Utc>>,
     pub history: History,
+    /// The other steps in progress, when the plan is stalled and something is open; `None` for one that cannot be read.
+    pub siblings: Vec<Option<StepFacts>>,
 }
 
 impl Facts for StepFacts {
@@ -63,12 +65,26 @@ impl Facts for StepFacts {
         }
     }
 
+    /// A plan goes on executing with the last of its stalled steps: until then, what is open keeps the plan in sight.
+    fn withholds_recovery(&self, policy: &Policy) -> Option<Reason> {
+        let holds = |step: &Option<StepFacts>| step.as_ref().is_none_or(|step| step.holds_its_plan(policy));
+        self.siblings.iter().any(holds).then_some(Reason::PlanStillStalled)
+    }
+
     fn assignee(&self) -> &Assignee {
         &self.assignee
     }
 
     fn history(&self) -> &History {
         &self.history
+    }
+}
+
+impl StepFacts {
+    /// Stalled; or old, and what sweep did about it is still open.
+    fn holds_its_plan(&self, policy: &Policy) -> bool {
+        let is_old = || self.step.is_stalled(self.history.observed_at, policy.step_stalled_after);
+        self.diagnose(policy).is_ok() || self.history.open.is_some() && is_old()
     }
 }
 

@@ -28,6 +28,7 @@ fn history() -> History {
         attempts_last_day: 0,
         last_attempt_at: None,
         escalated: false,
+        escalations_last_day: 0,
         open: None,
     }
 }
@@ -161,6 +162,7 @@ prop_compose! {
             attempts_last_day: attempts + extra,
             last_attempt_at: last.map(at),
             escalated,
+            escalations_last_day: 0,
             open: open.map(|minutes| OpenRecovery { id: Id("r".to_owned()), since: at(minutes) }),
         }
     }

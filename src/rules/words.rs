@@ -73,6 +73,7 @@ impl Display for Reason {
             Reason::StuckWake(age) => write!(f, "stuck wake: queued for {}", Spoken(*age)),
             Reason::DeclaredWait(what) => write!(f, "it waits: {what}"),
             Reason::Recent => f.write_str("it is not idle for long enough"),
+            Reason::PlanStillStalled => f.write_str("it healed, another step of its plan has not"),
             Reason::Escalated => f.write_str("escalated, a person has not answered yet"),
         }
     }

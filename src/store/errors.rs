@@ -4,27 +4,6 @@ use std::error::Error as _;
 
 use diesel::result::{DatabaseErrorKind, Error};
 
-/// The connection is gone: nothing more can be asked on it.
-pub fn is_disconnect(error: &Error) -> bool {
-    match error {
-        Error::DatabaseError(DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand, _) => true,
-        // libpq words the loss of a connection in the middle of a statement itself; PostgreSQL says why it ends one.
-        Error::DatabaseError(_, info) => [
-            "server closed the connection",
-            "terminating connection",
-            "no connection to the server",
-            "could not receive data",
-            "could not send data",
-            "SSL SYSCALL error",
-            "SSL connection has been closed",
-            "lost synchronization",
-        ]
-        .iter()
-        .any(|phrase| info.message().contains(phrase)),
-        _ => false,
-    }
-}
-
 /// Somebody else was first, or is at it: the next sweep looks again.
 pub fn is_contention(error: &Error) -> bool {
     match error {

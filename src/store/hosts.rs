@@ -7,8 +7,12 @@ use clap::ValueEnum;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use crate::exit::config;
+
+const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/postgres/native");
+const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip");
 
 /// The control plane whose database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -26,10 +30,18 @@ impl Host {
             Host::Paperclip => "paperclip",
         }
     }
+
+    /// What follows the ledger's migrations on PostgreSQL.
+    pub(super) fn migrations(self) -> EmbeddedMigrations {
+        match self {
+            Host::Native => NATIVE,
+            Host::Paperclip => PAPERCLIP,
+        }
+    }
 }
 
 /// Relations by which Paperclip's database is recognised; its views read all of them.
-const PAPERCLIP_TABLES: [&str; 9] = [
+const PAPERCLIP_TABLES: [&str; 13] = [
     "companies",
     "agents",
     "issues",
@@ -39,12 +51,16 @@ const PAPERCLIP_TABLES: [&str; 9] = [
     "activity_log",
     "issue_relations",
     "issue_recovery_actions",
+    "issue_thread_interactions",
+    "issue_approvals",
+    "approvals",
+    "issue_tree_holds",
 ];
 
 /// The host of a PostgreSQL database where sweep has never been. Refuses one that it does not know, unless the operator
 /// names one that fits.
 pub(super) fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host> {
-    const THEIRS: &str = "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
+    const THEIRS: &str = "SELECT CASE nspname WHEN 'public' THEN relname::text ELSE nspname || '.' || relname END FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
         WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
         AND nspname NOT LIKE 'pg\\_%'";
     let tables: BTreeSet<String> =

@@ -82,7 +82,7 @@ impl Subject for IssueFacts {
         }
     }
 
-    fn recover(&self, _db: &mut Db, _policy: &Policy) -> QueryResult<()> {
+    fn recover(&self, _db: &mut Db) -> QueryResult<()> {
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
@@ -19,8 +20,6 @@ use super::{Db, rights};
 use crate::exit::config;
 
 const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/postgres/ledger");
-const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/postgres/native");
-const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip");
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 
 /// The same files once more, as text, to print them.
@@ -69,7 +68,7 @@ impl Found {
 fn look(db: &mut Db) -> Result<Found> {
     let applied = applied(db)?;
     let hosts: &[Host] = match db {
-        Db::Postgres(_) => &[Host::Native, Host::Paperclip],
+        Db::Postgres(_) => Host::value_variants(),
         Db::Sqlite(_) => &[Host::Native],
     };
     let of_host = |host| folders(db, host).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
@@ -188,10 +187,7 @@ fn run_postgres(db: &mut PgConnection, host: Host) -> Result<()> {
     db.batch_execute(&format!("{create} SET LOCAL search_path = sweep"))
         .map_err(|error| config(format!("cannot create the schema sweep: {error}")))?;
     run(db, LEDGER)?;
-    match host {
-        Host::Native => run(db, NATIVE),
-        Host::Paperclip => run(db, PAPERCLIP),
-    }
+    run(db, host.migrations())
 }
 
 fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, source: EmbeddedMigrations) -> Result<()> {

@@ -57,6 +57,21 @@ impl Url {
         }
     }
 
+    /// The same, with a parameter of libpq's unless it has it.
+    pub fn or(self, parameter: &str, value: &str) -> Url {
+        match self {
+            Url::Postgres(url) if !url.contains(&format!("{parameter}=")) => {
+                let separator = match (url.contains("://"), url.contains('?')) {
+                    (false, _) => ' ',
+                    (true, false) => '?',
+                    (true, true) => '&',
+                };
+                Url::Postgres(format!("{url}{separator}{parameter}={value}"))
+            }
+            url => url,
+        }
+    }
+
     /// Makes the file of an embedded database that does not exist yet, and the directories above it.
     pub fn create(&self) -> Result<()> {
         let Url::Sqlite(path) = self else { return Ok(()) };

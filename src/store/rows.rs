@@ -21,6 +21,7 @@ macro_rules! history_columns {
             $facts::attempts_last_day,
             $facts::last_attempt_at,
             $facts::escalated,
+            $facts::escalations_last_day,
             $facts::open_recovery_id,
             $facts::open_recovery_at,
         )
@@ -53,6 +54,7 @@ pub(super) struct HistoryRow {
     attempts_last_day: i64,
     last_attempt_at: Option<DateTime<Utc>>,
     escalated: bool,
+    escalations_last_day: i64,
     open_recovery_id: Option<Id>,
     open_recovery_at: Option<DateTime<Utc>>,
 }
@@ -68,6 +70,7 @@ impl From<HistoryRow> for History {
             attempts_last_day: count(row.attempts_last_day),
             last_attempt_at: row.last_attempt_at,
             escalated: row.escalated,
+            escalations_last_day: count(row.escalations_last_day),
             open: row.open_recovery_id.zip(row.open_recovery_at).map(|(id, since)| OpenRecovery { id, since }),
         }
     }

@@ -8,8 +8,8 @@ use super::issues::comment;
 use super::rows::{AgentRow, HistoryRow, agent_columns, history_columns};
 use super::schema::{plans, step_candidates, step_facts, wakes};
 use super::types::{Document, Instant};
-use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, ledger};
-use crate::rules::step::{Step, StepFacts, escalation_comment, is_plan_stalled};
+use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, errors, ledger};
+use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, Id, Kind, Policy};
 
 const REASON: &str = "plan_step_stalled";
@@ -22,18 +22,6 @@ const LOCK: LockStatement = LockStatement {
     locking: " FOR UPDATE OF s SKIP LOCKED FOR NO KEY UPDATE OF p SKIP LOCKED",
 };
 
-macro_rules! step_columns {
-    () => {
-        (
-            step_facts::subject_id,
-            step_facts::position,
-            step_facts::title,
-            step_facts::status,
-            step_facts::idle_since,
-            step_facts::stalled_after_seconds,
-        )
-    };
-}
 impl Subject for StepFacts {
     const KIND: Kind = Kind::Step;
 
@@ -46,16 +34,11 @@ impl Subject for StepFacts {
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
-        use step_facts::*;
-        let columns = (
-            step_columns!(),
-            (tenant, identifier, plan_id, plan_status, issue_id),
-            agent_columns!(step_facts),
-            (has_live_run, pending_wake_since),
-            history_columns!(step_facts),
-        );
-        let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
-        Ok(row.map(StepFacts::from))
+        let Some(mut facts) = read_one(db, id)? else { return Ok(None) };
+        if facts.plan_status == "stalled" && facts.history.open.is_some() {
+            facts.siblings = siblings(db, &facts)?;
+        }
+        Ok(Some(facts))
     }
 
     fn identifier(&self) -> Option<&str> {
@@ -79,6 +62,7 @@ impl Subject for StepFacts {
             .values((
                 wakes::id.eq(wake_id),
                 wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
+                wakes::issue_id.eq(&self.issue_id),
                 wakes::plan_step_id.eq(&self.step.id),
                 wakes::reason.eq(REASON),
                 wakes::payload.eq(Document(payload)),
@@ -97,13 +81,8 @@ impl Subject for StepFacts {
     }
 
     /// A stalled plan that has no stalled step left goes on executing.
-    fn recover(&self, db: &mut Db, policy: &Policy) -> QueryResult<()> {
-        let steps = steps_of(db, &self.plan_id)?;
-        match is_plan_stalled(&self.plan_status, &steps, self.history.observed_at, policy.step_stalled_after) {
-            true => Ok(()),
-            false if self.plan_status == "stalled" => self.set_plan_status(db, "executing"),
-            false => Ok(()),
-        }
+    fn recover(&self, db: &mut Db) -> QueryResult<()> {
+        if self.plan_status == "stalled" { self.set_plan_status(db, "executing") } else { Ok(()) }
     }
 }
 
@@ -121,11 +100,29 @@ impl StepFacts {
     }
 }
 
-/// The steps of a plan in the order of their positions.
-pub fn steps_of(db: &mut Db, plan: &Id) -> QueryResult<Vec<Step>> {
+fn read_one(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
     use step_facts::*;
-    let rows = table.filter(plan_id.eq(plan)).order(position).select(step_columns!()).load::<StepRow>(db)?;
-    Ok(rows.into_iter().map(Step::from).collect())
+    let columns = (
+        (subject_id, position, title, status, idle_since, stalled_after_seconds),
+        (tenant, identifier, plan_id, plan_status, issue_id),
+        agent_columns!(step_facts),
+        (has_live_run, pending_wake_since),
+        history_columns!(step_facts),
+    );
+    let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
+    Ok(row.map(StepFacts::from))
+}
+
+/// The plan's other steps in progress, one by one: a row that cannot be read must not cost the others.
+fn siblings(db: &mut Db, facts: &StepFacts) -> QueryResult<Vec<Option<StepFacts>>> {
+    let of_plan = step_facts::table.filter(step_facts::plan_id.eq(&facts.plan_id));
+    let others = of_plan.filter(step_facts::subject_id.ne(&facts.step.id)).filter(step_facts::status.eq("in_progress"));
+    let others: Vec<Id> = others.select(step_facts::subject_id).load(db)?;
+    let read = |id: &Id| match read_one(db, id) {
+        Err(error) if errors::is_undecodable(&error) => Ok(None),
+        read => read,
+    };
+    others.iter().map(read).collect()
 }
 
 #[derive(Queryable)]
@@ -177,6 +174,7 @@ impl From<Row> for StepFacts {
             has_live_run,
             pending_wake_since,
             history,
+            siblings: Vec::new(),
         }
     }
 }

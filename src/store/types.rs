@@ -48,6 +48,19 @@ pub enum Since {
     Text(String),
 }
 
+impl Since {
+    /// As a time, if it is one.
+    pub fn instant(&self) -> Option<DateTime<Utc>> {
+        /// PostgreSQL counts from the year 2000.
+        const EPOCH_MICROS: i64 = 946_684_800_000_000;
+        match self {
+            Since::Beginning => None,
+            Since::Micros(micros) => DateTime::from_timestamp_micros(micros.checked_add(EPOCH_MICROS)?),
+            Since::Text(text) => DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc()),
+        }
+    }
+}
+
 /// A JSON document that is written.
 #[derive(Clone, Debug, AsExpression)]
 #[diesel(sql_type = sql::Document)]
@@ -208,7 +221,7 @@ impl ToSql<sql::Document, Sqlite> for Document {
 /// No control plane is older than this century: what is, or lies in the far future, is a broken row and no sign of life.
 fn plausible(instant: DateTime<Utc>) -> deserialize::Result<DateTime<Utc>> {
     match instant.year() {
-        2000..=9999 => Ok(instant),
+        2000..=2199 => Ok(instant),
         _ => Err(format!("“{instant}” is no plausible time").into()),
     }
 }

@@ -32,65 +32,64 @@ pub enum Lost {
     Commit { entry_id: Id, intended: Outcome },
 }
 
-/// Ends a transaction that only locked and read. A commit would wait for the disk: PostgreSQL logs row locks.
-const NOTHING_TO_KEEP: Error = Error::RollbackTransaction;
-
 /// How far a transaction got.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    Done,
+    /// Looked at and decided; there is nothing to write.
+    Decided,
     /// The subject, or a row that its recovery refers to, is in other hands.
     Held,
     Gone,
+    Writing,
 }
 
 /// Examines one subject; in a dry run without locks and writes.
 pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
-    let mut seen = None;
-    let mut progress = Progress::Done;
+    let (mut seen, mut progress) = (None, Progress::Gone);
     let result = db.in_transaction(terms.access, &terms.timeouts, |db| {
         let lock = match terms.access {
             Access::Write => S::lock(db, id)?,
             Access::ReadOnly => Lock::Everything,
         };
-        let Some(facts) = S::read(db, id)? else {
-            progress = Progress::Gone;
-            return Err(NOTHING_TO_KEEP);
-        };
+        let Some(facts) = S::read(db, id)? else { return Err(Error::RollbackTransaction) };
         let verdict = decide(&facts, &terms.policy);
         let (facts, verdict) = seen.insert((facts, verdict));
-        if !lock.covers(facts) {
-            progress = Progress::Held;
-            return Err(NOTHING_TO_KEEP);
+        progress = match (lock.covers(facts), terms.access) {
+            (false, _) => Progress::Held,
+            (true, Access::Write) if Outcome::of(&verdict.decision).is_change() => Progress::Writing,
+            (true, _) => Progress::Decided,
+        };
+        match progress {
+            Progress::Writing => carry_out(db, id, facts, &verdict.decision, &entry_id, terms),
+            Progress::Decided | Progress::Held | Progress::Gone => Err(Error::RollbackTransaction),
         }
-        if terms.access == Access::ReadOnly || !Outcome::of(&verdict.decision).is_change() {
-            return Err(NOTHING_TO_KEEP);
-        }
-        carry_out(db, id, facts, &verdict.decision, &entry_id, terms)
     });
-    let examined = describe(id, seen.as_ref(), terms);
-    let because = |outcome, reason: &str| Examined { outcome, reason: one_line(reason), ..examined.clone() };
-    let survived = |examined| Examination { examined, lost: None };
-    match result {
-        Ok(()) => survived(examined),
-        Err(Abort::RolledBack(Error::RollbackTransaction)) => survived(match progress {
-            Progress::Done => examined,
-            Progress::Held => because(Outcome::Busy, "somebody else has it in hand"),
-            Progress::Gone => because(Outcome::Healthy, "it no longer exists"),
-        }),
-        Err(Abort::RolledBack(error)) => {
-            let lost = errors::is_disconnect(&error).then_some(Lost::Connection);
-            Examination { examined: because(outcome_of(&error), &errors::words(&error)), lost }
-        }
-        // Without a write there was nothing to commit.
-        Err(Abort::Unknown(_)) if !examined.outcome.is_change() => {
-            Examination { examined, lost: Some(Lost::Connection) }
-        }
+    let decided = describe(id, seen.as_ref(), terms);
+    let because = |outcome, reason: &str| Examined { outcome, reason: one_line(reason), ..decided.clone() };
+    let (examined, lost) = match result {
+        Ok(()) => (decided, None),
         Err(Abort::Unknown(error)) => {
-            let lost = Lost::Commit { entry_id, intended: examined.outcome };
-            Examination { examined: because(Outcome::Unknown, &errors::words(&error)), lost: Some(lost) }
+            let lost = Lost::Commit { entry_id, intended: decided.outcome };
+            (because(Outcome::Unknown, &errors::words(&error)), Some(lost))
         }
+        Err(Abort::RolledBack(Error::RollbackTransaction)) => (told(progress, &decided, because), None),
+        Err(Abort::Lost(Error::RollbackTransaction)) => (told(progress, &decided, because), Some(Lost::Connection)),
+        Err(Abort::RolledBack(error)) => (because(outcome_of(&error), &errors::words(&error)), None),
+        Err(Abort::Lost(error)) => (because(Outcome::Failed, &errors::words(&error)), Some(Lost::Connection)),
+    };
+    Examination { examined, lost }
+}
+
+/// A subject about which nothing was written.
+fn told(progress: Progress, decided: &Examined, because: impl Fn(Outcome, &str) -> Examined) -> Examined {
+    match progress {
+        Progress::Decided | Progress::Writing => decided.clone(),
+        Progress::Held => because(Outcome::Busy, "somebody else has it in hand"),
+        // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
+        Progress::Gone if decided.id.0.contains('\u{FFFD}') => because(Outcome::Quarantined, "its id is no UTF-8"),
+        Progress::Gone => because(Outcome::Healthy, "it no longer exists"),
     }
 }
 
@@ -141,7 +140,7 @@ fn carry_out<S: Subject>(
             (Action::Escalate, facts.history().attempts, None, blocked)
         }
         Decision::Recovered(_) => {
-            facts.recover(db, &terms.policy)?;
+            facts.recover(db)?;
             (Action::Recover, facts.history().attempts, None, false)
         }
     };

@@ -55,7 +55,7 @@ impl<S: Subject> Iterator for Scan<'_, S> {
 impl From<Abort> for Error {
     fn from(abort: Abort) -> Error {
         match abort {
-            Abort::RolledBack(error) | Abort::Unknown(error) => error.into(),
+            Abort::RolledBack(error) | Abort::Lost(error) | Abort::Unknown(error) => error.into(),
         }
     }
 }

@@ -6,20 +6,21 @@
 use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use anyhow::{Error, Result};
 
-use super::examine::{Lost, Terms, examine, settle};
+use super::examine::{Examination, Lost, Terms, examine, settle};
 use super::signals::Stop;
 use crate::report::{Examined, Outcome};
 use crate::rules::Id;
 use crate::store::open::Url;
 use crate::store::{Candidate, Db, Subject};
 
-/// Subjects in flight for each worker: enough that none is idle while the coordinator fetches a page.
-const IN_FLIGHT_PER_WORKER: usize = 64;
+/// Subjects in flight for each worker: enough that none is idle while the coordinator reports.
+const IN_FLIGHT_PER_WORKER: usize = 16;
 
 /// The connections of a sweep, opened when first needed.
 pub struct Workers {
@@ -27,9 +28,20 @@ pub struct Workers {
     connections: Vec<Option<Db>>,
 }
 
-/// One subject done. `database_gone`: why the worker has no connection any more and could not get another.
+/// What the workers of one kind share.
+struct Shift<'a> {
+    url: &'a Url,
+    terms: &'a Terms,
+    stop: &'a Stop,
+    /// A worker has no connection any more and could not get another.
+    database_gone: AtomicBool,
+}
+
+/// One subject done.
 struct Done {
-    examined: Examined,
+    /// None: it was not begun, since the sweep is ending.
+    examined: Option<Examined>,
+    /// Why there is no connection any more.
     database_gone: Option<Error>,
 }
 
@@ -45,58 +57,72 @@ impl Workers {
         Workers { url: url.clone(), connections: (0..connections).map(|_| None).collect() }
     }
 
-    /// Examines candidates until there are none, the limit is reached or a signal comes. What is in flight is always
-    /// finished and reported, also when this returns an error.
+    /// Examines candidates until there are none, the limit is reached or a signal comes; returns the first that the limit
+    /// left. What was begun is always finished and reported, also when this returns an error.
     pub fn examine_all<S: Subject>(
         &mut self,
         candidates: impl Iterator<Item = Result<Candidate>>,
         terms: &Terms,
         limit: &mut Option<u32>,
         stop: &Stop,
-        mut report: impl FnMut(Examined),
-    ) -> Result<()> {
-        let room = IN_FLIGHT_PER_WORKER * self.connections.len();
+        report: impl FnMut(Examined),
+    ) -> Result<Option<Candidate>> {
         let mut candidates = candidates.fuse();
-        let (mut in_flight, mut failure) = (0usize, None);
+        let shift = Shift { url: &self.url, terms, stop, database_gone: AtomicBool::new(false) };
         thread::scope(|scope| {
             let (sender, answers) = channel();
-            let url = &self.url;
-            let queues: Vec<Sender<Id>> = self
-                .connections
-                .iter_mut()
-                .map(|connection| {
-                    let (queue, jobs) = channel();
-                    let answers = sender.clone();
-                    scope.spawn(move || work::<S>(connection, url, &jobs, &answers, terms));
-                    queue
-                })
-                .collect();
-            loop {
-                let bearable = limit.map_or(room, |left| room.min(left as usize));
-                while failure.is_none() && !stop.is_set() && in_flight < bearable {
-                    match candidates.next() {
-                        None => break,
-                        Some(Err(error)) => failure = Some(error),
-                        Some(Ok(candidate)) => {
-                            // A worker that is gone has panicked: its answer says so.
-                            let _ = queues[worker_of(&candidate.group, queues.len())].send(candidate.id);
-                            in_flight += 1;
-                        }
-                    }
+            let queues = self.connections.iter_mut().map(|connection| {
+                let ((queue, jobs), answers, shift) = (channel(), sender.clone(), &shift);
+                scope.spawn(move || work::<S>(connection, shift, &jobs, &answers));
+                queue
+            });
+            let queues: Vec<Sender<Id>> = queues.collect();
+            drop(sender);
+            coordinate(&mut candidates, &queues, &answers, limit, stop, report)
+        })?;
+        match limit {
+            Some(0) if !stop.is_set() => candidates.next().transpose(),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Hands out and counts until all that was handed out is answered.
+fn coordinate(
+    candidates: &mut impl Iterator<Item = Result<Candidate>>,
+    queues: &[Sender<Id>],
+    answers: &Receiver<Answer>,
+    limit: &mut Option<u32>,
+    stop: &Stop,
+    mut report: impl FnMut(Examined),
+) -> Result<()> {
+    let room = IN_FLIGHT_PER_WORKER * queues.len();
+    let (mut in_flight, mut failure) = (0usize, None);
+    loop {
+        let bearable = limit.map_or(room, |left| room.min(left as usize));
+        while failure.is_none() && !stop.is_set() && in_flight < bearable {
+            match candidates.next() {
+                None => break,
+                Some(Err(error)) => failure = Some(error),
+                Some(Ok(candidate)) => {
+                    // A worker that is gone has panicked: its answer says so.
+                    let _ = queues[worker_of(&candidate.group, queues.len())].send(candidate.id);
+                    in_flight += 1;
                 }
-                if in_flight == 0 {
-                    break;
-                }
-                let done = receive(&answers);
-                in_flight -= 1;
-                if done.examined.outcome.is_costly() {
-                    *limit = limit.map(|left| left - 1);
-                }
-                failure = failure.take().or(done.database_gone);
-                report(done.examined);
             }
-        });
-        failure.map_or(Ok(()), Err)
+        }
+        if in_flight == 0 {
+            return failure.map_or(Ok(()), Err);
+        }
+        let done = receive(answers);
+        in_flight -= 1;
+        failure = failure.or(done.database_gone);
+        if let Some(examined) = done.examined {
+            if examined.outcome.is_costly() {
+                *limit = limit.map(|left| left - 1);
+            }
+            report(examined);
+        }
     }
 }
 
@@ -113,15 +139,12 @@ fn receive(answers: &Receiver<Answer>) -> Done {
     answer.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-fn work<S: Subject>(
-    connection: &mut Option<Db>,
-    url: &Url,
-    jobs: &Receiver<Id>,
-    answers: &Sender<Answer>,
-    terms: &Terms,
-) {
+fn work<S: Subject>(connection: &mut Option<Db>, shift: &Shift, jobs: &Receiver<Id>, answers: &Sender<Answer>) {
     for id in jobs {
-        let answer = catch_unwind(AssertUnwindSafe(|| examine_connected::<S>(connection, url, &id, terms)));
+        let answer = match shift.is_over() {
+            true => Ok(Done { examined: None, database_gone: None }),
+            false => catch_unwind(AssertUnwindSafe(|| shift.examine::<S>(connection, &id))),
+        };
         let panicked = answer.is_err();
         if answers.send(answer).is_err() || panicked {
             return;
@@ -129,31 +152,39 @@ fn work<S: Subject>(
     }
 }
 
-/// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was lost.
-fn examine_connected<S: Subject>(connection: &mut Option<Db>, url: &Url, id: &Id, terms: &Terms) -> Done {
-    let db = match connection {
-        Some(db) => db,
-        None => match url.connect(terms.access) {
-            Ok(db) => connection.insert(db),
-            Err(error) => {
-                return Done { examined: unexamined::<S>(id, &error, terms), database_gone: Some(error) };
-            }
-        },
-    };
-    let examination = examine::<S>(db, id, terms);
-    let Some(lost) = examination.lost else {
-        return Done { examined: examination.examined, database_gone: None };
-    };
-    *connection = None;
-    let Lost::Commit { entry_id, intended } = lost else {
-        return Done { examined: examination.examined, database_gone: None };
-    };
-    match url.connect(terms.access) {
-        Ok(db) => {
-            let db = connection.insert(db);
-            Done { examined: settle::<S>(db, examination.examined, &entry_id, intended, terms), database_gone: None }
+impl Shift<'_> {
+    fn is_over(&self) -> bool {
+        self.stop.is_set() || self.database_gone.load(Ordering::Relaxed)
+    }
+
+    /// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was lost.
+    fn examine<S: Subject>(&self, connection: &mut Option<Db>, id: &Id) -> Done {
+        let db = match connection {
+            Some(db) => db,
+            None => match self.url.connect(self.terms.access) {
+                Ok(db) => connection.insert(db),
+                Err(error) => return self.without_database(unexamined::<S>(id, &error, self.terms), error),
+            },
+        };
+        let Examination { examined, lost } = examine::<S>(db, id, self.terms);
+        if lost.is_some() {
+            *connection = None;
         }
-        Err(error) => Done { examined: examination.examined, database_gone: Some(error) },
+        let Some(Lost::Commit { entry_id, intended }) = lost else {
+            return Done { examined: Some(examined), database_gone: None };
+        };
+        match self.url.connect(self.terms.access) {
+            Ok(db) => {
+                let examined = settle::<S>(connection.insert(db), examined, &entry_id, intended, self.terms);
+                Done { examined: Some(examined), database_gone: None }
+            }
+            Err(error) => self.without_database(examined, error),
+        }
+    }
+
+    fn without_database(&self, examined: Examined, error: Error) -> Done {
+        self.database_gone.store(true, Ordering::Relaxed);
+        Done { examined: Some(examined), database_gone: Some(error) }
     }
 }
 

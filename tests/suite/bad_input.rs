@@ -82,6 +82,11 @@ mod arguments {
     #[rstest]
     #[case::zero("--limit 0", "'0' for '--limit <N>': expected a whole number from 1")]
     #[case::no_number("--limit x", "'x' for '--limit <N>': expected a whole number from 1")]
+    #[case::a_statement_timeout_that_the_server_refuses(
+        "--statement-timeout 30d",
+        "expected a duration of at most 1day"
+    )]
+    #[case::a_lock_timeout_that_makes_hosts_victims("--lock-timeout 2s", "expected a duration below 1s")]
     #[case::no_value("--limit", "a value is required for '--limit <N>'")]
     #[case::too_many_connections(
         "--connections 65",
@@ -170,6 +175,16 @@ mod closed_pipes {
         for issue in issues {
             assert_eq!(world.wakes_for(&issue), 1);
         }
+    }
+
+    #[test]
+    fn a_report_for_which_there_is_no_room_is_a_failure_and_the_sweep_is_done() {
+        let mut world = World::new(On::Sqlite);
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let ran = sweep_at(&world.url, ["--output", "json"]).with_a_full_stdout().run();
+        ran.says_once(1, &["the report could not be written: No space left on device"]);
+        assert_eq!(world.wakes_for(&issue), 1);
     }
 
     #[test]

@@ -135,6 +135,30 @@ fn an_escalation_in_two_transactions_that_is_killed_between_them_is_caught() {
     assert_ne!(state(&mut world), state(&mut undisturbed));
 }
 
+/// However slow the database is, only the subjects that were begun are waited for.
+#[test]
+fn sigterm_does_not_wait_for_what_was_not_begun() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    for _ in 0..40 {
+        world.orphan(&agent);
+    }
+    world.run(
+        "create function wait() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return new; end $$;
+         create trigger wait before insert on wakes for each row execute function wait()",
+    );
+    let mut child = start(&world);
+    while world.count("recoveries") == 0 {
+        sleep(Duration::from_millis(5));
+    }
+    let (pid, asked) = (child.id().to_string(), Instant::now());
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+
+    assert_eq!(child.wait().expect("an end").code(), Some(143));
+    // Forty subjects with four workers take five seconds.
+    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+}
+
 #[test]
 fn sigterm_ends_a_sweep_after_what_is_in_hand_and_says_so() {
     let mut world = World::new(On::Postgres);

@@ -9,6 +9,7 @@ mod contract;
 mod crashes;
 mod databases;
 mod dry_run;
+mod histories;
 mod indexes;
 mod lost_commits;
 mod migrations;

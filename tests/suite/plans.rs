@@ -79,7 +79,8 @@ on_each_database! {
 
         let swept = world.sweep();
 
-        assert_eq!(swept.outcome(&healed), "recovered");
+        assert_eq!(swept.outcome(&healed), "healthy");
+        assert_eq!(swept.subject(&healed)["reason"], "it healed, another step of its plan has not");
         assert_eq!(world.status("plans", &plan), "stalled");
     }
 

@@ -88,6 +88,34 @@ fn rows_of_sqlite_that_point_nowhere_or_bear_odd_ids_are_left_by_name() {
 
     assert_eq!(swept.outcome(&good), "continued");
     assert_eq!(swept.count("issues", "failed"), 0, "{}", swept.json);
+    assert_eq!(swept.count("issues", "quarantined"), 1, "the id that is no UTF-8: {}", swept.json);
+    assert_eq!(swept.outcome(&Id("not-a-uuid".to_owned())), "continued", "any text may be an id");
+}
+
+/// A step is judged by itself: a sibling that cannot be read keeps the plan stalled, and costs the step nothing.
+#[test]
+fn a_broken_step_does_not_cost_the_other_steps_of_its_plan() {
+    for (status, outcome, plan_status) in
+        [("completed", "recovered", "executing"), ("in_progress", "healthy", "stalled")]
+    {
+        let mut world = World::new(On::Postgres);
+        let agent = world.agent("idle");
+        let (plan, step) = world.stalled_step(Some(&agent));
+        let broken = Id::generate();
+        world.run(&format!(
+            "insert into plan_steps (id, plan_id, position, title, status, started_at)
+             values ('{broken}', '{plan}', 2, 'x', '{status}', '-infinity')"
+        ));
+        world.sweep();
+        world.end_continuations("succeeded");
+        world.set("plan_steps", &step, "status = 'completed'");
+
+        let dry = world.dry_run();
+        let swept = world.sweep();
+
+        assert_eq!((dry.outcome(&step), swept.outcome(&step)), (outcome, outcome), "{status}: {}", swept.json);
+        assert_eq!(world.status("plans", &plan), plan_status);
+    }
 }
 
 #[test]

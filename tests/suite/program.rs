@@ -59,6 +59,13 @@ impl Program {
         self
     }
 
+    /// On a device that has no room.
+    pub fn with_a_full_stdout(mut self) -> Program {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        self.command.stdout(full.expect("/dev/full"));
+        self
+    }
+
     pub fn without_reader_of_stderr(mut self) -> Program {
         self.command.stderr(closed_pipe());
         self

@@ -116,3 +116,43 @@ on_each_host! {
         assert_eq!(world.wakes_for(&issue), 1, "a wake on a finished issue");
     }
 }
+
+mod steps {
+    use super::*;
+    use crate::world::on_each_database;
+    use sweep::rules::step::StepFacts;
+
+    /// One change for each column that the rule for a step reads; `:s` the step, `:p` its plan, `:a` its agent.
+    const CHANGES: [(&str, &str); 8] = [
+        ("finished", "update plan_steps set status = 'completed' where id = ':s'"),
+        ("restarted", "update plan_steps set started_at = :now where id = ':s'"),
+        ("given more time", "update plan_steps set stalled_after_seconds = 999999 where id = ':s'"),
+        ("its plan was given more time", "update plans set stalled_after_seconds = 999999 where id = ':p'"),
+        ("its plan was cancelled", "update plans set status = 'cancelled' where id = ':p'"),
+        ("its agent was paused", "update agents set status = 'paused' where id = ':a'"),
+        ("started", "insert into runs (id, agent_id, plan_step_id, status) values (':id', ':a', ':s', 'running')"),
+        (
+            "woken",
+            "insert into wakes (id, agent_id, plan_step_id, reason, requested_by) values (':id', ':a', ':s', 'x', 'host')",
+        ),
+    ];
+
+    on_each_database! {
+        fn a_step_that_changed_after_the_scan_is_left_alone(world) {
+            let mut db = world.connect_as_sweep();
+            for (what, change) in CHANGES {
+                let agent = world.agent("idle");
+                let (plan, step) = world.stalled_step(Some(&agent));
+                let now = world.ago(0);
+                let change = change.replace(":s", &step.0).replace(":p", &plan.0).replace(":a", &agent.0);
+                world.run(&change.replace(":now", &now).replace(":id", &Id::generate().0));
+                let before = world.status("plans", &plan);
+
+                let done = examine::<StepFacts>(&mut db, &step, &terms());
+
+                assert!(!done.examined.outcome.is_change(), "{what}: {:?}", done.examined);
+                assert_eq!((world.wakes_for(&step), world.status("plans", &plan)), (0, before), "{what}");
+            }
+        }
+    }
+}

@@ -33,7 +33,7 @@ fn print(format: Format, dry_run: bool, ended: Ended, rows: Vec<Examined>) -> St
     report.begin(Kind::Issue, true);
     report.begin(Kind::Step, false);
     rows.into_iter().for_each(|row| report.add(row));
-    report.finish(ended, Duration::from_millis(34));
+    report.finish(ended, Duration::from_millis(34)).expect("a report");
     anstream::adapter::strip_str(&String::from_utf8(out).expect("text")).to_string()
 }
 
@@ -114,6 +114,7 @@ fn json_has_the_fields_that_programs_rely_on() {
     {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"idle_seconds":11520,"outcome":"continued"}
   ],
   "kinds": {"issues":{"provided":true,"scanned":1,"continued":1,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"busy":0,"unknown":0,"quarantined":0,"failed":0},"steps":{"provided":false,"scanned":0,"continued":0,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"busy":0,"unknown":0,"quarantined":0,"failed":0}},
+  "limit_reached": false,
   "ended": "interrupted",
   "duration_ms": 34
 }
@@ -141,7 +142,7 @@ fn what_others_wrote_cannot_change_the_terminal() {
     let mut report = Report::new(Heading { dry_run: false, host: "native" }, Format::Table, &mut out);
     report.begin(Kind::Issue, true);
     report.add(row);
-    report.finish(Ended::Completed, Duration::from_millis(1));
+    report.finish(Ended::Completed, Duration::from_millis(1)).expect("a report");
     let text = String::from_utf8(out).expect("text");
     assert!(
         !text.contains("\u{1b}]") && !text.contains('\u{7}') && !text.contains("\u{1b}[2J") && !text.contains('\u{9b}'),

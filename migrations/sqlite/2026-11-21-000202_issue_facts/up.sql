@@ -6,7 +6,8 @@ create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.retry_reason = 'issue_continuation_needed', 0)
-           or exists (select 1 from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation
+           or exists (select 1 from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation,
+       exists (select 1 from wakes w where w.id = r.wake_id and w.requested_by = 'sweep') as is_ours
 from runs r
 where r.issue_id is not null;
 
@@ -40,10 +41,19 @@ where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i
 create view issue_episodes as
 select i.id as issue_id, max(
     coalesce(i.started_at, i.created_at),
-    coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation), ''),
+    coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation and not r.is_ours), ''),
     coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'), '')
 ) as began_at
 from issues i;
+
+-- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite
+-- would read it whole for every step.
+-- A run that works on a step works on the plan's issue, too.
+create view worked_steps as
+select s.id as step_id from plan_steps s
+where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'))
+   or exists (select 1 from wakes w join runs r on r.wake_id = w.id
+              where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'));
 
 create view issue_facts as
 select
@@ -57,6 +67,8 @@ select
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
     exists (select 1 from issue_runs r where r.issue_id = i.id and r.live)
+        or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
+                   where p.issue_id = i.id)
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
         as has_live_run,
     (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
@@ -68,9 +80,14 @@ select
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
     max(i.updated_at, coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), '')) as idle_since,
     episode.began_at as episode_began_at,
-    (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
-     and c.created_at >= episode.began_at)
-        + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at >= episode.began_at) as attempts,
+    max(
+        (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
+         and c.created_at >= episode.began_at)
+            + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at >= episode.began_at),
+        -- The ledger's number outlives runs that the host prunes.
+        (select coalesce(max(c.attempt), 0) from recoveries c where c.kind = 'issue' and c.subject_id = i.id
+         and c.action = 'continue' and c.created_at >= episode.began_at)
+    ) as attempts,
     (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
      and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
         + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
@@ -79,8 +96,9 @@ select
         coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
         coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
     ), '') as last_attempt_at,
-    exists (select 1 from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-            and not e.blocked_subject and e.created_at >= episode.began_at) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, 0) as escalated,
+    (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+     and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,
     o.id as open_recovery_id,
     o.created_at as open_recovery_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at

@@ -1,4 +1,4 @@
 drop view step_facts;
+drop view step_episodes;
 drop view step_candidates;
 drop view unattended_steps;
-drop view worked_steps;

@@ -1,13 +1,5 @@
 -- The plan step as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
 
--- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite
--- would read it whole for every step.
-create view worked_steps as
-select s.id as step_id from plan_steps s
-where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'))
-   or exists (select 1 from wakes w join runs r on r.wake_id = w.id
-              where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'));
-
 -- In progress, of an open plan, and at first sight nobody is on it; how long is too long is decided in Rust.
 create view unattended_steps as
 select s.id as subject_id, s.plan_id as group_id, coalesce(s.started_at, s.updated_at) as since
@@ -24,6 +16,13 @@ select s.id, s.plan_id, coalesce(s.started_at, s.updated_at)
 from recoveries r join plan_steps s on s.id = r.subject_id
 where r.kind = 'step' and r.settled_at is null
   and not exists (select 1 from unattended_steps u where u.subject_id = s.id);
+
+create view step_episodes as
+select s.id as step_id, max(
+    coalesce(s.started_at, s.updated_at),
+    coalesce((select max(e.created_at) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'), '')
+) as began_at
+from plan_steps s;
 
 create view step_facts as
 select
@@ -44,19 +43,21 @@ select
     (select min(w.created_at) from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed'))
         as pending_wake_since,
     coalesce(s.started_at, s.updated_at) as idle_since,
-    coalesce(s.started_at, s.updated_at) as episode_began_at,
+    episode.began_at as episode_began_at,
     (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
-     and c.created_at >= coalesce(s.started_at, s.updated_at)) as attempts,
+     and c.created_at >= episode.began_at) as attempts,
     (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
      and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
-    exists (select 1 from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
-            and e.created_at >= coalesce(s.started_at, s.updated_at)) as escalated,
+    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, 0) as escalated,
+    (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
+     and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,
     o.id as open_recovery_id,
     o.created_at as open_recovery_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
 from plan_steps s
 join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
-left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null;
+left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null
+join step_episodes episode on episode.step_id = s.id;

@@ -37,8 +37,10 @@ fn stalled() -> StepFacts {
             attempts_last_day: 0,
             last_attempt_at: None,
             escalated: false,
+            escalations_last_day: 0,
             open: None,
         },
+        siblings: Vec::new(),
     }
 }
 

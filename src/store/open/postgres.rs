@@ -10,19 +10,8 @@ use crate::store::{Access, Db};
 
 /// Connects to a server.
 pub(super) fn connect(url: &str) -> Result<Db> {
-    let db = PgConnection::establish(&with_defaults(url)).map_err(refuse_connection)?;
+    let db = PgConnection::establish(url).map_err(refuse_connection)?;
     Ok(Db::Postgres(db))
-}
-
-/// libpq waits for ever by default, and a server's operators want to know who is connected.
-fn with_defaults(url: &str) -> String {
-    let defaults = [("connect_timeout", "10"), ("fallback_application_name", "sweep")];
-    let missing = defaults.iter().filter(|(key, _)| !url.contains(key)).map(|(key, value)| format!("{key}={value}"));
-    let missing: Vec<String> = missing.collect();
-    match url.split_once("://") {
-        None => format!("{url} {}", missing.join(" ")),
-        Some(_) => format!("{url}{}{}", if url.contains('?') { '&' } else { '?' }, missing.join("&")),
-    }
 }
 
 /// Would libpq take a part of the password for the host, and name it in an error?

@@ -10,7 +10,7 @@ use sweep::rules::Id;
 use sweep::store::Db;
 
 use super::*;
-use crate::databases::connect;
+use crate::databases::{connect, run};
 use crate::program::{BINARY, Program, migrate_at, sweep_at};
 use crate::scratch::{new_file, url_of};
 use crate::world::{On, World};
@@ -176,4 +176,18 @@ fn a_file_that_another_holds_for_long_is_unavailable() {
     assert_eq!(looked.json()["kinds"]["issues"]["continued"], 1, "readers are not kept out");
     ran.refused(UNAVAILABLE, &["database is locked"]);
     assert_eq!(world.wakes_for(&issues[0]), 0);
+}
+
+#[test]
+fn a_reader_in_the_middle_of_its_transaction_does_not_hold_up_a_sweep() {
+    let (mut world, issues) = world_with_orphans(3);
+    let mut reader = world.connect();
+    run(&mut reader, "begin; select count(*) from issues");
+
+    sweep_at(&world.url, []).run().done();
+
+    for issue in issues {
+        assert_eq!(world.wakes_for(&issue), 1);
+    }
+    run(&mut reader, "commit");
 }

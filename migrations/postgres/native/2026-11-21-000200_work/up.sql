@@ -57,3 +57,4 @@ create table plan_steps (
 create index issues_in_progress on issues (updated_at, id)
     where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
+create index plans_by_issue on plans (issue_id);

@@ -7,16 +7,18 @@ create view issue_runs as
 select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
-           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
+       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
 from runs r
 where r.issue_id is not null;
 
--- Every continuation counts as an attempt, whoever queued it; one of ours counts once, in the ledger.
+-- Every continuation counts as an attempt, whoever queued it; one of ours counts once, in the ledger, where its number
+-- outlives runs that the host prunes.
 create view issue_continuations as
-select c.subject_id as issue_id, c.created_at
+select c.subject_id as issue_id, c.created_at, c.attempt
 from recoveries c where c.kind = 'issue' and c.action = 'continue'
 union all
-select r.issue_id, r.created_at
+select r.issue_id, r.created_at, null
 from issue_runs r
 where r.is_continuation
   and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
@@ -39,6 +41,14 @@ from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
   and not exists (select from unattended_issues u where u.subject_id = i.id);
 
+-- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
+create view live_step_runs as
+select r.plan_step_id as step_id from runs r
+where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select w.plan_step_id from wakes w join runs r on r.wake_id = w.id
+where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
+
 create view issue_facts as
 select
     i.id as subject_id,
@@ -51,6 +61,8 @@ select
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
     coalesce(run.any_live, false)
+        or exists (select from plans p join plan_steps s on s.plan_id = p.id join live_step_runs r on r.step_id = s.id
+                   where p.issue_id = i.id)
         or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
         as has_live_run,
     (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
@@ -65,7 +77,8 @@ select
     continuation.since_episode as attempts,
     continuation.last_day as attempts_last_day,
     continuation.last_at as last_attempt_at,
-    coalesce(escalation.last_unblocking_at >= episode.began_at, false) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
+    escalation.last_day as escalations_last_day,
     o.id as open_recovery_id,
     o.created_at as open_recovery_at,
     statement_timestamp() as observed_at
@@ -78,19 +91,20 @@ cross join lateral (
     select bool_or(r.live) as any_live,
            (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
-           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation) as last_own_at
+           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at
     from issue_runs r where r.issue_id = i.id
 ) run
 cross join lateral (
     select max(e.created_at) as last_at,
-           max(e.created_at) filter (where not e.blocked_subject) as last_unblocking_at
+           count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
 ) escalation
 cross join lateral (
     select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
 ) episode
 cross join lateral (
-    select count(*) filter (where c.created_at >= episode.began_at) as since_episode,
+    select greatest(count(*) filter (where c.created_at >= episode.began_at),
+                    max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
            count(*) filter (where c.created_at > statement_timestamp() - interval '24 hours') as last_day,
            max(c.created_at) as last_at
     from issue_continuations c where c.issue_id = i.id

@@ -1,4 +1,3 @@
 drop view step_facts;
 drop view step_candidates;
 drop view unattended_steps;
-drop view live_step_runs;

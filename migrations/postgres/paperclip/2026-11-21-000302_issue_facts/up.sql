@@ -85,8 +85,8 @@ select
     continuations.since_episode as attempts,
     continuations.last_day as attempts_last_day,
     continuations.last_at as last_attempt_at,
-    exists (select from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-            and not e.blocked_subject and e.created_at >= episode.began_at) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
+    escalations.last_day as escalations_last_day,
     o.id as open_recovery_id,
     o.created_at as open_recovery_at,
     statement_timestamp() as observed_at
@@ -98,18 +98,20 @@ left join public.agents a on a.id = i.assignee_agent_id
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')
 cross join lateral (
-    select within_calendar(greatest(
-        coalesce(i.started_at, i.created_at),
-        history.began_at,
-        (select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate')
-    )) as began_at
-) episode
--- Every continuation counts as an attempt, whoever queued it.
+    select max(e.created_at) as last_at,
+           count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
+    from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+) escalations
 cross join lateral (
-    select count(*) filter (where k.created_at >= episode.began_at) as since_episode,
+    select within_calendar(greatest(coalesce(i.started_at, i.created_at), history.began_at, escalations.last_at)) as began_at
+) episode
+-- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+cross join lateral (
+    select greatest(count(*) filter (where k.created_at >= episode.began_at),
+                    max(k.attempt) filter (where k.created_at >= episode.began_at)) as since_episode,
            count(*) filter (where k.created_at > statement_timestamp() - interval '24 hours') as last_day,
            within_calendar(max(k.created_at)) as last_at
-    from (select r.created_at from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
+    from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
           union all
-          select unnest(history.continued_at)) k
+          select unnest(history.continued_at), null) k
 ) continuations;
