@@ -98,13 +98,13 @@ pub struct PolicyFlags {
     /// Continuations before an escalation [default: 1]
     #[arg(long, value_name = "N", value_parser = parse::number, allow_hyphen_values = true)]
     pub attempts_max: Option<u32>,
-    /// Continuations of one subject in 24 hours [default: 4]
+    /// Continuations of one subject in 24 hours, and escalations [default: 4]
     #[arg(long, value_name = "N", value_parser = parse::number, allow_hyphen_values = true)]
     pub attempts_per_day_max: Option<u32>,
     /// What an escalation does: comment_and_block, comment_only [default: comment_and_block]
     #[arg(long, value_name = "HOW", value_parser = parse::escalation)]
     pub escalation: Option<Escalation>,
-    /// How long to wait for a lock (PostgreSQL) [default: 500ms]
+    /// How long a foreign-key check may wait for a lock, below 1s (PostgreSQL) [default: 500ms]
     #[arg(long, value_name = "DURATION", value_parser = parse::lock_timeout, allow_hyphen_values = true)]
     pub lock_timeout: Option<TimeDelta>,
     /// How long a statement may take (PostgreSQL) [default: 30s]
