@@ -8,46 +8,40 @@ use crate::rules::{Escalation, Id, Kind};
 
 type Parsed<T> = Result<T, String>;
 
+const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
 /// Durations above this are no settings but mistakes, and would overflow the database's arithmetic.
-const DURATION_MAX: TimeDelta = TimeDelta::days(3650);
+const TEN_YEARS: TimeDelta = TimeDelta::days(3650);
 
 pub fn duration(value: &str) -> Parsed<TimeDelta> {
-    const EXPECTED: &str = "expected a duration such as 90s, 30m or 1h 30m";
-    let parsed = humantime::parse_duration(value).map_err(|error| format!("{EXPECTED} ({error})"))?;
-    match TimeDelta::from_std(parsed) {
-        Ok(duration) if duration <= DURATION_MAX => Ok(duration),
-        _ => Err("expected a duration of at most ten years".to_owned()),
-    }
+    duration_within(value, TimeDelta::zero(), TEN_YEARS, "of at most ten years")
 }
 
 pub fn positive_duration(value: &str) -> Parsed<TimeDelta> {
-    match duration(value)? {
-        duration if TimeDelta::milliseconds(1) <= duration => Ok(duration),
-        _ => Err("expected a duration of at least 1ms".to_owned()),
-    }
+    duration_within(value, MILLISECOND, TEN_YEARS, "of at least 1ms and at most ten years")
 }
 
 /// PostgreSQL takes no more milliseconds than fit into 32 bits, and nobody waits that long.
 pub fn statement_timeout(value: &str) -> Parsed<TimeDelta> {
-    match positive_duration(value)? {
-        duration if duration <= TimeDelta::days(1) => Ok(duration),
-        _ => Err("expected a duration of at most 1day".to_owned()),
-    }
+    duration_within(value, MILLISECOND, TimeDelta::days(1), "of at least 1ms and at most 1day")
 }
 
 /// Longer than the server's deadlock_timeout, and the host could be chosen as a deadlock's victim instead of the sweep.
 pub fn lock_timeout(value: &str) -> Parsed<TimeDelta> {
-    match positive_duration(value)? {
-        duration if duration < TimeDelta::seconds(1) => Ok(duration),
-        _ => Err("expected a duration below 1s, the server's deadlock_timeout".to_owned()),
-    }
+    let below_a_second = TimeDelta::milliseconds(999);
+    duration_within(value, MILLISECOND, below_a_second, "of at least 1ms and below 1s, the server's deadlock_timeout")
 }
 
 /// The candidates hide a subject whose wake is younger than a minute: a shorter limit could not be kept.
 pub fn at_least_a_minute(value: &str) -> Parsed<TimeDelta> {
-    match duration(value)? {
-        duration if TimeDelta::minutes(1) <= duration => Ok(duration),
-        _ => Err("expected a duration of at least 1m".to_owned()),
+    duration_within(value, TimeDelta::minutes(1), TEN_YEARS, "of at least 1m and at most ten years")
+}
+
+fn duration_within(value: &str, min: TimeDelta, max: TimeDelta, expected: &str) -> Parsed<TimeDelta> {
+    let parsed = humantime::parse_duration(value)
+        .map_err(|error| format!("expected a duration such as 90s, 30m or 1h 30m ({error})"))?;
+    match TimeDelta::from_std(parsed) {
+        Ok(duration) if (min..=max).contains(&duration) => Ok(duration),
+        _ => Err(format!("expected a duration {expected}")),
     }
 }
 

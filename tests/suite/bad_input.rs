@@ -82,11 +82,8 @@ mod arguments {
     #[rstest]
     #[case::zero("--limit 0", "'0' for '--limit <N>': expected a whole number from 1")]
     #[case::no_number("--limit x", "'x' for '--limit <N>': expected a whole number from 1")]
-    #[case::a_statement_timeout_that_the_server_refuses(
-        "--statement-timeout 30d",
-        "expected a duration of at most 1day"
-    )]
-    #[case::a_lock_timeout_that_makes_hosts_victims("--lock-timeout 2s", "expected a duration below 1s")]
+    #[case::a_statement_timeout_that_the_server_refuses("--statement-timeout 30d", "and at most 1day")]
+    #[case::a_lock_timeout_that_makes_hosts_victims("--lock-timeout 2s", "below 1s, the server's deadlock_timeout")]
     #[case::no_value("--limit", "a value is required for '--limit <N>'")]
     #[case::too_many_connections(
         "--connections 65",
