@@ -40,7 +40,26 @@ fn changes(world: &mut World, issue: &Id, agent: &Id) -> Vec<Change> {
     let by = agent.clone();
     changes.push(("its agent was paused", Box::new(move |world| world.set("agents", &by, "status = 'paused'"))));
     match world.on {
-        On::Paperclip => changes.push(("a monitor was set", set(format!("monitor_next_check_at = {tomorrow}")))),
+        On::Paperclip => {
+            changes.push(("a monitor was set", set(format!("monitor_next_check_at = {tomorrow}"))));
+            changes.push(("hidden", set(format!("hidden_at = {now}"))));
+            let of = issue.clone();
+            changes.push((
+                "blocked by another",
+                Box::new(move |world| {
+                    world.run(&format!(
+                        "insert into issue_relations (company_id, issue_id, related_issue_id, type)
+                     select i.company_id, b.id, i.id, 'blocks' from issues i, issues b
+                     where i.id = '{of}' and b.id <> i.id and b.status not in ('done', 'cancelled') limit 1"
+                    ));
+                }),
+            ));
+            // Last, since it holds for all that follow.
+            changes.push((
+                "its company was paused",
+                Box::new(|world| world.run("update companies set status = 'paused'")),
+            ));
+        }
         On::Postgres | On::Sqlite => {
             changes.push(("it waits until tomorrow", set(format!("wait_until = {tomorrow}"))));
             changes.push(("it waits for an approval", set("waiting_for = 'approval'".to_owned())));
