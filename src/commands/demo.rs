@@ -124,7 +124,7 @@ fn boxed(markdown: &str) -> String {
         parts.map(|(n, part)| if n % 2 == 1 { part.bold().to_string() } else { part.to_owned() }).collect();
     let mut grid = Grid::new();
     grid.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic).add_row([shown]);
-    let columns = grid.width().map_or(COLUMNS, |terminal| terminal.min(COLUMNS));
+    let columns = grid.width().map_or(COLUMNS, |terminal| terminal.clamp(60, COLUMNS));
     grid.set_width(columns);
     grid.to_string()
 }

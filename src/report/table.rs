@@ -72,6 +72,10 @@ impl Table {
         if grid.is_empty() {
             return String::new();
         }
+        // A terminal that is that narrow, or says so, wraps whole lines better than cells.
+        if grid.width().is_some_and(|columns| columns < 60) {
+            grid.set_content_arrangement(ContentArrangement::Disabled);
+        }
         grid.column_iter_mut().for_each(|column| {
             column.set_padding((2, 0));
         });
