@@ -9,7 +9,9 @@ pub fn is_contention(error: &Error) -> bool {
     match error {
         // The write matched nothing: the subject is no longer as it was seen.
         Error::NotFound => true,
-        Error::DatabaseError(DatabaseErrorKind::UniqueViolation | DatabaseErrorKind::SerializationFailure, _) => true,
+        // Another sweep was first, if it is the ledger's index; one of the host's own is an error.
+        Error::DatabaseError(DatabaseErrorKind::UniqueViolation, info) => info.message().contains("recoveries"),
+        Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _) => true,
         Error::DatabaseError(_, info) => [
             "lock timeout",
             "could not obtain lock",
