@@ -157,7 +157,11 @@ impl Settings {
         if flags.only.is_some() && (flags.issue.is_some() || flags.step.is_some()) {
             return Err(usage("--only names kinds, --issue and --step name subjects: give one or the other").into());
         }
-        let only = pick(flags.only, "only", &variables.only, parse::kinds)?;
+        let mut only = pick(flags.only, "only", &variables.only, parse::kinds)?;
+        if let Some(kinds) = &mut only {
+            kinds.sort();
+            kinds.dedup();
+        }
         let subjects: Vec<(Kind, Id)> =
             flags.issue.map(|id| (Kind::Issue, id)).into_iter().chain(flags.step.map(|id| (Kind::Step, id))).collect();
         let selection = match subjects.is_empty() {

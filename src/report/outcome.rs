@@ -70,9 +70,9 @@ impl Outcome {
         }
     }
 
-    /// Does it cost an agent's or a person's time, and count against `--limit`?
+    /// Does it cost an agent's or a person's time, or may have, and count against `--limit`?
     pub fn is_costly(self) -> bool {
-        matches!(self, Outcome::Continued | Outcome::Escalated)
+        matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Unknown)
     }
 
     /// Was something written?

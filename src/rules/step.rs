@@ -81,10 +81,14 @@ impl Facts for StepFacts {
 }
 
 impl StepFacts {
-    /// Stalled; or old, and what sweep did about it is still open.
+    /// Stalled; or old, and not healed since sweep did something about it.
     fn holds_its_plan(&self, policy: &Policy) -> bool {
-        let is_old = || self.step.is_stalled(self.history.observed_at, policy.step_stalled_after);
-        self.diagnose(policy).is_ok() || self.history.open.is_some() && is_old()
+        let is_old = self.step.is_stalled(self.history.observed_at, policy.step_stalled_after);
+        match (self.diagnose(policy), &self.history.open) {
+            (Ok(_), _) => true,
+            (Err(reason), Some(open)) => is_old && !reason.settles(&self.history, open),
+            (Err(_), None) => false,
+        }
     }
 }
 

@@ -59,17 +59,22 @@ impl Url {
 
     /// The same, with a parameter of libpq's unless it has it.
     pub fn or(self, parameter: &str, value: &str) -> Url {
-        match self {
-            Url::Postgres(url) if !url.contains(&format!("{parameter}=")) => {
-                let separator = match (url.contains("://"), url.contains('?')) {
-                    (false, _) => ' ',
-                    (true, false) => '?',
-                    (true, true) => '&',
-                };
-                Url::Postgres(format!("{url}{separator}{parameter}={value}"))
+        let Url::Postgres(url) = self else { return self };
+        let Some((_, rest)) = url.split_once("://") else {
+            // Of two, libpq takes the last.
+            return Url::Postgres(format!("{parameter}={value} {url}"));
+        };
+        // A password may have a question mark of its own.
+        let host = rest.split_once('@').filter(|(user, _)| !user.contains('/')).map_or(rest, |(_, host)| host);
+        let separator = match host.split_once('?') {
+            Some((_, query)) if query.split('&').any(|pair| pair.starts_with(&format!("{parameter}="))) => {
+                return Url::Postgres(url);
             }
-            url => url,
-        }
+            Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
+            Some(_) => "&",
+            None => "?",
+        };
+        Url::Postgres(format!("{url}{separator}{parameter}={value}"))
     }
 
     /// Makes the file of an embedded database that does not exist yet, and the directories above it.
@@ -136,5 +141,25 @@ pub(super) fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
             sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ").bind::<Text, _>(relation).sql(")"),
         )
         .get_result(db),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::Url;
+
+    #[rstest]
+    #[case("postgres://h/db", "postgres://h/db?t=1")]
+    #[case("postgres://h/db?", "postgres://h/db?t=1")]
+    #[case("postgres://h/db?a=b", "postgres://h/db?a=b&t=1")]
+    #[case("postgres://h/db?t=3", "postgres://h/db?t=3")]
+    #[case("postgres://q:p?w@h/db", "postgres://q:p?w@h/db?t=1")]
+    #[case("postgres:///db?host=/tmp/a@b", "postgres:///db?host=/tmp/a@b&t=1")]
+    #[case("host=h t = 3", "t=1 host=h t = 3")]
+    #[case("", "t=1 ")]
+    fn a_parameter_is_added_unless_it_is_there(#[case] url: &str, #[case] expected: &str) {
+        assert_eq!(Url::Postgres(url.to_owned()).or("t", "1"), Url::Postgres(expected.to_owned()));
     }
 }

@@ -151,6 +151,15 @@ mod arguments {
     }
 }
 
+#[test]
+fn a_kind_that_is_named_twice_is_swept_and_counted_once() {
+    let mut world = World::new(On::Sqlite);
+    let agent = world.agent("idle");
+    world.orphan(&agent);
+    let ran = sweep_at(&world.url, ["--only", "issues,issues", "--output", "json"]).run().done();
+    assert_eq!(ran.json()["kinds"]["issues"]["continued"], 1);
+}
+
 mod closed_pipes {
     use super::*;
 

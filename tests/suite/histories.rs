@@ -142,6 +142,48 @@ mod on_plans {
             assert_eq!(world.wakes_for(&issue), 0);
         }
 
+        fn an_issue_whose_plan_was_at_work_a_moment_ago_or_is_woken_is_no_orphan(world) {
+            let agent = world.agent("idle");
+            let (just_ended, woken) = (world.orphan(&agent), world.orphan(&agent));
+            let (now, wake) = (world.ago(0), Id::generate());
+            for issue in [&just_ended, &woken] {
+                let (plan, step) = world.stalled_step(Some(&agent));
+                world.set("plans", &plan, &format!("issue_id = '{issue}'"));
+                world.set("plan_steps", &step, "status = 'completed'");
+                if issue == &just_ended {
+                    let run = step_run(world, &agent, &step, 30);
+                    world.set("runs", &run, &format!("status = 'succeeded', finished_at = {now}"));
+                } else {
+                    world.run(&format!(
+                        "insert into wakes (id, agent_id, plan_step_id, reason, requested_by)
+                         values ('{wake}', '{agent}', '{step}', 'next', 'host')"
+                    ));
+                }
+            }
+
+            let swept = world.sweep();
+
+            assert_eq!((swept.outcome(&just_ended), swept.outcome(&woken)), ("healthy", "healthy"));
+        }
+
+        /// Restarted by themselves, both for longer than the threshold, and both at work.
+        fn two_steps_that_healed_do_not_hold_each_others_plan(world) {
+            let agent = world.agent("idle");
+            let (plan, first) = world.stalled_step(Some(&agent));
+            let second = another_step(world, &plan, 300);
+            assert_eq!(world.sweep().count("steps", "continued"), 2);
+            world.end_continuations("succeeded");
+            world.pass(180);
+            let restarted = world.ago(120);
+            for step in [&first, &second] {
+                world.set("plan_steps", step, &format!("started_at = {restarted}"));
+                step_run(world, &agent, step, 0);
+            }
+
+            assert_eq!(world.sweep().count("steps", "recovered"), 2);
+            assert_eq!(world.status("plans", &plan), "executing");
+        }
+
         fn the_host_may_prune_its_runs_without_confusing_the_ledger(world) {
             let agent = world.agent("idle");
             let issue = world.orphan(&agent);

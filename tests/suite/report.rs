@@ -72,7 +72,7 @@ steps: not provided by this database
   issue  ACM-4                                                 2d  waiting               it waits: approval
   issue  ACM-5                                 orphaned        5h  skipped               Ada is paused
   issue  ACM-7                                 orphaned       40m  busy                  somebody else has it in hand
-  issue  ACM-8                                 orphaned       41m  unknown               server closed the connection unexpectedly
+  issue  ACM-8                                 orphaned       41m  unknown      1 of 1   server closed the connection unexpectedly
   issue  00000000-0000-4000-8000-000000000009                      quarantined           no plausible time
   issue  ACM-10                                orphaned       42m  failed                no wakes for this one
 

@@ -71,14 +71,24 @@ select
                    where p.issue_id = i.id)
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
         as has_live_run,
-    (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
-        as pending_wake_since,
+    (select min(since) from (
+        select min(w.created_at) as since from wakes w
+        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        union all
+        select min(w.created_at) from plans p join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id
+        where p.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+    )) as pending_wake_since,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then i.waiting_for
          when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever') end
         as declared_wait,
     cast(null as text) as obstacle,
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
-    max(i.updated_at, coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), '')) as idle_since,
+    max(
+        i.updated_at,
+        coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), ''),
+        coalesce((select max(coalesce(r.finished_at, r.created_at)) from plans p join plan_steps s on s.plan_id = p.id
+                  join runs r on r.plan_step_id = s.id where p.issue_id = i.id), '')
+    ) as idle_since,
     episode.began_at as episode_began_at,
     max(
         (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'

@@ -50,6 +50,7 @@ create table activity (
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_by_issue on runs (issue_id, created_at);
+create index runs_by_step on runs (plan_step_id, created_at);
 create index runs_by_wake on runs (wake_id);
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index wakes_by_step on wakes (plan_step_id, created_at);

@@ -65,14 +65,20 @@ select
                    where p.issue_id = i.id)
         or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
         as has_live_run,
-    (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
-        as pending_wake_since,
+    least(
+        (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
+        (select min(w.created_at) from plans p join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id
+         where p.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed'))
+    ) as pending_wake_since,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then i.waiting_for
          when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever') end
         as declared_wait,
     null::text as obstacle,
     run.last_id as last_run_id,
-    greatest(i.updated_at, run.last_sign_at) as idle_since,
+    greatest(i.updated_at, run.last_sign_at,
+        (select max(coalesce(r.finished_at, r.created_at))
+         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id where p.issue_id = i.id)
+    ) as idle_since,
     episode.began_at as episode_began_at,
     continuation.since_episode as attempts,
     continuation.last_day as attempts_last_day,
