@@ -13,15 +13,18 @@ use sweep::rules::Id;
 use crate::swept::{Swept, sweep_once};
 use crate::world::{On, World};
 
-/// When the proxy cuts a connection: at the COMMIT that has a recovery in it.
+/// When the proxy cuts a connection: at the COMMIT that has a recovery in it, or where a dry run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     BeforeTheServerHasIt,
     AfterTheServerAnswered,
+    /// Nothing is committed there: at the ROLLBACK after the facts.
+    AtTheEndOfADryRun,
 }
 
 struct Proxy {
     directory: tempfile::TempDir,
+    plan: Arc<Plan>,
 }
 
 /// Cuts the first connection that commits a recovery; then accepts `accepted_after` more connections.
@@ -29,14 +32,17 @@ struct Plan {
     cut: Cut,
     done: AtomicBool,
     accepted_after: AtomicUsize,
+    /// Messages that lock rows.
+    locks: AtomicUsize,
 }
 
 impl Proxy {
     fn start(server: String, cut: Cut, accepted_after: usize) -> Proxy {
         let directory = tempfile::tempdir().expect("a directory");
         let listener = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).expect("a socket");
-        let plan =
-            Arc::new(Plan { cut, done: AtomicBool::new(false), accepted_after: AtomicUsize::new(accepted_after) });
+        let (done, accepted_after) = (AtomicBool::new(false), AtomicUsize::new(accepted_after));
+        let ours = Arc::new(Plan { cut, done, accepted_after, locks: AtomicUsize::new(0) });
+        let plan = Arc::clone(&ours);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if plan.done.load(Ordering::SeqCst) {
@@ -50,7 +56,7 @@ impl Proxy {
                 thread::spawn(move || relay(client, server, &plan));
             }
         });
-        Proxy { directory }
+        Proxy { directory, plan: ours }
     }
 
     fn url(&self, world: &World) -> String {
@@ -78,12 +84,18 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
         }
         let _ = to_client.shutdown(std::net::Shutdown::Both);
     });
-    let (mut buffer, mut has_written) = ([0; 65536], false);
+    let (mut buffer, mut has_written, mut has_read) = ([0; 65536], false, false);
     while let Ok(n @ 1..) = client.read(&mut buffer) {
         let message = &buffer[..n];
         let contains = |word: &[u8]| message.windows(word.len()).any(|window| window == word);
         has_written |= contains(b"\"recoveries\"");
-        if contains(b"COMMIT") && has_written && !plan.done.swap(true, Ordering::SeqCst) {
+        has_read |= contains(b"\"issue_facts\"");
+        plan.locks.fetch_add(usize::from(contains(b"FOR UPDATE")), Ordering::SeqCst);
+        let ends = match plan.cut {
+            Cut::BeforeTheServerHasIt | Cut::AfterTheServerAnswered => contains(b"COMMIT") && has_written,
+            Cut::AtTheEndOfADryRun => contains(b"ROLLBACK") && has_read,
+        };
+        if ends && !plan.done.swap(true, Ordering::SeqCst) {
             muted.store(true, Ordering::SeqCst);
             if plan.cut == Cut::AfterTheServerAnswered {
                 let _ = server.write_all(message);
@@ -165,4 +177,22 @@ fn a_commit_about_which_nobody_can_be_asked_is_unknown_whichever_way_it_went() {
         let next = world.sweep();
         assert_eq!(world.wakes_for(&issue), 1, "the next sweep finishes the job: {}", next.json);
     }
+}
+
+/// P7
+#[test]
+fn a_dry_run_that_loses_its_connection_settles_nothing_and_locks_nothing() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let proxy = Proxy::start(server_socket(), Cut::AtTheEndOfADryRun, 1);
+    let mut settings = world.settings();
+    (settings.connections, settings.dry_run) = (1, true);
+    settings.database = sweep::store::open::Url::parse(&proxy.url(&world)).expect("a URL");
+
+    let dry = sweep_once(&settings);
+
+    assert_eq!(dry.outcome(&issue), "continued");
+    assert!(proxy.plan.done.load(Ordering::SeqCst), "nothing was cut");
+    assert_eq!(proxy.plan.locks.load(Ordering::SeqCst), 0);
 }
