@@ -160,10 +160,6 @@ impl<'a> Report<'a> {
         self.total
     }
 
-    pub fn kinds(&self) -> &[KindReport] {
-        &self.kinds
-    }
-
     /// The counts by kind, as in the JSON report.
     pub fn counts(&self) -> Value {
         let counts = self.kinds.iter().map(|report| (report.kind.plural().to_owned(), json!(report)));

@@ -174,9 +174,7 @@ impl Db {
         let row = LockRows { statement, id }.get_result::<(Option<Id>, Option<Id>)>(db).optional()?;
         Ok(row.map_or(Lock::Nothing, |(agent, issue)| Lock::Rows { agent, issue }))
     }
-}
 
-impl Db {
     /// The database's clock.
     pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
         match self {
@@ -219,6 +217,14 @@ pub enum Abort {
     Lost(Error),
     /// The connection was lost while the commit was under way.
     Unknown(Error),
+}
+
+impl From<Abort> for anyhow::Error {
+    fn from(abort: Abort) -> anyhow::Error {
+        match abort {
+            Abort::RolledBack(error) | Abort::Lost(error) | Abort::Unknown(error) => error.into(),
+        }
+    }
 }
 
 impl Db {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use anyhow::{Context, Error, Result};
 
 use super::examine::Terms;
-use crate::store::{Abort, Access, Candidate, Db, Position, Subject};
+use crate::store::{Access, Candidate, Db, Position, Subject};
 
 /// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
 const PAGE: i64 = 1000;
@@ -49,13 +49,5 @@ impl<S: Subject> Iterator for Scan<'_, S> {
             return Some(Err(error));
         }
         self.page.pop_front().map(Ok)
-    }
-}
-
-impl From<Abort> for Error {
-    fn from(abort: Abort) -> Error {
-        match abort {
-            Abort::RolledBack(error) | Abort::Lost(error) | Abort::Unknown(error) => error.into(),
-        }
     }
 }
