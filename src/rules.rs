@@ -4,6 +4,7 @@
 //! that has none of these is diagnosed by its kind (`issue`, `step`); what follows is the same for all kinds and
 //! stands here, in `decide`. Pure: no clock but `History::observed_at`, no database, no settings but `Policy`.
 
+mod history;
 pub mod issue;
 mod policy;
 pub mod step;
@@ -12,7 +13,9 @@ pub mod words;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
+pub use history::{Exemption, History, OpenRecovery};
 pub use policy::{Escalation, Policy};
+use words::spaced;
 
 /// A row's id as its database prints it: a hyphenated uuid.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -28,14 +31,50 @@ pub enum Kind {
 
 /// What every kind of subject knows about itself.
 pub trait Facts {
-    /// What is wrong, or why nothing is.
-    fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason>;
+    /// What may be wrong, and the clauses that must all hold for it.
+    fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>);
+    /// What is wrong, or why nothing is: the first clause that does not hold.
+    fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason> {
+        let (finding, clauses) = self.definition(policy);
+        clauses.into_iter().find_map(|clause| clause.failure).map_or(Ok(finding), Err)
+    }
     /// Why what is open in the ledger must stay open although the subject itself has healed.
     fn withholds_recovery(&self, _policy: &Policy) -> Option<Reason> {
         None
     }
     fn assignee(&self) -> &Assignee;
     fn history(&self) -> &History;
+}
+
+/// One clause of a definition, as one subject meets it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    /// What it demands, in words.
+    pub demand: String,
+    /// The value that was found, in words.
+    pub found: String,
+    /// Why the subject is left; none when the clause holds.
+    pub failure: Option<Reason>,
+}
+
+impl Clause {
+    fn new(demand: impl Into<String>, found: impl Into<String>, failure: Option<Reason>) -> Clause {
+        Clause { demand: demand.into(), found: found.into(), failure }
+    }
+}
+
+fn is_in_progress(status: &str) -> bool {
+    status == "in_progress"
+}
+
+fn in_progress(status: &str) -> Clause {
+    let failure = (!is_in_progress(status)).then(|| Reason::NotInProgress(status.to_owned()));
+    Clause::new("in progress", spaced(status), failure)
+}
+
+fn no_run_is_live(has_live_run: bool) -> Clause {
+    let found = if has_live_run { "one is" } else { "none" };
+    Clause::new("no run is live", found, has_live_run.then_some(Reason::LiveRun))
 }
 
 /// Who would be woken.
@@ -52,48 +91,6 @@ pub enum Assignee {
         /// Why the host says that a wake would do harm although the agent could be woken.
         obstacle: Option<String>,
     },
-}
-
-/// What happened to the subject so far, by the database's clock.
-#[derive(Clone, Debug, PartialEq)]
-pub struct History {
-    pub observed_at: DateTime<Utc>,
-    /// Its latest sign of life.
-    pub idle_since: DateTime<Utc>,
-    /// When it last showed progress by itself.
-    pub episode_began_at: DateTime<Utc>,
-    /// Continuations in this episode.
-    pub attempts: u32,
-    pub attempts_last_day: u32,
-    pub last_attempt_at: Option<DateTime<Utc>>,
-    /// Escalated in this episode, and nobody has answered.
-    pub escalated: bool,
-    pub escalations_last_day: u32,
-    pub open: Option<OpenRecovery>,
-}
-
-/// The ledger's row of which nothing has come yet; a subject has one at most.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenRecovery {
-    pub id: Id,
-    pub since: DateTime<Utc>,
-}
-
-impl History {
-    pub fn idle_for(&self) -> TimeDelta {
-        self.observed_at - self.idle_since
-    }
-
-    /// Is its last sign of life older than that? A start or a sign that lies in the future is life as well.
-    fn is_quiet_for_longer_than(&self, grace: TimeDelta) -> bool {
-        self.episode_began_at <= self.observed_at && grace < self.idle_for()
-    }
-
-    /// A pending wake is a reason to leave its subject alone; an old one is reported as stuck.
-    fn pending(&self, wake_since: DateTime<Utc>, policy: &Policy) -> Reason {
-        let age = self.observed_at - wake_since;
-        if policy.wake_stuck_after < age { Reason::StuckWake(age) } else { Reason::PendingWake }
-    }
 }
 
 /// What is wrong with a subject.
@@ -123,6 +120,8 @@ pub enum Reason {
     Recent,
     /// It healed, but its plan has another stalled step.
     PlanStillStalled,
+    /// An operator said that it is in progress on purpose: why.
+    Exempt(String),
     /// A person has been told and has not answered.
     Escalated,
 }
@@ -138,7 +137,11 @@ impl Reason {
             | Reason::AssignedToUser
             | Reason::DeclaredWait(_) => true,
             Reason::LiveRun | Reason::Recent => open.since < history.episode_began_at,
-            Reason::PendingWake | Reason::StuckWake(_) | Reason::PlanStillStalled | Reason::Escalated => false,
+            Reason::PendingWake
+            | Reason::StuckWake(_)
+            | Reason::PlanStillStalled
+            | Reason::Exempt(_)
+            | Reason::Escalated => false,
         }
     }
 }
@@ -210,6 +213,9 @@ fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
 
 fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     let history = facts.history();
+    if let Some(exemption) = history.exemption.as_ref().filter(|exemption| exemption.holds(history.observed_at)) {
+        return Decision::Leave(Reason::Exempt(exemption.reason.clone()));
+    }
     if let Some(unavailable) = facts.assignee().unavailable() {
         return Decision::Skip(unavailable);
     }

@@ -64,6 +64,21 @@ pub trait Subject: Facts + Sized {
     fn recover(&self, db: &mut Db) -> QueryResult<()>;
 }
 
+/// One line for each kind: what is generic over subjects, done for the kind at hand.
+macro_rules! for_kind {
+    ($kind:expr, $subject:ident => $body:expr) => {
+        match $kind {
+            $crate::rules::Kind::Issue => $crate::store::for_kind!(@ $subject = $crate::rules::issue::IssueFacts, $body),
+            $crate::rules::Kind::Step => $crate::store::for_kind!(@ $subject = $crate::rules::step::StepFacts, $body),
+        }
+    };
+    (@ $subject:ident = $facts:ty, $body:expr) => {{
+        type $subject = $facts;
+        $body
+    }};
+}
+pub(crate) use for_kind;
+
 /// One nomination. Its fields decode whatever the row holds; a row that is wrong is found when its facts are read.
 #[derive(Clone, Debug, PartialEq, Queryable)]
 pub struct Candidate {

@@ -17,32 +17,16 @@ use tracing::{error, info, warn};
 
 use crate::exit::{Exit, some_failed, usage};
 use crate::report::{Examined, Heading, Outcome, Report};
-use crate::rules::issue::IssueFacts;
-use crate::rules::step::StepFacts;
 use crate::rules::words::one_line;
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
-use crate::store::{Abort, Access, Candidate, Db, Position, Subject, errors};
+use crate::store::{Abort, Access, Candidate, Db, Position, Subject, errors, for_kind};
 use examine::Terms;
 use scan::Scan;
 use signals::Stop;
 use workers::Workers;
-
-/// One line for each kind: what is generic over subjects, done for the kind at hand.
-macro_rules! for_kind {
-    ($kind:expr, $subject:ident => $body:expr) => {
-        match $kind {
-            Kind::Issue => for_kind!(@ $subject = IssueFacts, $body),
-            Kind::Step => for_kind!(@ $subject = StepFacts, $body),
-        }
-    };
-    (@ $subject:ident = $facts:ty, $body:expr) => {{
-        type $subject = $facts;
-        $body
-    }};
-}
 
 /// Sweeps once, prints the report to `out` and says how to exit.
 pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Exit> {

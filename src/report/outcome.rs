@@ -41,7 +41,9 @@ impl Outcome {
             Decision::Recovered(_) => Outcome::Recovered,
             Decision::Skip(_) => Outcome::Skipped,
             Decision::Wait { .. } => Outcome::Waiting,
-            Decision::Leave(Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Escalated) => Outcome::Waiting,
+            Decision::Leave(Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Exempt(_) | Reason::Escalated) => {
+                Outcome::Waiting
+            }
             Decision::Leave(
                 Reason::NotInProgress(_)
                 | Reason::PlanNotOpen(_)

@@ -6,7 +6,9 @@
 use chrono::{DateTime, Utc};
 
 use super::words::{Spoken, one_line};
-use super::{Assignee, Cause, Escalation, Facts, Finding, History, Id, Policy, Reason};
+use super::{
+    Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason, in_progress, no_run_is_live,
+};
 
 /// One row of the view `issue_facts`.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,29 +31,35 @@ pub struct IssueFacts {
 }
 
 impl Facts for IssueFacts {
-    fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason> {
-        if self.status != "in_progress" {
-            return Err(Reason::NotInProgress(self.status.clone()));
-        }
-        if self.assigned_to_user {
-            return Err(Reason::AssignedToUser);
-        }
-        if self.assignee == Assignee::Nobody {
-            return Err(Reason::NoAgentAssigned);
-        }
-        if self.has_live_run {
-            return Err(Reason::LiveRun);
-        }
-        if let Some(since) = self.pending_wake_since {
-            return Err(self.history.pending(since, policy));
-        }
-        if let Some(wait) = &self.declared_wait {
-            return Err(Reason::DeclaredWait(wait.clone()));
-        }
-        match self.history.is_quiet_for_longer_than(policy.orphan_grace) {
-            true => Ok(Finding::Orphaned),
-            false => Err(Reason::Recent),
-        }
+    fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>) {
+        let wait = self.declared_wait.clone();
+        let is_quiet = self.history.is_quiet_for_longer_than(policy.orphan_grace);
+        let clauses = vec![
+            in_progress(&self.status),
+            Clause::new(
+                "no person has it",
+                if self.assigned_to_user { "a person" } else { "nobody" },
+                self.assigned_to_user.then_some(Reason::AssignedToUser),
+            ),
+            Clause::new(
+                "an agent is assigned",
+                self.assignee.describe(),
+                (self.assignee == Assignee::Nobody).then_some(Reason::NoAgentAssigned),
+            ),
+            no_run_is_live(self.has_live_run),
+            self.history.no_wake_is_pending(self.pending_wake_since, policy),
+            Clause::new(
+                "no wait is declared",
+                wait.as_deref().unwrap_or("none"),
+                wait.clone().map(Reason::DeclaredWait),
+            ),
+            Clause::new(
+                format!("idle for longer than {}", Spoken(policy.orphan_grace)),
+                self.history.describe_idleness(),
+                (!is_quiet).then_some(Reason::Recent),
+            ),
+        ];
+        (Finding::Orphaned, clauses)
     }
 
     fn assignee(&self) -> &Assignee {

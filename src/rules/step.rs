@@ -8,8 +8,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::issue::tried;
-use super::words::{Spoken, one_line};
-use super::{Assignee, Cause, Facts, Finding, History, Id, Policy, Reason};
+use super::words::{Spoken, one_line, spaced};
+use super::{
+    Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason, in_progress, is_in_progress, no_run_is_live,
+};
 
 /// One step of a plan, as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,23 +48,25 @@ pub struct StepFacts {
 }
 
 impl Facts for StepFacts {
-    fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason> {
-        if !self.step.in_progress() {
-            return Err(Reason::NotInProgress(self.step.status.clone()));
-        }
-        if !is_open(&self.plan_status) {
-            return Err(Reason::PlanNotOpen(self.plan_status.clone()));
-        }
-        if self.has_live_run {
-            return Err(Reason::LiveRun);
-        }
-        if let Some(since) = self.pending_wake_since {
-            return Err(self.history.pending(since, policy));
-        }
-        match self.step.is_stalled(self.history.observed_at, policy.step_stalled_after) {
-            true => Ok(Finding::Stalled),
-            false => Err(Reason::Recent),
-        }
+    fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>) {
+        let is_stalled = self.step.is_stalled(self.history.observed_at, policy.step_stalled_after);
+        let threshold = self.step.stalled_after.unwrap_or(policy.step_stalled_after);
+        let clauses = vec![
+            in_progress(&self.step.status),
+            Clause::new(
+                "its plan is executing or stalled",
+                spaced(&self.plan_status),
+                (!is_open(&self.plan_status)).then(|| Reason::PlanNotOpen(self.plan_status.clone())),
+            ),
+            no_run_is_live(self.has_live_run),
+            self.history.no_wake_is_pending(self.pending_wake_since, policy),
+            Clause::new(
+                format!("in progress for longer than {}", Spoken(threshold)),
+                self.history.describe_idleness(),
+                (!is_stalled).then_some(Reason::Recent),
+            ),
+        ];
+        (Finding::Stalled, clauses)
     }
 
     /// A plan goes on executing with the last of its stalled steps: until then, what is open keeps the plan in sight.
@@ -93,12 +97,8 @@ impl StepFacts {
 }
 
 impl Step {
-    fn in_progress(&self) -> bool {
-        self.status == "in_progress"
-    }
-
     fn is_stalled(&self, now: DateTime<Utc>, threshold: TimeDelta) -> bool {
-        self.in_progress() && self.stalled_after.unwrap_or(threshold) < now - self.since
+        is_in_progress(&self.status) && self.stalled_after.unwrap_or(threshold) < now - self.since
     }
 }
 

@@ -30,6 +30,7 @@ fn history() -> History {
         escalated: false,
         escalations_last_day: 0,
         open: None,
+        exemption: None,
     }
 }
 
@@ -164,6 +165,7 @@ prop_compose! {
             escalated,
             escalations_last_day: 0,
             open: open.map(|minutes| OpenRecovery { id: Id("r".to_owned()), since: at(minutes) }),
+            exemption: None,
         }
     }
 }

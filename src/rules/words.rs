@@ -1,7 +1,7 @@
 //! The rules in words: what reports, comments and logs say of a finding, a reason, a decision.
 
-use super::{Cause, Decision, Finding, Id, Kind, Reason, Unavailable};
-use chrono::TimeDelta;
+use super::{Assignee, Cause, Decision, Finding, Id, Kind, Reason, Unavailable};
+use chrono::{DateTime, TimeDelta, Utc};
 use std::fmt::{Display, Formatter, Result};
 
 /// A duration as people say it, in its two largest units: `3h 12m`, `45s`.
@@ -20,6 +20,16 @@ impl Display for Spoken {
             (_, _, _) => write!(f, "{days}d {hours}h"),
         }
     }
+}
+
+/// A status as people write it: `in progress`.
+pub fn spaced(status: &str) -> String {
+    status.replace('_', " ")
+}
+
+/// A time in reports: to the second, and always in UTC.
+pub fn moment(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 impl Display for Id {
@@ -64,8 +74,8 @@ impl Display for Finding {
 impl Display for Reason {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
-            Reason::NotInProgress(status) => write!(f, "it is {}", status.replace('_', " ")),
-            Reason::PlanNotOpen(status) => write!(f, "its plan is {}", status.replace('_', " ")),
+            Reason::NotInProgress(status) => write!(f, "it is {}", spaced(status)),
+            Reason::PlanNotOpen(status) => write!(f, "its plan is {}", spaced(status)),
             Reason::NoAgentAssigned => f.write_str("no agent is assigned"),
             Reason::AssignedToUser => f.write_str("a person has it"),
             Reason::LiveRun => f.write_str("a run is live"),
@@ -74,6 +84,7 @@ impl Display for Reason {
             Reason::DeclaredWait(what) => write!(f, "it waits: {what}"),
             Reason::Recent => f.write_str("it is not idle for long enough"),
             Reason::PlanStillStalled => f.write_str("it healed, another step of its plan has not"),
+            Reason::Exempt(why) => write!(f, "exempt: {why}"),
             Reason::Escalated => f.write_str("escalated, a person has not answered yet"),
         }
     }
@@ -83,7 +94,7 @@ impl Display for Unavailable {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
             Unavailable::NoSuchAgent => f.write_str("its agent does not exist"),
-            Unavailable::Status { name, status } => write!(f, "{name} is {}", status.replace('_', " ")),
+            Unavailable::Status { name, status } => write!(f, "{name} is {}", spaced(status)),
             Unavailable::Obstacle(why) => f.write_str(why),
         }
     }
@@ -96,6 +107,60 @@ impl Display for Cause {
             Cause::TooManyAttempts => "too many continuations in 24 hours",
             Cause::NoAgent => "the plan has no agent to wake",
         })
+    }
+}
+
+impl Assignee {
+    /// Who it is, and whether he can be woken.
+    pub fn describe(&self) -> String {
+        match self {
+            Assignee::Nobody => "nobody".to_owned(),
+            Assignee::Agent { name, status, id, .. } => {
+                let name = name.as_deref().unwrap_or(&id.0);
+                format!("{name} ({})", status.as_deref().map_or("no such agent".to_owned(), spaced))
+            }
+        }
+    }
+}
+
+impl Decision {
+    /// What would have to happen for another decision.
+    pub fn what_would_change_it(&self) -> String {
+        let told = match self {
+            Decision::Leave(reason) => return reason.what_would_change_it().to_owned(),
+            Decision::Recovered(_) => "nothing: the next sweep closes what is open in the ledger",
+            Decision::Skip(Unavailable::NoSuchAgent) => "assign it to an agent that exists",
+            Decision::Skip(Unavailable::Status { .. }) => "its agent can be woken again, or another one is assigned",
+            Decision::Skip(Unavailable::Obstacle(_)) => "the obstacle is removed",
+            Decision::Wait { .. } => "time, or a sign of life",
+            Decision::Continue { .. } => "a run, a wake or a declared wait; or an exemption: sweep exempt add",
+            Decision::Escalate(Cause::NoAgent) => "an agent, a sign of life, or an exemption: sweep exempt add",
+            Decision::Escalate(Cause::Exhausted | Cause::TooManyAttempts) => {
+                "a run of its own, a wake or a declared wait; an exemption: sweep exempt add; or a higher limit"
+            }
+        };
+        told.to_owned()
+    }
+}
+
+impl Reason {
+    fn what_would_change_it(&self) -> &'static str {
+        match self {
+            Reason::NotInProgress(_) => "it is set in progress",
+            Reason::PlanNotOpen(_) => "its plan is executing again",
+            Reason::NoAgentAssigned => "an agent is assigned",
+            Reason::AssignedToUser => "an agent has it, and no person",
+            Reason::LiveRun => "its run ends, and nothing follows",
+            Reason::PendingWake => {
+                "its wake is taken up; or is not, for longer than the limit: then it is called stuck"
+            }
+            Reason::StuckWake(_) => "the wake is taken up or cancelled: see why the host leaves it",
+            Reason::DeclaredWait(_) => "the wait ends",
+            Reason::Recent => "time without a sign of life",
+            Reason::PlanStillStalled => "the other stalled steps of its plan heal",
+            Reason::Exempt(_) => "its exemption ends or is removed: sweep exempt remove",
+            Reason::Escalated => "a person answers: another status, another assignee, a new run",
+        }
     }
 }
 

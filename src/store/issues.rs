@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
-use super::rows::{AgentRow, HistoryRow, agent_columns, history_columns};
-use super::schema::{comments, issue_candidates, issue_facts, issues, wakes};
+use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
+use super::schema::{comments, exemptions, issue_candidates, issue_facts, issues, wakes};
 use super::types::{Document, Instant};
 use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment};
@@ -41,7 +41,7 @@ impl Subject for IssueFacts {
             (assigned_to_user, has_live_run, pending_wake_since, declared_wait, last_run_id),
             history_columns!(issue_facts),
         );
-        let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
+        let row = facts_of!(issue_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
         Ok(row.map(IssueFacts::from))
     }
 

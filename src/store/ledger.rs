@@ -120,7 +120,7 @@ pub fn close_sweep(
     diesel::update(sweeps::table.filter(sweeps::id.eq(id)))
         .set((
             sweeps::finished_at.eq(Some(Instant(now))),
-            sweeps::ended.eq(ended.name()),
+            sweeps::ended.eq(Some(ended.name())),
             sweeps::counts.eq(Document(counts)),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
         ))

@@ -15,10 +15,14 @@ type Right = (&'static str, &'static str);
 const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT")];
 
 const TO_LOOK: &[Right] = &[
+    ("issue_subjects", "SELECT"),
     ("issue_candidates", "SELECT"),
     ("issue_facts", "SELECT"),
+    ("step_subjects", "SELECT"),
     ("step_candidates", "SELECT"),
     ("step_facts", "SELECT"),
+    ("exemptions", "SELECT"),
+    ("failures", "SELECT"),
 ];
 
 /// Locking a row needs UPDATE on some column of it, and reading its id SELECT.
@@ -40,6 +44,8 @@ const TO_ACT: &[Right] = &[
     ("sweeps", "SELECT"),
     ("sweeps", "INSERT"),
     ("sweeps", "UPDATE"),
+    ("failures", "INSERT"),
+    ("failures", "UPDATE"),
 ];
 
 /// A right on one column is enough to pass here; views and triggers check the rest. What the host does not have needs

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
-use crate::rules::{Assignee, History, Id, OpenRecovery};
+use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery};
 
 macro_rules! agent_columns {
     ($facts:ident) => {
@@ -24,10 +24,22 @@ macro_rules! history_columns {
             $facts::escalations_last_day,
             $facts::open_recovery_id,
             $facts::open_recovery_at,
+            (exemptions::reason, exemptions::until).nullable(),
         )
     };
 }
-pub(super) use {agent_columns, history_columns};
+/// One row of facts, with the exemption if there is one: that is sweep's own, whatever the host.
+macro_rules! facts_of {
+    ($facts:ident, $kind:expr, $id:expr) => {
+        $facts::table
+            .left_outer_join(
+                exemptions::table
+                    .on(exemptions::kind.eq($kind.name()).and(exemptions::subject_id.eq($facts::subject_id))),
+            )
+            .filter($facts::subject_id.eq($id))
+    };
+}
+pub(super) use {agent_columns, facts_of, history_columns};
 
 #[derive(Queryable)]
 pub(super) struct AgentRow {
@@ -57,6 +69,7 @@ pub(super) struct HistoryRow {
     escalations_last_day: i64,
     open_recovery_id: Option<Id>,
     open_recovery_at: Option<DateTime<Utc>>,
+    exemption: Option<(String, Option<DateTime<Utc>>)>,
 }
 
 impl From<HistoryRow> for History {
@@ -72,6 +85,7 @@ impl From<HistoryRow> for History {
             escalated: row.escalated,
             escalations_last_day: count(row.escalations_last_day),
             open: row.open_recovery_id.zip(row.open_recovery_at).map(|(id, since)| OpenRecovery { id, since }),
+            exemption: row.exemption.map(|(reason, until)| Exemption { reason, until }),
         }
     }
 }

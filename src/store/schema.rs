@@ -1,14 +1,32 @@
 //! The relations that the sweep reads and writes; docs/hosts.md is their contract.
 
+/// The subjects of one kind that are in progress: what a share of them is measured against.
+macro_rules! subjects {
+    ($view:ident) => {
+        diesel::table! {
+            use diesel::sql_types::*;
+            use crate::store::types::sql::*;
+            $view (subject_id) {
+                subject_id -> Id,
+                tenant -> Text,
+            }
+        }
+    };
+}
+subjects!(issue_subjects);
+subjects!(step_subjects);
+
 /// A nominating view: subjects of one kind, their group and their place in the scan.
 macro_rules! candidates {
     ($view:ident) => {
         diesel::table! {
+            use diesel::sql_types::*;
             use crate::store::types::sql::*;
             $view (subject_id) {
                 subject_id -> Id,
                 group_id -> Id,
                 since -> Instant,
+                tenant -> Text,
             }
         }
     };
@@ -150,9 +168,43 @@ diesel::table! {
         id -> Id,
         host -> Text,
         version -> Text,
+        started_at -> Instant,
         finished_at -> Nullable<Instant>,
-        ended -> Text,
+        ended -> Nullable<Text>,
+        exit_code -> Nullable<Integer>,
+        partial -> Bool,
+        policy -> Document,
         counts -> Document,
         oldest_left_at -> Nullable<Instant>,
     }
 }
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    exemptions (kind, subject_id) {
+        kind -> Text,
+        subject_id -> Id,
+        reason -> Text,
+        until -> Nullable<Instant>,
+        created_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    failures (kind, subject_id) {
+        kind -> Text,
+        subject_id -> Id,
+        sweeps -> Integer,
+        reason -> Text,
+        last_at -> Instant,
+        quarantined_at -> Nullable<Instant>,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(issue_facts, exemptions);
+diesel::allow_tables_to_appear_in_same_query!(step_facts, exemptions);
+diesel::allow_tables_to_appear_in_same_query!(issue_candidates, failures);
+diesel::allow_tables_to_appear_in_same_query!(step_candidates, failures);

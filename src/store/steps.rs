@@ -5,8 +5,8 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::issues::comment;
-use super::rows::{AgentRow, HistoryRow, agent_columns, history_columns};
-use super::schema::{plans, step_candidates, step_facts, wakes};
+use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
+use super::schema::{exemptions, plans, step_candidates, step_facts, wakes};
 use super::types::{Document, Instant};
 use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
@@ -109,7 +109,7 @@ fn read_one(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
         (has_live_run, pending_wake_since),
         history_columns!(step_facts),
     );
-    let row = table.filter(subject_id.eq(id)).select(columns).first::<Row>(db).optional()?;
+    let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).first::<Row>(db).optional()?;
     Ok(row.map(StepFacts::from))
 }
 

@@ -39,6 +39,7 @@ fn stalled() -> StepFacts {
             escalated: false,
             escalations_last_day: 0,
             open: None,
+            exemption: None,
         },
         siblings: Vec::new(),
     }

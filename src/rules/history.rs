@@ -1,0 +1,74 @@
+//! What happened to a subject so far, whatever its kind.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::words::{Spoken, moment};
+use super::{Clause, Id, Policy, Reason};
+
+/// What happened to the subject so far, by the database's clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    pub observed_at: DateTime<Utc>,
+    /// Its latest sign of life.
+    pub idle_since: DateTime<Utc>,
+    /// When it last showed progress by itself.
+    pub episode_began_at: DateTime<Utc>,
+    /// Continuations in this episode.
+    pub attempts: u32,
+    pub attempts_last_day: u32,
+    pub last_attempt_at: Option<DateTime<Utc>>,
+    /// Escalated in this episode, and nobody has answered.
+    pub escalated: bool,
+    pub escalations_last_day: u32,
+    pub open: Option<OpenRecovery>,
+    pub exemption: Option<Exemption>,
+}
+
+/// An operator's word that a subject is in progress on purpose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exemption {
+    pub reason: String,
+    /// It holds before this; null: until it is removed.
+    pub until: Option<DateTime<Utc>>,
+}
+
+impl Exemption {
+    pub fn holds(&self, now: DateTime<Utc>) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// The ledger's row of which nothing has come yet; a subject has one at most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenRecovery {
+    pub id: Id,
+    pub since: DateTime<Utc>,
+}
+
+impl History {
+    pub fn idle_for(&self) -> TimeDelta {
+        self.observed_at - self.idle_since
+    }
+
+    /// Is its last sign of life older than that? A start or a sign that lies in the future is life as well.
+    pub(super) fn is_quiet_for_longer_than(&self, grace: TimeDelta) -> bool {
+        self.episode_began_at <= self.observed_at && grace < self.idle_for()
+    }
+
+    /// A pending wake is a reason to leave its subject alone; an old one is reported as stuck.
+    pub(super) fn no_wake_is_pending(&self, since: Option<DateTime<Utc>>, policy: &Policy) -> Clause {
+        let age = since.map(|since| self.observed_at - since);
+        let reason = |age| if policy.wake_stuck_after < age { Reason::StuckWake(age) } else { Reason::PendingWake };
+        let found = age.map_or("none".to_owned(), |age| format!("one, for {}", Spoken(age)));
+        Clause::new("no wake is pending", found, age.map(reason))
+    }
+
+    /// For how long there was no sign of life.
+    pub fn describe_idleness(&self) -> String {
+        let latest = self.idle_since.max(self.episode_began_at);
+        match latest <= self.observed_at {
+            true => format!("{}, since {}", Spoken(self.idle_for()), moment(self.idle_since)),
+            false => format!("its time lies in the future: {}", moment(latest)),
+        }
+    }
+}
