@@ -2,7 +2,10 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use std::path::PathBuf;
+
 use crate::parse;
+use crate::report::heading::KindMode;
 use crate::rules::{Escalation, Id, Kind};
 use crate::store::hosts::Host;
 use chrono::TimeDelta;
@@ -18,14 +21,15 @@ pub struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-The policy, and --only, --limit, --connections and --output, can also be set in the environment, as SWEEP_ORPHAN_GRACE for
---orphan-grace; flags win. The database: --database, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else
+The policy, the limits, and --only, --tenant, --connections and --output, can also be set in the environment, as
+SWEEP_ORPHAN_GRACE for --orphan-grace; flags win. The database: --database, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else
 libpq's PG*, else an embedded file.
 
 Exit codes:
    0  done, or nothing to do
    1  some subjects failed
    2  with --detailed-exitcode: something was (in a dry run: would be) done
+   4  the guard left a kind alone: too much of it looks stranded
   64  wrong arguments
   69  the database is unavailable
   75  everything that was left was busy
@@ -56,9 +60,12 @@ pub struct SweepFlags {
     /// Only this plan step
     #[arg(long, value_name = "ID", value_parser = parse::id)]
     pub step: Option<Id>,
-    /// Continue and escalate at most this many subjects, the oldest first
-    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true)]
-    pub limit: Option<u32>,
+    /// Only what belongs to this tenant (Paperclip: the company's id)
+    #[arg(long, value_name = "TENANT", value_parser = parse::tenant)]
+    pub tenant: Option<String>,
+    /// Do what this plan says and nothing else: the output of `sweep --dry-run --output json`, or - for stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "issue", "step", "tenant"])]
+    pub apply: Option<PathBuf>,
     /// Work on this many subjects at once [default: 4]
     #[arg(long, value_name = "N", value_parser = parse::connections, allow_hyphen_values = true)]
     pub connections: Option<u32>,
@@ -69,7 +76,38 @@ pub struct SweepFlags {
     #[arg(long)]
     pub detailed_exitcode: bool,
     #[command(flatten)]
+    pub limits: LimitFlags,
+    #[command(flatten)]
     pub policy: PolicyFlags,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitFlags {
+    /// Issues: on, shadow (decided and reported, never written), off [default: on]
+    #[arg(long, value_name = "MODE", value_parser = parse::kind_mode)]
+    pub issues: Option<KindMode>,
+    /// Plan steps: on, shadow, off [default: on]
+    #[arg(long, value_name = "MODE", value_parser = parse::kind_mode)]
+    pub steps: Option<KindMode>,
+    /// Continue and escalate at most this many subjects, the oldest first
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true)]
+    pub limit: Option<u32>,
+    /// Begin nothing more after this time; what is in hand is finished [default: 10m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
+    pub deadline: Option<TimeDelta>,
+    /// Wake one agent at most this many times in one sweep [default: 10]
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true)]
+    pub wakes_per_agent_max: Option<u32>,
+    /// Leave a kind alone when more than this share of its subjects in progress look stranded [default: 0.5]
+    #[arg(long, value_name = "SHARE", value_parser = parse::share, allow_hyphen_values = true)]
+    pub guard_share: Option<f64>,
+    /// … but only when they are more than this many [default: 20]
+    #[arg(long, value_name = "N", value_parser = parse::number, allow_hyphen_values = true)]
+    pub guard_min: Option<u32>,
+    /// Go on although most of the work looks stranded
+    #[arg(long)]
+    pub no_guard: bool,
 }
 
 #[derive(Debug, Default, Args)]

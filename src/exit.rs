@@ -12,6 +12,8 @@ pub enum Exit {
     SomeFailed = 1,
     /// Only with `--detailed-exitcode`: something was (in a dry run: would be) done.
     Changed = 2,
+    /// The guard left a kind as it was.
+    Guarded = 4,
     /// Wrong arguments.
     Usage = 64,
     /// The database cannot be reached or used now.

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use crate::cli::Format;
+use crate::report::heading::KindMode;
 use crate::rules::{Escalation, Id, Kind};
 
 type Parsed<T> = Result<T, String>;
@@ -62,6 +63,24 @@ fn between(value: &str, min: u32, max: u32) -> Parsed<u32> {
         Ok(n) if (min..=max).contains(&n) => Ok(n),
         _ => Err(format!("expected a whole number from {min} to {max}")),
     }
+}
+
+pub fn share(value: &str) -> Parsed<f64> {
+    match value.trim().parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("expected a share from 0 to 1, such as 0.5".to_owned()),
+    }
+}
+
+pub fn tenant(value: &str) -> Parsed<String> {
+    match value.trim() {
+        "" => Err("is empty, expected a tenant as the reports show it".to_owned()),
+        tenant => Ok(tenant.to_owned()),
+    }
+}
+
+pub fn kind_mode(value: &str) -> Parsed<KindMode> {
+    clap::ValueEnum::from_str(value.trim(), false).map_err(|_| "expected on, shadow or off".to_owned())
 }
 
 pub fn escalation(value: &str) -> Parsed<Escalation> {

@@ -2,92 +2,39 @@
 //!
 //! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept.
 
+pub mod heading;
 mod outcome;
+pub mod plan;
+mod summary;
 pub mod table;
+mod tally;
 
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Format;
 use crate::rules::Kind;
 use crate::store::ledger::Ended;
+use heading::{Heading, KindMode};
 pub use outcome::{Examined, Outcome};
 use table::Table;
-
-/// The version of the JSON report.
-const SCHEMA: u32 = 1;
-
-/// How many subjects of one kind came to what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
-    pub scanned: u64,
-    pub continued: u64,
-    pub escalated: u64,
-    pub recovered: u64,
-    pub waiting: u64,
-    pub skipped: u64,
-    pub healthy: u64,
-    pub busy: u64,
-    pub unknown: u64,
-    pub quarantined: u64,
-    pub failed: u64,
-}
-
-impl Tally {
-    fn count(&mut self, outcome: Outcome) {
-        self.scanned += 1;
-        *match outcome {
-            Outcome::Continued => &mut self.continued,
-            Outcome::Escalated => &mut self.escalated,
-            Outcome::Recovered => &mut self.recovered,
-            Outcome::Waiting => &mut self.waiting,
-            Outcome::Skipped => &mut self.skipped,
-            Outcome::Healthy => &mut self.healthy,
-            Outcome::Busy => &mut self.busy,
-            Outcome::Unknown => &mut self.unknown,
-            Outcome::Quarantined => &mut self.quarantined,
-            Outcome::Failed => &mut self.failed,
-        } += 1;
-    }
-}
-
-/// The counts of one kind; a kind that the database does not provide has zeros.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct KindReport {
-    #[serde(skip)]
-    pub kind: Kind,
-    pub provided: bool,
-    #[serde(flatten)]
-    pub tally: Tally,
-}
-
-/// What was swept, and how.
-#[derive(Clone, Debug)]
-pub struct Heading {
-    pub dry_run: bool,
-    pub host: &'static str,
-}
-
-impl Heading {
-    fn mode(&self) -> &'static str {
-        if self.dry_run { "dry_run" } else { "sweep" }
-    }
-}
+pub use tally::{Clocks, Deferred, Guarded, KindReport, Stopper, Tally};
 
 /// Counts what a sweep does and prints it.
 pub struct Report<'a> {
     heading: Heading,
+    /// By the database's clock.
+    began_at: DateTime<Utc>,
     printer: Printer,
     out: Out<'a>,
     kinds: Vec<KindReport>,
-    total: Tally,
     oldest_left: Option<DateTime<Utc>>,
-    limit_reached: bool,
+    stopped_by: Option<Stopper>,
+    clocks: Clocks,
     /// Hidden unless stderr is a terminal.
     progress: ProgressBar,
 }
@@ -99,45 +46,74 @@ enum Printer {
 }
 
 impl<'a> Report<'a> {
-    pub fn new(heading: Heading, format: Format, out: &'a mut (dyn Write + Send)) -> Report<'a> {
+    pub fn new(
+        heading: Heading,
+        began_at: DateTime<Utc>,
+        format: Format,
+        out: &'a mut (dyn Write + Send),
+    ) -> Report<'a> {
         let printer = match format {
             Format::Table => Printer::Table(Box::default()),
             Format::Json => Printer::Json { first: true },
             Format::Ndjson => Printer::Ndjson,
         };
-        let out = Out { writer: out, closed: false, failure: None };
+        let mut out = Out { writer: out, closed: false, failure: None };
+        if let Printer::Json { .. } = printer {
+            out.print(&format!("{{\n{},\n  \"subjects\": [", lines(&json!(heading))));
+        }
         Report {
             heading,
+            began_at,
             printer,
             out,
             kinds: Vec::new(),
-            total: Tally::default(),
             oldest_left: None,
-            limit_reached: false,
+            stopped_by: None,
+            clocks: Clocks::default(),
             progress: progress(format),
         }
     }
 
-    /// A kind begins to be swept.
-    pub fn begin(&mut self, kind: Kind, provided: bool) {
-        if let (Printer::Json { .. }, []) = (&self.printer, self.kinds.as_slice()) {
-            let (mode, host) = (self.heading.mode(), self.heading.host);
-            self.out.print(&format!(
-                "{{\n  \"schema\": {SCHEMA},\n  \"mode\": \"{mode}\",\n  \"host\": \"{host}\",\n  \"subjects\": ["
-            ));
-        }
-        self.kinds.push(KindReport { kind, provided, tally: Tally::default() });
+    /// A kind begins to be swept; what follows is said of it.
+    pub fn begin(&mut self, kind: Kind, provided: bool, mode: KindMode) {
+        self.kinds.push(KindReport {
+            kind,
+            provided,
+            mode,
+            guard: None,
+            tally: Tally::default(),
+            oldest_deferred_at: None,
+            in_quarantine: 0,
+        });
     }
 
-    /// A subject of the kind that was begun last.
+    fn kind(&mut self) -> &mut KindReport {
+        self.kinds.last_mut().expect("a kind has begun")
+    }
+
+    pub fn guard(&mut self, guarded: Guarded) {
+        self.kind().guard = Some(guarded);
+    }
+
+    pub fn in_quarantine(&mut self, subjects: u64) {
+        self.kind().in_quarantine = subjects;
+    }
+
     pub fn add(&mut self, examined: Examined) {
-        if let Some(report) = self.kinds.iter_mut().find(|report| report.kind == examined.kind) {
-            report.tally.count(examined.outcome);
-        }
-        self.total.count(examined.outcome);
+        self.kind().tally.count(examined.outcome);
         self.progress.inc(1);
+        if examined.outcome == Outcome::Deferred {
+            let report = self.kind();
+            report.oldest_deferred_at = report.oldest_deferred_at.into_iter().chain(examined.idle_since).min();
+        }
         if !examined.outcome.is_change() && examined.outcome != Outcome::Healthy {
             self.oldest_left = self.oldest_left.into_iter().chain(examined.idle_since).min();
+        }
+        if let Some(ahead) = examined.ahead.map(|ahead| ahead.num_seconds())
+            && self.clocks.future_seconds.is_none_or(|furthest| furthest < ahead)
+        {
+            self.clocks.future_seconds = Some(ahead);
+            self.clocks.future_subject = Some(examined.id.clone());
         }
         match &mut self.printer {
             Printer::Table(table) => table.add(examined),
@@ -149,18 +125,37 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The limit left more, of which the oldest has been idle since then.
-    pub fn reach_limit(&mut self, oldest: Option<DateTime<Utc>>) {
-        self.limit_reached = true;
-        self.oldest_left = self.oldest_left.into_iter().chain(oldest).min();
+    /// Subjects that were not examined.
+    pub fn defer(&mut self, deferred: Deferred) {
+        let report = self.kind();
+        let mut all = Deferred { count: report.tally.deferred, oldest: report.oldest_deferred_at };
+        all.add(deferred);
+        (report.tally.deferred, report.oldest_deferred_at) = (all.count, all.oldest);
+        self.oldest_left = self.oldest_left.into_iter().chain(deferred.oldest).min();
     }
 
-    /// All kinds together.
+    pub fn stop_by(&mut self, stopper: Stopper) {
+        self.stopped_by = Some(stopper);
+    }
+
+    pub fn skew(&mut self, skew: TimeDelta) {
+        self.clocks.skew_seconds = skew.num_milliseconds() as f64 / 1000.0;
+    }
+
+    pub fn clocks(&self) -> &Clocks {
+        &self.clocks
+    }
+
+    /// All kinds that are on, together.
     pub fn total(&self) -> Tally {
-        self.total
+        Tally::sum(self.kinds.iter().filter(|report| report.mode == KindMode::On))
     }
 
-    /// The counts by kind, as in the JSON report.
+    pub fn is_guarded(&self) -> bool {
+        self.kinds.iter().any(|report| report.guard.is_some())
+    }
+
+    /// What is said of each kind, as in the JSON report.
     pub fn counts(&self) -> Value {
         let counts = self.kinds.iter().map(|report| (report.kind.plural().to_owned(), json!(report)));
         Value::Object(counts.collect::<Map<_, _>>())
@@ -174,31 +169,34 @@ impl<'a> Report<'a> {
     /// Prints the rest. Fails if any of the report could not be written; a reader that has gone is no failure.
     pub fn finish(mut self, ended: Ended, took: Duration) -> std::io::Result<()> {
         self.progress.finish_and_clear();
-        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let counts = self.counts();
-        let Heading { host, .. } = self.heading;
-        let (mode, ended_name, limit_reached) = (self.heading.mode(), ended.name(), self.limit_reached);
+        let end = json!({
+            "began_at": self.began_at,
+            "kinds": self.counts(),
+            "stopped_by": self.stopped_by,
+            "clocks": self.clocks,
+            "ended": ended.name(),
+            "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        });
         let text = match &self.printer {
             Printer::Table(table) => table.render(&Totals {
                 heading: &self.heading,
+                began_at: self.began_at,
                 kinds: &self.kinds,
-                total: self.total,
-                limit_reached,
+                total: self.total(),
+                stopped_by: self.stopped_by,
+                clocks: &self.clocks,
                 ended,
                 took,
             }),
             Printer::Json { first } => {
-                let end = if *first { "]" } else { "\n  ]" };
-                format!(
-                    "{end},\n  \"kinds\": {counts},\n  \"limit_reached\": {limit_reached},\n  \"ended\": \"{ended_name}\",\n  \
-                     \"duration_ms\": {ms}\n}}\n"
-                )
+                let bracket = if *first { "]" } else { "\n  ]" };
+                format!("{bracket},\n{}\n}}\n", lines(&end))
             }
             Printer::Ndjson => {
-                let summary = json!({
-                    "schema": SCHEMA, "mode": mode, "host": host, "kinds": counts, "limit_reached": limit_reached,
-                    "ended": ended_name, "duration_ms": ms,
-                });
+                let mut summary = json!(self.heading);
+                if let (Value::Object(summary), Value::Object(end)) = (&mut summary, end) {
+                    summary.extend(end);
+                }
                 format!("{summary}\n")
             }
         };
@@ -207,12 +205,20 @@ impl<'a> Report<'a> {
     }
 }
 
+/// An object's fields, one line each.
+fn lines(object: &Value) -> String {
+    let fields = object.as_object().into_iter().flatten();
+    fields.map(|(name, value)| format!("  \"{name}\": {value}")).collect::<Vec<_>>().join(",\n")
+}
+
 /// What a report says about the sweep as a whole.
 struct Totals<'a> {
     heading: &'a Heading,
+    began_at: DateTime<Utc>,
     kinds: &'a [KindReport],
     total: Tally,
-    limit_reached: bool,
+    stopped_by: Option<Stopper>,
+    clocks: &'a Clocks,
     ended: Ended,
     took: Duration,
 }

@@ -4,6 +4,7 @@
 //! that has none of these is diagnosed by its kind (`issue`, `step`); what follows is the same for all kinds and
 //! stands here, in `decide`. Pure: no clock but `History::observed_at`, no database, no settings but `Policy`.
 
+mod guard;
 mod history;
 pub mod issue;
 mod policy;
@@ -11,18 +12,19 @@ pub mod step;
 pub mod words;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+pub use guard::Guard;
 pub use history::{Exemption, History, OpenRecovery};
 pub use policy::{Escalation, Policy};
 use words::spaced;
 
 /// A row's id as its database prints it: a hyphenated uuid.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Id(pub String);
 
 /// The kinds of subject, in the order in which they are swept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     Issue,
@@ -94,7 +96,7 @@ pub enum Assignee {
 }
 
 /// What is wrong with a subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// An issue in progress that nobody is working on.

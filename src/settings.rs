@@ -1,20 +1,25 @@
 //! Flags, environment and defaults → `Settings`. Nobody else reads the environment.
 //!
-//! Flags win over the environment, the environment over the defaults. An empty variable is an unset one; a `SWEEP_…`
-//! that is not known is refused, since a setting that is misspelt is a setting that is off.
+//! Flags win over the environment, the environment over the defaults.
+
+mod environment;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
-use anyhow::{Context, Result};
-use serde::Deserialize;
+use anyhow::Result;
+use chrono::TimeDelta;
 
 use crate::cli::{Format, PolicyFlags, SweepFlags};
-use crate::exit::{Refusal, config, usage};
+use crate::exit::usage;
 use crate::parse;
-use crate::rules::{Id, Kind, Policy};
+use crate::report::heading::KindMode;
+use crate::report::plan::Plan;
+use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::open::Url;
+pub use environment::Environment;
+use environment::{Variables, malformed};
 
 /// One sweep, as the operator wants it.
 #[derive(Clone, Debug)]
@@ -22,8 +27,16 @@ pub struct Settings {
     pub database: Url,
     pub dry_run: bool,
     pub selection: Selection,
+    pub tenant: Option<String>,
+    /// What is done about each kind; on, unless it says otherwise.
+    pub modes: BTreeMap<Kind, KindMode>,
     /// Continuations and escalations at most.
     pub limit: Option<u32>,
+    /// Nothing is begun after it.
+    pub deadline: TimeDelta,
+    pub wakes_per_agent_max: u32,
+    /// None: it was told to go on whatever it sees.
+    pub guard: Option<Guard>,
     pub connections: u32,
     pub output: Format,
     pub detailed_exitcode: bool,
@@ -38,115 +51,38 @@ pub enum Selection {
     Kinds(Vec<Kind>),
     /// These, whether they are candidates or not.
     Subjects(Vec<(Kind, Id)>),
+    /// What this plan says.
+    Plan(Box<Plan>),
 }
 
-/// The variables, as they came.
-pub struct Environment(BTreeMap<String, String>);
-
-macro_rules! known_settings {
-    ($($name:ident),+ $(,)?) => {
-        /// `SWEEP_…`, as strings: an error of envy's own would not name the variable.
-        #[derive(Debug, Default, Deserialize)]
-        struct Variables { $($name: Option<String>),+ }
-
-        const KNOWN: &[&str] = &[$(stringify!($name)),+];
-    };
-}
-known_settings!(
-    orphan_grace,
-    step_stalled_after,
-    wake_stuck_after,
-    retry_delay,
-    attempts_max,
-    attempts_per_day_max,
-    escalation,
-    lock_timeout,
-    statement_timeout,
-    only,
-    limit,
-    connections,
-    output,
-    log,
-    log_format,
-);
-
-const PREFIX: &str = "SWEEP_";
-
-impl Environment {
-    pub fn of_process() -> Environment {
-        #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-        let variables = std::env::vars_os();
-        // A variable that is no UTF-8 is kept, so that a check of its value refuses it by name.
-        let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
-        Environment(variables.map(|(name, value)| (text(name), text(value))).collect())
-    }
-
-    /// For tests.
-    pub fn of(variables: &[(&str, &str)]) -> Environment {
-        Environment(variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
-    }
-
-    /// Empty is unset.
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
-    }
-
-    fn variables(&self) -> Result<Variables> {
-        let ours = self.0.keys().filter_map(|name| name.strip_prefix(PREFIX));
-        for name in ours.filter(|name| !is_service_link(name)) {
-            if !KNOWN.contains(&name.to_lowercase().as_str()) {
-                return Err(unknown(name).into());
-            }
-        }
-        let set = self.0.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned())));
-        envy::prefixed(PREFIX).from_iter(set).context("reading the environment")
-    }
-
-    /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
-    /// embedded database in the data directory.
-    pub fn database(&self, flag: Option<&str>) -> Result<Url> {
-        let url = self.named_database(flag)?;
-        let url = url.or("fallback_application_name", "sweep");
-        // libpq would wait for ever.
-        Ok(if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url })
-    }
-
-    fn named_database(&self, flag: Option<&str>) -> Result<Url> {
-        if let Some(url) = flag {
-            return Url::parse(url).map_err(|why| usage(format!("--database: {why}")).into());
-        }
-        if let Some(url) = self.get("DATABASE_URL") {
-            return Url::parse(url).map_err(|why| config(format!("DATABASE_URL: {why}")).into());
-        }
-        if let Some(path) = self.get("DATABASE_URL_FILE") {
-            let url = std::fs::read_to_string(path)
-                .map_err(|error| config(format!("DATABASE_URL_FILE: cannot read {path}: {error}")))?;
-            return Url::parse(url.trim()).map_err(|why| config(format!("DATABASE_URL_FILE ({path}): {why}")).into());
-        }
-        if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
-            return Ok(Url::Postgres(String::new()));
-        }
-        Ok(Url::Sqlite(self.embedded_database()?))
-    }
-
-    fn embedded_database(&self) -> Result<PathBuf> {
-        // systemd names the state directory of a service so.
-        let directory =
-            self.get("STATE_DIRECTORY").map(PathBuf::from).or_else(|| Some(dirs::data_dir()?.join("sweep")));
-        let directory =
-            directory.ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;
-        Ok(directory.join("sweep.db"))
-    }
-
-    /// The log filter, if it is set, and whether logs are JSON.
-    pub fn log(&self) -> Result<(Option<String>, bool)> {
-        let variables = self.variables()?;
-        let json = match variables.log_format.as_deref() {
-            None | Some("text") => false,
-            Some("json") => true,
-            Some(other) => return Err(malformed("log_format", other, "expected text or json").into()),
+impl Selection {
+    /// The kinds that are swept, in their order.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let of = |subjects: &[(Kind, Id)]| {
+            Kind::ALL.into_iter().filter(|kind| subjects.iter().any(|(k, _)| k == kind)).collect()
         };
-        Ok((variables.log, json))
+        match self {
+            Selection::Kinds(kinds) => kinds.clone(),
+            Selection::Subjects(subjects) => of(subjects),
+            Selection::Plan(plan) => of(&plan.order),
+        }
+    }
+
+    /// The subjects of a kind that are named, if any are.
+    pub fn named(&self, kind: Kind) -> Option<impl Iterator<Item = Id>> {
+        let subjects = match self {
+            Selection::Kinds(_) => return None,
+            Selection::Subjects(subjects) => subjects,
+            Selection::Plan(plan) => &plan.order,
+        };
+        Some(subjects.iter().filter(move |(k, _)| *k == kind).map(|(_, id)| id.clone()))
+    }
+
+    pub fn plan(&self) -> Option<&Plan> {
+        match self {
+            Selection::Plan(plan) => Some(plan),
+            Selection::Kinds(_) | Selection::Subjects(_) => None,
+        }
     }
 }
 
@@ -164,23 +100,77 @@ impl Settings {
         }
         let subjects: Vec<(Kind, Id)> =
             flags.issue.map(|id| (Kind::Issue, id)).into_iter().chain(flags.step.map(|id| (Kind::Step, id))).collect();
-        let selection = match subjects.is_empty() {
-            true => Selection::Kinds(only.unwrap_or_else(|| Kind::ALL.to_vec())),
-            false => Selection::Subjects(subjects),
+        let selection = match (flags.apply, subjects.is_empty()) {
+            (Some(path), _) => Selection::Plan(Box::new(read_plan(&path)?)),
+            (None, true) => Selection::Kinds(only.unwrap_or_else(|| Kind::ALL.to_vec())),
+            (None, false) => Selection::Subjects(subjects),
         };
+        let limits = flags.limits;
+        macro_rules! limit {
+            ($name:ident, $parse:path) => {
+                pick(limits.$name, stringify!($name), &variables.$name, $parse)?
+            };
+        }
+        let default = Settings::of(environment.database(flags.database.database.as_deref())?);
+        let guard = Guard {
+            share: limit!(guard_share, parse::share).unwrap_or(Guard::default().share),
+            min: limit!(guard_min, parse::number).unwrap_or(Guard::default().min),
+        };
+        let modes = [(Kind::Issue, limit!(issues, parse::kind_mode)), (Kind::Step, limit!(steps, parse::kind_mode))];
         Ok(Settings {
-            database: environment.database(flags.database.database.as_deref())?,
             dry_run: flags.dry_run,
             selection,
-            limit: pick(flags.limit, "limit", &variables.limit, parse::positive)?,
+            tenant: pick(flags.tenant, "tenant", &variables.tenant, parse::tenant)?,
+            modes: modes.into_iter().filter_map(|(kind, mode)| Some((kind, mode?))).collect(),
+            limit: limit!(limit, parse::positive),
+            deadline: limit!(deadline, parse::positive_duration).unwrap_or(default.deadline),
+            wakes_per_agent_max: limit!(wakes_per_agent_max, parse::positive).unwrap_or(default.wakes_per_agent_max),
+            guard: (!limits.no_guard).then_some(guard),
             connections: pick(flags.connections, "connections", &variables.connections, parse::connections)?
-                .unwrap_or(4),
+                .unwrap_or(default.connections),
             output: pick(flags.output, "output", &variables.output, parse::format)?.unwrap_or_default(),
             detailed_exitcode: flags.detailed_exitcode,
             policy,
             timeouts,
+            ..default
         })
     }
+
+    /// The defaults, for a database.
+    pub fn of(database: Url) -> Settings {
+        Settings {
+            database,
+            dry_run: false,
+            selection: Selection::Kinds(Kind::ALL.to_vec()),
+            tenant: None,
+            modes: BTreeMap::new(),
+            limit: None,
+            deadline: TimeDelta::minutes(10),
+            wakes_per_agent_max: 10,
+            guard: Some(Guard::default()),
+            connections: 4,
+            output: Format::default(),
+            detailed_exitcode: false,
+            policy: Policy::default(),
+            timeouts: Timeouts::default(),
+        }
+    }
+
+    pub fn mode(&self, kind: Kind) -> KindMode {
+        self.modes.get(&kind).copied().unwrap_or_default()
+    }
+}
+
+/// The plan in a file; `-` is stdin.
+fn read_plan(path: &Path) -> Result<Plan> {
+    let shown = path.display();
+    let refuse = |why: String| usage(format!("--apply {shown}: {why}"));
+    let plan = if path == Path::new("-") {
+        Plan::read(std::io::stdin())
+    } else {
+        Plan::read(std::fs::File::open(path).map_err(|error| refuse(error.to_string()))?)
+    };
+    Ok(plan.map_err(refuse)?)
 }
 
 fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, Timeouts)> {
@@ -218,23 +208,4 @@ fn pick<T>(
         (None, None) => Ok(None),
         (None, Some(value)) => parse(value).map(Some).map_err(|why| malformed(name, value, &why).into()),
     }
-}
-
-fn malformed(name: &str, value: &str, why: &str) -> Refusal {
-    config(format!("{PREFIX}{}: “{value}”: {why}", name.to_uppercase()))
-}
-
-/// Kubernetes gives every pod such variables of a service that is named `sweep`, or `sweep-…`.
-fn is_service_link(name: &str) -> bool {
-    name == "PORT" || name.starts_with("PORT_") || name.contains("_PORT") || name.ends_with("SERVICE_HOST")
-}
-
-fn unknown(name: &str) -> Refusal {
-    let lower = name.to_lowercase();
-    let nearest = KNOWN.iter().map(|known| (strsim::damerau_levenshtein(&lower, known), known)).min();
-    let hint = match nearest {
-        Some((distance, known)) if distance <= 4 => format!("; did you mean {PREFIX}{}?", known.to_uppercase()),
-        _ => format!("; known are {PREFIX}… {}", KNOWN.join(", ").to_uppercase()),
-    };
-    config(format!("{PREFIX}{name}: no such setting{hint}"))
 }

@@ -4,7 +4,9 @@
 //! SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are foreign-key checks, and for those
 //! `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives way, its host is never the victim.
 
+pub mod candidates;
 pub mod errors;
+pub mod failures;
 pub mod hosts;
 pub mod issues;
 pub mod ledger;
@@ -23,11 +25,12 @@ use diesel::pg::{Pg, PgConnection};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::Error;
-use diesel::sql_types::Nullable;
+use diesel::sql_types::{Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 
 use crate::rules::{Cause, Facts, Id, Kind, Policy};
-use types::{Since, sql as portable};
+use candidates::{Candidate, Part};
+use types::sql as portable;
 
 #[derive(diesel::MultiConnection)]
 pub enum Db {
@@ -40,7 +43,12 @@ pub trait Subject: Facts + Sized {
     const KIND: Kind;
 
     /// The next candidates in the order of the scan, at most `limit`.
-    fn candidates(db: &mut Db, after: &Position, limit: i64) -> QueryResult<Vec<Candidate>>;
+    fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
+    fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// How many there are in progress, healthy or not.
+    fn count_in_progress(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
+    /// Has this tenant any subject, in whatever state?
+    fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool>;
 
     /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it.
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock>;
@@ -78,48 +86,6 @@ macro_rules! for_kind {
     }};
 }
 pub(crate) use for_kind;
-
-/// One nomination. Its fields decode whatever the row holds; a row that is wrong is found when its facts are read.
-#[derive(Clone, Debug, PartialEq, Queryable)]
-pub struct Candidate {
-    pub id: Id,
-    /// Subjects of one group are examined one after the other, since they lock the same rows.
-    pub group: Id,
-    pub since: Since,
-}
-
-/// A place between two candidates: after this one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Position {
-    pub since: Since,
-    pub id: Id,
-}
-
-impl Position {
-    pub fn beginning() -> Position {
-        Position { since: Since::Beginning, id: Id("00000000-0000-0000-0000-000000000000".to_owned()) }
-    }
-}
-
-impl From<&Candidate> for Position {
-    fn from(candidate: &Candidate) -> Position {
-        Position { since: candidate.since.clone(), id: candidate.id.clone() }
-    }
-}
-
-/// Keyset pagination: however large the table, a page costs a page, and nothing is read twice.
-macro_rules! candidates_after {
-    ($view:ident, $db:expr, $after:expr, $limit:expr) => {
-        $view::table
-            .select(($view::subject_id, $view::group_id, $view::since))
-            .filter($view::since.ge(&$after.since))
-            .filter($view::since.gt(&$after.since).or($view::subject_id.gt(&$after.id)))
-            .order(($view::since, $view::subject_id))
-            .limit($limit)
-            .load::<Candidate>($db)
-    };
-}
-pub(crate) use candidates_after;
 
 /// What a transaction holds of one subject.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,6 +154,17 @@ impl Db {
         };
         let row = LockRows { statement, id }.get_result::<(Option<Id>, Option<Id>)>(db).optional()?;
         Ok(row.map_or(Lock::Nothing, |(agent, issue)| Lock::Rows { agent, issue }))
+    }
+
+    /// Which database this is: the cluster's number and its name, or the file. A standby has its primary's.
+    pub fn identity(&mut self) -> QueryResult<String> {
+        const OF_POSTGRES: &str =
+            "SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' || current_database()";
+        const OF_SQLITE: &str = "SELECT file FROM pragma_database_list WHERE name = 'main'";
+        match self {
+            Db::Postgres(db) => sql::<Text>(OF_POSTGRES).get_result(db),
+            Db::Sqlite(db) => sql::<Text>(OF_SQLITE).get_result(db),
+        }
     }
 
     /// The database's clock.

@@ -1,9 +1,14 @@
-//! One sweep: scan, then per subject lock, facts, decide, write, commit; and close.
+//! One sweep: scan, guard, then per subject lock, facts, decide, write, commit; and close.
 //!
 //! Nothing is retried inside a sweep: the next one is the retry. An error costs its subject only; a database that is
 //! gone ends the sweep with a truthful report.
 
+mod clock;
 pub mod examine;
+mod guard;
+pub mod limits;
+mod logs;
+mod quarantine;
 pub mod scan;
 pub mod signals;
 mod workers;
@@ -12,18 +17,20 @@ use std::io::Write;
 use std::time::Instant;
 
 use anyhow::Result;
+use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use tracing::{error, info, warn};
 
-use crate::exit::{Exit, some_failed, usage};
-use crate::report::{Examined, Heading, Outcome, Report};
-use crate::rules::words::one_line;
+use crate::exit::{Exit, code_of, config, some_failed, usage};
+use crate::report::heading::{Heading, KindMode, Mode, SCHEMA};
+use crate::report::{Examined, Report};
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
-use crate::store::{Abort, Access, Candidate, Db, Position, Subject, errors, for_kind};
+use crate::store::{Abort, Access, Db, Subject, errors, for_kind};
 use examine::Terms;
+use limits::{Limits, Wakes};
+use quarantine::Failures;
 use scan::Scan;
 use signals::Stop;
 use workers::Workers;
@@ -32,159 +39,204 @@ use workers::Workers;
 pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Exit> {
     let began = Instant::now();
     let access = if settings.dry_run { Access::ReadOnly } else { Access::Write };
+    let explain = |error, doing| settings.database.explain(error).context(doing);
     let mut store = settings.database.open(access)?;
-    let host = store.host.name();
+    let heading = heading(settings, &mut store).map_err(|error| explain(error, "looking at the database"))?;
+    refuse(settings, &mut store, &heading)?;
+    let (began_at, skew) = look(settings, &mut store.db, |db| clock::compare(db))?;
+    let deadline = began + settings.deadline.to_std().unwrap_or_default();
     let mut sweep = Sweep {
         settings,
-        stop,
-        terms: Terms { sweep_id: Id::generate(), access, policy: settings.policy.clone(), timeouts: settings.timeouts },
-        workers: Workers::new(&settings.database, settings.connections),
-        limit: settings.limit,
-        report: Report::new(Heading { dry_run: settings.dry_run, host }, settings.output, out),
+        id: Id::generate(),
+        began_at,
+        access,
+        workers: Workers::new(&settings.database, access, settings.connections),
+        wakes: Wakes::new(settings.wakes_per_agent_max),
+        limits: Limits { left: settings.limit, deadline, stop: stop.clone() },
     };
-    let explain = |error, doing| settings.database.explain(error).context(doing);
-    sweep.refuse_unknown(&mut store)?;
     sweep
-        .record(&mut store.db, |db, sweep| ledger::open_sweep(db, &sweep.terms.sweep_id, host))
+        .record(&mut store.db, |db, sweep| ledger::open_sweep(db, &sweep.id, &heading.host, sweep.opening()))
         .map_err(|error| explain(error, "cannot record the sweep"))?;
-    let swept = sweep.kinds(&mut store);
+    let mut report = Report::new(heading, began_at, settings.output, out);
+    report.skew(skew);
+    let swept = sweep.kinds(&mut store, &mut report).map_err(|error| explain(error, "the sweep could not go on"));
     let ended = match (&swept, stop.is_set()) {
         (Err(_), _) => Ended::Failed,
         (Ok(()), true) => Ended::Interrupted,
         (Ok(()), false) => Ended::Completed,
     };
+    let exit = swept.as_ref().map_or_else(code_of, |()| sweep.exit(&report));
     // The scan's own connection may have been idle for too long: a new one may do.
-    let closed =
-        sweep.close(&mut store.db, ended).or_else(|_| sweep.close(&mut settings.database.connect(access)?, ended));
-    let exit = sweep.exit();
-    log_sweep(&sweep.report, ended);
-    let printed = sweep.report.finish(ended, began.elapsed());
-    swept.map_err(|error| explain(error, "the sweep could not go on"))?;
+    let closed = sweep
+        .close(&mut store.db, ended, exit, &report)
+        .or_else(|_| sweep.close(&mut settings.database.connect(access)?, ended, exit, &report));
+    logs::sweep(&report, ended);
+    let printed = report.finish(ended, began.elapsed());
+    swept?;
     closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     printed.map_err(|error| some_failed(format!("the report could not be written: {error}")))?;
     Ok(exit)
 }
 
+/// Asks in a read-only transaction.
+fn look<T>(settings: &Settings, db: &mut Db, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+    Ok(db.in_transaction(Access::ReadOnly, &settings.timeouts, body)?)
+}
+
+fn heading(settings: &Settings, store: &mut Store) -> Result<Heading> {
+    Ok(Heading {
+        schema: SCHEMA,
+        mode: match (settings.dry_run, &settings.selection) {
+            (true, _) => Mode::DryRun,
+            (false, Selection::Plan(_)) => Mode::Apply,
+            (false, Selection::Kinds(_) | Selection::Subjects(_)) => Mode::Sweep,
+        },
+        host: store.host.name().to_owned(),
+        database: look(settings, &mut store.db, Db::identity)?,
+        schema_version: store.schema_version.clone(),
+        policy: settings.policy.clone(),
+    })
+}
+
+/// What the operator named must be there: subjects, a tenant, and the database of a plan.
+fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<()> {
+    let Store { db, kinds, .. } = store;
+    if let Selection::Plan(plan) = &settings.selection
+        && let Some(why) = plan.differs_from(heading)
+    {
+        return Err(config(format!("--apply: the plan is refused: {why}")).into());
+    }
+    if let Selection::Subjects(subjects) = &settings.selection {
+        for (kind, id) in subjects.iter().filter(|(kind, _)| kinds.contains(kind)) {
+            refuse_unknown(settings, db, *kind, id)?;
+        }
+    }
+    if let Some(tenant) = &settings.tenant {
+        let has_any = |db: &mut Db| {
+            kinds.iter().try_fold(false, |found, &kind| Ok(found || for_kind!(kind, S => S::has_tenant(db, tenant))?))
+        };
+        if !look(settings, db, has_any)? {
+            return Err(usage(format!("--tenant: there is no tenant {tenant} in this database")).into());
+        }
+    }
+    Ok(())
+}
+
+/// A subject whose row cannot be read is there: its examination says what is wrong.
+fn refuse_unknown(settings: &Settings, db: &mut Db, kind: Kind, id: &Id) -> Result<()> {
+    let read = |db: &mut Db| for_kind!(kind, S => S::read(db, id).map(|facts| facts.is_some()));
+    match db.in_transaction(Access::ReadOnly, &settings.timeouts, read) {
+        Ok(false) => Err(usage(format!("--{kind}: there is no {kind} {id} in this database")).into()),
+        Err(Abort::RolledBack(error)) if errors::is_undecodable(&error) => Ok(()),
+        Ok(true) => Ok(()),
+        Err(abort) => Err(abort.into()),
+    }
+}
+
 /// A sweep under way.
 struct Sweep<'a> {
     settings: &'a Settings,
-    stop: &'a Stop,
-    terms: Terms,
+    id: Id,
+    /// By the database's clock.
+    began_at: DateTime<Utc>,
+    access: Access,
     workers: Workers,
-    /// Continuations and escalations that are left.
-    limit: Option<u32>,
-    report: Report<'a>,
+    wakes: Wakes,
+    limits: Limits,
 }
 
 impl Sweep<'_> {
     /// Writes the sweep's own row; a dry run has none.
     fn record(&self, db: &mut Db, body: impl FnOnce(&mut Db, &Self) -> QueryResult<()>) -> Result<()> {
-        match self.terms.access {
+        match self.access {
             Access::ReadOnly => Ok(()),
-            Access::Write => Ok(db.in_transaction(Access::Write, &self.terms.timeouts, |db| body(db, self))?),
+            Access::Write => Ok(db.in_transaction(Access::Write, &self.settings.timeouts, |db| body(db, self))?),
         }
     }
 
-    fn close(&self, db: &mut Db, ended: Ended) -> Result<()> {
-        let (counts, oldest_left) = (self.report.counts(), self.report.oldest_left());
-        self.record(db, |db, sweep| ledger::close_sweep(db, &sweep.terms.sweep_id, ended, counts, oldest_left))
+    fn opening(&self) -> ledger::Opening<'_> {
+        let partial = !matches!(self.settings.selection, Selection::Kinds(_));
+        ledger::Opening { began_at: self.began_at, partial, policy: &self.settings.policy }
     }
 
-    /// An id that the operator gave must be there. One whose row cannot be read is: its examination says what is wrong.
-    fn refuse_unknown(&self, store: &mut Store) -> Result<()> {
-        let Selection::Subjects(subjects) = &self.settings.selection else {
+    fn close(&self, db: &mut Db, ended: Ended, exit: Exit, report: &Report) -> Result<()> {
+        let closing = ledger::Closing { ended, exit, counts: report.counts(), oldest_left: report.oldest_left() };
+        self.record(db, |db, sweep| ledger::close_sweep(db, &sweep.id, closing))
+    }
+
+    /// The kinds one after the other, with the same connections and within the same limits.
+    fn kinds(&mut self, store: &mut Store, report: &mut Report) -> Result<()> {
+        for kind in self.settings.selection.kinds() {
+            let (provided, mode) = (store.kinds.contains(&kind), self.settings.mode(kind));
+            report.begin(kind, provided, mode);
+            match (provided, mode) {
+                (true, KindMode::On | KindMode::Shadow) => {
+                    for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, report))?;
+                }
+                (true, KindMode::Off) | (false, _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn kind<S: Subject>(&mut self, db: &mut Db, mode: KindMode, report: &mut Report) -> Result<()> {
+        let Sweep { settings, id, began_at, access, workers, wakes, limits } = self;
+        let shadow = mode == KindMode::Shadow;
+        // What is not done in shadow takes nothing from what is.
+        let (mut shadow_limits, shadow_wakes) = (limits.clone(), Wakes::new(wakes.per_agent_max));
+        let (limits, wakes) = if shadow { (&mut shadow_limits, &shadow_wakes) } else { (limits, &*wakes) };
+        let terms = Terms {
+            sweep_id: id,
+            access: if shadow { Access::ReadOnly } else { *access },
+            policy: &settings.policy,
+            timeouts: settings.timeouts,
+            tenant: settings.tenant.as_deref(),
+            plan: settings.selection.plan(),
+            wakes,
+            shadow,
+        };
+        let mut failures = Failures::load::<S>(db, &terms)?;
+        report.in_quarantine(failures.in_quarantine());
+        if let (Selection::Kinds(_), Some(guard)) = (&settings.selection, &settings.guard)
+            && let Some(guarded) = guard::check::<S>(guard, db, workers, &terms, limits)?
+        {
+            logs::guard(S::KIND, &guarded);
+            report.guard(guarded);
             return Ok(());
-        };
-        for (kind, id) in subjects.iter().filter(|(kind, _)| store.kinds.contains(kind)) {
-            let read = |db: &mut Db| for_kind!(kind, S => S::read(db, id).map(|facts| facts.is_some()));
-            let found = store.db.in_transaction(Access::ReadOnly, &self.terms.timeouts, read);
-            match found {
-                Ok(false) => return Err(usage(format!("--{kind}: there is no {kind} {id} in this database")).into()),
-                Err(Abort::RolledBack(error)) if errors::is_undecodable(&error) => {}
-                Ok(true) => {}
-                Err(abort) => return Err(abort.into()),
-            }
         }
-        Ok(())
-    }
-
-    /// The kinds one after the other, with the same connections and within the same limit.
-    fn kinds(&mut self, store: &mut Store) -> Result<()> {
-        let kinds: Vec<Kind> = match &self.settings.selection {
-            Selection::Kinds(kinds) => kinds.clone(),
-            Selection::Subjects(subjects) => subjects.iter().map(|(kind, _)| *kind).collect(),
+        let mut scan = match settings.selection.named(S::KIND) {
+            None => Scan::<S>::new(db, &terms),
+            Some(ids) => Scan::named(db, &terms, ids),
         };
-        for kind in kinds {
-            let provided = store.kinds.contains(&kind);
-            self.report.begin(kind, provided);
-            match provided {
-                true => for_kind!(kind, S => self.kind::<S>(&mut store.db))?,
-                false => info!("{}: not provided by this database", kind.plural()),
-            }
-        }
-        Ok(())
-    }
-
-    fn kind<S: Subject>(&mut self, db: &mut Db) -> Result<()> {
-        let Sweep { settings, stop, terms, workers, limit, report } = self;
-        let tell = |examined: Examined| {
-            log_subject(&examined, terms.access);
+        let not_begun = workers.examine_all(&mut scan, &terms, limits, |examined: Examined| {
+            logs::subject(&examined, terms.access);
+            failures.note(&examined);
             report.add(examined);
-        };
-        let left = match &settings.selection {
-            Selection::Kinds(_) => workers.examine_all::<S>(Scan::<S>::new(db, terms), terms, limit, stop, tell)?,
-            Selection::Subjects(subjects) => {
-                let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id.clone());
-                let since = Position::beginning().since;
-                let candidates = of_kind.map(|id| Ok(Candidate { group: id.clone(), id, since: since.clone() }));
-                workers.examine_all::<S>(candidates, terms, limit, stop, tell)?
+        })?;
+        report.defer(not_begun);
+        if let Some(stopper) = limits.stopper() {
+            let rest = scan.rest()?;
+            if 0 < rest.count + not_begun.count {
+                report.defer(rest);
+                report.stop_by(stopper);
             }
-        };
-        if let Some(candidate) = left {
-            report.reach_limit(candidate.since.instant());
+        }
+        if terms.access == Access::Write {
+            failures.record(db, S::KIND, &terms, *began_at);
         }
         Ok(())
     }
 
-    fn exit(&self) -> Exit {
-        let total = self.report.total();
+    fn exit(&self, report: &Report) -> Exit {
+        let total = report.total();
         let changed = total.continued + total.escalated + total.recovered;
-        match self.stop.exit() {
+        match self.limits.stop.exit() {
             Some(exit) => exit,
+            None if report.is_guarded() => Exit::Guarded,
             None if 0 < total.failed + total.unknown + total.quarantined => Exit::SomeFailed,
             None if changed == 0 && 0 < total.busy => Exit::Busy,
             None if 0 < changed && self.settings.detailed_exitcode => Exit::Changed,
             None => Exit::Done,
         }
     }
-}
-
-/// One line for each subject that was touched or could not be, after its commit.
-fn log_subject(examined: &Examined, access: Access) {
-    let Examined { kind, id, outcome, .. } = examined;
-    let name = one_line(examined.identifier.as_deref().unwrap_or(&id.0));
-    let reason = one_line(&examined.reason);
-    let would = if access == Access::ReadOnly { "would be " } else { "" };
-    match outcome {
-        Outcome::Continued | Outcome::Recovered => info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
-        Outcome::Escalated => warn!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
-        Outcome::Failed | Outcome::Unknown | Outcome::Quarantined => {
-            error!(%kind, %id, "{kind} {name} {outcome}: {reason}")
-        }
-        Outcome::Waiting | Outcome::Skipped | Outcome::Healthy | Outcome::Busy => {}
-    }
-}
-
-fn log_sweep(report: &Report, ended: Ended) {
-    let total = report.total();
-    info!(
-        ended = ended.name(),
-        scanned = total.scanned,
-        continued = total.continued,
-        escalated = total.escalated,
-        recovered = total.recovered,
-        failed = total.failed,
-        "sweep {}",
-        ended.name()
-    );
 }

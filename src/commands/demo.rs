@@ -15,13 +15,12 @@ use owo_colors::OwoColorize;
 use tempfile::TempDir;
 
 use super::say;
-use crate::cli::{DemoFlags, Format};
+use crate::cli::DemoFlags;
 use crate::exit::{Exit, config, usage};
-use crate::rules::{Kind, Policy};
-use crate::settings::{Selection, Settings};
+use crate::settings::Settings;
 use crate::store::migrate::migrate;
 use crate::store::open::Url;
-use crate::store::{Access, Db, Timeouts};
+use crate::store::{Access, Db};
 use crate::sweep::{self, signals::Stop};
 
 /// Stories are wrapped by hand, and the comment to this width.
@@ -96,17 +95,7 @@ fn play(db: &mut Db, url: &Url) -> Result<Exit> {
 
 /// The defaults, whatever the environment says.
 fn settings(url: &Url, dry_run: bool) -> Settings {
-    Settings {
-        database: url.clone(),
-        dry_run,
-        selection: Selection::Kinds(Kind::ALL.to_vec()),
-        limit: None,
-        connections: 1,
-        output: Format::Table,
-        detailed_exitcode: false,
-        policy: Policy::default(),
-        timeouts: Timeouts::default(),
-    }
+    Settings { dry_run, ..Settings::of(url.clone()) }
 }
 
 fn happen(db: &mut Db, statements: &str) -> Result<()> {

@@ -2,13 +2,13 @@
 
 use std::fmt::{Display, Formatter};
 
-use chrono::{DateTime, Utc};
-use serde::Serialize;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
 
 use crate::rules::{Decision, Finding, Id, Kind, Reason};
 
 /// What became of the decision about one subject. In a dry run: what would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// One wake was queued.
@@ -22,6 +22,10 @@ pub enum Outcome {
     /// Its assignee must not be woken.
     Skipped,
     Healthy,
+    /// `--apply`: the decision is another one than was planned.
+    Changed,
+    /// Left to the next sweep: its agent was woken often enough in this one.
+    Deferred,
     /// Somebody else has it in hand.
     Busy,
     /// The connection was lost while its commit was under way, and the ledger could not be asked.
@@ -65,6 +69,8 @@ impl Outcome {
             Outcome::Waiting => "waiting",
             Outcome::Skipped => "skipped",
             Outcome::Healthy => "healthy",
+            Outcome::Changed => "changed",
+            Outcome::Deferred => "deferred",
             Outcome::Busy => "busy",
             Outcome::Unknown => "unknown",
             Outcome::Quarantined => "quarantined",
@@ -75,6 +81,11 @@ impl Outcome {
     /// Does it cost an agent's or a person's time, or may have, and count against `--limit`?
     pub fn is_costly(self) -> bool {
         matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Unknown)
+    }
+
+    /// Is it the subject's own fault that nothing could be done?
+    pub fn is_failure(self) -> bool {
+        matches!(self, Outcome::Failed | Outcome::Quarantined)
     }
 
     /// Was something written?
@@ -103,8 +114,16 @@ pub struct Examined {
     /// Which attempt this is, or how many were made.
     pub attempt: Option<u32>,
     pub attempts_max: u32,
+    /// The agent that is, or would be, woken.
+    pub agent_id: Option<Id>,
     pub idle_seconds: Option<i64>,
     pub outcome: Outcome,
+    /// Decided and reported, and never written.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shadow: bool,
     #[serde(skip)]
     pub idle_since: Option<DateTime<Utc>>,
+    /// By how much its latest sign of life lies in the future: it counts as healthy until then.
+    #[serde(skip)]
+    pub ahead: Option<TimeDelta>,
 }

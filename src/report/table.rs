@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
-use owo_colors::{OwoColorize, Style};
+use owo_colors::OwoColorize;
 
-use super::{Examined, Heading, KindReport, Outcome, Tally, Totals};
+use super::heading::{Heading, Mode};
+use super::summary::{coloured, summary};
+use super::{Examined, Outcome, Totals};
 use crate::rules::words::{Spoken, one_line};
-use crate::store::ledger::Ended;
 
 /// Rows kept of each part; JSON has them all.
 const ROWS_MAX: usize = 200;
@@ -40,9 +41,6 @@ impl Table {
 
     pub(super) fn render(&self, totals: &Totals) -> String {
         let mut text = summary(totals);
-        for report in totals.kinds.iter().filter(|report| !report.provided) {
-            text += &format!("{}: not provided by this database\n", report.kind.plural());
-        }
         text += &self.grid(totals.heading);
         let more = self.touched.more + self.left.more;
         if 0 < more {
@@ -58,7 +56,7 @@ impl Table {
 
     /// What was touched, then what was left, in the same columns.
     fn grid(&self, heading: &Heading) -> String {
-        let outcome = if heading.dry_run { "would be" } else { "outcome" };
+        let outcome = if heading.mode == Mode::DryRun { "would be" } else { "outcome" };
         let mut grid = Grid::new();
         grid.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(
             ["kind", "subject", "finding", "idle for", outcome, "attempt", "why"].map(|name| name.dimmed().to_string()),
@@ -106,78 +104,8 @@ fn cells(row: &Examined) -> [String; 7] {
         one_line(row.identifier.as_deref().unwrap_or(&row.id.0)),
         row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
         row.idle_seconds.map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string()).unwrap_or_default(),
-        coloured(row.outcome),
+        if row.shadow { format!("(shadow) {}", coloured(row.outcome)) } else { coloured(row.outcome) },
         attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default(),
         one_line(&row.reason),
     ]
-}
-
-/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`.
-fn summary(totals: &Totals) -> String {
-    let Totals { heading, kinds, total, limit_reached, ended, took } = totals;
-    let provided = kinds.iter().filter(|report| report.provided);
-    let scanned: Vec<String> = provided
-        .map(|KindReport { kind, tally, .. }| match tally.scanned {
-            1 => format!("1 {}", kind.name()),
-            n => format!("{n} {}", kind.plural()),
-        })
-        .collect();
-    let (verb, note) = if heading.dry_run { ("Dry run of", ", nothing is written") } else { ("Swept", "") };
-    let limit = if *limit_reached { "\nThe limit is reached: more is left." } else { "" };
-    let ended = match ended {
-        Ended::Completed => "",
-        Ended::Interrupted => "\nInterrupted by a signal: what was in hand is done, the next sweep does the rest.",
-        Ended::Failed => "\nEnded early by an error: the next sweep does the rest.",
-    };
-    let (scanned, host, seconds) = (scanned.join(" and "), heading.host, took.as_secs_f64());
-    let counts = done_and_left(*total, heading.dry_run);
-    format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n{counts}{limit}{ended}\n", verb.bold())
-}
-
-/// `3 continued, 1 escalated; left: 2 waiting`.
-fn done_and_left(total: Tally, dry_run: bool) -> String {
-    // Destructured so that a new counter cannot be forgotten.
-    let Tally {
-        scanned: _,
-        continued,
-        escalated,
-        recovered,
-        waiting,
-        skipped,
-        healthy,
-        busy,
-        unknown,
-        quarantined,
-        failed,
-    } = total;
-    let done =
-        counters(&[(continued, Outcome::Continued), (escalated, Outcome::Escalated), (recovered, Outcome::Recovered)]);
-    let left = counters(&[
-        (waiting, Outcome::Waiting),
-        (skipped, Outcome::Skipped),
-        (healthy, Outcome::Healthy),
-        (busy, Outcome::Busy),
-        (unknown, Outcome::Unknown),
-        (quarantined, Outcome::Quarantined),
-        (failed, Outcome::Failed),
-    ]);
-    let would = if dry_run { "Would be: " } else { "" };
-    let done = if done.is_empty() { "Nothing to do".to_owned() } else { format!("{would}{done}") };
-    let left = if left.is_empty() { left } else { format!("; left: {left}") };
-    done + &left
-}
-
-fn counters(counters: &[(u64, Outcome)]) -> String {
-    let shown = counters.iter().filter(|(n, _)| 0 < *n).map(|(n, outcome)| format!("{n} {}", coloured(*outcome)));
-    shown.collect::<Vec<_>>().join(", ")
-}
-
-fn coloured(outcome: Outcome) -> String {
-    let style = match outcome {
-        Outcome::Continued | Outcome::Recovered => Style::new().green(),
-        Outcome::Escalated | Outcome::Skipped | Outcome::Busy => Style::new().yellow(),
-        Outcome::Unknown | Outcome::Quarantined | Outcome::Failed => Style::new().red(),
-        Outcome::Waiting | Outcome::Healthy => Style::new(),
-    };
-    outcome.name().style(style).to_string()
 }

@@ -55,6 +55,12 @@ impl History {
         self.episode_began_at <= self.observed_at && grace < self.idle_for()
     }
 
+    /// By how much a sign of life, or its start, lies in the future.
+    pub fn ahead(&self) -> Option<TimeDelta> {
+        let ahead = self.idle_since.max(self.episode_began_at) - self.observed_at;
+        (TimeDelta::zero() < ahead).then_some(ahead)
+    }
+
     /// A pending wake is a reason to leave its subject alone; an old one is reported as stuck.
     pub(super) fn no_wake_is_pending(&self, since: Option<DateTime<Utc>>, policy: &Policy) -> Clause {
         let age = since.map(|since| self.observed_at - since);

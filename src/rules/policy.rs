@@ -1,13 +1,18 @@
 //! What the operator allows.
 
 use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
 
-/// The limits of what a sweep does by itself; durations are not negative.
-#[derive(Clone, Debug, PartialEq)]
+/// The limits of what a sweep does by itself; durations are not negative. In JSON they are seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
+    #[serde(rename = "orphan_grace_seconds", with = "seconds")]
     pub orphan_grace: TimeDelta,
+    #[serde(rename = "step_stalled_after_seconds", with = "seconds")]
     pub step_stalled_after: TimeDelta,
+    #[serde(rename = "wake_stuck_after_seconds", with = "seconds")]
     pub wake_stuck_after: TimeDelta,
+    #[serde(rename = "retry_delay_seconds", with = "seconds")]
     pub retry_delay: TimeDelta,
     /// Continuations per episode.
     pub attempts_max: u32,
@@ -31,8 +36,28 @@ impl Default for Policy {
 }
 
 /// What an escalation does to an issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Escalation {
     CommentAndBlock,
     CommentOnly,
+}
+
+/// To the millisecond, as the settings are.
+mod seconds {
+    use chrono::TimeDelta;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(duration: &TimeDelta, serializer: S) -> Result<S::Ok, S::Error> {
+        match (duration.num_seconds(), duration.subsec_nanos()) {
+            (whole, 0) => serializer.serialize_i64(whole),
+            (..) => serializer.serialize_f64(duration.num_milliseconds() as f64 / 1000.0),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TimeDelta, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        TimeDelta::try_milliseconds((seconds * 1000.0).round() as i64)
+            .ok_or_else(|| serde::de::Error::custom("a duration of too many seconds"))
+    }
 }

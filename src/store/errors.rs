@@ -12,15 +12,11 @@ pub fn is_contention(error: &Error) -> bool {
         // Another sweep was first, if it is the ledger's index; one of the host's own is an error.
         Error::DatabaseError(DatabaseErrorKind::UniqueViolation, info) => info.message().contains("recoveries"),
         Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _) => true,
-        Error::DatabaseError(_, info) => [
-            "lock timeout",
-            "could not obtain lock",
-            "deadlock detected",
-            "database is locked",
-            "database table is locked",
-        ]
-        .iter()
-        .any(|phrase| info.message().contains(phrase)),
+        Error::DatabaseError(_, info) => {
+            ["could not obtain lock", "deadlock detected", "database is locked", "database table is locked"]
+                .iter()
+                .any(|phrase| info.message().contains(phrase))
+        }
         _ => false,
     }
 }

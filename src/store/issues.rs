@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
+use super::candidates::{Candidate, Part, candidates, nominations};
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
-use super::schema::{comments, exemptions, issue_candidates, issue_facts, issues, wakes};
+use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_subjects, issues, wakes};
 use super::types::{Document, Instant};
-use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, ledger};
+use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment};
 use crate::rules::{Cause, Escalation, Id, Kind, Policy};
 
@@ -24,9 +25,7 @@ const LOCK: LockStatement = LockStatement {
 impl Subject for IssueFacts {
     const KIND: Kind = Kind::Issue;
 
-    fn candidates(db: &mut Db, after: &Position, limit: i64) -> QueryResult<Vec<Candidate>> {
-        candidates_after!(issue_candidates, db, after, limit)
-    }
+    nominations!(issue_subjects, issue_candidates, issue_facts);
 
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
         db.lock(&LOCK, id)

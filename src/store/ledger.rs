@@ -9,7 +9,8 @@ use diesel::prelude::*;
 use super::schema::{recoveries, sweeps};
 use super::types::{Document, Instant};
 use super::{Db, Subject};
-use crate::rules::{Id, OpenRecovery};
+use crate::exit::Exit;
+use crate::rules::{Id, OpenRecovery, Policy};
 
 /// Who wrote it, wherever the host asks.
 pub const ACTOR: &str = "sweep";
@@ -100,27 +101,47 @@ impl Ended {
     }
 }
 
+/// What is known of a sweep when it begins.
+pub struct Opening<'a> {
+    pub began_at: DateTime<Utc>,
+    /// It looks at named subjects only.
+    pub partial: bool,
+    pub policy: &'a Policy,
+}
+
+/// And when it has ended.
+pub struct Closing {
+    pub ended: Ended,
+    pub exit: Exit,
+    pub counts: serde_json::Value,
+    /// Since when the oldest subject that was left has been idle.
+    pub oldest_left: Option<DateTime<Utc>>,
+}
+
 /// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
-pub fn open_sweep(db: &mut Db, id: &Id, host: &str) -> QueryResult<()> {
+pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryResult<()> {
+    let Opening { began_at, partial, policy } = opening;
     diesel::insert_into(sweeps::table)
-        .values((sweeps::id.eq(id), sweeps::host.eq(host), sweeps::version.eq(env!("CARGO_PKG_VERSION"))))
+        .values((
+            sweeps::id.eq(id),
+            sweeps::host.eq(host),
+            sweeps::version.eq(env!("CARGO_PKG_VERSION")),
+            sweeps::started_at.eq(Instant(began_at)),
+            sweeps::partial.eq(partial),
+            sweeps::policy.eq(Document(serde_json::json!(policy))),
+        ))
         .execute(db)
         .map(drop)
 }
 
-/// Closes the row of a sweep. `oldest_left`: since when the oldest subject that was left has been idle.
-pub fn close_sweep(
-    db: &mut Db,
-    id: &Id,
-    ended: Ended,
-    counts: serde_json::Value,
-    oldest_left: Option<DateTime<Utc>>,
-) -> QueryResult<()> {
+pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
+    let Closing { ended, exit, counts, oldest_left } = closing;
     let now = db.now()?;
     diesel::update(sweeps::table.filter(sweeps::id.eq(id)))
         .set((
             sweeps::finished_at.eq(Some(Instant(now))),
             sweeps::ended.eq(Some(ended.name())),
+            sweeps::exit_code.eq(Some(exit as i32)),
             sweeps::counts.eq(Document(counts)),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
         ))

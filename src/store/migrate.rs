@@ -112,14 +112,15 @@ fn name(db: &mut Db) -> QueryResult<String> {
     }
 }
 
-/// The host of a database whose schema is current; refuses every other one. The role's rights are checked before.
-pub fn check(db: &mut Db) -> Result<Host> {
+/// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights are
+/// checked before.
+pub fn check(db: &mut Db) -> Result<(Host, String)> {
     let found = look(db)?;
     let Some(host) = found.host else {
         return Err(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)).into());
     };
     match found.missing(db, host).as_slice() {
-        [] => Ok(host),
+        [] => Ok((host, found.applied.last().cloned().unwrap_or_default())),
         [first, ..] => Err(config(format!(
             "the schema of the database {} is behind this sweep, it lacks {first}: run `sweep migrate`",
             name(db)?

@@ -27,6 +27,8 @@ pub enum Url {
 pub struct Store {
     pub db: Db,
     pub host: Host,
+    /// Of the latest migration.
+    pub schema_version: String,
     /// The kinds of subject that the host has.
     pub kinds: Vec<Kind>,
 }
@@ -105,9 +107,9 @@ impl Url {
             postgres::refuse_standby(db, access)?;
             rights::check(db, access)?;
         }
-        let host = migrate::check(&mut db).map_err(|error| self.explain(error))?;
+        let (host, schema_version) = migrate::check(&mut db).map_err(|error| self.explain(error))?;
         let kinds = provided(&mut db).context("looking for the kinds that this database provides")?;
-        Ok(Store { db, host, kinds })
+        Ok(Store { db, host, schema_version, kinds })
     }
 
     /// Names the file of an embedded database in an error of SQLite's, and tells what may pass from what will not.

@@ -4,11 +4,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
+use super::candidates::{Candidate, Part, candidates, nominations};
 use super::issues::comment;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
-use super::schema::{exemptions, plans, step_candidates, step_facts, wakes};
+use super::schema::{exemptions, plans, step_candidates, step_facts, step_subjects, wakes};
 use super::types::{Document, Instant};
-use super::{Candidate, Db, Lock, LockStatement, Position, Subject, candidates_after, errors, ledger};
+use super::{Db, Lock, LockStatement, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, Id, Kind, Policy};
 
@@ -25,9 +26,7 @@ const LOCK: LockStatement = LockStatement {
 impl Subject for StepFacts {
     const KIND: Kind = Kind::Step;
 
-    fn candidates(db: &mut Db, after: &Position, limit: i64) -> QueryResult<Vec<Candidate>> {
-        candidates_after!(step_candidates, db, after, limit)
-    }
+    nominations!(step_subjects, step_candidates, step_facts);
 
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
         db.lock(&LOCK, id)

@@ -3,19 +3,27 @@
 use diesel::QueryResult;
 use diesel::result::Error;
 
+use super::limits::Wakes;
+use crate::report::plan::Plan;
 use crate::report::{Examined, Outcome};
 use crate::rules::words::one_line;
-use crate::rules::{Decision, Id, Policy, Verdict, decide};
+use crate::rules::{Decision, History, Id, Policy, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::{Abort, Access, Db, Lock, Subject, Timeouts, errors};
 
-/// What every subject of one sweep is examined with.
-#[derive(Clone, Debug)]
-pub struct Terms {
-    pub sweep_id: Id,
+/// What the subjects of one kind are examined with.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    pub sweep_id: &'a Id,
     pub access: Access,
-    pub policy: Policy,
+    pub policy: &'a Policy,
     pub timeouts: Timeouts,
+    pub tenant: Option<&'a str>,
+    /// Touch only what it says, if a fresh decision is the same.
+    pub plan: Option<&'a Plan>,
+    pub wakes: &'a Wakes,
+    /// A kind in shadow is only looked at, in a sweep that writes otherwise.
+    pub shadow: bool,
 }
 
 /// The result for one subject, and whether the connection survived it.
@@ -40,6 +48,10 @@ enum Progress {
     /// The subject, or a row that its recovery refers to, is in other hands.
     Held,
     Gone,
+    /// The plan says something else.
+    Changed,
+    /// Its agent was woken often enough.
+    Deferred,
     Writing,
 }
 
@@ -54,19 +66,24 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
             Access::ReadOnly => Lock::Everything,
         };
         let Some(facts) = S::read(db, id)? else { return Err(Error::RollbackTransaction) };
-        let verdict = decide(&facts, &terms.policy);
+        let verdict = decide(&facts, terms.policy);
         let (facts, verdict) = seen.insert((facts, verdict));
-        progress = match (lock.covers(facts), terms.access) {
-            (false, _) => Progress::Held,
-            (true, Access::Write) if Outcome::of(&verdict.decision).is_change() => Progress::Writing,
-            (true, _) => Progress::Decided,
+        progress = match lock.covers(facts) {
+            false => Progress::Held,
+            true => advance(id, facts, verdict, terms),
         };
         match progress {
             Progress::Writing => carry_out(db, id, facts, &verdict.decision, &entry_id, terms),
-            Progress::Decided | Progress::Held | Progress::Gone => Err(Error::RollbackTransaction),
+            _ => Err(Error::RollbackTransaction),
         }
     });
-    let decided = describe(id, seen.as_ref(), terms);
+    if let (Progress::Writing, Err(Abort::RolledBack(_) | Abort::Lost(_)), Some((facts, verdict))) =
+        (progress, &result, &seen)
+        && let Some(agent) = woken(facts, &verdict.decision)
+    {
+        terms.wakes.give_back(agent);
+    }
+    let decided = describe(id, seen.as_ref().map(|(facts, verdict)| (facts, verdict)), terms);
     let because = |outcome, reason: &str| Examined { outcome, reason: one_line(reason), ..decided.clone() };
     let (examined, lost) = match result {
         Ok(()) => (decided, None),
@@ -74,22 +91,62 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
             let lost = Lost::Commit { entry_id, intended: decided.outcome };
             (because(Outcome::Unknown, &errors::words(&error)), Some(lost))
         }
-        Err(Abort::RolledBack(Error::RollbackTransaction)) => (told(progress, &decided, because), None),
-        Err(Abort::Lost(Error::RollbackTransaction)) => (told(progress, &decided, because), Some(Lost::Connection)),
+        Err(Abort::RolledBack(Error::RollbackTransaction)) => (told(progress, &decided, because, terms), None),
+        Err(Abort::Lost(Error::RollbackTransaction)) => {
+            (told(progress, &decided, because, terms), Some(Lost::Connection))
+        }
         Err(Abort::RolledBack(error)) => (because(outcome_of(&error), &errors::words(&error)), None),
         Err(Abort::Lost(error)) => (because(Outcome::Failed, &errors::words(&error)), Some(Lost::Connection)),
     };
     Examination { examined, lost }
 }
 
+/// How far a subject that is decided, and held, may go.
+fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &Terms) -> Progress {
+    let now = || describe(id, Some((facts, verdict)), terms);
+    if terms.plan.is_some_and(|plan| !plan.agrees_with(&now())) {
+        return Progress::Changed;
+    }
+    if woken(facts, &verdict.decision).is_some_and(|agent| !terms.wakes.take(agent)) {
+        return Progress::Deferred;
+    }
+    match terms.access {
+        Access::Write if Outcome::of(&verdict.decision).is_change() => Progress::Writing,
+        Access::Write | Access::ReadOnly => Progress::Decided,
+    }
+}
+
+/// The agent that this decision wakes.
+fn woken<'a>(facts: &'a impl Subject, decision: &Decision) -> Option<&'a Id> {
+    match decision {
+        Decision::Continue { .. } => facts.assignee().id(),
+        _ => None,
+    }
+}
+
 /// A subject about which nothing was written.
-fn told(progress: Progress, decided: &Examined, because: impl Fn(Outcome, &str) -> Examined) -> Examined {
+fn told(
+    progress: Progress,
+    decided: &Examined,
+    because: impl Fn(Outcome, &str) -> Examined,
+    terms: &Terms,
+) -> Examined {
     match progress {
         Progress::Decided | Progress::Writing => decided.clone(),
         Progress::Held => because(Outcome::Busy, "somebody else has it in hand"),
         // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
         Progress::Gone if decided.id.0.contains('\u{FFFD}') => because(Outcome::Quarantined, "its id is no UTF-8"),
+        Progress::Gone if terms.plan.is_some() => because(Outcome::Changed, "it no longer exists"),
         Progress::Gone => because(Outcome::Healthy, "it no longer exists"),
+        Progress::Changed => {
+            let planned = terms.plan.map_or("nothing", |plan| plan.decision_on(decided.kind, &decided.id));
+            let now = decided.decision.unwrap_or("nothing");
+            because(Outcome::Changed, &format!("planned was {planned}, now it is {now}: {}", decided.reason))
+        }
+        Progress::Deferred => {
+            let wakes = terms.wakes.per_agent_max;
+            because(Outcome::Deferred, &format!("its agent was woken {wakes} times in this sweep"))
+        }
     }
 }
 
@@ -136,7 +193,7 @@ fn carry_out<S: Subject>(
             (Action::Continue, *attempt, Some(&wake_id), false)
         }
         Decision::Escalate(cause) => {
-            let blocked = facts.escalate(db, *cause, &terms.policy)?;
+            let blocked = facts.escalate(db, *cause, terms.policy)?;
             (Action::Escalate, facts.history().attempts, None, blocked)
         }
         Decision::Recovered(_) => {
@@ -144,12 +201,12 @@ fn carry_out<S: Subject>(
             (Action::Recover, facts.history().attempts, None, false)
         }
     };
-    let (sweep_id, reason) = (&terms.sweep_id, decision.to_string());
+    let (sweep_id, reason) = (terms.sweep_id, decision.to_string());
     ledger::record(db, id, facts, &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject })
 }
 
 /// The subject in the report, as if what was decided were carried out; with little to say if it could not be read.
-fn describe<S: Subject>(id: &Id, seen: Option<&(S, Verdict)>, terms: &Terms) -> Examined {
+fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, terms: &Terms) -> Examined {
     let decision = seen.map(|(_, verdict)| &verdict.decision);
     let history = seen.map(|(facts, _)| facts.history());
     Examined {
@@ -165,8 +222,11 @@ fn describe<S: Subject>(id: &Id, seen: Option<&(S, Verdict)>, terms: &Terms) -> 
             _ => history.map(|history| history.attempts),
         },
         attempts_max: terms.policy.attempts_max,
+        agent_id: seen.and_then(|(facts, _)| facts.assignee().id()).cloned(),
         idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
         outcome: decision.map_or(Outcome::Failed, Outcome::of),
+        shadow: terms.shadow,
         idle_since: history.map(|history| history.idle_since),
+        ahead: history.and_then(History::ahead),
     }
 }

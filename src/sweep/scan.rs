@@ -1,12 +1,16 @@
-//! The scan: the candidates of one kind, oldest first, page by page.
+//! The scan: the candidates of one kind, oldest first, page by page; or the subjects that the operator named.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use anyhow::{Context, Error, Result};
+use diesel::QueryResult;
 
 use super::examine::Terms;
-use crate::store::{Access, Candidate, Db, Position, Subject};
+use crate::report::Deferred;
+use crate::rules::Id;
+use crate::store::candidates::{Candidate, Part, Position};
+use crate::store::{Access, Db, Subject};
 
 /// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
 const PAGE: i64 = 1000;
@@ -14,7 +18,7 @@ const PAGE: i64 = 1000;
 /// Candidates of one kind. Each page is a short transaction of its own, so that the scan never holds back a vacuum.
 pub struct Scan<'a, S> {
     db: &'a mut Db,
-    terms: &'a Terms,
+    terms: &'a Terms<'a>,
     position: Position,
     page: VecDeque<Candidate>,
     ended: bool,
@@ -26,14 +30,47 @@ impl<'a, S: Subject> Scan<'a, S> {
         Scan { db, terms, position: Position::beginning(), page: VecDeque::new(), ended: false, kind: PhantomData }
     }
 
+    /// These, whether they are candidates or not.
+    pub fn named(db: &'a mut Db, terms: &'a Terms, ids: impl Iterator<Item = Id>) -> Scan<'a, S> {
+        let Position { since, .. } = Position::beginning();
+        let page = ids.map(|id| Candidate { group: id.clone(), id, since: since.clone() }).collect();
+        Scan { page, ended: true, ..Scan::new(db, terms) }
+    }
+
+    /// How many there are, or `None` when there are more than a page.
+    pub fn count_if_few(&mut self) -> Result<Option<u64>> {
+        if self.page.is_empty() && !self.ended {
+            self.fetch()?;
+        }
+        Ok(self.ended.then_some(self.page.len() as u64))
+    }
+
+    /// What has not been taken.
+    pub fn rest(&mut self) -> Result<Deferred> {
+        let unseen = if self.ended { 0 } else { self.ask("counting", S::count_candidates)? };
+        if self.page.is_empty() && 0 < unseen {
+            self.fetch()?;
+            return Ok(Deferred { count: unseen as u64, oldest: self.oldest() });
+        }
+        Ok(Deferred { count: self.page.len() as u64 + unseen as u64, oldest: self.oldest() })
+    }
+
+    fn oldest(&self) -> Option<chrono::DateTime<chrono::Utc>> {
+        self.page.front().and_then(|candidate| candidate.since.instant())
+    }
+
     fn fetch(&mut self) -> Result<()> {
-        let page = self
-            .db
-            .in_transaction(Access::ReadOnly, &self.terms.timeouts, |db| S::candidates(db, &self.position, PAGE));
-        self.page = page.map_err(Error::from).with_context(|| format!("scanning {}", S::KIND.plural()))?.into();
+        self.page = self.ask("scanning", |db, part| S::candidates(db, part, PAGE))?.into();
         self.ended = (self.page.len() as i64) < PAGE;
         self.position = self.page.back().map_or_else(Position::beginning, Position::from);
         Ok(())
+    }
+
+    /// Asks about what comes after the page at hand.
+    fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
+        let part = Part { after: self.position.clone(), tenant: self.terms.tenant };
+        let answer = self.db.in_transaction(Access::ReadOnly, &self.terms.timeouts, |db| body(db, &part));
+        answer.map_err(Error::from).with_context(|| format!("{doing} {}", S::KIND.plural()))
     }
 }
 

@@ -13,11 +13,13 @@ use std::thread;
 use anyhow::{Error, Result};
 
 use super::examine::{Examination, Lost, Terms, examine, settle};
-use super::signals::Stop;
-use crate::report::{Examined, Outcome};
+use super::limits::Limits;
+use super::scan::Scan;
+use crate::report::{Deferred, Examined, Outcome};
 use crate::rules::Id;
+use crate::store::candidates::Candidate;
 use crate::store::open::Url;
-use crate::store::{Candidate, Db, Subject};
+use crate::store::{Access, Db, Subject};
 
 /// Subjects in flight for each worker: enough that none is idle while the coordinator reports.
 const IN_FLIGHT_PER_WORKER: usize = 16;
@@ -25,20 +27,23 @@ const IN_FLIGHT_PER_WORKER: usize = 16;
 /// The connections of a sweep, opened when first needed.
 pub struct Workers {
     url: Url,
+    access: Access,
     connections: Vec<Option<Db>>,
 }
 
 /// What the workers of one kind share.
 struct Shift<'a> {
     url: &'a Url,
-    terms: &'a Terms,
-    stop: &'a Stop,
+    access: Access,
+    terms: &'a Terms<'a>,
+    over: &'a Limits,
     /// A worker has no connection any more and could not get another.
     database_gone: AtomicBool,
 }
 
 /// One subject done.
 struct Done {
+    candidate: Candidate,
     /// None: it was not begun, since the sweep is ending.
     examined: Option<Examined>,
     /// Why there is no connection any more.
@@ -48,27 +53,27 @@ struct Done {
 type Answer = thread::Result<Done>;
 
 impl Workers {
-    pub fn new(url: &Url, connections: u32) -> Workers {
+    pub fn new(url: &Url, access: Access, connections: u32) -> Workers {
         // SQLite has one writer at a time: more would only wait for one another.
         let connections = match url {
             Url::Postgres(_) => connections,
             Url::Sqlite(_) => 1,
         };
-        Workers { url: url.clone(), connections: (0..connections).map(|_| None).collect() }
+        Workers { url: url.clone(), access, connections: (0..connections).map(|_| None).collect() }
     }
 
-    /// Examines candidates until there are none, the limit is reached or a signal comes; returns the first that the limit
-    /// left. What was begun is always finished and reported, also when this returns an error.
+    /// Examines candidates until there are none, a limit is reached or a signal comes; returns those that were taken from the
+    /// scan and not begun. What was begun is always finished and reported, also when this returns an error.
     pub fn examine_all<S: Subject>(
         &mut self,
-        candidates: impl Iterator<Item = Result<Candidate>>,
+        candidates: &mut Scan<S>,
         terms: &Terms,
-        limit: &mut Option<u32>,
-        stop: &Stop,
+        limits: &mut Limits,
         report: impl FnMut(Examined),
-    ) -> Result<Option<Candidate>> {
-        let mut candidates = candidates.fuse();
-        let shift = Shift { url: &self.url, terms, stop, database_gone: AtomicBool::new(false) };
+    ) -> Result<Deferred> {
+        let over = limits.clone();
+        let shift =
+            Shift { url: &self.url, access: self.access, terms, over: &over, database_gone: AtomicBool::new(false) };
         thread::scope(|scope| {
             let (sender, answers) = channel();
             let queues = self.connections.iter_mut().map(|connection| {
@@ -76,52 +81,48 @@ impl Workers {
                 scope.spawn(move || work::<S>(connection, shift, &jobs, &answers));
                 queue
             });
-            let queues: Vec<Sender<Id>> = queues.collect();
+            let queues: Vec<Sender<Candidate>> = queues.collect();
             drop(sender);
-            coordinate(&mut candidates, &queues, &answers, limit, stop, report)
-        })?;
-        match limit {
-            Some(0) if !stop.is_set() => candidates.next().transpose(),
-            _ => Ok(None),
-        }
+            coordinate(candidates, &queues, &answers, limits, report)
+        })
     }
 }
 
 /// Hands out and counts until all that was handed out is answered.
 fn coordinate(
     candidates: &mut impl Iterator<Item = Result<Candidate>>,
-    queues: &[Sender<Id>],
+    queues: &[Sender<Candidate>],
     answers: &Receiver<Answer>,
-    limit: &mut Option<u32>,
-    stop: &Stop,
+    limits: &mut Limits,
     mut report: impl FnMut(Examined),
-) -> Result<()> {
+) -> Result<Deferred> {
     let room = IN_FLIGHT_PER_WORKER * queues.len();
-    let (mut in_flight, mut failure) = (0usize, None);
+    let (mut in_flight, mut failure, mut not_begun) = (0usize, None, Deferred::default());
     loop {
-        let bearable = limit.map_or(room, |left| room.min(left as usize));
-        while failure.is_none() && !stop.is_set() && in_flight < bearable {
+        let bearable = limits.left.map_or(room, |left| room.min(left as usize));
+        while failure.is_none() && in_flight < bearable && !limits.are_over() {
             match candidates.next() {
                 None => break,
                 Some(Err(error)) => failure = Some(error),
                 Some(Ok(candidate)) => {
                     // A worker that is gone has panicked: its answer says so.
-                    let _ = queues[worker_of(&candidate.group, queues.len())].send(candidate.id);
+                    let _ = queues[worker_of(&candidate.group, queues.len())].send(candidate);
                     in_flight += 1;
                 }
             }
         }
         if in_flight == 0 {
-            return failure.map_or(Ok(()), Err);
+            return failure.map_or(Ok(not_begun), Err);
         }
-        let done = receive(answers);
+        let Done { candidate, examined, database_gone } = receive(answers);
         in_flight -= 1;
-        failure = failure.or(done.database_gone);
-        if let Some(examined) = done.examined {
-            if examined.outcome.is_costly() {
-                *limit = limit.map(|left| left - 1);
+        failure = failure.or(database_gone);
+        match examined {
+            None => not_begun.add(Deferred { count: 1, oldest: candidate.since.instant() }),
+            Some(examined) => {
+                limits.count(examined.outcome);
+                report(examined);
             }
-            report(examined);
         }
     }
 }
@@ -139,12 +140,13 @@ fn receive(answers: &Receiver<Answer>) -> Done {
     answer.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-fn work<S: Subject>(connection: &mut Option<Db>, shift: &Shift, jobs: &Receiver<Id>, answers: &Sender<Answer>) {
-    for id in jobs {
+fn work<S: Subject>(connection: &mut Option<Db>, shift: &Shift, jobs: &Receiver<Candidate>, answers: &Sender<Answer>) {
+    for candidate in jobs {
         let answer = match shift.is_over() {
-            true => Ok(Done { examined: None, database_gone: None }),
-            false => catch_unwind(AssertUnwindSafe(|| shift.examine::<S>(connection, &id))),
+            true => Ok((None, None)),
+            false => catch_unwind(AssertUnwindSafe(|| shift.examine::<S>(connection, &candidate.id))),
         };
+        let answer = answer.map(|(examined, database_gone)| Done { candidate, examined, database_gone });
         let panicked = answer.is_err();
         if answers.send(answer).is_err() || panicked {
             return;
@@ -154,14 +156,14 @@ fn work<S: Subject>(connection: &mut Option<Db>, shift: &Shift, jobs: &Receiver<
 
 impl Shift<'_> {
     fn is_over(&self) -> bool {
-        self.stop.is_set() || self.database_gone.load(Ordering::Relaxed)
+        self.over.are_over() || self.database_gone.load(Ordering::Relaxed)
     }
 
     /// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was lost.
-    fn examine<S: Subject>(&self, connection: &mut Option<Db>, id: &Id) -> Done {
+    fn examine<S: Subject>(&self, connection: &mut Option<Db>, id: &Id) -> (Option<Examined>, Option<Error>) {
         let db = match connection {
             Some(db) => db,
-            None => match self.url.connect(self.terms.access) {
+            None => match self.url.connect(self.access) {
                 Ok(db) => connection.insert(db),
                 Err(error) => return self.without_database(unexamined::<S>(id, &error, self.terms), error),
             },
@@ -171,20 +173,20 @@ impl Shift<'_> {
             *connection = None;
         }
         let Some(Lost::Commit { entry_id, intended }) = lost else {
-            return Done { examined: Some(examined), database_gone: None };
+            return (Some(examined), None);
         };
-        match self.url.connect(self.terms.access) {
+        match self.url.connect(self.access) {
             Ok(db) => {
                 let examined = settle::<S>(connection.insert(db), examined, &entry_id, intended, self.terms);
-                Done { examined: Some(examined), database_gone: None }
+                (Some(examined), None)
             }
             Err(error) => self.without_database(examined, error),
         }
     }
 
-    fn without_database(&self, examined: Examined, error: Error) -> Done {
+    fn without_database(&self, examined: Examined, error: Error) -> (Option<Examined>, Option<Error>) {
         self.database_gone.store(true, Ordering::Relaxed);
-        Done { examined: Some(examined), database_gone: Some(error) }
+        (Some(examined), Some(error))
     }
 }
 
@@ -200,8 +202,11 @@ fn unexamined<S: Subject>(id: &Id, error: &Error, terms: &Terms) -> Examined {
         reason: format!("{error:#}"),
         attempt: None,
         attempts_max: terms.policy.attempts_max,
+        agent_id: None,
         idle_seconds: None,
         outcome: Outcome::Failed,
+        shadow: terms.shadow,
         idle_since: None,
+        ahead: None,
     }
 }

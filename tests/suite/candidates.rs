@@ -6,14 +6,15 @@ use std::collections::BTreeSet;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
 use sweep::rules::{Decision, Id, Policy, Reason, decide};
-use sweep::store::{Access, Db, Position, Subject, Timeouts};
+use sweep::store::candidates::Part;
+use sweep::store::{Access, Db, Subject, Timeouts};
 
 use crate::world::{On, World, on_each_database, on_each_host};
 
 /// Subjects that the rules would touch or report, and that the view did not name.
 fn overlooked<S: Subject>(db: &mut Db, all: &[Id]) -> Vec<String> {
     let timeouts = Timeouts::default();
-    let candidates = |db: &mut Db| S::candidates(db, &Position::beginning(), 100_000);
+    let candidates = |db: &mut Db| S::candidates(db, &Part::whole(), 100_000);
     let named = db.in_transaction(Access::ReadOnly, &timeouts, candidates).expect("candidates");
     let named: BTreeSet<Id> = named.into_iter().map(|candidate| candidate.id).collect();
     let read =

@@ -213,7 +213,7 @@ on_each_host! {
         let swept = world.sweep_as(&settings);
 
         assert_eq!(swept.count("issues", "continued"), 2);
-        assert_eq!(swept.json["limit_reached"], true);
+        assert_eq!(swept.json["stopped_by"], "limit");
         let oldest_left = world.text("oldest_left_at", "sweeps").expect("a time");
         let of_the_third = world.text("updated_at", &format!("issues where id = '{}'", issues[3])).expect("a time");
         assert_eq!(oldest_left, of_the_third);

@@ -6,7 +6,8 @@ use diesel::sql_types::Bool;
 use sweep::rules::Id;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
-use sweep::store::{Access, Db, Position, Subject, Timeouts};
+use sweep::store::candidates::Part;
+use sweep::store::{Access, Db, Subject, Timeouts};
 
 use crate::world::{On, World, on_each_host};
 
@@ -70,9 +71,9 @@ fn a_dry_run_is_never_assigned_a_transaction_id() {
     let (_, step) = world.stalled_step(None);
     let (mut db, timeouts) = (world.connect_as_sweep(), Timeouts::default());
     let dry = db.in_transaction(Access::ReadOnly, &timeouts, |db| {
-        IssueFacts::candidates(db, &Position::beginning(), 1000)?;
+        IssueFacts::candidates(db, &Part::whole(), 1000)?;
         IssueFacts::read(db, &issues[1])?.expect("an issue");
-        StepFacts::candidates(db, &Position::beginning(), 1000)?;
+        StepFacts::candidates(db, &Part::whole(), 1000)?;
         StepFacts::read(db, &step)?.expect("a step");
         Ok(has_transaction_id(db))
     });

@@ -1,5 +1,5 @@
-//! The built binary, run as an operator would run it: nothing in its environment but what a test gives, and a home of
-//! its own.
+//! The built binary, run as an operator would run it: nothing in its environment but wide limits and what a test gives,
+//! and a home of its own.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -44,6 +44,8 @@ impl Program {
     pub fn of(mut command: Command) -> Program {
         let home = tempfile::tempdir().expect("a temporary directory");
         command.env_clear().env("HOME", home.path()).env("RUST_BACKTRACE", "1");
+        // Out of the way of all tests but those about them.
+        command.env("SWEEP_GUARD_SHARE", "1").env("SWEEP_WAKES_PER_AGENT_MAX", "1000000");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Program { command, home }
     }

@@ -5,12 +5,27 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use insta::assert_snapshot;
 use sweep::cli::Format;
-use sweep::report::{Examined, Heading, Outcome, Report};
-use sweep::rules::{Finding, Id, Kind};
+use sweep::report::heading::{Heading, KindMode, Mode, SCHEMA};
+use sweep::report::{Examined, Outcome, Report};
+use sweep::rules::{Finding, Id, Kind, Policy};
 use sweep::store::ledger::Ended;
 
+fn now() -> DateTime<Utc> {
+    DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
+}
+
+fn heading(mode: Mode) -> Heading {
+    Heading {
+        schema: SCHEMA,
+        mode,
+        host: "native".to_owned(),
+        database: "7412/agents".to_owned(),
+        schema_version: "20261122000204".to_owned(),
+        policy: Policy::default(),
+    }
+}
+
 fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examined {
-    let observed_at = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000);
     Examined {
         kind: Kind::Issue,
         id: Id(format!("00000000-0000-4000-8000-{n:012}")),
@@ -22,17 +37,21 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
         attempt: Some(1),
         attempts_max: 1,
         idle_seconds: Some(idle_minutes * 60),
+        agent_id: None,
         outcome,
-        idle_since: Some(observed_at - TimeDelta::minutes(idle_minutes)),
+        shadow: false,
+        ahead: None,
+        idle_since: Some(now() - TimeDelta::minutes(idle_minutes)),
     }
 }
 
 fn print(format: Format, dry_run: bool, ended: Ended, rows: Vec<Examined>) -> String {
     let mut out = Vec::new();
-    let mut report = Report::new(Heading { dry_run, host: "native" }, format, &mut out);
-    report.begin(Kind::Issue, true);
-    report.begin(Kind::Step, false);
+    let mode = if dry_run { Mode::DryRun } else { Mode::Sweep };
+    let mut report = Report::new(heading(mode), now(), format, &mut out);
+    report.begin(Kind::Issue, true, KindMode::On);
     rows.into_iter().for_each(|row| report.add(row));
+    report.begin(Kind::Step, false, KindMode::On);
     report.finish(ended, Duration::from_millis(34)).expect("a report");
     anstream::adapter::strip_str(&String::from_utf8(out).expect("text")).to_string()
 }
@@ -139,8 +158,8 @@ fn what_others_wrote_cannot_change_the_terminal() {
     let hostile = "\u{1b}]0;owned\u{7}\u{1b}[2J\nACM-1\u{9b}31m";
     let row = Examined { identifier: Some(hostile.to_owned()), ..examined(1, Outcome::Failed, 5, hostile) };
     let mut out = Vec::new();
-    let mut report = Report::new(Heading { dry_run: false, host: "native" }, Format::Table, &mut out);
-    report.begin(Kind::Issue, true);
+    let mut report = Report::new(heading(Mode::Sweep), now(), Format::Table, &mut out);
+    report.begin(Kind::Issue, true, KindMode::On);
     report.add(row);
     report.finish(Ended::Completed, Duration::from_millis(1)).expect("a report");
     let text = String::from_utf8(out).expect("text");

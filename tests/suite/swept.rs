@@ -1,7 +1,7 @@
 //! Sweeps in this process, and what they said.
 
 use serde_json::Value;
-use sweep::cli::SweepFlags;
+use sweep::cli::{LimitFlags, SweepFlags};
 use sweep::exit::Exit;
 use sweep::rules::Id;
 use sweep::settings::{Environment, Settings};
@@ -32,8 +32,11 @@ impl Swept {
 }
 
 impl World {
+    /// Without the guard and with wide limits, which would be in the way of all tests but those about them.
     pub fn settings(&self) -> Settings {
+        let limits = LimitFlags { no_guard: true, wakes_per_agent_max: Some(1_000_000), ..LimitFlags::default() };
         let flags = SweepFlags {
+            limits,
             database: sweep::cli::DatabaseFlag { database: Some(self.url.clone()) },
             output: Some(sweep::cli::Format::Json),
             ..SweepFlags::default()

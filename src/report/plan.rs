@@ -1,0 +1,112 @@
+//! A plan: the JSON report of a dry run, read back as an order. `--apply` touches what it says would be touched, if a
+//! fresh decision is the same.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use serde::Deserialize;
+
+use super::heading::{Heading, Mode, SCHEMA};
+use super::{Examined, Outcome};
+use crate::rules::{Finding, Id, Kind};
+
+/// What a dry run would have done, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub heading: Heading,
+    /// In the order of the report.
+    pub order: Vec<(Kind, Id)>,
+    planned: HashMap<(Kind, Id), Planned>,
+}
+
+/// One subject, as it was shown.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Planned {
+    finding: Option<Finding>,
+    decision: Option<String>,
+    reason: String,
+    attempt: Option<u32>,
+    agent_id: Option<Id>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    kind: Kind,
+    id: Id,
+    outcome: Outcome,
+    #[serde(flatten)]
+    planned: Planned,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(flatten)]
+    heading: Heading,
+    subjects: Vec<Row>,
+}
+
+impl Plan {
+    /// Errors say what is wrong with the document.
+    pub fn read(mut from: impl Read) -> Result<Plan, String> {
+        let mut text = String::new();
+        from.read_to_string(&mut text).map_err(|error| error.to_string())?;
+        let document: Document = serde_json::from_str(&text)
+            .map_err(|error| format!("expected the output of `sweep --dry-run --output json` ({error})"))?;
+        match &document.heading {
+            Heading { schema, .. } if *schema != SCHEMA => {
+                return Err(format!("it has the format {schema}, expected {SCHEMA}: make it anew"));
+            }
+            Heading { mode: Mode::DryRun, .. } => {}
+            Heading { mode: Mode::Sweep | Mode::Apply, .. } => {
+                return Err("it is the report of what was done already, expected that of a dry run".to_owned());
+            }
+        }
+        let changes = document.subjects.into_iter().filter(|row| row.outcome.is_change());
+        let changes: Vec<Row> = changes.collect();
+        let order = changes.iter().map(|row| (row.kind, row.id.clone())).collect();
+        let planned = changes.into_iter().map(|row| ((row.kind, row.id), row.planned)).collect();
+        Ok(Plan { heading: document.heading, order, planned })
+    }
+
+    /// Why it is no plan for this database and these rules: `what: planned, now`.
+    pub fn differs_from(&self, now: &Heading) -> Option<String> {
+        let Heading { schema: _, mode: _, host, database, schema_version, policy } = &self.heading;
+        let same = |what: &str, planned: &str, now: &str| {
+            (planned != now).then(|| format!("it was made for the {what} {planned}, this is {now}"))
+        };
+        let differing_policy = || (*policy != now.policy).then(|| differing_settings(&self.heading, now));
+        same("database", database, &now.database)
+            .or_else(|| same("host", host, &now.host))
+            .or_else(|| same("schema", schema_version, &now.schema_version))
+            .or_else(differing_policy)
+    }
+
+    /// Is this what was shown?
+    pub fn agrees_with(&self, now: &Examined) -> bool {
+        let planned = self.planned.get(&(now.kind, now.id.clone()));
+        planned.is_some_and(|planned| {
+            let Planned { finding, decision, reason, attempt, agent_id } = planned;
+            *finding == now.finding
+                && decision.as_deref() == now.decision
+                && *reason == now.reason
+                && *attempt == now.attempt
+                && *agent_id == now.agent_id
+        })
+    }
+
+    /// What was planned for a subject, in a word.
+    pub fn decision_on(&self, kind: Kind, id: &Id) -> &str {
+        let planned = self.planned.get(&(kind, id.clone()));
+        planned.and_then(|planned| planned.decision.as_deref()).unwrap_or("nothing")
+    }
+}
+
+/// The settings that are others now, by name.
+fn differing_settings(planned: &Heading, now: &Heading) -> String {
+    let fields = |heading: &Heading| serde_json::to_value(&heading.policy).unwrap_or_default();
+    let (planned, now) = (fields(planned), fields(now));
+    let differing = planned.as_object().into_iter().flatten().filter(|(name, value)| now[name.as_str()] != **value);
+    let told: Vec<String> =
+        differing.map(|(name, value)| format!("{name} {value}, now {}", now[name.as_str()])).collect();
+    format!("it was made with other settings: {}", told.join("; "))
+}

@@ -1,0 +1,129 @@
+//! The first lines of the report for people: what was done and left, and what the operator should know besides.
+
+use std::fmt::Write;
+
+use owo_colors::{OwoColorize, Style};
+
+use super::heading::{KindMode, Mode};
+use super::{KindReport, Outcome, Stopper, Tally, Totals};
+use crate::rules::words::Spoken;
+use crate::store::ledger::Ended;
+
+/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`.
+pub(super) fn summary(totals: &Totals) -> String {
+    let Totals { heading, kinds, total, took, .. } = totals;
+    let swept = kinds.iter().filter(|report| report.provided && report.mode != KindMode::Off);
+    let scanned: Vec<String> = swept.map(|report| counted(report.tally.scanned, report)).collect();
+    let (verb, note) = match heading.mode {
+        Mode::Sweep => ("Swept", ""),
+        Mode::DryRun => ("Dry run of", ", nothing is written"),
+        Mode::Apply => ("Applied a plan to", ""),
+    };
+    let (scanned, host, seconds) = (scanned.join(" and "), &heading.host, took.as_secs_f64());
+    let counts = done_and_left(*total, heading.mode == Mode::DryRun);
+    let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n{counts}\n", verb.bold());
+    for line in kinds.iter().flat_map(|report| notes(report, totals)).chain(ends(totals)) {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn counted(n: u64, report: &KindReport) -> String {
+    format!("{n} {}", if n == 1 { report.kind.name() } else { report.kind.plural() })
+}
+
+/// What there is to say of one kind.
+fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
+    let KindReport { kind, provided, mode, guard, tally, oldest_deferred_at, in_quarantine } = report;
+    let mut notes = Vec::new();
+    match (provided, mode) {
+        (false, _) => notes.push(format!("{}: not provided by this database", kind.plural())),
+        (true, KindMode::Off) => notes.push(format!("{}: off", kind.plural())),
+        (true, KindMode::Shadow) => {
+            notes.push(format!("{} in shadow, nothing is written: {}", kind.plural(), done_and_left(*tally, true)));
+        }
+        (true, KindMode::On) => {}
+    }
+    if let Some(guard) = guard {
+        notes.push(guard.tell(*kind).red().to_string());
+    }
+    if 0 < tally.deferred {
+        let age = oldest_deferred_at.map(|oldest| totals.began_at - oldest);
+        let age = age.map(|age| format!(", the oldest as it is for {}", Spoken(age))).unwrap_or_default();
+        notes.push(format!("Deferred to the next sweep: {}{age}", counted(tally.deferred, report)));
+    }
+    if 0 < *in_quarantine {
+        let them = counted(*in_quarantine, report);
+        notes.push(format!("{} {them}: see sweep quarantine list", "In quarantine:".yellow()));
+    }
+    notes
+}
+
+/// Why the sweep ended, and whether its clocks can be trusted.
+fn ends(totals: &Totals) -> Vec<String> {
+    let stopped = totals.stopped_by.map(|stopper| match stopper {
+        Stopper::Limit => "The limit is reached.",
+        Stopper::Deadline => "The deadline is reached.",
+    });
+    let ended = match totals.ended {
+        Ended::Completed => None,
+        Ended::Interrupted => Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest."),
+        Ended::Failed => Some("Ended early by an error: the next sweep does the rest."),
+    };
+    let told = stopped.into_iter().chain(ended).map(str::to_owned);
+    told.chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+}
+
+/// `3 continued, 1 escalated; left: 2 waiting`.
+fn done_and_left(total: Tally, dry_run: bool) -> String {
+    // Destructured so that a new counter cannot be forgotten.
+    let Tally {
+        scanned: _,
+        continued,
+        escalated,
+        recovered,
+        waiting,
+        skipped,
+        healthy,
+        changed,
+        deferred,
+        busy,
+        unknown,
+        quarantined,
+        failed,
+    } = total;
+    let done =
+        counters(&[(continued, Outcome::Continued), (escalated, Outcome::Escalated), (recovered, Outcome::Recovered)]);
+    let left = counters(&[
+        (waiting, Outcome::Waiting),
+        (skipped, Outcome::Skipped),
+        (healthy, Outcome::Healthy),
+        (changed, Outcome::Changed),
+        (deferred, Outcome::Deferred),
+        (busy, Outcome::Busy),
+        (unknown, Outcome::Unknown),
+        (quarantined, Outcome::Quarantined),
+        (failed, Outcome::Failed),
+    ]);
+    let would = if dry_run { "Would be: " } else { "" };
+    let done = if done.is_empty() { "Nothing to do".to_owned() } else { format!("{would}{done}") };
+    let left = if left.is_empty() { left } else { format!("; left: {left}") };
+    done + &left
+}
+
+fn counters(counters: &[(u64, Outcome)]) -> String {
+    let shown = counters.iter().filter(|(n, _)| 0 < *n).map(|(n, outcome)| format!("{n} {}", coloured(*outcome)));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn coloured(outcome: Outcome) -> String {
+    let style = match outcome {
+        Outcome::Continued | Outcome::Recovered => Style::new().green(),
+        Outcome::Escalated | Outcome::Skipped | Outcome::Busy | Outcome::Changed | Outcome::Deferred => {
+            Style::new().yellow()
+        }
+        Outcome::Unknown | Outcome::Quarantined | Outcome::Failed => Style::new().red(),
+        Outcome::Waiting | Outcome::Healthy => Style::new(),
+    };
+    outcome.name().style(style).to_string()
+}

@@ -1,0 +1,161 @@
+//! What is counted: by kind, and of the sweep as a whole.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use super::Outcome;
+use super::heading::KindMode;
+use crate::rules::words::Spoken;
+use crate::rules::{Id, Kind};
+
+/// Clocks that differ by more, and rows that are further ahead, are told of.
+const SKEW_MAX: TimeDelta = TimeDelta::seconds(5);
+
+/// How many subjects of one kind came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    pub scanned: u64,
+    pub continued: u64,
+    pub escalated: u64,
+    pub recovered: u64,
+    pub waiting: u64,
+    pub skipped: u64,
+    pub healthy: u64,
+    pub changed: u64,
+    pub deferred: u64,
+    pub busy: u64,
+    pub unknown: u64,
+    pub quarantined: u64,
+    pub failed: u64,
+}
+
+impl Tally {
+    pub fn count(&mut self, outcome: Outcome) {
+        self.scanned += 1;
+        *match outcome {
+            Outcome::Continued => &mut self.continued,
+            Outcome::Escalated => &mut self.escalated,
+            Outcome::Recovered => &mut self.recovered,
+            Outcome::Waiting => &mut self.waiting,
+            Outcome::Skipped => &mut self.skipped,
+            Outcome::Healthy => &mut self.healthy,
+            Outcome::Changed => &mut self.changed,
+            Outcome::Deferred => &mut self.deferred,
+            Outcome::Busy => &mut self.busy,
+            Outcome::Unknown => &mut self.unknown,
+            Outcome::Quarantined => &mut self.quarantined,
+            Outcome::Failed => &mut self.failed,
+        } += 1;
+    }
+
+    pub fn sum<'a>(kinds: impl Iterator<Item = &'a KindReport>) -> Tally {
+        kinds.fold(Tally::default(), |sum, report| sum.plus(report.tally))
+    }
+
+    fn plus(self, other: Tally) -> Tally {
+        Tally {
+            scanned: self.scanned + other.scanned,
+            continued: self.continued + other.continued,
+            escalated: self.escalated + other.escalated,
+            recovered: self.recovered + other.recovered,
+            waiting: self.waiting + other.waiting,
+            skipped: self.skipped + other.skipped,
+            healthy: self.healthy + other.healthy,
+            changed: self.changed + other.changed,
+            deferred: self.deferred + other.deferred,
+            busy: self.busy + other.busy,
+            unknown: self.unknown + other.unknown,
+            quarantined: self.quarantined + other.quarantined,
+            failed: self.failed + other.failed,
+        }
+    }
+}
+
+/// What is said of one kind; a kind that the database does not provide, or that is off, has zeros.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindReport {
+    #[serde(skip)]
+    pub kind: Kind,
+    pub provided: bool,
+    pub mode: KindMode,
+    /// Why the guard left this kind as it was.
+    pub guard: Option<Guarded>,
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Since when the oldest of the deferred has been as it is.
+    pub oldest_deferred_at: Option<DateTime<Utc>>,
+    /// Subjects that are not examined any more, since they failed in too many sweeps running.
+    pub in_quarantine: u64,
+}
+
+/// The guard's two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Guarded {
+    /// Would be continued or escalated; at least so many, since counting ends there.
+    pub stranded: u64,
+    pub in_progress: u64,
+}
+
+impl Guarded {
+    /// One plain sentence with both numbers.
+    pub fn tell(&self, kind: Kind) -> String {
+        let Guarded { stranded, in_progress } = self;
+        format!(
+            "Guard: {stranded} or more of the {in_progress} {kinds} in progress look stranded, more likely a false picture \
+             than the truth: no {kind} was touched (--no-guard does it all the same)",
+            kinds = kind.plural()
+        )
+    }
+}
+
+/// Subjects that were left to the next sweep unseen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deferred {
+    pub count: u64,
+    pub oldest: Option<DateTime<Utc>>,
+}
+
+impl Deferred {
+    pub fn add(&mut self, other: Deferred) {
+        self.count += other.count;
+        self.oldest = self.oldest.into_iter().chain(other.oldest).min();
+    }
+}
+
+/// What ended a sweep before all was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopper {
+    Limit,
+    Deadline,
+}
+
+/// The two clocks, and rows that are ahead of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Clocks {
+    /// By how much the database's clock is ahead of this machine's.
+    pub skew_seconds: f64,
+    /// By how much the newest row lies in the future, by the database's clock.
+    pub future_seconds: Option<i64>,
+    /// Its subject.
+    pub future_subject: Option<Id>,
+}
+
+impl Clocks {
+    /// What an operator should know of the clocks, in sentences.
+    pub fn warnings(&self) -> Vec<String> {
+        let skew = TimeDelta::milliseconds((self.skew_seconds * 1000.0) as i64);
+        let ahead = self.future_seconds.map(TimeDelta::seconds);
+        let whose = if skew < TimeDelta::zero() { "behind" } else { "ahead of" };
+        let skewed = (SKEW_MAX < skew.abs()).then(|| {
+            format!("The database's clock is {} {whose} this machine's; only the database's counts", Spoken(skew.abs()))
+        });
+        let future = ahead.filter(|ahead| SKEW_MAX < *ahead).zip(self.future_subject.as_ref()).map(|(ahead, id)| {
+            format!(
+                "The newest row lies {} in the future ({id}): it counts as a sign of life until then",
+                Spoken(ahead)
+            )
+        });
+        skewed.into_iter().chain(future).collect()
+    }
+}

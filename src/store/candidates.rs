@@ -1,0 +1,99 @@
+//! The nominations: which subjects of a kind to look at, oldest first, and how many there are.
+//!
+//! What is in quarantine is not nominated.
+
+use super::types::Since;
+use crate::rules::Id;
+
+/// One nomination. Its fields decode whatever the row holds; a row that is wrong is found when its facts are read.
+#[derive(Clone, Debug, PartialEq, diesel::Queryable)]
+pub struct Candidate {
+    pub id: Id,
+    /// Subjects of one group are examined one after the other, since they lock the same rows.
+    pub group: Id,
+    pub since: Since,
+}
+
+/// A place between two candidates: after this one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Position {
+    pub since: Since,
+    pub id: Id,
+}
+
+impl Position {
+    pub fn beginning() -> Position {
+        Position { since: Since::Beginning, id: Id("00000000-0000-0000-0000-000000000000".to_owned()) }
+    }
+}
+
+impl From<&Candidate> for Position {
+    fn from(candidate: &Candidate) -> Position {
+        Position { since: candidate.since.clone(), id: candidate.id.clone() }
+    }
+}
+
+/// A part of the candidates: those after a place in the scan; with a tenant, its alone.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    pub after: Position,
+    pub tenant: Option<&'a str>,
+}
+
+impl Part<'_> {
+    /// All of them.
+    pub fn whole<'a>() -> Part<'a> {
+        Part { after: Position::beginning(), tenant: None }
+    }
+}
+
+/// Keyset pagination: however large the table, a page costs a page, and nothing is read twice.
+macro_rules! candidates {
+    ($view:ident, $kind:expr, $part:expr) => {{
+        use $crate::store::schema::failures;
+        let quarantined = failures::table
+            .filter(failures::kind.eq($kind.name()))
+            .filter(failures::subject_id.eq($view::subject_id))
+            .filter(failures::quarantined_at.is_not_null());
+        let after = &$part.after;
+        let query = $view::table
+            .filter($view::since.ge(&after.since))
+            .filter($view::since.gt(&after.since).or($view::subject_id.gt(&after.id)))
+            .filter(diesel::dsl::not(diesel::dsl::exists(quarantined)))
+            .into_boxed();
+        match $part.tenant {
+            None => query,
+            Some(tenant) => query.filter($view::tenant.eq(tenant)),
+        }
+    }};
+}
+
+/// What every kind asks of its views in the same way.
+macro_rules! nominations {
+    ($subjects:ident, $candidates:ident, $facts:ident) => {
+        fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
+            candidates!($candidates, Self::KIND, part)
+                .select(($candidates::subject_id, $candidates::group_id, $candidates::since))
+                .order(($candidates::since, $candidates::subject_id))
+                .limit(limit)
+                .load(db)
+        }
+
+        fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64> {
+            candidates!($candidates, Self::KIND, part).count().get_result(db)
+        }
+
+        fn count_in_progress(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {
+            match tenant {
+                None => $subjects::table.count().get_result(db),
+                Some(tenant) => $subjects::table.filter($subjects::tenant.eq(tenant)).count().get_result(db),
+            }
+        }
+
+        fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool> {
+            let of_tenant = $facts::table.filter($facts::tenant.eq(tenant));
+            diesel::select(diesel::dsl::exists(of_tenant)).get_result(db)
+        }
+    };
+}
+pub(super) use {candidates, nominations};

@@ -1,0 +1,47 @@
+//! The guard: before a kind is touched, how much of it would be?
+//!
+//! Counting costs next to nothing as long as there are few candidates. Only when there are suspiciously many is each of
+//! them decided, as in a dry run, until it is certain: candidates that wait or have healed are no reason to stop.
+
+use anyhow::{Error, Result};
+
+use super::examine::Terms;
+use super::limits::{Limits, Wakes};
+use super::scan::Scan;
+use super::workers::Workers;
+use crate::report::Guarded;
+use crate::rules::Guard;
+use crate::store::candidates::Part;
+use crate::store::{Access, Db, Subject};
+
+/// Does the guard stop the sweep at this kind?
+pub fn check<S: Subject>(
+    guard: &Guard,
+    db: &mut Db,
+    workers: &mut Workers,
+    terms: &Terms,
+    limits: &Limits,
+) -> Result<Option<Guarded>> {
+    let few = Scan::<S>::new(db, terms).count_if_few()?;
+    if few.is_some_and(|candidates| candidates <= guard.min.into()) {
+        return Ok(None);
+    }
+    let part = Part { tenant: terms.tenant, ..Part::whole() };
+    let (candidates, in_progress) = db
+        .in_transaction(Access::ReadOnly, &terms.timeouts, |db| {
+            let candidates = few.map_or_else(|| S::count_candidates(db, &part).map(|n| n as u64), Ok)?;
+            Ok((candidates, S::count_in_progress(db, terms.tenant)? as u64))
+        })
+        .map_err(Error::from)?;
+    if !guard.stops(candidates, in_progress) {
+        return Ok(None);
+    }
+    let stranded_max = guard.stranded_max(in_progress);
+    let look = Terms { access: Access::ReadOnly, plan: None, wakes: &Wakes::new(u32::MAX), ..*terms };
+    let mut counting = Limits { left: u32::try_from(stranded_max + 1).ok(), ..limits.clone() };
+    let mut stranded = 0;
+    workers.examine_all(&mut Scan::<S>::new(db, &look), &look, &mut counting, |examined| {
+        stranded += u64::from(examined.outcome.is_costly());
+    })?;
+    Ok(guard.stops(stranded, in_progress).then_some(Guarded { stranded, in_progress }))
+}

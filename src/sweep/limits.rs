@@ -1,0 +1,71 @@
+//! What bounds one sweep: how much it may do, how long it may go on, and how often it may wake one agent.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::signals::Stop;
+use crate::report::{Outcome, Stopper};
+use crate::rules::Id;
+
+/// The bounds of the sweep as a whole; the coordinator counts.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Continuations and escalations that are left.
+    pub left: Option<u32>,
+    /// Nothing is begun after it.
+    pub deadline: Instant,
+    pub stop: Stop,
+}
+
+impl Limits {
+    /// Must nothing more be begun, although what is in hand may still leave room?
+    pub fn are_over(&self) -> bool {
+        self.stop.is_set() || self.deadline <= Instant::now()
+    }
+
+    /// Why there is more that this sweep will not see; a signal tells by itself.
+    pub fn stopper(&self) -> Option<Stopper> {
+        match self {
+            Limits { stop, .. } if stop.is_set() => None,
+            Limits { left: Some(0), .. } => Some(Stopper::Limit),
+            Limits { deadline, .. } => (*deadline <= Instant::now()).then_some(Stopper::Deadline),
+        }
+    }
+
+    pub fn count(&mut self, outcome: Outcome) {
+        if outcome.is_costly() {
+            self.left = self.left.map(|left| left - 1);
+        }
+    }
+}
+
+/// How often each agent was woken in this sweep: recovered work must not stampede one of them.
+#[derive(Debug)]
+pub struct Wakes {
+    pub per_agent_max: u32,
+    queued: Mutex<HashMap<Id, u32>>,
+}
+
+impl Wakes {
+    pub fn new(per_agent_max: u32) -> Wakes {
+        Wakes { per_agent_max, queued: Mutex::default() }
+    }
+
+    /// Takes one of the wakes that are left for this agent, if there is one.
+    pub fn take(&self, agent: &Id) -> bool {
+        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = queued.entry(agent.clone()).or_default();
+        let is_left = *count < self.per_agent_max;
+        *count += u32::from(is_left);
+        is_left
+    }
+
+    /// It was not queued after all.
+    pub fn give_back(&self, agent: &Id) {
+        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = queued.get_mut(agent) {
+            *count -= 1;
+        }
+    }
+}

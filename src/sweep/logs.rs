@@ -1,0 +1,53 @@
+//! What a sweep logs: one line for each subject that was touched or could not be, and one for the sweep.
+
+use tracing::{error, info, warn};
+
+use crate::report::{Examined, Guarded, Outcome, Report};
+use crate::rules::words::one_line;
+use crate::rules::{Id, Kind};
+use crate::store::Access;
+use crate::store::ledger::Ended;
+
+/// One line for each subject that was touched or could not be, after its commit.
+pub fn subject(examined: &Examined, access: Access) {
+    let Examined { kind, id, outcome, .. } = examined;
+    let name = one_line(examined.identifier.as_deref().unwrap_or(&id.0));
+    let reason = one_line(&examined.reason);
+    let would = if access == Access::ReadOnly { "would be " } else { "" };
+    match outcome {
+        Outcome::Continued | Outcome::Recovered => info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
+        Outcome::Escalated => warn!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
+        Outcome::Changed => warn!(%kind, %id, "{kind} {name} {outcome}: {reason}"),
+        Outcome::Failed | Outcome::Unknown | Outcome::Quarantined => {
+            error!(%kind, %id, "{kind} {name} {outcome}: {reason}")
+        }
+        Outcome::Waiting | Outcome::Skipped | Outcome::Healthy | Outcome::Deferred | Outcome::Busy => {}
+    }
+}
+
+pub fn guard(kind: Kind, guarded: &Guarded) {
+    warn!(%kind, stranded = guarded.stranded, in_progress = guarded.in_progress, "{}", guarded.tell(kind));
+}
+
+pub fn quarantine(kind: Kind, id: &Id, why: &str) {
+    error!(%kind, %id, "{kind} {id} is in quarantine from now on, since it failed in too many sweeps running: {why}");
+}
+
+/// One line for the sweep, and what its operator should know of the clocks.
+pub fn sweep(report: &Report, ended: Ended) {
+    for warning in report.clocks().warnings() {
+        warn!("{warning}");
+    }
+    let total = report.total();
+    info!(
+        ended = ended.name(),
+        scanned = total.scanned,
+        continued = total.continued,
+        escalated = total.escalated,
+        recovered = total.recovered,
+        deferred = total.deferred,
+        failed = total.failed,
+        "sweep {}",
+        ended.name()
+    );
+}
