@@ -131,6 +131,7 @@ impl<'a> Report<'a> {
 
     /// A subject of the kind that was begun last.
     pub fn add(&mut self, examined: Examined) {
+        let examined = examined.shown();
         if let Some(report) = self.kinds.iter_mut().find(|report| report.kind == examined.kind) {
             report.tally.count(examined.outcome);
         }

@@ -19,12 +19,12 @@ use crate::exit::{Exit, some_failed, usage};
 use crate::report::{Examined, Heading, Outcome, Report};
 use crate::rules::issue::IssueFacts;
 use crate::rules::step::StepFacts;
-use crate::rules::words::one_line;
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
 use crate::store::{Abort, Access, Candidate, Db, Position, Subject, errors};
+use crate::text::shown;
 use examine::Terms;
 use scan::Scan;
 use signals::Stop;
@@ -178,8 +178,8 @@ impl Sweep<'_> {
 /// One line for each subject that was touched or could not be, after its commit.
 fn log_subject(examined: &Examined, access: Access) {
     let Examined { kind, id, outcome, .. } = examined;
-    let name = one_line(examined.identifier.as_deref().unwrap_or(&id.0));
-    let reason = one_line(&examined.reason);
+    let (id, reason) = (shown(&id.0), shown(&examined.reason));
+    let name = examined.identifier.as_deref().map_or(id.clone(), shown);
     let would = if access == Access::ReadOnly { "would be " } else { "" };
     match outcome {
         Outcome::Continued | Outcome::Recovered => info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::rules::{Decision, Finding, Id, Kind, Reason};
+use crate::text::shown;
 
 /// What became of the decision about one subject. In a dry run: what would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -105,4 +106,17 @@ pub struct Examined {
     pub outcome: Outcome,
     #[serde(skip)]
     pub idle_since: Option<DateTime<Utc>>,
+}
+
+impl Examined {
+    /// As it may be printed: its texts are others', and on SQLite so is its id.
+    pub fn shown(self) -> Examined {
+        Examined {
+            id: Id(shown(&self.id.0)),
+            identifier: self.identifier.as_deref().map(shown),
+            tenant: self.tenant.as_deref().map(shown),
+            reason: shown(&self.reason),
+            ..self
+        }
+    }
 }

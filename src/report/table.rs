@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
 use owo_colors::{OwoColorize, Style};
 
 use super::{Examined, Heading, KindReport, Outcome, Tally, Totals};
-use crate::rules::words::{Spoken, one_line};
+use crate::rules::words::Spoken;
 use crate::store::ledger::Ended;
 
 /// Rows kept of each part; JSON has them all.
@@ -49,7 +49,7 @@ impl Table {
             text += &format!("  … and {more} more: --output ndjson shows all\n");
         }
         if !self.healthy.is_empty() {
-            let reasons = self.healthy.iter().map(|(why, n)| format!("{n} × {}", one_line(why)));
+            let reasons = self.healthy.iter().map(|(why, n)| format!("{n} × {why}"));
             let reasons = reasons.collect::<Vec<_>>().join(", ");
             text += &format!("\n  {}\n", format!("Healthy at a closer look: {reasons}").dimmed());
         }
@@ -103,12 +103,12 @@ fn cells(row: &Examined) -> [String; 7] {
     let attempt = row.attempt.filter(|_| row.outcome.is_costly());
     [
         row.kind.to_string(),
-        one_line(row.identifier.as_deref().unwrap_or(&row.id.0)),
+        row.identifier.as_ref().unwrap_or(&row.id.0).clone(),
         row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
         row.idle_seconds.map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string()).unwrap_or_default(),
         coloured(row.outcome),
         attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default(),
-        one_line(&row.reason),
+        row.reason.clone(),
     ]
 }
 

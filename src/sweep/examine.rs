@@ -4,7 +4,6 @@ use diesel::QueryResult;
 use diesel::result::Error;
 
 use crate::report::{Examined, Outcome};
-use crate::rules::words::one_line;
 use crate::rules::{Decision, Id, Policy, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::{Abort, Access, Db, Lock, Subject, Timeouts, errors};
@@ -67,7 +66,7 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
         }
     });
     let decided = describe(id, seen.as_ref(), terms);
-    let because = |outcome, reason: &str| Examined { outcome, reason: one_line(reason), ..decided.clone() };
+    let because = |outcome, reason: &str| Examined { outcome, reason: reason.to_owned(), ..decided.clone() };
     let (examined, lost) = match result {
         Ok(()) => (decided, None),
         Err(Abort::Unknown(error)) => {
