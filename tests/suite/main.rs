@@ -21,6 +21,7 @@ mod races;
 mod report;
 mod rivals;
 mod scratch;
+mod secrets;
 mod servers;
 mod swept;
 mod time;
