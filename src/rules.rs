@@ -287,4 +287,6 @@ impl Decision {
 }
 
 #[cfg(test)]
+mod random_histories;
+#[cfg(test)]
 mod tests;
