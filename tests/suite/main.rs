@@ -18,6 +18,7 @@ mod plans;
 mod poison;
 mod program;
 mod races;
+mod random_histories;
 mod report;
 mod rivals;
 mod scratch;

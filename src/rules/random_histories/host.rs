@@ -191,7 +191,7 @@ impl Host {
         let in_episode = || continuations.iter().filter(|(at, _)| began_at <= *at);
         let attempts = in_episode().filter_map(|(_, attempt)| *attempt).max().unwrap_or(0);
         // The join of `recoveries o`.
-        let is_open = |row: &&Recovery| !row.settled && !(row.blocked_subject && self.status == "blocked");
+        let is_open = |row: &&Recovery| !(row.settled || row.blocked_subject && self.status == "blocked");
         let open = self.ledger.iter().enumerate().find(|(_, row)| is_open(row));
         let escalated = |row: &Recovery| row.action == "escalate" && !row.blocked_subject && began_at <= row.created_at;
         IssueFacts {
