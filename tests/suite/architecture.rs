@@ -70,6 +70,12 @@ fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
     refuse(&["store", "sweep", "commands", "report", "rules", "telemetry", "main"], &["std::env::var", "env::vars"]);
 }
 
+/// P15: what is printed is not only brought on one line, but goes through `text::shown`.
+#[test]
+fn texts_of_others_are_shown_in_one_way() {
+    refuse(&["commands", "sweep", "report", "store", "settings", "telemetry", "main"], &["one_line("]);
+}
+
 /// P10: the only clock is the one in `History::observed_at`; how long the sweep itself took is measured with `Instant`.
 #[test]
 fn nothing_asks_this_machines_clock_for_the_time() {

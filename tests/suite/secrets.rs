@@ -52,7 +52,7 @@ const SHAPES: [&str; 20] = [
     "-----BEGIN EC PRIVATE KEY-----\nhunter2\n-----END EC PRIVATE KEY-----",
 ];
 
-/// Every shape's lantern.
+/// The places of lanterns.
 const LANTERNS: [&str; 6] = ["in-identifier", "in-wait", "in-agent", "in-plan", "in-tenant", "in-error"];
 
 fn shows_a_secret(text: &str) -> bool {
@@ -80,7 +80,7 @@ fn quoted(text: &str) -> String {
 fn issue(world: &mut World, agent: &Id, n: usize, shape: &str) -> Id {
     let id = world.orphan(agent);
     let (identifier, tenant) =
-        (quoted(&format!("{}-in-identifier {shape}", Id::generate())), quoted(&format!("in-tenant {shape}")));
+        (quoted(&format!("in-identifier-{n}, {} {shape}", Id::generate())), quoted(&format!("in-tenant-{n}, {shape}")));
     world.set("issues", &id, &format!("identifier = {identifier}, tenant = {tenant}, title = {}", quoted(shape)));
     world.issue_run(&id, agent, "failed", 50 + n as i64);
     id
@@ -90,19 +90,23 @@ fn issue(world: &mut World, agent: &Id, n: usize, shape: &str) -> Id {
 fn plant(world: &mut World, n: usize, shape: &str) {
     let (able, paused) = (world.agent("idle"), world.agent("paused"));
     for agent in [&able, &paused] {
-        world.set("agents", agent, &format!("name = {}", quoted(&format!("in-agent {shape}"))));
+        world.set("agents", agent, &format!("name = {}", quoted(&format!("in-agent-{n}, {shape}"))));
     }
     issue(world, &able, n, shape);
     issue(world, &paused, n, shape);
     let waiting = issue(world, &able, n, shape);
-    world.set("issues", &waiting, &format!("waiting_for = {}", quoted(&format!("in-wait {shape}"))));
+    world.set("issues", &waiting, &format!("waiting_for = {}", quoted(&format!("in-wait-{n}, {shape}"))));
     let stuck = issue(world, &able, n, shape);
     let wake = world.issue_wake(&stuck, &able, "queued", 100);
     let payload = quoted(&serde_json::json!({ "note": shape }).to_string());
     world.set("wakes", &wake, &format!("reason = {}, payload = {payload}", quoted(shape)));
     for agent in [Some(&able), None] {
         let (plan, step) = world.stalled_step(agent);
-        world.set("plans", &plan, &format!("title = {}, issue_id = '{waiting}'", quoted(&format!("in-plan {shape}"))));
+        world.set(
+            "plans",
+            &plan,
+            &format!("title = {}, issue_id = '{waiting}'", quoted(&format!("in-plan-{n}, {shape}"))),
+        );
         world.set("plans", &plan, &format!("tenant = {}", quoted(shape)));
         world.set("plan_steps", &step, &format!("title = {}", quoted(shape)));
     }
@@ -112,7 +116,7 @@ fn plant(world: &mut World, n: usize, shape: &str) {
 
 /// A trigger of the host's that fails and says why; on PostgreSQL also with a warning, details and a hint.
 fn refuse(world: &mut World, n: usize, issue: &Id, shape: &str) {
-    let message = quoted(&format!("in-error {shape}"));
+    let message = quoted(&format!("in-error-{n}, {shape}"));
     world.run(&match world.on {
         On::Sqlite => format!(
             "create trigger refuse_{n} before insert on wakes when new.issue_id = '{issue}'
@@ -146,12 +150,16 @@ fn plant_what_is_broken(world: &mut World) {
             }
         }
         On::Postgres | On::Paperclip => {
-            let taken = issue(world, &agent, 0, "taken");
+            let (taken, misread) = (issue(world, &agent, 0, "taken"), issue(world, &agent, 0, "misread"));
             world.issue_wake(&taken, &agent, "completed", 100);
             world.run(&format!(
                 "create function with_secret(id uuid) returns text immutable language sql as
                      $$ select case id when '{taken}' then 'hunter2' else gen_random_uuid()::text end $$;
-                 create unique index in_error_taken on wakes (with_secret(issue_id))"
+                 create unique index in_error_taken on wakes (with_secret(issue_id));
+                 create function misread() returns trigger language plpgsql as
+                     $$ begin perform 'hunter2'::uuid; return new; end $$;
+                 create trigger misread before insert on wakes for each row when (new.issue_id = '{misread}')
+                     execute function misread()"
             ));
         }
     }
@@ -191,8 +199,10 @@ on_each_database! {
 
         let all = output(world, true);
 
-        for lantern in LANTERNS {
-            assert!(SHAPES.len() <= all.matches(lantern).count(), "{lantern} is hardly to be seen: {all}");
+        for (n, shape) in SHAPES.into_iter().enumerate() {
+            for lantern in LANTERNS.map(|place| format!("{place}-{n},")) {
+                assert!(all.contains(&lantern), "{lantern} is not to be seen before {shape}: {all}");
+            }
         }
         assert!(all.contains("***"), "{all}");
         assert_ne!(world.count("recoveries where kind = 'issue' and action = 'escalate'"), 0);
@@ -204,8 +214,8 @@ on_each_database! {
         let all = output(world, false);
 
         let broken = match world.on {
-            On::Sqlite => ["is no timestamp like", "id=***"],
-            On::Postgres | On::Paperclip => ["in_error_taken", "duplicate key value"],
+            On::Sqlite => ["a text of 19 characters is no timestamp", "id=***"],
+            On::Postgres | On::Paperclip => ["violates unique constraint \"in_error_taken\"", "invalid input syntax for type uuid"],
         };
         assert!(broken.iter().all(|broken| all.contains(broken)), "{all}");
     }
