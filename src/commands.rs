@@ -26,7 +26,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
     }
 }
 
-/// Prints; a reader that has gone (`| head -1`) is no error.
+/// Prints what sweep wrote itself, or what `text::shown` let pass; a reader that has gone (`| head -1`) is no error.
 fn say(text: &str) {
     let _ = anstream::stdout().write_all(text.as_bytes());
 }

@@ -27,3 +27,4 @@ pub mod settings;
 pub mod store;
 pub mod sweep;
 pub mod telemetry;
+pub mod text;

@@ -7,7 +7,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use sweep::cli::Cli;
 use sweep::exit::{Exit, code_of};
-use sweep::rules::words::one_line;
+use sweep::text::shown;
 use sweep::{commands, settings::Environment};
 
 fn main() -> ExitCode {
@@ -26,9 +26,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// One line on stderr. One that nobody reads any more is no reason to fail otherwise.
+/// One line on stderr: a URL that was given in the wrong place is not repeated with its password. One that nobody reads any more is no reason to fail otherwise.
 fn fail(message: &str, exit: Exit) -> ExitCode {
-    let _ = writeln!(anstream::stderr(), "sweep: {}", one_line(&without_passwords(message)));
+    let _ = writeln!(anstream::stderr(), "sweep: {}", shown(message));
     code(exit)
 }
 
@@ -39,19 +39,6 @@ fn first_words(error: &clap::Error) -> String {
     let told: Vec<&str> = told.map(str::trim).collect();
     let told = told.join("; ");
     format!("{} (see `sweep --help`)", told.strip_prefix("error: ").unwrap_or(&told))
-}
-
-/// A URL that was given in the wrong place is repeated without its user and password; so are key=value pairs, up to it.
-fn without_passwords(message: &str) -> String {
-    let mut parts = message.split("://");
-    let mut safe = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        safe += "://";
-        safe += part.rsplit_once('@').map_or(part, |(_, rest)| rest);
-    }
-    let shown = safe.find("password=").unwrap_or(safe.len());
-    safe.truncate(shown);
-    safe
 }
 
 fn code(exit: Exit) -> ExitCode {

@@ -100,6 +100,7 @@ impl<'a> Report<'a> {
     }
 
     pub fn add(&mut self, examined: Examined) {
+        let examined = examined.shown();
         self.kind().tally.count(examined.outcome);
         self.progress.inc(1);
         if examined.outcome == Outcome::Deferred {

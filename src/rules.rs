@@ -295,4 +295,6 @@ impl Decision {
 }
 
 #[cfg(test)]
+mod random_histories;
+#[cfg(test)]
 mod tests;

@@ -22,6 +22,7 @@ use crate::store::migrate::migrate;
 use crate::store::open::Url;
 use crate::store::{Access, Db};
 use crate::sweep::{self, signals::Stop};
+use crate::text::shown;
 
 /// Stories are wrapped by hand, and the comment to this width.
 const COLUMNS: u16 = 98;
@@ -64,7 +65,7 @@ pub fn run(flags: DemoFlags) -> Result<Exit> {
     let mut db = url.connect(Access::Write)?;
     migrate(&mut db, None)?;
     happen(&mut db, include_str!("demo/company.sql"))?;
-    let at = format!("sqlite://{}", home.file.display());
+    let at = shown(&format!("sqlite://{}", home.file.display()));
     let board = text(&mut db, include_str!("demo/board.sql"))?;
     say(&format!("\n{}\n{}\n\n{board}\n", "Acme, a made-up company".bold(), at.dimmed()));
     let exit = play(&mut db, &url)?;

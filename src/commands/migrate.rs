@@ -9,6 +9,7 @@ use crate::settings::Environment;
 use crate::store::Access;
 use crate::store::migrate::{migrate, plan, print};
 use crate::store::open::Url;
+use crate::text::shown;
 
 pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     let url = environment.database(flags.database.database.as_deref())?;
@@ -26,7 +27,7 @@ pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
         ran => say(&format!("Migrated (host {host}):\n  {}\n", ran.join("\n  "))),
     }
     if let Url::Sqlite(path) = &url {
-        say(&format!("Database: {}\n", path.display()));
+        say(&format!("Database: {}\n", shown(&path.to_string_lossy())));
     }
     Ok(Exit::Done)
 }

@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::{Decision, Finding, Id, Kind, Reason};
+use crate::text::shown;
 
 /// What became of the decision about one subject. In a dry run: what would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -126,4 +127,17 @@ pub struct Examined {
     /// By how much its latest sign of life lies in the future: it counts as healthy until then.
     #[serde(skip)]
     pub ahead: Option<TimeDelta>,
+}
+
+impl Examined {
+    /// As it may be printed: its texts are others', and on SQLite so is its id.
+    pub fn shown(self) -> Examined {
+        Examined {
+            id: Id(shown(&self.id.0)),
+            identifier: self.identifier.as_deref().map(shown),
+            tenant: self.tenant.as_deref().map(shown),
+            reason: shown(&self.reason),
+            ..self
+        }
+    }
 }

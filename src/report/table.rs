@@ -10,7 +10,7 @@ use owo_colors::OwoColorize;
 use super::heading::{Heading, Mode};
 use super::summary::{coloured, summary};
 use super::{Examined, Outcome, Totals};
-use crate::rules::words::{Spoken, one_line};
+use crate::rules::words::Spoken;
 
 /// Rows kept of each part; JSON has them all.
 const ROWS_MAX: usize = 200;
@@ -47,7 +47,7 @@ impl Table {
             text += &format!("  … and {more} more: --output ndjson shows all\n");
         }
         if !self.healthy.is_empty() {
-            let reasons = self.healthy.iter().map(|(why, n)| format!("{n} × {}", one_line(why)));
+            let reasons = self.healthy.iter().map(|(why, n)| format!("{n} × {why}"));
             let reasons = reasons.collect::<Vec<_>>().join(", ");
             text += &format!("\n  {}\n", format!("Healthy at a closer look: {reasons}").dimmed());
         }
@@ -101,11 +101,11 @@ fn cells(row: &Examined) -> [String; 7] {
     let attempt = row.attempt.filter(|_| row.outcome.is_costly());
     [
         row.kind.to_string(),
-        one_line(row.identifier.as_deref().unwrap_or(&row.id.0)),
+        row.identifier.as_ref().unwrap_or(&row.id.0).clone(),
         row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
         row.idle_seconds.map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string()).unwrap_or_default(),
         if row.shadow { format!("(shadow) {}", coloured(row.outcome)) } else { coloured(row.outcome) },
         attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default(),
-        one_line(&row.reason),
+        row.reason.clone(),
     ]
 }

@@ -178,7 +178,7 @@ impl Display for Decision {
 }
 
 /// Text that others wrote, on one line and without control characters: neither a row nor a driver's message may
-/// change a reader's terminal.
+/// change a reader's terminal. What is printed goes through `text::shown`, which hides credentials as well.
 pub fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words.chars().filter(|c| !c.is_control()).collect()

@@ -157,7 +157,7 @@ impl FromSql<sql::Instant, Sqlite> for DateTime<Utc> {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         let text = lossy(value);
         let instant = DateTime::parse_from_rfc3339(&text)
-            .map_err(|error| format!("“{text}” is no timestamp like 2026-11-21T09:30:00.000Z: {error}"))?;
+            .map_err(|error| format!("{} is no timestamp like 2026-11-21T09:30:00.000Z: {error}", quoted(&text)))?;
         plausible(instant.to_utc())
     }
 }
@@ -181,7 +181,7 @@ impl ToSql<sql::Instant, Pg> for Since {
         let micros = match self {
             Since::Beginning => i64::MIN,
             Since::Micros(micros) => *micros,
-            Since::Text(text) => return Err(format!("“{text}” is no place in a scan of PostgreSQL").into()),
+            Since::Text(_) => return Err("a text is no place in a scan of PostgreSQL".into()),
         };
         out.write_all(&micros.to_be_bytes())?;
         Ok(IsNull::No)
@@ -223,6 +223,16 @@ fn plausible(instant: DateTime<Utc>) -> deserialize::Result<DateTime<Utc>> {
     match instant.year() {
         2000..=2199 => Ok(instant),
         _ => Err(format!("“{instant}” is no plausible time").into()),
+    }
+}
+
+/// What a column of times holds instead of one. SQLite lets it be any text, a secret as well: only what could have been
+/// meant as a time is repeated.
+fn quoted(text: &str) -> String {
+    let length = text.chars().count();
+    match length <= 30 && text.chars().all(|c| c.is_ascii_digit() || "TZ-:.,+/ ".contains(c)) {
+        true => format!("“{text}”"),
+        false => format!("a text of {length} characters"),
     }
 }
 

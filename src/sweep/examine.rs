@@ -6,7 +6,6 @@ use diesel::result::Error;
 use super::limits::Wakes;
 use crate::report::plan::Plan;
 use crate::report::{Examined, Outcome};
-use crate::rules::words::one_line;
 use crate::rules::{Decision, History, Id, Policy, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::{Abort, Access, Db, Lock, Subject, Timeouts, errors};
@@ -84,7 +83,7 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
         terms.wakes.give_back(agent);
     }
     let decided = describe(id, seen.as_ref().map(|(facts, verdict)| (facts, verdict)), terms);
-    let because = |outcome, reason: &str| Examined { outcome, reason: one_line(reason), ..decided.clone() };
+    let because = |outcome, reason: &str| Examined { outcome, reason: reason.to_owned(), ..decided.clone() };
     let (examined, lost) = match result {
         Ok(()) => (decided, None),
         Err(Abort::Unknown(error)) => {
@@ -103,7 +102,7 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
 
 /// How far a subject that is decided, and held, may go.
 fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &Terms) -> Progress {
-    let now = || describe(id, Some((facts, verdict)), terms);
+    let now = || describe(id, Some((facts, verdict)), terms).shown();
     if terms.plan.is_some_and(|plan| !plan.agrees_with(&now())) {
         return Progress::Changed;
     }

@@ -3,16 +3,16 @@
 use tracing::{error, info, warn};
 
 use crate::report::{Examined, Guarded, Outcome, Report};
-use crate::rules::words::one_line;
 use crate::rules::{Id, Kind};
 use crate::store::Access;
 use crate::store::ledger::Ended;
+use crate::text::shown;
 
 /// One line for each subject that was touched or could not be, after its commit.
 pub fn subject(examined: &Examined, access: Access) {
     let Examined { kind, id, outcome, .. } = examined;
-    let name = one_line(examined.identifier.as_deref().unwrap_or(&id.0));
-    let reason = one_line(&examined.reason);
+    let (id, reason) = (shown(&id.0), shown(&examined.reason));
+    let name = examined.identifier.as_deref().map_or(id.clone(), shown);
     let would = if access == Access::ReadOnly { "would be " } else { "" };
     match outcome {
         Outcome::Continued | Outcome::Recovered => info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
@@ -30,6 +30,7 @@ pub fn guard(kind: Kind, guarded: &Guarded) {
 }
 
 pub fn quarantine(kind: Kind, id: &Id, why: &str) {
+    let (id, why) = (shown(&id.0), shown(why));
     error!(%kind, %id, "{kind} {id} is in quarantine from now on, since it failed in too many sweeps running: {why}");
 }
 

@@ -49,7 +49,15 @@ fn refuse_except(file: &str, modules: &[&str], words: &[&str]) {
 fn the_rules_are_pure() {
     let outside = ["diesel", "tokio", "anyhow", "tracing", "uuid", "std::env", "std::fs", "std::time", "Utc::now"];
     refuse(&["rules"], &outside);
-    let layers = ["crate::store", "crate::sweep", "crate::commands", "crate::settings", "crate::report", "crate::cli"];
+    let layers = [
+        "crate::store",
+        "crate::sweep",
+        "crate::commands",
+        "crate::settings",
+        "crate::report",
+        "crate::cli",
+        "crate::text",
+    ];
     refuse(&["rules"], &layers);
 }
 
@@ -66,6 +74,12 @@ fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
     refuse(&["store", "sweep", "commands", "report", "rules", "telemetry", "main"], &["std::env::var", "env::vars"]);
 }
 
+/// P15: what is printed is not only brought on one line, but goes through `text::shown`.
+#[test]
+fn texts_of_others_are_shown_in_one_way() {
+    refuse(&["commands", "sweep", "report", "store", "settings", "telemetry", "main"], &["one_line("]);
+}
+
 /// P10: the only clock is the one in `History::observed_at`; how long the sweep itself took is measured with `Instant`.
 /// `sweep/clock.rs` asks it once, to tell an operator by how much it differs.
 #[test]
@@ -79,6 +93,7 @@ fn nothing_asks_this_machines_clock_for_the_time() {
         "settings",
         "parse",
         "telemetry",
+        "text",
         "main",
         "lib",
         "cli",

@@ -27,6 +27,11 @@ pub(super) fn is_ambiguous(url: &str) -> bool {
 /// libpq says the same for each way that it tried, adds advice, and quotes what it cannot parse: maybe a password.
 fn words_of(error: &ConnectionError) -> String {
     let message = error.to_string();
+    // Without its host, a URL's password is taken for the port.
+    let about_the_port = ["connection option \"port\"", "invalid port number"].iter().any(|it| message.contains(it));
+    if about_the_port && message.split('"').nth(1).is_some_and(|value| !is_nearly_a_port(value)) {
+        return "the port is no number; behind the password of a URL stands @ and the host".to_owned();
+    }
     if ["connection info string", "percent-encoded"].iter().any(|phrase| message.contains(phrase)) {
         return "the connection string is malformed: encode special characters in a URL (a space as %20), \
                 quote values in key='value' pairs"
@@ -35,6 +40,11 @@ fn words_of(error: &ConnectionError) -> String {
     let mut lines: Vec<&str> = message.lines().filter(|line| !line.starts_with('\t')).collect();
     lines.dedup();
     lines.join("; ")
+}
+
+/// Close enough to be shown: it cannot be much of a password.
+fn is_nearly_a_port(value: &str) -> bool {
+    value.len() <= 5 && value.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// What trying again may mend is *unavailable*; the rest is configuration.
