@@ -1,11 +1,17 @@
 //! The command line.
 
+mod subjects;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::parse;
 use crate::rules::{Escalation, Id, Kind};
 use crate::store::hosts::Host;
 use chrono::TimeDelta;
+pub use subjects::{
+    ExemptCommand, ExemptFlags, ExplainFlags, Layout, ListFlags, QuarantineCommand, ReleaseFlags, RemoveFlags,
+    SubjectName,
+};
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then tells a person.
 #[derive(Debug, Parser)]
@@ -38,6 +44,14 @@ pub enum Command {
     Migrate(MigrateFlags),
     /// Watch a sweep at work on a small made-up company in a new SQLite file
     Demo(DemoFlags),
+    /// Explain one subject: what holds of it, what was tried, what a sweep would do; writes nothing
+    Explain(ExplainFlags),
+    /// Keep sweeps away from work that is in progress on purpose
+    #[command(subcommand, arg_required_else_help = false)]
+    Exempt(ExemptCommand),
+    /// See and release what sweeps no longer examine since it failed again and again
+    #[command(subcommand, arg_required_else_help = false)]
+    Quarantine(QuarantineCommand),
 }
 
 #[derive(Debug, Default, Args)]

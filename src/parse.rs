@@ -1,6 +1,6 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 use crate::cli::Format;
@@ -85,6 +85,46 @@ pub fn kind(value: &str) -> Parsed<Kind> {
 
 pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
     value.split(',').map(kind).collect()
+}
+
+/// One kind, as a subject is named: `issue ACM-12`.
+pub fn kind_of_one(value: &str) -> Parsed<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.name() == value.trim()).ok_or_else(|| {
+        let known: Vec<_> = Kind::ALL.into_iter().map(Kind::name).collect();
+        format!("expected {}", known.join(" or "))
+    })
+}
+
+/// Words that say something.
+pub fn words(value: &str) -> Parsed<String> {
+    if value.trim().is_empty() { Err("expected a few words".to_owned()) } else { Ok(value.trim().to_owned()) }
+}
+
+/// The end of something, as an operator says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    In(TimeDelta),
+    At(DateTime<Utc>),
+}
+
+/// A time without a zone is UTC, and a date is its first moment.
+pub fn until(value: &str) -> Parsed<Until> {
+    let value = value.trim();
+    let naive = |format| NaiveDateTime::parse_from_str(value, format).ok();
+    let date = NaiveDate::parse_from_str(value, "%Y-%m-%d").ok().and_then(|date| date.and_hms_opt(0, 0, 0));
+    let formats = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+    let local = date.or_else(|| formats.into_iter().find_map(naive)).map(|naive| naive.and_utc());
+    let at = local.or_else(|| DateTime::parse_from_rfc3339(value).ok().map(|at| at.to_utc()));
+    match at {
+        // What the store would refuse to read back.
+        Some(at) if 2200 <= at.year() => Err("expected a time before the year 2200".to_owned()),
+        Some(at) => Ok(Until::At(at)),
+        None if humantime::parse_duration(value).is_ok() => positive_duration(value).map(Until::In),
+        None => {
+            Err("expected a duration such as 2d or 12h, or a time such as 2026-12-24 or 2026-12-24T18:00:00Z"
+                .to_owned())
+        }
+    }
 }
 
 pub fn id(value: &str) -> Parsed<Id> {

@@ -238,3 +238,10 @@ fn unknown(name: &str) -> Refusal {
     };
     config(format!("{PREFIX}{name}: no such setting{hint}"))
 }
+
+impl Environment {
+    /// What a sweep with these flags would go by.
+    pub fn policy(&self, flags: PolicyFlags) -> Result<(Policy, Timeouts)> {
+        resolve_policy(flags, &self.variables()?)
+    }
+}
