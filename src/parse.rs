@@ -110,11 +110,14 @@ pub enum Until {
 /// A time without a zone is UTC, and a date is its first moment.
 pub fn until(value: &str) -> Parsed<Until> {
     let value = value.trim();
-    let naive = |format| NaiveDateTime::parse_from_str(value, format).ok();
-    let date = NaiveDate::parse_from_str(value, "%Y-%m-%d").ok().and_then(|date| date.and_hms_opt(0, 0, 0));
+    let utc = value.strip_suffix('Z').unwrap_or(value);
+    let naive = |format| NaiveDateTime::parse_from_str(utc, format).ok();
+    let date = NaiveDate::parse_from_str(utc, "%Y-%m-%d").ok().and_then(|date| date.and_hms_opt(0, 0, 0));
     let formats = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
     let local = date.or_else(|| formats.into_iter().find_map(naive)).map(|naive| naive.and_utc());
-    let at = local.or_else(|| DateTime::parse_from_rfc3339(value).ok().map(|at| at.to_utc()));
+    let zoned = ["%Y-%m-%dT%H:%M:%S%.f%:z", "%Y-%m-%dT%H:%M%:z"];
+    let zoned = || zoned.into_iter().find_map(|format| DateTime::parse_from_str(value, format).ok());
+    let at = local.or_else(|| zoned().map(|at| at.to_utc()));
     match at {
         // What the store would refuse to read back.
         Some(at) if 2200 <= at.year() => Err("expected a time before the year 2200".to_owned()),

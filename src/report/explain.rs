@@ -124,19 +124,17 @@ impl Explanation {
     fn recoveries(&self) -> String {
         let Past { total, latest } = &self.past;
         if latest.is_empty() {
-            return "  Sweep has done nothing about it yet.\n".to_owned();
+            return "\n  No sweep has done anything about it.\n".to_owned();
         }
-        let earlier = match total - latest.len() as i64 {
-            0 => String::new(),
-            n => format!("  … {n} earlier: --output json counts them\n"),
-        };
+        let shown = latest.len();
+        let more = if *total == shown as i64 { String::new() } else { format!("  The latest {shown} of {total}:\n") };
         let rows = latest.iter().map(|row| {
             let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
             let blocked = if *blocked_subject { "; blocked" } else { "" };
             let settled = settled_at.map_or_else(|| "open".to_owned(), moment);
             [moment(*created_at), one_line(action), attempt.to_string(), one_line(reason) + blocked, settled]
         });
-        format!("\n{}{earlier}", grid::with_header(["when", "what", "attempt", "why", "settled"], rows))
+        format!("\n{more}{}", grid::with_header(["when", "what", "attempt", "why", "settled"], rows))
     }
 
     /// For programs.
@@ -207,7 +205,7 @@ fn told(exemption: &Exemption, now: DateTime<Utc>) -> String {
 pub fn quarantine(failure: &Failure, kind: Kind, label: &Label) -> String {
     let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", moment(at)));
     format!(
-        "But it is in quarantine{since}, and sweeps skip it until it is released: sweep quarantine release {kind} {}",
+        "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} {}",
         one_line(&label.id.0)
     )
 }
