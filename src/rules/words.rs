@@ -157,18 +157,15 @@ impl Decision {
             Decision::Skip(Unavailable::Status { .. }) => "its agent can be woken again, or another one is assigned",
             Decision::Skip(Unavailable::Obstacle(_)) => "the host takes that obstacle away",
             Decision::Wait { .. } => "time, a sign of life, or an exemption (sweep exempt add)",
-            Decision::Continue { .. } => {
-                "a run, a wake, a declared wait or a sign of life before that; or an exemption (sweep exempt add)"
-            }
+            Decision::Continue { .. } => "a run, a wake or another sign of life; or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::Exhausted) => {
-                "a run of its own, a wake or a declared wait; an exemption (sweep exempt add); or a higher --attempts-max"
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher --attempts-max"
             }
             Decision::Escalate(Cause::TooManyAttempts) => {
-                "a run of its own, a wake or a declared wait; an exemption (sweep exempt add); \
-                 or a higher --attempts-per-day-max"
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher --attempts-per-day-max"
             }
             Decision::Escalate(Cause::NoAgent) => {
-                "its plan gets an agent, the step goes on, or an exemption (sweep exempt add)"
+                "its plan gets an agent, a run takes it up, or an exemption (sweep exempt add)"
             }
         }
     }

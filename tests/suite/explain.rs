@@ -3,8 +3,11 @@
 mod printed;
 
 use serde_json::Value;
+use sweep::exit::{Exit, code_of};
 use sweep::rules::{Id, Kind};
 use sweep::settings::Selection;
+use sweep::store::open::Url;
+use sweep::store::{Access, Timeouts, find};
 
 use crate::databases::connect;
 use crate::program::{command_at, migrate_at};
@@ -79,7 +82,14 @@ on_each_host! {
         assert_eq!(explain(&world.url, Kind::Issue, &issue.0.to_uppercase())["identifier"], identifier);
         let unknown = command_at(&world.url, ["explain", "issue", "ACM-99"]).run();
         unknown.refused(USAGE, &["there is no issue ACM-99 in this database"]);
+        let hostile = command_at(&world.url, ["explain", "issue", "\u{1b}[2J'; drop table issues; --"]).run();
+        hostile.refused(USAGE, &["there is no issue [2J'; drop table issues; -- in this database"]);
         assert_eq!(world.count("sweeps"), 0, "explaining is no sweep");
+
+        let mut store = Url::parse(&world.url).expect("a URL").open(Access::ReadOnly).expect("a store");
+        let mut find = |name: &str| find::subject(&mut store, &Timeouts::default(), Kind::Issue, name);
+        assert_eq!(find(&identifier).expect("an id"), issue);
+        assert_eq!(code_of(&find("ACM-99").expect_err("a refusal")), Exit::Usage);
     }
 
     fn the_policy_is_the_one_that_a_sweep_would_go_by(world) {

@@ -78,7 +78,7 @@ History
   No sweep has done anything about it.
 
 A sweep would now: continue it with one wake (attempt 1 of 1).
-What would change that: a run, a wake, a declared wait or a sign of life before that; or an exemption (sweep exempt add).
+What would change that: a run, a wake or another sign of life; or an exemption (sweep exempt add).
 "#);
 }
 
