@@ -1,14 +1,20 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+mod subjects;
 
 use std::path::PathBuf;
 
+use chrono::TimeDelta;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
 use crate::parse;
 use crate::report::heading::KindMode;
-use crate::rules::{Escalation, Id, Kind};
+use crate::rules::{Escalation, Kind};
 use crate::store::hosts::Host;
-use chrono::TimeDelta;
+pub use subjects::{
+    ExemptCommand, ExemptFlags, ExplainFlags, Layout, ListFlags, QuarantineCommand, ReleaseFlags, RemoveFlags,
+    SubjectName,
+};
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then tells a person.
 #[derive(Debug, Parser)]
@@ -42,6 +48,14 @@ pub enum Command {
     Migrate(MigrateFlags),
     /// Watch a sweep at work on a small made-up company in a new SQLite file
     Demo(DemoFlags),
+    /// Explain one subject: what holds of it, what was tried, what a sweep would do; writes nothing
+    Explain(ExplainFlags),
+    /// Keep sweeps away from work that is in progress on purpose
+    #[command(subcommand, arg_required_else_help = false)]
+    Exempt(ExemptCommand),
+    /// See and release what sweeps no longer examine since it failed again and again
+    #[command(subcommand, arg_required_else_help = false)]
+    Quarantine(QuarantineCommand),
 }
 
 #[derive(Debug, Default, Args)]
@@ -54,14 +68,14 @@ pub struct SweepFlags {
     /// Only these kinds: issues, steps
     #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = parse::kind)]
     pub only: Option<Vec<Kind>>,
-    /// Only this issue
-    #[arg(long, value_name = "ID", value_parser = parse::id)]
-    pub issue: Option<Id>,
-    /// Only this plan step
-    #[arg(long, value_name = "ID", value_parser = parse::id)]
-    pub step: Option<Id>,
+    /// Only this issue: its id, or what people call it, such as ACM-12
+    #[arg(long, value_name = "ISSUE", value_parser = parse::words)]
+    pub issue: Option<String>,
+    /// Only this plan step: its id, or its plan and position, such as "Release 2.4 #2"
+    #[arg(long, value_name = "STEP", value_parser = parse::words)]
+    pub step: Option<String>,
     /// Only what belongs to this tenant (Paperclip: the company's id)
-    #[arg(long, value_name = "TENANT", value_parser = parse::tenant)]
+    #[arg(long, value_name = "TENANT", value_parser = parse::words)]
     pub tenant: Option<String>,
     /// Do what this plan says and nothing else: the output of `sweep --dry-run --output json`, or - for stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "issue", "step", "tenant"])]

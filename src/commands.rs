@@ -1,7 +1,11 @@
 //! The commands: each reads its flags, calls the library and prints.
 
 mod demo;
+mod exempt;
+mod explain;
 mod migrate;
+mod opened;
+mod quarantine;
 mod run;
 
 use std::io::Write;
@@ -23,6 +27,9 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
         None => run::run(cli.sweep, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
+        Some(Command::Explain(flags)) => explain::run(flags, environment),
+        Some(Command::Exempt(command)) => exempt::run(command, environment),
+        Some(Command::Quarantine(command)) => quarantine::run(command, environment),
     }
 }
 

@@ -55,6 +55,10 @@ pub fn unavailable(message: impl Into<String>) -> Refusal {
     Refusal { exit: Exit::Unavailable, message: message.into() }
 }
 
+pub fn busy(message: impl Into<String>) -> Refusal {
+    Refusal { exit: Exit::Busy, message: message.into() }
+}
+
 pub fn config(message: impl Into<String>) -> Refusal {
     Refusal { exit: Exit::Config, message: message.into() }
 }

@@ -1,11 +1,10 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
-use chrono::TimeDelta;
-use uuid::Uuid;
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 
 use crate::cli::Format;
 use crate::report::heading::KindMode;
-use crate::rules::{Escalation, Id, Kind};
+use crate::rules::{Escalation, Kind};
 
 type Parsed<T> = Result<T, String>;
 
@@ -72,13 +71,6 @@ pub fn share(value: &str) -> Parsed<f64> {
     }
 }
 
-pub fn tenant(value: &str) -> Parsed<String> {
-    match value.trim() {
-        "" => Err("is empty, expected a tenant as the reports show it".to_owned()),
-        tenant => Ok(tenant.to_owned()),
-    }
-}
-
 pub fn kind_mode(value: &str) -> Parsed<KindMode> {
     clap::ValueEnum::from_str(value.trim(), false).map_err(|_| "expected on, shadow or off".to_owned())
 }
@@ -106,7 +98,45 @@ pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
     value.split(',').map(kind).collect()
 }
 
-pub fn id(value: &str) -> Parsed<Id> {
-    let expected = |_| "expected a uuid such as 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10".to_owned();
-    Uuid::parse_str(value.trim()).map(|uuid| Id(uuid.to_string())).map_err(expected)
+/// One kind, as a subject is named: `issue ACM-12`.
+pub fn kind_of_one(value: &str) -> Parsed<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.name() == value.trim()).ok_or_else(|| {
+        let known: Vec<_> = Kind::ALL.into_iter().map(Kind::name).collect();
+        format!("expected {}", known.join(" or "))
+    })
+}
+
+/// Words that say something.
+pub fn words(value: &str) -> Parsed<String> {
+    if value.trim().is_empty() { Err("expected a few words".to_owned()) } else { Ok(value.trim().to_owned()) }
+}
+
+/// The end of something, as an operator says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    In(TimeDelta),
+    At(DateTime<Utc>),
+}
+
+/// A time without a zone is UTC, and a date is its first moment.
+pub fn until(value: &str) -> Parsed<Until> {
+    let value = value.trim();
+    let utc = value.strip_suffix('Z').unwrap_or(value);
+    let naive = |format| NaiveDateTime::parse_from_str(utc, format).ok();
+    let date = NaiveDate::parse_from_str(utc, "%Y-%m-%d").ok().and_then(|date| date.and_hms_opt(0, 0, 0));
+    let formats = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+    let local = date.or_else(|| formats.into_iter().find_map(naive)).map(|naive| naive.and_utc());
+    let zoned = ["%Y-%m-%dT%H:%M:%S%.f%:z", "%Y-%m-%dT%H:%M%:z"];
+    let zoned = || zoned.into_iter().find_map(|format| DateTime::parse_from_str(value, format).ok());
+    let at = local.or_else(|| zoned().map(|at| at.to_utc()));
+    match at {
+        // What the store would refuse to read back.
+        Some(at) if 2200 <= at.year() => Err("expected a time before the year 2200".to_owned()),
+        Some(at) => Ok(Until::At(at)),
+        None if humantime::parse_duration(value).is_ok() => positive_duration(value).map(Until::In),
+        None => {
+            Err("expected a duration such as 2d or 12h, or a time such as 2026-12-24 or 2026-12-24T18:00:00Z"
+                .to_owned())
+        }
+    }
 }

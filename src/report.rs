@@ -2,6 +2,8 @@
 //!
 //! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept.
 
+pub mod explain;
+pub mod grid;
 pub mod heading;
 mod outcome;
 pub mod plan;

@@ -71,7 +71,7 @@ fn is_in_progress(status: &str) -> bool {
 
 fn in_progress(status: &str) -> Clause {
     let failure = (!is_in_progress(status)).then(|| Reason::NotInProgress(status.to_owned()));
-    Clause::new("in progress", spaced(status), failure)
+    Clause::new("it is in progress", spaced(status), failure)
 }
 
 fn no_run_is_live(has_live_run: bool) -> Clause {

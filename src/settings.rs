@@ -4,7 +4,7 @@
 
 mod environment;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
@@ -15,7 +15,7 @@ use crate::exit::usage;
 use crate::parse;
 use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
-use crate::rules::{Guard, Id, Kind, Policy};
+use crate::rules::{Guard, Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::open::Url;
 pub use environment::Environment;
@@ -49,8 +49,8 @@ pub struct Settings {
 pub enum Selection {
     /// All candidates of these kinds.
     Kinds(Vec<Kind>),
-    /// These, whether they are candidates or not.
-    Subjects(Vec<(Kind, Id)>),
+    /// These, by an id or by what people call them, whether they are candidates or not.
+    Subjects(Vec<(Kind, String)>),
     /// What this plan says.
     Plan(Box<Plan>),
 }
@@ -58,24 +58,11 @@ pub enum Selection {
 impl Selection {
     /// The kinds that are swept, in their order.
     pub fn kinds(&self) -> Vec<Kind> {
-        let of = |subjects: &[(Kind, Id)]| {
-            Kind::ALL.into_iter().filter(|kind| subjects.iter().any(|(k, _)| k == kind)).collect()
-        };
         match self {
             Selection::Kinds(kinds) => kinds.clone(),
-            Selection::Subjects(subjects) => of(subjects),
-            Selection::Plan(plan) => of(&plan.order),
+            Selection::Subjects(subjects) => kinds_of(subjects.iter().map(|(kind, _)| kind)),
+            Selection::Plan(plan) => kinds_of(plan.order.iter().map(|(kind, _)| kind)),
         }
-    }
-
-    /// The subjects of a kind that are named, if any are.
-    pub fn named(&self, kind: Kind) -> Option<impl Iterator<Item = Id>> {
-        let subjects = match self {
-            Selection::Kinds(_) => return None,
-            Selection::Subjects(subjects) => subjects,
-            Selection::Plan(plan) => &plan.order,
-        };
-        Some(subjects.iter().filter(move |(k, _)| *k == kind).map(|(_, id)| id.clone()))
     }
 
     pub fn plan(&self) -> Option<&Plan> {
@@ -98,7 +85,7 @@ impl Settings {
             kinds.sort();
             kinds.dedup();
         }
-        let subjects: Vec<(Kind, Id)> =
+        let subjects: Vec<(Kind, String)> =
             flags.issue.map(|id| (Kind::Issue, id)).into_iter().chain(flags.step.map(|id| (Kind::Step, id))).collect();
         let selection = match (flags.apply, subjects.is_empty()) {
             (Some(path), _) => Selection::Plan(Box::new(read_plan(&path)?)),
@@ -120,7 +107,7 @@ impl Settings {
         Ok(Settings {
             dry_run: flags.dry_run,
             selection,
-            tenant: pick(flags.tenant, "tenant", &variables.tenant, parse::tenant)?,
+            tenant: pick(flags.tenant, "tenant", &variables.tenant, parse::words)?,
             modes: modes.into_iter().filter_map(|(kind, mode)| Some((kind, mode?))).collect(),
             limit: limit!(limit, parse::positive),
             deadline: limit!(deadline, parse::positive_duration).unwrap_or(default.deadline),
@@ -159,6 +146,10 @@ impl Settings {
     pub fn mode(&self, kind: Kind) -> KindMode {
         self.modes.get(&kind).copied().unwrap_or_default()
     }
+}
+
+fn kinds_of<'a>(named: impl Iterator<Item = &'a Kind>) -> Vec<Kind> {
+    named.copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The plan in a file; `-` is stdin.
@@ -207,5 +198,12 @@ fn pick<T>(
         (Some(flag), _) => Ok(Some(flag)),
         (None, None) => Ok(None),
         (None, Some(value)) => parse(value).map(Some).map_err(|why| malformed(name, value, &why).into()),
+    }
+}
+
+impl Environment {
+    /// What a sweep with these flags would go by.
+    pub fn policy(&self, flags: PolicyFlags) -> Result<(Policy, Timeouts)> {
+        resolve_policy(flags, &self.variables()?)
     }
 }

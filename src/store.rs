@@ -6,13 +6,16 @@
 
 pub mod candidates;
 pub mod errors;
-pub mod failures;
+pub mod exemptions;
+pub mod find;
+pub mod history;
 pub mod hosts;
 pub mod issues;
 pub mod ledger;
 pub mod migrate;
 pub mod open;
-mod rights;
+pub mod quarantine;
+pub mod rights;
 mod rows;
 pub mod schema;
 pub mod steps;
@@ -56,8 +59,15 @@ pub trait Subject: Facts + Sized {
     /// The facts, in a snapshot taken after the locks.
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<Self>>;
 
+    /// What a subject is called, whatever else its row holds.
+    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<find::Label>>;
+
+    /// The first two that people call so.
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<find::Label>>;
+
     /// What the reports call it.
     fn identifier(&self) -> Option<&str>;
+    fn title(&self) -> &str;
     fn tenant(&self) -> &str;
     /// The issue that a recovery refers to besides the subject itself.
     fn linked_issue(&self) -> Option<&Id>;

@@ -27,7 +27,7 @@ use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
-use crate::store::{Abort, Access, Db, Subject, errors, for_kind};
+use crate::store::{Access, Db, Subject, find, for_kind};
 use examine::Terms;
 use limits::{Limits, Wakes};
 use quarantine::Failures;
@@ -43,10 +43,12 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let mut store = settings.database.open(access)?;
     let heading = heading(settings, &mut store).map_err(|error| explain(error, "looking at the database"))?;
     refuse(settings, &mut store, &heading)?;
+    let named = named(settings, &mut store)?;
     let (began_at, skew) = look(settings, &mut store.db, |db| clock::compare(db))?;
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
     let mut sweep = Sweep {
         settings,
+        named,
         id: Id::generate(),
         began_at,
         access,
@@ -98,18 +100,13 @@ fn heading(settings: &Settings, store: &mut Store) -> Result<Heading> {
     })
 }
 
-/// What the operator named must be there: subjects, a tenant, and the database of a plan.
+/// A plan of another database, or of other rules, and a tenant that nothing belongs to, are refused.
 fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<()> {
     let Store { db, kinds, .. } = store;
     if let Selection::Plan(plan) = &settings.selection
         && let Some(why) = plan.differs_from(heading)
     {
         return Err(config(format!("--apply: the plan is refused: {why}")).into());
-    }
-    if let Selection::Subjects(subjects) = &settings.selection {
-        for (kind, id) in subjects.iter().filter(|(kind, _)| kinds.contains(kind)) {
-            refuse_unknown(settings, db, *kind, id)?;
-        }
     }
     if let Some(tenant) = &settings.tenant {
         let has_any = |db: &mut Db| {
@@ -122,20 +119,24 @@ fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<(
     Ok(())
 }
 
-/// A subject whose row cannot be read is there: its examination says what is wrong.
-fn refuse_unknown(settings: &Settings, db: &mut Db, kind: Kind, id: &Id) -> Result<()> {
-    let read = |db: &mut Db| for_kind!(kind, S => S::read(db, id).map(|facts| facts.is_some()));
-    match db.in_transaction(Access::ReadOnly, &settings.timeouts, read) {
-        Ok(false) => Err(usage(format!("--{kind}: there is no {kind} {id} in this database")).into()),
-        Err(Abort::RolledBack(error)) if errors::is_undecodable(&error) => Ok(()),
-        Ok(true) => Ok(()),
-        Err(abort) => Err(abort.into()),
+/// The subjects that the operator named, if he did. One whose row cannot be read is there: its examination says what is
+/// wrong with it.
+fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)>>> {
+    match &settings.selection {
+        Selection::Kinds(_) => Ok(None),
+        Selection::Plan(plan) => Ok(Some(plan.order.clone())),
+        Selection::Subjects(subjects) => {
+            let mut find = |kind, name: &str| Ok((kind, find::subject(store, &settings.timeouts, kind, name)?));
+            subjects.iter().map(|(kind, name)| find(*kind, name)).collect::<Result<_>>().map(Some)
+        }
     }
 }
 
 /// A sweep under way.
 struct Sweep<'a> {
     settings: &'a Settings,
+    /// Only these subjects, whether they are candidates or not.
+    named: Option<Vec<(Kind, Id)>>,
     id: Id,
     /// By the database's clock.
     began_at: DateTime<Utc>,
@@ -155,8 +156,7 @@ impl Sweep<'_> {
     }
 
     fn opening(&self) -> ledger::Opening<'_> {
-        let partial = !matches!(self.settings.selection, Selection::Kinds(_));
-        ledger::Opening { began_at: self.began_at, partial, policy: &self.settings.policy }
+        ledger::Opening { began_at: self.began_at, partial: self.named.is_some(), policy: &self.settings.policy }
     }
 
     fn close(&self, db: &mut Db, ended: Ended, exit: Exit, report: &Report) -> Result<()> {
@@ -180,7 +180,7 @@ impl Sweep<'_> {
     }
 
     fn kind<S: Subject>(&mut self, db: &mut Db, mode: KindMode, report: &mut Report) -> Result<()> {
-        let Sweep { settings, id, began_at, access, workers, wakes, limits } = self;
+        let Sweep { settings, named, id, began_at, access, workers, wakes, limits } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is.
         let (mut shadow_limits, shadow_wakes) = (limits.clone(), Wakes::new(wakes.per_agent_max));
@@ -197,16 +197,16 @@ impl Sweep<'_> {
         };
         let mut failures = Failures::load::<S>(db, &terms)?;
         report.in_quarantine(failures.in_quarantine());
-        if let (Selection::Kinds(_), Some(guard)) = (&settings.selection, &settings.guard)
+        if let (None, Some(guard)) = (&named, &settings.guard)
             && let Some(guarded) = guard::check::<S>(guard, db, workers, &terms, limits)?
         {
             logs::guard(S::KIND, &guarded);
             report.guard(guarded);
             return Ok(());
         }
-        let mut scan = match settings.selection.named(S::KIND) {
+        let mut scan = match named {
             None => Scan::<S>::new(db, &terms),
-            Some(ids) => Scan::named(db, &terms, ids),
+            Some(subjects) => Scan::named(db, &terms, subjects),
         };
         let not_begun = workers.examine_all(&mut scan, &terms, limits, |examined: Examined| {
             logs::subject(&examined, terms.access);

@@ -54,7 +54,7 @@ impl Facts for IssueFacts {
                 wait.clone().map(Reason::DeclaredWait),
             ),
             Clause::new(
-                format!("idle for longer than {}", Spoken(policy.orphan_grace)),
+                format!("it is idle for longer than {}", Spoken(policy.orphan_grace)),
                 self.history.describe_idleness(),
                 (!is_quiet).then_some(Reason::Recent),
             ),

@@ -61,7 +61,7 @@ impl Facts for StepFacts {
             no_run_is_live(self.has_live_run),
             self.history.no_wake_is_pending(self.pending_wake_since, policy),
             Clause::new(
-                format!("in progress for longer than {}", Spoken(threshold)),
+                format!("it is in progress for longer than {}", Spoken(threshold)),
                 self.history.describe_idleness(),
                 (!is_stalled).then_some(Reason::Recent),
             ),

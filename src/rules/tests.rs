@@ -2,6 +2,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 use rstest::rstest;
 
+mod clauses;
+
 use super::issue::IssueFacts;
 use super::*;
 

@@ -1,6 +1,6 @@
 //! The rules in words: what reports, comments and logs say of a finding, a reason, a decision.
 
-use super::{Assignee, Cause, Decision, Finding, Id, Kind, Reason, Unavailable};
+use super::{Assignee, Cause, Decision, Finding, Id, Kind, Policy, Reason, Unavailable};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::fmt::{Display, Formatter, Result};
 
@@ -123,23 +123,51 @@ impl Assignee {
     }
 }
 
+impl Finding {
+    /// How its definition begins, before the clauses.
+    pub fn definition(self) -> &'static str {
+        match self {
+            Finding::Orphaned => "An issue is orphaned if and only if:",
+            Finding::Stalled => "A plan step is stalled, and nothing is on its way, if and only if:",
+        }
+    }
+}
+
 impl Decision {
-    /// What would have to happen for another decision.
-    pub fn what_would_change_it(&self) -> String {
-        let told = match self {
-            Decision::Leave(reason) => return reason.what_would_change_it().to_owned(),
-            Decision::Recovered(_) => "nothing: the next sweep closes what is open in the ledger",
-            Decision::Skip(Unavailable::NoSuchAgent) => "assign it to an agent that exists",
-            Decision::Skip(Unavailable::Status { .. }) => "its agent can be woken again, or another one is assigned",
-            Decision::Skip(Unavailable::Obstacle(_)) => "the obstacle is removed",
-            Decision::Wait { .. } => "time, or a sign of life",
-            Decision::Continue { .. } => "a run, a wake or a declared wait; or an exemption: sweep exempt add",
-            Decision::Escalate(Cause::NoAgent) => "an agent, a sign of life, or an exemption: sweep exempt add",
-            Decision::Escalate(Cause::Exhausted | Cause::TooManyAttempts) => {
-                "a run of its own, a wake or a declared wait; an exemption: sweep exempt add; or a higher limit"
+    /// What a sweep does then.
+    pub fn announce(&self, policy: &Policy) -> String {
+        match self {
+            Decision::Leave(reason) => format!("leave it: {reason}"),
+            Decision::Recovered(reason) => format!("record that it recovered: {reason}"),
+            Decision::Skip(unavailable) => format!("skip it: {unavailable}"),
+            Decision::Wait { until } => format!("wait: the next attempt is due at {}", moment(*until)),
+            Decision::Continue { attempt } => {
+                format!("continue it with one wake (attempt {attempt} of {})", policy.attempts_max)
             }
-        };
-        told.to_owned()
+            Decision::Escalate(cause) => format!("escalate it to a person: {cause}"),
+        }
+    }
+
+    /// What would have to happen for another decision.
+    pub fn what_would_change_it(&self) -> &'static str {
+        match self {
+            Decision::Leave(reason) => reason.what_would_change_it(),
+            Decision::Recovered(_) => "nothing but a relapse: the next sweep closes what is open in the ledger",
+            Decision::Skip(Unavailable::NoSuchAgent) => "an agent that exists is assigned",
+            Decision::Skip(Unavailable::Status { .. }) => "its agent can be woken again, or another one is assigned",
+            Decision::Skip(Unavailable::Obstacle(_)) => "the host takes that obstacle away",
+            Decision::Wait { .. } => "time, a sign of life, or an exemption (sweep exempt add)",
+            Decision::Continue { .. } => "a run, a wake or another sign of life; or an exemption (sweep exempt add)",
+            Decision::Escalate(Cause::Exhausted) => {
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher --attempts-max"
+            }
+            Decision::Escalate(Cause::TooManyAttempts) => {
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher --attempts-per-day-max"
+            }
+            Decision::Escalate(Cause::NoAgent) => {
+                "its plan gets an agent, a run takes it up, or an exemption (sweep exempt add)"
+            }
+        }
     }
 }
 
@@ -151,14 +179,12 @@ impl Reason {
             Reason::NoAgentAssigned => "an agent is assigned",
             Reason::AssignedToUser => "an agent has it, and no person",
             Reason::LiveRun => "its run ends, and nothing follows",
-            Reason::PendingWake => {
-                "its wake is taken up; or is not, for longer than the limit: then it is called stuck"
-            }
-            Reason::StuckWake(_) => "the wake is taken up or cancelled: see why the host leaves it",
+            Reason::PendingWake => "its wake is taken up, or waits for so long that it counts as stuck",
+            Reason::StuckWake(_) => "the wake is taken up or cancelled; see why the host leaves it",
             Reason::DeclaredWait(_) => "the wait ends",
-            Reason::Recent => "time without a sign of life",
+            Reason::Recent => "more time without a sign of life",
             Reason::PlanStillStalled => "the other stalled steps of its plan heal",
-            Reason::Exempt(_) => "its exemption ends or is removed: sweep exempt remove",
+            Reason::Exempt(_) => "its exemption ends, or is removed (sweep exempt remove)",
             Reason::Escalated => "a person answers: another status, another assignee, a new run",
         }
     }

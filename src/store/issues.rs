@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::candidates::{Candidate, Part, candidates, nominations};
+use super::find::{Label, labels};
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_subjects, issues, wakes};
 use super::types::{Document, Instant};
@@ -44,8 +45,24 @@ impl Subject for IssueFacts {
         Ok(row.map(IssueFacts::from))
     }
 
+    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
+        labels!(issue_facts).filter(issue_facts::subject_id.eq(id)).first(db).optional()
+    }
+
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+        labels!(issue_facts)
+            .filter(issue_facts::identifier.eq(identifier))
+            .order(issue_facts::subject_id)
+            .limit(2)
+            .load(db)
+    }
+
     fn identifier(&self) -> Option<&str> {
         self.identifier.as_deref()
+    }
+
+    fn title(&self) -> &str {
+        &self.title
     }
 
     fn tenant(&self) -> &str {

@@ -11,7 +11,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 
 use super::hosts::Host;
-use super::{Access, Db, migrate, rights};
+use super::rights::{self, Purpose};
+use super::{Access, Db, migrate};
 use crate::exit::{Refusal, config};
 use crate::rules::Kind;
 
@@ -100,12 +101,21 @@ impl Url {
         }
     }
 
-    /// Connects and checks that this database can be swept.
+    /// Connects and checks that this database can be swept, or looked at.
     pub fn open(&self, access: Access) -> Result<Store> {
+        self.open_to(match access {
+            Access::ReadOnly => Purpose::Look,
+            Access::Write => Purpose::Sweep,
+        })
+    }
+
+    /// Connects and checks that sweep's schema is current and that this role has the rights for it.
+    pub fn open_to(&self, purpose: Purpose) -> Result<Store> {
+        let access = purpose.access();
         let mut db = self.connect(access)?;
         if let Db::Postgres(db) = &mut db {
             postgres::refuse_standby(db, access)?;
-            rights::check(db, access)?;
+            rights::check(db, purpose)?;
         }
         let (host, schema_version) = migrate::check(&mut db).map_err(|error| self.explain(error))?;
         let kinds = provided(&mut db).context("looking for the kinds that this database provides")?;

@@ -23,6 +23,7 @@ const TO_LOOK: &[Right] = &[
     ("step_facts", "SELECT"),
     ("exemptions", "SELECT"),
     ("failures", "SELECT"),
+    ("recoveries", "SELECT"),
 ];
 
 /// Locking a row needs UPDATE on some column of it, and reading its id SELECT.
@@ -38,7 +39,6 @@ const TO_ACT: &[Right] = &[
     ("wakes", "INSERT"),
     ("comments", "INSERT"),
     ("activity", "INSERT"),
-    ("recoveries", "SELECT"),
     ("recoveries", "INSERT"),
     ("recoveries", "UPDATE"),
     ("sweeps", "SELECT"),
@@ -48,11 +48,49 @@ const TO_ACT: &[Right] = &[
     ("failures", "UPDATE"),
 ];
 
+/// An operator's rights; the sweeper needs none of them.
+const TO_EXEMPT: &[Right] = &[("exemptions", "INSERT"), ("exemptions", "UPDATE"), ("exemptions", "DELETE")];
+
+const TO_RELEASE: &[Right] = &[("failures", "UPDATE")];
+
+/// What a database is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To find out and write nothing.
+    Look,
+    Sweep,
+    /// To give exemptions and take them back.
+    Exempt,
+    /// To release subjects from quarantine.
+    Release,
+}
+
+impl Purpose {
+    pub fn access(self) -> Access {
+        match self {
+            Purpose::Look => Access::ReadOnly,
+            Purpose::Sweep | Purpose::Exempt | Purpose::Release => Access::Write,
+        }
+    }
+
+    fn rights(self) -> Vec<Right> {
+        let further = match self {
+            Purpose::Look => &[],
+            Purpose::Sweep => TO_ACT,
+            Purpose::Exempt => TO_EXEMPT,
+            Purpose::Release => TO_RELEASE,
+        };
+        [TO_KNOW_THE_VERSION, TO_LOOK, further].concat()
+    }
+}
+
 /// A right on one column is enough to pass here; views and triggers check the rest. What the host does not have needs
 /// no rights.
 const MISSING: &str = "SELECT privilege || ' on sweep.' || relation AS missing \
     FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place) \
-    WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT has_any_column_privilege('sweep.' || relation, privilege) \
+    WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT CASE privilege \
+        WHEN 'DELETE' THEN has_table_privilege('sweep.' || relation, privilege) \
+        ELSE has_any_column_privilege('sweep.' || relation, privilege) END \
     ORDER BY place";
 
 const NO_USAGE: &str =
@@ -64,13 +102,9 @@ struct Missing {
     missing: String,
 }
 
-/// Refuses a role that may not sweep, or in a dry run not look, and names the relations.
-pub(super) fn check(db: &mut PgConnection, access: Access) -> Result<()> {
-    let needed = match access {
-        Access::ReadOnly => [TO_KNOW_THE_VERSION, TO_LOOK].concat(),
-        Access::Write => [TO_KNOW_THE_VERSION, TO_LOOK, TO_ACT].concat(),
-    };
-    refuse_without(db, &needed)
+/// Refuses a role that may not do what it is there for, and names the relations.
+pub(super) fn check(db: &mut PgConnection, purpose: Purpose) -> Result<()> {
+    refuse_without(db, &purpose.rights())
 }
 
 /// Refuses a role that may not even see how far the schema is migrated.

@@ -157,6 +157,7 @@ diesel::table! {
         attempt -> Integer,
         wake_id -> Nullable<Id>,
         blocked_subject -> Bool,
+        created_at -> Instant,
         settled_at -> Nullable<Instant>,
     }
 }

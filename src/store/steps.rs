@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::candidates::{Candidate, Part, candidates, nominations};
+use super::find::{Label, labels};
 use super::issues::comment;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::{exemptions, plans, step_candidates, step_facts, step_subjects, wakes};
@@ -40,8 +41,24 @@ impl Subject for StepFacts {
         Ok(Some(facts))
     }
 
+    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
+        labels!(step_facts).filter(step_facts::subject_id.eq(id)).first(db).optional()
+    }
+
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+        labels!(step_facts)
+            .filter(step_facts::identifier.eq(identifier))
+            .order(step_facts::subject_id)
+            .limit(2)
+            .load(db)
+    }
+
     fn identifier(&self) -> Option<&str> {
         Some(&self.identifier)
+    }
+
+    fn title(&self) -> &str {
+        &self.step.title
     }
 
     fn tenant(&self) -> &str {

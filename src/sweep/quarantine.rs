@@ -10,7 +10,7 @@ use super::examine::Terms;
 use super::logs;
 use crate::report::{Examined, Outcome};
 use crate::rules::{Guard, Id, Kind};
-use crate::store::failures::{self, Failing};
+use crate::store::quarantine::{self, Failing};
 use crate::store::{Access, Db, Subject};
 
 /// More are not kept: memory does not grow with what goes wrong.
@@ -27,7 +27,7 @@ pub struct Failures {
 
 impl Failures {
     pub fn load<S: Subject>(db: &mut Db, terms: &Terms) -> Result<Failures> {
-        let before = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| failures::failing(db, S::KIND));
+        let before = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| quarantine::failing(db, S::KIND));
         let before = before.map_err(Error::from)?;
         Ok(Failures { before, now: Vec::new(), healed: Vec::new(), failed: 0, examined: 0 })
     }
@@ -63,7 +63,7 @@ impl Failures {
         }
         for (id, why) in &self.now {
             let recorded = db.in_transaction(Access::Write, &terms.timeouts, |db| {
-                failures::record(db, kind, id, why, sweep_began_at)
+                quarantine::record(db, kind, id, why, sweep_began_at)
             });
             match recorded {
                 Ok(false) => {}
@@ -74,7 +74,7 @@ impl Failures {
             }
         }
         for id in &self.healed {
-            let forgotten = db.in_transaction(Access::Write, &terms.timeouts, |db| failures::forget(db, kind, id));
+            let forgotten = db.in_transaction(Access::Write, &terms.timeouts, |db| quarantine::forget(db, kind, id));
             if let Err(abort) = forgotten {
                 warn!(%kind, %id, "that {kind} {id} works again could not be recorded: {:#}", Error::from(abort));
             }

@@ -8,7 +8,7 @@ use diesel::QueryResult;
 
 use super::examine::Terms;
 use crate::report::Deferred;
-use crate::rules::Id;
+use crate::rules::{Id, Kind};
 use crate::store::candidates::{Candidate, Part, Position};
 use crate::store::{Access, Db, Subject};
 
@@ -31,9 +31,10 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     /// These, whether they are candidates or not.
-    pub fn named(db: &'a mut Db, terms: &'a Terms, ids: impl Iterator<Item = Id>) -> Scan<'a, S> {
+    pub fn named(db: &'a mut Db, terms: &'a Terms, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
         let Position { since, .. } = Position::beginning();
-        let page = ids.map(|id| Candidate { group: id.clone(), id, since: since.clone() }).collect();
+        let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id);
+        let page = of_kind.map(|id| Candidate { id: id.clone(), group: id.clone(), since: since.clone() }).collect();
         Scan { page, ended: true, ..Scan::new(db, terms) }
     }
 

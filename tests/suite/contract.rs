@@ -224,7 +224,7 @@ on_each_host! {
         let agent = world.agent("idle");
         let (one, other) = (world.orphan(&agent), world.orphan(&agent));
         let mut settings = world.settings();
-        settings.selection = sweep::settings::Selection::Subjects(vec![(sweep::rules::Kind::Issue, one.clone())]);
+        settings.selection = sweep::settings::Selection::Subjects(vec![(sweep::rules::Kind::Issue, one.0.clone())]);
 
         let swept = world.sweep_as(&settings);
 

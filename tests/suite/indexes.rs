@@ -37,8 +37,12 @@ struct Line {
 }
 
 fn plan_of(world: &mut World, view: &str) -> String {
-    let query = format!("explain (costs off) select * from {view} order by since, subject_id limit 1000");
-    let lines: Vec<Line> = diesel::sql_query(query).load(&mut world.db).expect("a plan");
+    explain(world, &format!("select * from {view} order by since, subject_id limit 1000"))
+}
+
+fn explain(world: &mut World, query: &str) -> String {
+    let lines: Vec<Line> =
+        diesel::sql_query(format!("explain (costs off) {query}")).load(&mut world.db).expect("a plan");
     lines.iter().map(|line| format!("{}\n", line.text)).collect()
 }
 
@@ -67,4 +71,27 @@ fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
         without.contains("Seq Scan on issues"),
         "the control: without its index the whole table is read\n{without}"
     );
+}
+
+/// As `store::find` asks, by the name that an operator typed: on a view that joins and aggregates.
+#[test]
+fn an_issue_is_found_by_its_identifier_without_reading_the_others() {
+    let mut world = World::new(On::Paperclip);
+    world.run(
+        "set session_replication_role = replica;
+         insert into issues (id, company_id, identifier, title, status)
+             select gen_random_uuid(), (select id from companies), 'ACM-' || n, 'x', 'done' from generate_series(1, 20000) n;
+         insert into heartbeat_runs (company_id, agent_id, status, context_snapshot)
+             select company_id, id, 'succeeded', jsonb_build_object('issueId', id) from issues;
+         analyze",
+    );
+    let query = "select subject_id, tenant, identifier from sweep.issue_facts where identifier = 'ACM-12' \
+                 order by subject_id limit 2";
+
+    let plan = explain(&mut world, query);
+
+    for table in ["issues", "heartbeat_runs"] {
+        assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
+    }
+    assert!(plan.contains("Index Cond: (identifier = 'ACM-12'::text)"), "{plan}");
 }

@@ -39,6 +39,11 @@ pub fn migrate_at<'a>(url: &'a str, arguments: impl IntoIterator<Item = &'a str>
     sweep(["migrate", "--database", url].into_iter().chain(arguments))
 }
 
+/// `sweep exempt …`, or another command of these words, at this database.
+pub fn command_at<'a>(url: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> Program {
+    sweep(arguments.into_iter().chain(["--database", url]))
+}
+
 impl Program {
     /// Any command that ends up as `sweep`.
     pub fn of(mut command: Command) -> Program {

@@ -1,0 +1,110 @@
+//! The flags of the commands that are about named subjects.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{DatabaseFlag, PolicyFlags};
+use crate::parse::{self, Until};
+use crate::rules::Kind;
+
+/// Which subject.
+#[derive(Debug, Args)]
+pub struct SubjectName {
+    /// issue, step
+    #[arg(value_name = "KIND", value_parser = parse::kind_of_one)]
+    pub kind: Kind,
+    /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
+    #[arg(value_name = "ID", value_parser = parse::words)]
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainFlags {
+    #[command(flatten)]
+    pub subject: SubjectName,
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
+    #[command(flatten)]
+    pub policy: PolicyFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct LayoutFlag {
+    /// How to print it: table, json
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "table", hide_possible_values = true)]
+    pub output: Layout,
+}
+
+/// How something that is no report of a sweep is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Layout {
+    /// For people
+    Table,
+    /// One document
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ListFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ExemptCommand {
+    /// Exempt an issue or a step; again: replace the reason and the end
+    Add(ExemptFlags),
+    /// List all exemptions, expired ones too
+    List(ListFlags),
+    /// End an exemption
+    Remove(RemoveFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct ExemptFlags {
+    #[command(flatten)]
+    pub subject: SubjectName,
+    /// Why it is in progress on purpose
+    #[arg(long, value_name = "WORDS", value_parser = parse::words, allow_hyphen_values = true)]
+    pub reason: String,
+    /// When the exemption ends: 2d, 12h, 2026-12-24, 2026-12-24T18:00:00Z (UTC unless it says otherwise)
+    /// [default: when it is removed]
+    #[arg(long, value_name = "WHEN", value_parser = parse::until, allow_hyphen_values = true)]
+    pub until: Option<Until>,
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+}
+
+#[derive(Debug, Args)]
+pub struct RemoveFlags {
+    #[command(flatten)]
+    pub subject: SubjectName,
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum QuarantineCommand {
+    /// List what is in quarantine
+    List(ListFlags),
+    /// Have the next sweep examine it again
+    Release(ReleaseFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct ReleaseFlags {
+    /// issue, step
+    #[arg(value_name = "KIND", value_parser = parse::kind_of_one, required_unless_present = "all", requires = "name")]
+    pub kind: Option<Kind>,
+    /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
+    #[arg(value_name = "ID", value_parser = parse::words)]
+    pub name: Option<String>,
+    /// Release everything
+    #[arg(long, conflicts_with = "kind")]
+    pub all: bool,
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+}

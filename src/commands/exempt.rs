@@ -1,0 +1,143 @@
+//! `sweep exempt`: work that is in progress on purpose, and no business of a sweep's.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use diesel::QueryResult;
+use diesel::result::{DatabaseErrorKind, Error};
+use owo_colors::OwoColorize;
+use serde_json::{Value, json};
+
+use super::opened::{Opened, say_list};
+use super::say;
+use crate::cli::{ExemptCommand, ExemptFlags, ListFlags, RemoveFlags};
+use crate::exit::{Exit, Refusal, usage};
+use crate::parse::Until;
+use crate::report::grid;
+use crate::rules::Exemption;
+use crate::rules::words::{Spoken, moment};
+use crate::settings::Environment;
+use crate::store::exemptions::{self, Exempted, Given};
+use crate::store::find::{Label, find, label_of_row};
+use crate::store::rights::Purpose;
+use crate::store::{Abort, Db};
+use crate::text::shown;
+
+pub fn run(command: ExemptCommand, environment: &Environment) -> Result<Exit> {
+    match command {
+        ExemptCommand::Add(flags) => add(&flags, environment),
+        ExemptCommand::List(flags) => list(&flags, environment),
+        ExemptCommand::Remove(flags) => remove(&flags, environment),
+    }
+}
+
+fn add(flags: &ExemptFlags, environment: &Environment) -> Result<Exit> {
+    let mut opened = Opened::with(Purpose::Exempt, &flags.database, environment)?;
+    opened.store.refuse_unprovided(flags.subject.kind)?;
+    let added = match opened.transact(|db, _| give(db, flags)) {
+        // Another operator was first: now there is a row to replace.
+        Err(Abort::RolledBack(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
+            opened.transact(|db, _| give(db, flags))
+        }
+        added => added,
+    };
+    say(&added.map_err(|abort| opened.explain(abort))??);
+    Ok(Exit::Done)
+}
+
+/// Returns what to say of it.
+fn give(db: &mut Db, flags: &ExemptFlags) -> QueryResult<Result<String, Refusal>> {
+    let (kind, name, now) = (flags.subject.kind, &flags.subject.name, db.now()?);
+    let until = match flags.until {
+        None => None,
+        Some(Until::In(duration)) => Some(now + duration),
+        Some(Until::At(at)) if now < at => Some(at),
+        Some(Until::At(at)) => {
+            let (at, now) = (moment(at), moment(now));
+            return Ok(Err(usage(format!("--until {at} has passed: the database's clock says {now}"))));
+        }
+    };
+    let label = match find(db, kind, name)?.one(kind, name) {
+        Ok(label) => label,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let exemption = Exemption { reason: flags.reason.clone(), until };
+    let given = match exemptions::give(db, kind, &label.id, &exemption, now)? {
+        Given::New => "Exempt",
+        Given::Again => "Exempt again, with this reason and end",
+    };
+    let (name, end, reason) = (label.name(), end_of(&exemption), shown(&exemption.reason));
+    Ok(Ok(format!("{given}: {kind} {name}, until {end}: {reason}\n")))
+}
+
+fn remove(flags: &RemoveFlags, environment: &Environment) -> Result<Exit> {
+    let mut opened = Opened::with(Purpose::Exempt, &flags.database, environment)?;
+    let (kind, name) = (flags.subject.kind, &flags.subject.name);
+    opened.store.refuse_unprovided(kind)?;
+    let removed = opened.change(|db, _| {
+        let found = find(db, kind, name)?;
+        Ok(match found.clone().one_or_gone(db, kind, name) {
+            Err(refusal) => Err(refusal),
+            Ok(label) if exemptions::take_back(db, kind, &label.id)? => Ok(label.name()),
+            Ok(_) => {
+                found.one(kind, name).and_then(|label| Err(usage(format!("{kind} {} is not exempt", label.name()))))
+            }
+        })
+    });
+    say(&format!("No longer exempt: {kind} {}\n", removed??));
+    Ok(Exit::Done)
+}
+
+fn list(flags: &ListFlags, environment: &Environment) -> Result<Exit> {
+    let mut opened = Opened::with(Purpose::Look, &flags.database, environment)?;
+    let (rows, now) = opened.change(|db, kinds| {
+        let rows = exemptions::all(db)?;
+        let labelled = |row: Exempted| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
+        let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
+        Ok((rows, db.now()?))
+    })?;
+    say_list(flags.layout.output, "exemptions", &rows, |row| document(row, now), |rows| table(rows, now));
+    Ok(Exit::Done)
+}
+
+type Row = (Label, Exempted);
+
+fn table(rows: &[Row], now: DateTime<Utc>) -> String {
+    if rows.is_empty() {
+        return "Nothing is exempt.\n".to_owned();
+    }
+    let cells = rows.iter().map(|(label, row)| {
+        let state = match row.exemption.holds(now) {
+            true => "holds".green().to_string(),
+            false => "expired".yellow().to_string(),
+        };
+        [
+            shown(&row.kind),
+            label.name(),
+            shown(label.tenant.as_deref().unwrap_or_default()),
+            state,
+            end_of(&row.exemption),
+            Spoken(now - row.since).to_string(),
+            shown(&row.exemption.reason),
+        ]
+    });
+    grid::with_header(["kind", "subject", "tenant", "state", "until", "age", "reason"], cells)
+}
+
+fn document((label, row): &Row, now: DateTime<Utc>) -> Value {
+    let Exempted { kind, id, exemption, since } = row;
+    json!({
+        "kind": shown(kind),
+        "id": id,
+        "identifier": label.identifier.as_deref().map(shown),
+        "tenant": label.tenant.as_deref().map(shown),
+        "reason": shown(&exemption.reason),
+        "until": exemption.until,
+        "state": if exemption.holds(now) { "holds" } else { "expired" },
+        "since": since,
+        "age_seconds": (now - *since).num_seconds().max(0),
+    })
+}
+
+fn end_of(exemption: &Exemption) -> String {
+    exemption.until.map_or_else(|| "removed".to_owned(), moment)
+}

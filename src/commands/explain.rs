@@ -1,0 +1,61 @@
+//! `sweep explain`: one subject, from the facts and by the rules of a sweep. Reads only.
+
+use anyhow::Result;
+use diesel::QueryResult;
+
+use super::opened::Opened;
+use super::say;
+use crate::cli::{ExplainFlags, Layout, SubjectName};
+use crate::exit::{Exit, Refusal, some_failed, usage};
+use crate::report::explain::{Explanation, quarantine as told_quarantine};
+use crate::rules::{Id, Policy};
+use crate::settings::Environment;
+use crate::store::find::{Label, find};
+use crate::store::rights::Purpose;
+use crate::store::{Db, Subject, errors, for_kind, history, quarantine};
+
+pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Exit> {
+    let (policy, timeouts) = environment.policy(flags.policy)?;
+    let mut opened = Opened::within(timeouts, Purpose::Look, &flags.database, environment)?;
+    let SubjectName { kind, name } = flags.subject;
+    opened.store.refuse_unprovided(kind)?;
+    // One snapshot: the clauses, the history and the ledger are of one moment.
+    let explanation = opened.change(|db, _| {
+        let label = match find(db, kind, &name)?.one(kind, &name) {
+            Ok(label) => label,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        for_kind!(kind, S => explain::<S>(db, label, &policy))
+    })??;
+    say(&match flags.layout.output {
+        Layout::Table => explanation.table(),
+        Layout::Json => format!("{:#}\n", explanation.json()),
+    });
+    Ok(Exit::Done)
+}
+
+/// A row that cannot be read is no failure of the database: it is named, with what is wrong and what a sweep does.
+fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy) -> QueryResult<Result<Explanation, Refusal>> {
+    let failure = quarantine::of(db, S::KIND, &label.id)?;
+    let read = S::read(db, &label.id).and_then(|facts| Ok((facts, history::of(db, S::KIND, &label.id)?)));
+    let (kind, name) = (S::KIND, named(&label));
+    match read {
+        Ok((Some(facts), past)) => Ok(Ok(Explanation::of(label, &facts, policy, past, failure))),
+        Ok((None, _)) => Ok(Err(usage(format!("there is no {kind} {name} in this database")))),
+        Err(error) if errors::is_undecodable(&error) => {
+            let held = failure.filter(|failure| failure.quarantined_at.is_some());
+            let held = held.map_or_else(
+                || "sweeps report it as quarantined and leave it".to_owned(),
+                |failure| told_quarantine(&failure, kind, &label),
+            );
+            Ok(Err(some_failed(format!("{kind} {name} cannot be read: {}; {held}", errors::words(&error)))))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// With its id, which the name may not show.
+fn named(label: &Label) -> String {
+    let Id(id) = &label.id;
+    if label.identifier.is_some() { format!("{} ({id})", label.name()) } else { id.clone() }
+}

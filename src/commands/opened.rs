@@ -1,0 +1,75 @@
+//! A database that a command has opened for one transaction.
+
+use anyhow::{Error, Result};
+use diesel::QueryResult;
+use serde_json::{Value, json};
+
+use super::say;
+use crate::cli::{DatabaseFlag, Layout, PolicyFlags};
+use crate::exit::busy;
+use crate::report::grid::ROWS_MAX;
+use crate::rules::Kind;
+use crate::settings::Environment;
+use crate::store::open::{Store, Url};
+use crate::store::rights::Purpose;
+use crate::store::{Abort, Access, Db, Timeouts, errors};
+
+pub struct Opened {
+    url: Url,
+    pub store: Store,
+    access: Access,
+    timeouts: Timeouts,
+}
+
+impl Opened {
+    pub fn with(purpose: Purpose, flag: &DatabaseFlag, environment: &Environment) -> Result<Opened> {
+        let (_, timeouts) = environment.policy(PolicyFlags::default())?;
+        Opened::within(timeouts, purpose, flag, environment)
+    }
+
+    pub fn within(
+        timeouts: Timeouts,
+        purpose: Purpose,
+        flag: &DatabaseFlag,
+        environment: &Environment,
+    ) -> Result<Opened> {
+        let url = environment.database(flag.database.as_deref())?;
+        let store = url.open_to(purpose)?;
+        Ok(Opened { url, store, access: purpose.access(), timeouts })
+    }
+
+    /// One transaction; `body` is told the kinds that the host has.
+    pub fn transact<T>(&mut self, body: impl FnOnce(&mut Db, &[Kind]) -> QueryResult<T>) -> Result<T, Abort> {
+        let Store { db, kinds, .. } = &mut self.store;
+        db.in_transaction(self.access, &self.timeouts, |db| body(db, kinds))
+    }
+
+    /// The same; what stands in its way is told as an operator can use it.
+    pub fn change<T>(&mut self, body: impl FnOnce(&mut Db, &[Kind]) -> QueryResult<T>) -> Result<T> {
+        self.transact(body).map_err(|abort| self.explain(abort))
+    }
+
+    pub fn explain(&self, abort: Abort) -> Error {
+        match &abort {
+            Abort::RolledBack(error) if errors::is_contention(error) => {
+                busy(format!("somebody else is at it, try again: {}", errors::words(error))).into()
+            }
+            Abort::RolledBack(_) | Abort::Lost(_) | Abort::Unknown(_) => self.url.explain(abort.into()),
+        }
+    }
+}
+
+/// Prints a list, `named` so in JSON; of a long one people see the beginning.
+pub fn say_list<T>(layout: Layout, name: &str, rows: &[T], json: impl Fn(&T) -> Value, table: impl Fn(&[T]) -> String) {
+    match layout {
+        Layout::Json => {
+            say(&format!("{:#}\n", json!({ "schema": 1, name: rows.iter().map(json).collect::<Vec<_>>() })))
+        }
+        Layout::Table => {
+            say(&table(&rows[..rows.len().min(ROWS_MAX)]));
+            if ROWS_MAX < rows.len() {
+                say(&format!("  … and {} more: --output json shows all\n", rows.len() - ROWS_MAX));
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `sweep quarantine`: what failed in sweep after sweep and is examined no more, and its release.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use diesel::QueryResult;
+use serde_json::{Value, json};
+
+use super::opened::{Opened, say_list};
+use super::say;
+use crate::cli::{ListFlags, QuarantineCommand, ReleaseFlags};
+use crate::exit::{Exit, usage};
+use crate::report::grid;
+use crate::rules::Kind;
+use crate::rules::words::Spoken;
+use crate::settings::Environment;
+use crate::store::find::{Label, find, label_of_row};
+use crate::store::quarantine::{self, Failure};
+use crate::store::rights::Purpose;
+use crate::text::shown;
+
+pub fn run(command: QuarantineCommand, environment: &Environment) -> Result<Exit> {
+    match command {
+        QuarantineCommand::List(flags) => list(&flags, environment),
+        QuarantineCommand::Release(flags) => release(flags, environment),
+    }
+}
+
+fn release(flags: ReleaseFlags, environment: &Environment) -> Result<Exit> {
+    let mut opened = Opened::with(Purpose::Release, &flags.database, environment)?;
+    match (flags.kind, flags.name) {
+        (Some(kind), Some(name)) => release_one(&mut opened, kind, &name),
+        _ => release_all(&mut opened),
+    }
+}
+
+fn release_one(opened: &mut Opened, kind: Kind, name: &str) -> Result<Exit> {
+    opened.store.refuse_unprovided(kind)?;
+    let released = opened.change(|db, _| {
+        let found = find(db, kind, name)?;
+        Ok(match found.clone().one_or_gone(db, kind, name) {
+            Err(refusal) => Err(refusal),
+            Ok(label) if quarantine::release(db, kind, &label.id)? => Ok(label.name()),
+            Ok(_) => found
+                .one(kind, name)
+                .and_then(|label| Err(usage(format!("{kind} {} is not in quarantine", label.name())))),
+        })
+    });
+    say(&format!("Released: {kind} {}; the next sweep examines it again\n", released??));
+    Ok(Exit::Done)
+}
+
+fn release_all(opened: &mut Opened) -> Result<Exit> {
+    say(&match opened.change(|db, _| quarantine::release_all(db))? {
+        0 => "Nothing is in quarantine.\n".to_owned(),
+        1 => "Released 1 subject; the next sweep examines it again\n".to_owned(),
+        n => format!("Released {n} subjects; the next sweep examines them again\n"),
+    });
+    Ok(Exit::Done)
+}
+
+fn list(flags: &ListFlags, environment: &Environment) -> Result<Exit> {
+    let mut opened = Opened::with(Purpose::Look, &flags.database, environment)?;
+    let (rows, now) = opened.change(|db, kinds| {
+        let rows = quarantine::all(db)?;
+        let labelled = |row: Failure| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
+        let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
+        Ok((rows, db.now()?))
+    })?;
+    say_list(flags.layout.output, "quarantine", &rows, document, |rows| table(rows, now));
+    Ok(Exit::Done)
+}
+
+type Row = (Label, Failure);
+
+fn table(rows: &[Row], now: DateTime<Utc>) -> String {
+    if rows.is_empty() {
+        return "Nothing is in quarantine.\n".to_owned();
+    }
+    let cells = rows.iter().map(|(label, row)| {
+        [
+            shown(&row.kind),
+            label.name(),
+            shown(label.tenant.as_deref().unwrap_or_default()),
+            row.quarantined_at.map(|at| Spoken(now - at).to_string()).unwrap_or_default(),
+            row.sweeps.to_string(),
+            shown(&row.reason),
+        ]
+    });
+    grid::with_header(["kind", "subject", "tenant", "for", "failed sweeps", "last failure"], cells)
+}
+
+fn document((label, row): &Row) -> Value {
+    let Failure { kind, id, sweeps, reason, last_at, quarantined_at } = row;
+    json!({
+        "kind": shown(kind),
+        "id": id,
+        "identifier": label.identifier.as_deref().map(shown),
+        "tenant": label.tenant.as_deref().map(shown),
+        "failed_sweeps": sweeps,
+        "reason": shown(reason),
+        "last_failure_at": last_at,
+        "quarantined_at": quarantined_at,
+    })
+}

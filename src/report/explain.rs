@@ -1,0 +1,212 @@
+//! One subject explained: every clause of its definition, what was tried, and what a sweep would do now.
+
+use chrono::{DateTime, Utc};
+use owo_colors::OwoColorize;
+use serde_json::{Value, json};
+
+use super::grid;
+use crate::rules::words::{Spoken, moment};
+use crate::rules::{Assignee, Clause, Decision, Exemption, Finding, History, Kind, Policy, Verdict, decide};
+use crate::store::Subject;
+use crate::store::find::Label;
+use crate::store::history::{Past, Recovery};
+use crate::store::quarantine::Failure;
+use crate::text::shown;
+
+/// The version of the JSON document.
+const SCHEMA: u32 = 1;
+
+/// All that there is to say of one subject.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    pub label: Label,
+    kind: Kind,
+    title: String,
+    assignee: Assignee,
+    /// What may be wrong, and the clauses that must all hold for it.
+    definition: (Finding, Vec<Clause>),
+    verdict: Verdict,
+    history: History,
+    past: Past,
+    failure: Option<Failure>,
+    policy: Policy,
+}
+
+impl Explanation {
+    /// The same facts and the same decision as in a sweep with this policy.
+    pub fn of<S: Subject>(
+        label: Label,
+        facts: &S,
+        policy: &Policy,
+        past: Past,
+        failure: Option<Failure>,
+    ) -> Explanation {
+        Explanation {
+            label,
+            kind: S::KIND,
+            title: facts.title().to_owned(),
+            assignee: facts.assignee().clone(),
+            definition: facts.definition(policy),
+            verdict: decide(facts, policy),
+            history: facts.history().clone(),
+            past,
+            failure,
+            policy: policy.clone(),
+        }
+    }
+
+    /// The attempt that would be made, or how many were.
+    fn attempt(&self) -> u32 {
+        match self.verdict.decision {
+            Decision::Continue { attempt } => attempt,
+            _ => self.history.attempts,
+        }
+    }
+
+    /// For people.
+    pub fn table(&self) -> String {
+        let decision = &self.verdict.decision;
+        let mut text = format!("{}\n{}\n{}\n", self.heading(), self.clauses(), self.told_history());
+        text += &format!("{} {}.\n", "A sweep would now:".bold(), shown(&decision.announce(&self.policy)).bold());
+        if let Some(failure) = self.failure.as_ref().filter(|failure| failure.quarantined_at.is_some()) {
+            text += &format!("{}\n", quarantine(failure, self.kind, &self.label).yellow());
+        }
+        text + &format!("What would change that: {}.\n", decision.what_would_change_it())
+    }
+
+    /// `issue ACM-12  Import contacts from CSV`, and below whose it is.
+    fn heading(&self) -> String {
+        let (kind, name, title) = (self.kind, self.label.name(), shown(&self.title));
+        let tenant = shown(self.label.tenant.as_deref().unwrap_or_default());
+        let whose = format!("tenant {tenant}, assigned to {}, {}", shown(&self.assignee.describe()), self.label.id);
+        format!("{}  {title}\n{}\n", format!("{kind} {name}").bold(), whose.dimmed())
+    }
+
+    fn clauses(&self) -> String {
+        let (finding, clauses) = &self.definition;
+        let rows = clauses.iter().map(|clause| {
+            let mark = if clause.failure.is_none() { "✓".green().to_string() } else { "✗".red().to_string() };
+            [mark, shown(&clause.demand), shown(&clause.found)]
+        });
+        let rows = grid::without_header(rows);
+        let holds = if self.verdict.finding.is_some() { "So it is" } else { "So it is not" };
+        format!("{}\n{rows}{holds} {finding}.\n", finding.definition())
+    }
+
+    fn told_history(&self) -> String {
+        let (history, policy) = (&self.history, &self.policy);
+        let now = history.observed_at;
+        let ago = |at: DateTime<Utc>| match at <= now {
+            true => format!("{} ago, at {}", Spoken(now - at), moment(at)),
+            false => format!("at {}, in the future", moment(at)),
+        };
+        let mut rows = vec![
+            ["episode".to_owned(), format!("began {}", ago(history.episode_began_at))],
+            ["attempts".to_owned(), format!("{} of {} in this episode", history.attempts, policy.attempts_max)],
+            [
+                "in 24 hours".to_owned(),
+                format!(
+                    "{} of {max} attempts, {} of {max} escalations",
+                    history.attempts_last_day,
+                    history.escalations_last_day,
+                    max = policy.attempts_per_day_max
+                ),
+            ],
+        ];
+        rows.extend(history.last_attempt_at.map(|at| ["last attempt".to_owned(), ago(at)]));
+        rows.extend(history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), told(exemption, now)]));
+        rows.extend(self.failure.as_ref().map(|failure| {
+            let (sweeps, reason) = (failure.sweeps, shown(&failure.reason));
+            ["failures".to_owned(), format!("in {sweeps} sweeps running, the last {}: {reason}", ago(failure.last_at))]
+        }));
+        format!("{}\n{}{}", "History".bold(), grid::without_header(rows), self.recoveries())
+    }
+
+    fn recoveries(&self) -> String {
+        let Past { total, latest } = &self.past;
+        if latest.is_empty() {
+            return "\n  No sweep has done anything about it.\n".to_owned();
+        }
+        let listed = latest.len();
+        let more = if *total == listed as i64 { String::new() } else { format!("  The latest {listed} of {total}:\n") };
+        let rows = latest.iter().map(|row| {
+            let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
+            let blocked = if *blocked_subject { "; blocked" } else { "" };
+            let settled = settled_at.map_or_else(|| "open".to_owned(), moment);
+            [moment(*created_at), shown(action), attempt.to_string(), shown(reason) + blocked, settled]
+        });
+        format!("\n{more}{}", grid::with_header(["when", "what", "attempt", "why", "settled"], rows))
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let Explanation { label, kind, title, definition, verdict, history, past, failure, policy, .. } = self;
+        let clauses = definition.1.iter().map(|clause| {
+            let Clause { demand, found, failure } = clause;
+            json!({ "demand": shown(demand), "found": shown(found), "holds": failure.is_none() })
+        });
+        let recoveries = past.latest.iter().map(|row| {
+            let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
+            json!({
+                "at": created_at, "action": shown(action), "attempt": attempt, "reason": shown(reason),
+                "blocked_subject": blocked_subject, "settled_at": settled_at,
+            })
+        });
+        let exemption = history.exemption.as_ref().map(|exemption| {
+            let holds = exemption.holds(history.observed_at);
+            json!({ "reason": shown(&exemption.reason), "until": exemption.until, "holds": holds })
+        });
+        json!({
+            "schema": SCHEMA,
+            "kind": kind,
+            "id": label.id,
+            "identifier": label.identifier.as_deref().map(shown),
+            "tenant": label.tenant.as_deref().map(shown),
+            "title": shown(title),
+            "assignee": shown(&self.assignee.describe()),
+            "defines": definition.0,
+            "finding": verdict.finding,
+            "clauses": clauses.collect::<Vec<_>>(),
+            "decision": verdict.decision.name(),
+            "reason": shown(&verdict.decision.to_string()),
+            "what_would_change_it": verdict.decision.what_would_change_it(),
+            "attempt": self.attempt(),
+            "attempts_max": policy.attempts_max,
+            "history": {
+                "observed_at": history.observed_at,
+                "idle_since": history.idle_since,
+                "episode_began_at": history.episode_began_at,
+                "attempts": history.attempts,
+                "attempts_last_day": history.attempts_last_day,
+                "attempts_per_day_max": policy.attempts_per_day_max,
+                "last_attempt_at": history.last_attempt_at,
+                "escalated": history.escalated,
+                "escalations_last_day": history.escalations_last_day,
+                "exemption": exemption,
+            },
+            "recoveries_total": past.total,
+            "recoveries": recoveries.collect::<Vec<_>>(),
+            "failed_sweeps": failure.as_ref().map_or(0, |failure| failure.sweeps),
+            "quarantined": failure.as_ref().is_some_and(|failure| failure.quarantined_at.is_some()),
+        })
+    }
+}
+
+/// `until 2026-12-24 00:00:00 UTC: a customer's call`, or that it expired.
+fn told(exemption: &Exemption, now: DateTime<Utc>) -> String {
+    let reason = shown(&exemption.reason);
+    match exemption.until {
+        None => format!("until it is removed: {reason}"),
+        Some(until) if exemption.holds(now) => format!("until {}: {reason}", moment(until)),
+        Some(until) => format!("expired {} ago: {reason}", Spoken(now - until)),
+    }
+}
+
+/// What a sweep does with a subject in quarantine, whatever its decision would be.
+pub fn quarantine(failure: &Failure, kind: Kind, label: &Label) -> String {
+    let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", moment(at)));
+    format!(
+        "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} {}",
+        shown(&label.id.0)
+    )
+}

@@ -1,0 +1,136 @@
+//! Subjects by what an operator calls them: an id, or the identifier that people use, such as `ACM-12`.
+
+use anyhow::Result;
+use diesel::prelude::*;
+use uuid::Uuid;
+
+use super::open::Store;
+use super::{Access, Db, Subject, Timeouts, errors, for_kind};
+use crate::exit::{Refusal, usage};
+use crate::rules::{Id, Kind};
+use crate::text::shown;
+
+/// What a subject is called.
+#[derive(Clone, Debug, PartialEq, Queryable)]
+pub struct Label {
+    pub id: Id,
+    pub tenant: Option<String>,
+    pub identifier: Option<String>,
+}
+
+impl Label {
+    /// Of a subject of which no more than the id can be read, or that is gone.
+    pub fn of_id(id: Id) -> Label {
+        Label { id, tenant: None, identifier: None }
+    }
+
+    /// As people call it.
+    pub fn name(&self) -> String {
+        shown(self.identifier.as_deref().unwrap_or(&self.id.0))
+    }
+}
+
+/// The columns of a label: no other column of a row can make it unreadable.
+macro_rules! labels {
+    ($facts:ident) => {
+        $facts::table.select(($facts::subject_id, $facts::tenant.nullable(), $facts::identifier.nullable()))
+    };
+}
+pub(super) use labels;
+
+/// What a name finds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    One(Label),
+    Nothing,
+    /// People call more than one so; the first two.
+    Several(Vec<Label>),
+}
+
+/// Looks for a subject, by its id first.
+pub fn find(db: &mut Db, kind: Kind, name: &str) -> QueryResult<Found> {
+    if let Some(id) = as_id(db, name)
+        && let Some(label) = label(db, kind, &id)?
+    {
+        return Ok(Found::One(label));
+    }
+    let mut called = for_kind!(kind, S => S::called(db, name))?;
+    Ok(match (called.len(), called.pop()) {
+        (1, Some(label)) => Found::One(label),
+        (_, Some(last)) => Found::Several(called.into_iter().chain([last]).collect()),
+        (_, None) => Found::Nothing,
+    })
+}
+
+/// What a subject is called; of one whose names cannot be read, its id. None: there is no such subject.
+pub fn label(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<Label>> {
+    match for_kind!(kind, S => S::label(db, id)) {
+        Err(error) if errors::is_undecodable(&error) => Ok(Some(Label::of_id(id.clone()))),
+        label => label,
+    }
+}
+
+/// A name that may be an id: on PostgreSQL a uuid, on SQLite any text.
+fn as_id(db: &Db, name: &str) -> Option<Id> {
+    match (Uuid::parse_str(name), db) {
+        (Ok(uuid), _) => Some(Id(uuid.to_string())),
+        (Err(_), Db::Sqlite(_)) => Some(Id(name.to_owned())),
+        (Err(_), Db::Postgres(_)) => None,
+    }
+}
+
+impl Found {
+    /// The one subject that there must be.
+    pub fn one(self, kind: Kind, name: &str) -> Result<Label, Refusal> {
+        let name = shown(name);
+        match self {
+            Found::One(label) => Ok(label),
+            Found::Nothing => Err(usage(format!("there is no {kind} {name} in this database"))),
+            Found::Several(labels) => {
+                let ids: Vec<String> = labels.iter().map(told_apart).collect();
+                Err(usage(format!("more than one {kind} is called {name}; give the id: {}", ids.join(", "))))
+            }
+        }
+    }
+
+    /// The same, or an id of which only sweep's own tables know: its subject may be gone.
+    pub fn one_or_gone(self, db: &Db, kind: Kind, name: &str) -> Result<Label, Refusal> {
+        match (&self, as_id(db, name)) {
+            (Found::Nothing, Some(id)) => Ok(Label::of_id(id)),
+            _ => self.one(kind, name),
+        }
+    }
+}
+
+fn told_apart(label: &Label) -> String {
+    match &label.tenant {
+        Some(tenant) => format!("{} (tenant {})", label.id, shown(tenant)),
+        None => label.id.to_string(),
+    }
+}
+
+/// Finds the one subject of a name, in a transaction of its own. Refuses a name that finds none or several.
+pub fn subject(store: &mut Store, timeouts: &Timeouts, kind: Kind, name: &str) -> Result<Id> {
+    store.refuse_unprovided(kind)?;
+    let found = store.db.in_transaction(Access::ReadOnly, timeouts, |db| find(db, kind, name))?;
+    Ok(found.one(kind, name)?.id)
+}
+
+impl Store {
+    /// Refuses a kind that the host does not have.
+    pub fn refuse_unprovided(&self, kind: Kind) -> Result<(), Refusal> {
+        match self.kinds.contains(&kind) {
+            true => Ok(()),
+            false => Err(usage(format!("{}: not provided by this database", kind.plural()))),
+        }
+    }
+}
+
+/// What the subject of a row of sweep's own is called; by its id when it is gone, or of no kind that is provided.
+pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryResult<Label> {
+    let label = match kinds.iter().find(|known| known.name() == kind) {
+        Some(kind) => label(db, *kind, id)?,
+        None => None,
+    };
+    Ok(label.unwrap_or_else(|| Label::of_id(id.clone())))
+}

@@ -1,0 +1,119 @@
+//! Quarantine: what failed in `SWEEPS_MAX` sweeps running is not nominated any more, until a person releases it.
+//!
+//! A row is never deleted: the sweeper's role needs no such right.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+
+use super::Db;
+use super::schema::failures;
+use super::types::Instant;
+use crate::rules::{Id, Kind};
+
+/// One row of `failures`.
+#[derive(Clone, Debug, PartialEq, Queryable)]
+pub struct Failure {
+    /// As stored.
+    pub kind: String,
+    pub id: Id,
+    /// In how many sweeps running; 0: no longer.
+    pub sweeps: i32,
+    /// Of the last failure.
+    pub reason: String,
+    pub last_at: DateTime<Utc>,
+    /// Null: it is still examined.
+    pub quarantined_at: Option<DateTime<Utc>>,
+}
+
+/// Sweeps running in which a subject may fail.
+pub const SWEEPS_MAX: i32 = 3;
+
+/// Subjects of a kind that failed in the last sweep that examined them.
+#[derive(Clone, Debug, Default)]
+pub struct Failing {
+    pub examined: HashSet<Id>,
+    /// How many are in quarantine.
+    pub quarantined: u64,
+}
+
+pub fn failing(db: &mut Db, of: Kind) -> QueryResult<Failing> {
+    let rows = failures::table
+        .filter(failures::kind.eq(of.name()))
+        .filter(failures::sweeps.gt(0))
+        .select((failures::subject_id, failures::quarantined_at.is_not_null()))
+        .load::<(Id, bool)>(db)?;
+    let mut failing = Failing::default();
+    for (id, is_quarantined) in rows {
+        if is_quarantined {
+            failing.quarantined += 1;
+        } else {
+            failing.examined.insert(id);
+        }
+    }
+    Ok(failing)
+}
+
+/// Counts a failure once for each sweep; sweeps that overlap count as one. Returns whether it put the subject in quarantine.
+pub fn record(db: &mut Db, of: Kind, id: &Id, why: &str, sweep_began_at: DateTime<Utc>) -> QueryResult<bool> {
+    let now = Instant(db.now()?);
+    let row = || failures::table.filter(failures::kind.eq(of.name())).filter(failures::subject_id.eq(id));
+    let counted = diesel::update(row().filter(failures::last_at.lt(Instant(sweep_began_at))))
+        .set((failures::sweeps.eq(failures::sweeps + 1), failures::reason.eq(why), failures::last_at.eq(now)))
+        .execute(db)?;
+    if counted == 0 && !diesel::select(diesel::dsl::exists(row())).get_result(db)? {
+        let first = (
+            failures::kind.eq(of.name()),
+            failures::subject_id.eq(id),
+            failures::sweeps.eq(1),
+            failures::reason.eq(why),
+            failures::last_at.eq(now),
+        );
+        diesel::insert_into(failures::table).values(first).execute(db)?;
+    }
+    let too_many = row().filter(failures::sweeps.ge(SWEEPS_MAX)).filter(failures::quarantined_at.is_null());
+    Ok(0 < diesel::update(too_many).set(failures::quarantined_at.eq(Some(now))).execute(db)?)
+}
+
+/// A subject that failed before did not fail this time.
+pub fn forget(db: &mut Db, of: Kind, id: &Id) -> QueryResult<()> {
+    let row = failures::table.filter(failures::kind.eq(of.name())).filter(failures::subject_id.eq(id));
+    diesel::update(row).set(failures::sweeps.eq(0)).execute(db).map(drop)
+}
+
+/// All that is in quarantine, the longest first.
+pub fn all(db: &mut Db) -> QueryResult<Vec<Failure>> {
+    use failures::*;
+    let columns = (kind, subject_id, sweeps, reason, last_at, quarantined_at);
+    let rows = table.select(columns).filter(quarantined_at.is_not_null());
+    rows.order((quarantined_at, kind, subject_id)).load(db)
+}
+
+/// What a subject's last sweeps failed of, if they did.
+pub fn of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Option<Failure>> {
+    use failures::*;
+    let columns = (kind, subject_id, sweeps, reason, last_at, quarantined_at);
+    let row = table.select(columns).filter(kind.eq(subject.name())).filter(subject_id.eq(id)).first(db);
+    Ok(row.optional()?.filter(|failure: &Failure| 0 < failure.sweeps || failure.quarantined_at.is_some()))
+}
+
+/// Releases one subject. Was it in quarantine?
+pub fn release(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<bool> {
+    let one = failures::table.filter(failures::kind.eq(kind.name())).filter(failures::subject_id.eq(id));
+    let held = one.filter(failures::quarantined_at.is_not_null());
+    Ok(0 < diesel::update(held).set(released()).execute(db)?)
+}
+
+/// Releases everything: how many.
+pub fn release_all(db: &mut Db) -> QueryResult<usize> {
+    let held = failures::table.filter(failures::quarantined_at.is_not_null());
+    diesel::update(held).set(released()).execute(db)
+}
+
+/// As if it had never failed.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn released() -> _ {
+    let at: Option<Instant> = None;
+    (failures::sweeps.eq(0_i32), failures::quarantined_at.eq(at))
+}
