@@ -3,10 +3,10 @@
 //! The coordinator alone counts, reports and decides when to stop. It hands out a candidate only while there is room
 //! in flight, so memory stays small, and while the limit could still bear it, so the limit is exact.
 
+mod queues;
+
 use std::any::Any;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -14,10 +14,10 @@ use anyhow::{Error, Result};
 
 use super::examine::{Examination, Lost, Terms, examine, settle};
 use super::signals::Stop;
-use crate::report::{Examined, Outcome};
-use crate::rules::Id;
+use crate::report::Examined;
 use crate::store::open::Url;
 use crate::store::{Candidate, Db, Subject};
+use queues::Queues;
 
 /// Subjects in flight for each worker: enough that none is idle while the coordinator reports.
 const IN_FLIGHT_PER_WORKER: usize = 16;
@@ -33,16 +33,21 @@ struct Shift<'a> {
     url: &'a Url,
     terms: &'a Terms,
     stop: &'a Stop,
-    /// A worker has no connection any more and could not get another.
-    database_gone: AtomicBool,
 }
 
-/// One subject done.
+/// What became of one subject that was handed out.
 struct Done {
-    /// None: it was not begun, since the sweep is ending.
-    examined: Option<Examined>,
-    /// Why there is no connection any more.
-    database_gone: Option<Error>,
+    fate: Fate,
+    /// This worker could not get a connection: it examines nothing more.
+    retired: Option<(usize, Error)>,
+}
+
+enum Fate {
+    Examined(Examined),
+    /// Not begun, since the sweep is ending.
+    Dropped,
+    /// Not begun, since this worker has no connection: another one may have.
+    HandedBack(Candidate),
 }
 
 type Answer = thread::Result<Done>;
@@ -51,7 +56,7 @@ impl Workers {
     pub fn new(url: &Url, connections: u32) -> Workers {
         // SQLite has one writer at a time: more would only wait for one another.
         let connections = match url {
-            Url::Postgres(_) => connections,
+            Url::Postgres(..) => connections,
             Url::Sqlite(_) => 1,
         };
         Workers { url: url.clone(), connections: (0..connections).map(|_| None).collect() }
@@ -68,17 +73,17 @@ impl Workers {
         report: impl FnMut(Examined),
     ) -> Result<Option<Candidate>> {
         let mut candidates = candidates.fuse();
-        let shift = Shift { url: &self.url, terms, stop, database_gone: AtomicBool::new(false) };
+        let shift = Shift { url: &self.url, terms, stop };
         thread::scope(|scope| {
             let (sender, answers) = channel();
-            let queues = self.connections.iter_mut().map(|connection| {
+            let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
                 let ((queue, jobs), answers, shift) = (channel(), sender.clone(), &shift);
-                scope.spawn(move || work::<S>(connection, shift, &jobs, &answers));
+                scope.spawn(move || work::<S>(worker, connection, shift, &jobs, &answers));
                 queue
             });
-            let queues: Vec<Sender<Id>> = queues.collect();
+            let queues = Queues::new(queues.collect());
             drop(sender);
-            coordinate(&mut candidates, &queues, &answers, limit, stop, report)
+            coordinate(&mut candidates, queues, &answers, limit, stop, report)
         })?;
         match limit {
             Some(0) if !stop.is_set() => candidates.next().transpose(),
@@ -90,7 +95,7 @@ impl Workers {
 /// Hands out and counts until all that was handed out is answered.
 fn coordinate(
     candidates: &mut impl Iterator<Item = Result<Candidate>>,
-    queues: &[Sender<Id>],
+    mut queues: Queues,
     answers: &Receiver<Answer>,
     limit: &mut Option<u32>,
     stop: &Stop,
@@ -105,8 +110,7 @@ fn coordinate(
                 None => break,
                 Some(Err(error)) => failure = Some(error),
                 Some(Ok(candidate)) => {
-                    // A worker that is gone has panicked: its answer says so.
-                    let _ = queues[worker_of(&candidate.group, queues.len())].send(candidate.id);
+                    queues.send(candidate);
                     in_flight += 1;
                 }
             }
@@ -114,23 +118,23 @@ fn coordinate(
         if in_flight == 0 {
             return failure.map_or(Ok(()), Err);
         }
-        let done = receive(answers);
-        in_flight -= 1;
-        failure = failure.or(done.database_gone);
-        if let Some(examined) = done.examined {
-            if examined.outcome.is_costly() {
-                *limit = limit.map(|left| left - 1);
+        let Done { fate, retired } = receive(answers);
+        failure = failure.or(retired.and_then(|(worker, error)| queues.retire(worker, error)));
+        match fate {
+            Fate::HandedBack(candidate) if failure.is_none() && !stop.is_set() => {
+                queues.send(candidate);
+                continue;
             }
-            report(examined);
+            Fate::HandedBack(_) | Fate::Dropped => {}
+            Fate::Examined(examined) => {
+                if examined.outcome.is_costly() {
+                    *limit = limit.map(|left| left - 1);
+                }
+                report(examined);
+            }
         }
+        in_flight -= 1;
     }
-}
-
-/// Subjects of one group go to one worker: they lock the same rows, and would find one another busy.
-fn worker_of(group: &Id, workers: usize) -> usize {
-    let mut hasher = DefaultHasher::new();
-    group.hash(&mut hasher);
-    (hasher.finish() % workers as u64) as usize
 }
 
 /// The next answer. A panic in a worker goes on here.
@@ -139,13 +143,25 @@ fn receive(answers: &Receiver<Answer>) -> Done {
     answer.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-fn work<S: Subject>(connection: &mut Option<Db>, shift: &Shift, jobs: &Receiver<Id>, answers: &Sender<Answer>) {
-    for id in jobs {
-        let answer = match shift.is_over() {
-            true => Ok(Done { examined: None, database_gone: None }),
-            false => catch_unwind(AssertUnwindSafe(|| shift.examine::<S>(connection, &id))),
+fn work<S: Subject>(
+    worker: usize,
+    connection: &mut Option<Db>,
+    shift: &Shift,
+    jobs: &Receiver<Candidate>,
+    answers: &Sender<Answer>,
+) {
+    let mut retired = false;
+    for candidate in jobs {
+        let answer = match (shift.stop.is_set(), retired) {
+            (true, _) => Ok((Fate::Dropped, None)),
+            (false, true) => Ok((Fate::HandedBack(candidate), None)),
+            (false, false) => catch_unwind(AssertUnwindSafe(|| shift.examine::<S>(connection, candidate))),
         };
         let panicked = answer.is_err();
+        let answer = answer.map(|(fate, error)| {
+            retired |= error.is_some();
+            Done { fate, retired: error.map(|error| (worker, error)) }
+        });
         if answers.send(answer).is_err() || panicked {
             return;
         }
@@ -153,55 +169,29 @@ fn work<S: Subject>(connection: &mut Option<Db>, shift: &Shift, jobs: &Receiver<
 }
 
 impl Shift<'_> {
-    fn is_over(&self) -> bool {
-        self.stop.is_set() || self.database_gone.load(Ordering::Relaxed)
-    }
-
     /// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was lost.
-    fn examine<S: Subject>(&self, connection: &mut Option<Db>, id: &Id) -> Done {
+    /// Beside the fate: why no connection could be had.
+    fn examine<S: Subject>(&self, connection: &mut Option<Db>, candidate: Candidate) -> (Fate, Option<Error>) {
         let db = match connection {
             Some(db) => db,
             None => match self.url.connect(self.terms.access) {
                 Ok(db) => connection.insert(db),
-                Err(error) => return self.without_database(unexamined::<S>(id, &error, self.terms), error),
+                Err(error) => return (Fate::HandedBack(candidate), Some(error)),
             },
         };
-        let Examination { examined, lost } = examine::<S>(db, id, self.terms);
+        let Examination { examined, lost } = examine::<S>(db, &candidate.id, self.terms);
         if lost.is_some() {
             *connection = None;
         }
         let Some(Lost::Commit { entry_id, intended }) = lost else {
-            return Done { examined: Some(examined), database_gone: None };
+            return (Fate::Examined(examined), None);
         };
         match self.url.connect(self.terms.access) {
             Ok(db) => {
                 let examined = settle::<S>(connection.insert(db), examined, &entry_id, intended, self.terms);
-                Done { examined: Some(examined), database_gone: None }
+                (Fate::Examined(examined), None)
             }
-            Err(error) => self.without_database(examined, error),
+            Err(error) => (Fate::Examined(examined), Some(error)),
         }
-    }
-
-    fn without_database(&self, examined: Examined, error: Error) -> Done {
-        self.database_gone.store(true, Ordering::Relaxed);
-        Done { examined: Some(examined), database_gone: Some(error) }
-    }
-}
-
-/// A subject for which there was no connection.
-fn unexamined<S: Subject>(id: &Id, error: &Error, terms: &Terms) -> Examined {
-    Examined {
-        kind: S::KIND,
-        id: id.clone(),
-        identifier: None,
-        tenant: None,
-        finding: None,
-        decision: None,
-        reason: format!("{error:#}"),
-        attempt: None,
-        attempts_max: terms.policy.attempts_max,
-        idle_seconds: None,
-        outcome: Outcome::Failed,
-        idle_since: None,
     }
 }
