@@ -25,6 +25,23 @@ pub fn is_contention(error: &Error) -> bool {
     }
 }
 
+/// The server refused to commit. Anything else that comes in place of its answer tells nothing of what became of it.
+pub fn is_refusal(error: &Error) -> bool {
+    let Error::DatabaseError(kind, _) = error else { return false };
+    match kind {
+        DatabaseErrorKind::UniqueViolation
+        | DatabaseErrorKind::ForeignKeyViolation
+        | DatabaseErrorKind::NotNullViolation
+        | DatabaseErrorKind::CheckViolation
+        | DatabaseErrorKind::RestrictViolation
+        | DatabaseErrorKind::ExclusionViolation
+        | DatabaseErrorKind::SerializationFailure
+        | DatabaseErrorKind::ReadOnlyTransaction => true,
+        // Diesel's list may grow.
+        _ => false,
+    }
+}
+
 /// The row could be found, but not read.
 pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
