@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::parse;
 use crate::rules::{Escalation, Id, Kind};
 use crate::store::hosts::Host;
+use crate::store::open::StatementCache;
 use chrono::TimeDelta;
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then tells a person.
@@ -77,6 +78,9 @@ pub struct DatabaseFlag {
     /// postgres://…, or sqlite://PATH
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
+    /// on, or off behind a transaction pooler that does not know prepared statements, such as PgBouncer before 1.21 [default: on]
+    #[arg(long, value_name = "CACHE", value_parser = parse::statement_cache)]
+    pub statement_cache: Option<StatementCache>,
 }
 
 /// Durations as `30m`, `1h 30m`.

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::cli::Format;
 use crate::rules::{Escalation, Id, Kind};
+use crate::store::open::StatementCache;
 
 type Parsed<T> = Result<T, String>;
 
@@ -69,6 +70,14 @@ pub fn escalation(value: &str) -> Parsed<Escalation> {
         "comment_and_block" => Ok(Escalation::CommentAndBlock),
         "comment_only" => Ok(Escalation::CommentOnly),
         _ => Err("expected comment_and_block or comment_only".to_owned()),
+    }
+}
+
+pub fn statement_cache(value: &str) -> Parsed<StatementCache> {
+    match value {
+        "on" => Ok(StatementCache::On),
+        "off" => Ok(StatementCache::Off),
+        _ => Err("expected on or off".to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::cli::{Format, PolicyFlags, SweepFlags};
+use crate::cli::{DatabaseFlag, Format, PolicyFlags, SweepFlags};
 use crate::exit::{Refusal, config, usage};
 use crate::parse;
 use crate::rules::{Id, Kind, Policy};
@@ -62,6 +62,7 @@ known_settings!(
     escalation,
     lock_timeout,
     statement_timeout,
+    statement_cache,
     only,
     limit,
     connections,
@@ -71,6 +72,10 @@ known_settings!(
 );
 
 const PREFIX: &str = "SWEEP_";
+
+/// After half a minute a connection over TCP counts as lost whose other end confirms nothing (seconds, milliseconds).
+const DEAD_AFTER: [(&str, &str); 4] =
+    [("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000")];
 
 impl Environment {
     pub fn of_process() -> Environment {
@@ -104,10 +109,13 @@ impl Environment {
 
     /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
     /// embedded database in the data directory.
-    pub fn database(&self, flag: Option<&str>) -> Result<Url> {
-        let url = self.named_database(flag)?;
-        let url = url.or("fallback_application_name", "sweep");
-        // libpq would wait for ever.
+    pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
+        let url = self.named_database(flags.database.as_deref())?;
+        let cache = &self.variables()?.statement_cache;
+        let cache = pick(flags.statement_cache, "statement_cache", cache, parse::statement_cache)?;
+        let url = url.with(cache.unwrap_or_default()).or("fallback_application_name", "sweep");
+        // Libpq would wait for ever, also for a server that vanished without a word.
+        let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
         Ok(if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url })
     }
 
@@ -124,7 +132,7 @@ impl Environment {
             return Url::parse(url.trim()).map_err(|why| config(format!("DATABASE_URL_FILE ({path}): {why}")).into());
         }
         if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
-            return Ok(Url::Postgres(String::new()));
+            return Ok(Url::postgres(""));
         }
         Ok(Url::Sqlite(self.embedded_database()?))
     }
@@ -169,7 +177,7 @@ impl Settings {
             false => Selection::Subjects(subjects),
         };
         Ok(Settings {
-            database: environment.database(flags.database.database.as_deref())?,
+            database: environment.database(&flags.database)?,
             dry_run: flags.dry_run,
             selection,
             limit: pick(flags.limit, "limit", &variables.limit, parse::positive)?,

@@ -42,6 +42,16 @@ pub fn is_refusal(error: &Error) -> bool {
     }
 }
 
+/// A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements: the
+/// words depend on the server's language.
+pub(super) fn is_lost_statement(words: &str) -> bool {
+    words.contains("__diesel_stmt_")
+}
+
+/// What to do about that.
+pub(super) const LOST_STATEMENT: &str =
+    "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off";
+
 /// The row could be found, but not read.
 pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
@@ -57,5 +67,5 @@ pub fn words(error: &Error) -> String {
         }
         cause = error.source();
     }
-    words
+    if is_lost_statement(&words) { format!("{words}: {LOST_STATEMENT}") } else { words }
 }

@@ -1,7 +1,7 @@
 //! Sweeps in this process, and what they said.
 
 use serde_json::Value;
-use sweep::cli::SweepFlags;
+use sweep::cli::{DatabaseFlag, SweepFlags};
 use sweep::exit::Exit;
 use sweep::rules::Id;
 use sweep::settings::{Environment, Settings};
@@ -34,7 +34,7 @@ impl Swept {
 impl World {
     pub fn settings(&self) -> Settings {
         let flags = SweepFlags {
-            database: sweep::cli::DatabaseFlag { database: Some(self.url.clone()) },
+            database: DatabaseFlag { database: Some(self.url.clone()), ..DatabaseFlag::default() },
             output: Some(sweep::cli::Format::Json),
             ..SweepFlags::default()
         };
