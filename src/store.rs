@@ -215,7 +215,7 @@ pub enum Abort {
     RolledBack(Error),
     /// Nothing was written, and the connection is gone.
     Lost(Error),
-    /// The connection was lost while the commit was under way.
+    /// What came in place of the commit's answer does not tell what became of it.
     Unknown(Error),
 }
 

@@ -157,7 +157,9 @@ fn cut_at_many_bytes(direction: Direction, outcomes: &[&str]) {
         let afterwards = if n % 2 == 0 { Afterwards::Open } else { Afterwards::Closed };
         company.sweep_and_compare(Cut { direction, byte, afterwards });
     }
-    assert_eq!(company.told.iter().map(String::as_str).collect::<Vec<_>>(), outcomes);
+    for outcome in outcomes {
+        assert!(company.told.contains(*outcome), "no cut came to {outcome}: {:?}", company.told);
+    }
 }
 
 #[test]
