@@ -11,6 +11,7 @@ use crate::parse;
 use crate::report::heading::KindMode;
 use crate::rules::{Escalation, Kind};
 use crate::store::hosts::Host;
+use crate::store::open::StatementCache;
 pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, ListFlags, QuarantineCommand, ReleaseFlags, RemoveFlags,
     SubjectName,
@@ -129,6 +130,9 @@ pub struct DatabaseFlag {
     /// postgres://…, or sqlite://PATH
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
+    /// on, or off behind a transaction pooler that does not know prepared statements, such as PgBouncer before 1.21 [default: on]
+    #[arg(long, value_name = "CACHE", value_parser = parse::statement_cache)]
+    pub statement_cache: Option<StatementCache>,
 }
 
 /// Durations as `30m`, `1h 30m`.

@@ -5,6 +5,7 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use crate::cli::Format;
 use crate::report::heading::KindMode;
 use crate::rules::{Escalation, Kind};
+use crate::store::open::StatementCache;
 
 type Parsed<T> = Result<T, String>;
 
@@ -80,6 +81,14 @@ pub fn escalation(value: &str) -> Parsed<Escalation> {
         "comment_and_block" => Ok(Escalation::CommentAndBlock),
         "comment_only" => Ok(Escalation::CommentOnly),
         _ => Err("expected comment_and_block or comment_only".to_owned()),
+    }
+}
+
+pub fn statement_cache(value: &str) -> Parsed<StatementCache> {
+    match value {
+        "on" => Ok(StatementCache::On),
+        "off" => Ok(StatementCache::Off),
+        _ => Err("expected on or off".to_owned()),
     }
 }
 

@@ -98,7 +98,7 @@ impl Settings {
                 pick(limits.$name, stringify!($name), &variables.$name, $parse)?
             };
         }
-        let default = Settings::of(environment.database(flags.database.database.as_deref())?);
+        let default = Settings::of(environment.database(&flags.database)?);
         let guard = Guard {
             share: limit!(guard_share, parse::share).unwrap_or(Guard::default().share),
             min: limit!(guard_min, parse::number).unwrap_or(Guard::default().min),

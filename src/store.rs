@@ -217,7 +217,7 @@ pub enum Abort {
     RolledBack(Error),
     /// Nothing was written, and the connection is gone.
     Lost(Error),
-    /// The connection was lost while the commit was under way.
+    /// What came in place of the commit's answer does not tell what became of it.
     Unknown(Error),
 }
 
@@ -242,8 +242,14 @@ impl Db {
         let result = self.batch_execute(&begin).and_then(|()| body(self));
         let value =
             result.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })?;
-        let committed = self.batch_execute("COMMIT");
-        committed.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Unknown(error) })?;
+        self.batch_execute("COMMIT").map_err(|error| {
+            // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
+            self.roll_back();
+            match errors::is_refusal(&error) || matches!(self, Db::Sqlite(_)) {
+                true => Abort::RolledBack(error),
+                false => Abort::Unknown(error),
+            }
+        })?;
         Ok(value)
     }
 

@@ -45,7 +45,7 @@ fn main() -> Result<()> {
 /// One sweep of everything in a database, as `sweep --connections N` does it; how long it took.
 fn sweep_all(database: &str, connections: u32) -> Result<Duration> {
     let flags = SweepFlags {
-        database: DatabaseFlag { database: Some(database.to_owned()) },
+        database: DatabaseFlag { database: Some(database.to_owned()), ..DatabaseFlag::default() },
         connections: Some(connections),
         ..SweepFlags::default()
     };

@@ -46,7 +46,7 @@ impl Server {
     pub fn create(&self, database: &str, company: &Company) -> Result<()> {
         self.drop(database)?;
         self.execute("postgres", &format!("create database {database}"))?;
-        migrate(&mut Url::Postgres(self.url(database)).connect(Access::Write)?, Some(Host::Native))?;
+        migrate(&mut Url::postgres(self.url(database)).connect(Access::Write)?, Some(Host::Native))?;
         for statements in company.postgres() {
             self.execute(database, &statements)?;
         }

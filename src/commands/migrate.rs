@@ -12,7 +12,7 @@ use crate::store::open::Url;
 use crate::text::shown;
 
 pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
-    let url = environment.database(flags.database.database.as_deref())?;
+    let url = environment.database(&flags.database)?;
     if flags.print {
         let mut db = url.connect(Access::ReadOnly)?;
         let plan = plan(&mut db, flags.host).map_err(|error| url.explain(error))?;

@@ -33,7 +33,7 @@ impl Opened {
         flag: &DatabaseFlag,
         environment: &Environment,
     ) -> Result<Opened> {
-        let url = environment.database(flag.database.as_deref())?;
+        let url = environment.database(flag)?;
         let store = url.open_to(purpose)?;
         Ok(Opened { url, store, access: purpose.access(), timeouts })
     }

@@ -9,7 +9,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use super::pick;
+use crate::cli::DatabaseFlag;
 use crate::exit::{Refusal, config, usage};
+use crate::parse;
 use crate::store::open::Url;
 
 /// The variables, as they came.
@@ -34,6 +37,7 @@ known_settings!(
     escalation,
     lock_timeout,
     statement_timeout,
+    statement_cache,
     only,
     tenant,
     issues,
@@ -50,6 +54,10 @@ known_settings!(
 );
 
 const PREFIX: &str = "SWEEP_";
+
+/// After half a minute a connection over TCP counts as lost whose other end confirms nothing (seconds, milliseconds).
+const DEAD_AFTER: [(&str, &str); 4] =
+    [("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000")];
 
 impl Environment {
     pub fn of_process() -> Environment {
@@ -83,10 +91,13 @@ impl Environment {
 
     /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
     /// embedded database in the data directory.
-    pub fn database(&self, flag: Option<&str>) -> Result<Url> {
-        let url = self.named_database(flag)?;
-        let url = url.or("fallback_application_name", "sweep");
-        // libpq would wait for ever.
+    pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
+        let url = self.named_database(flags.database.as_deref())?;
+        let cache = &self.variables()?.statement_cache;
+        let cache = pick(flags.statement_cache, "statement_cache", cache, parse::statement_cache)?;
+        let url = url.with(cache.unwrap_or_default()).or("fallback_application_name", "sweep");
+        // Libpq would wait for ever, also for a server that vanished without a word.
+        let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
         Ok(if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url })
     }
 
@@ -103,7 +114,7 @@ impl Environment {
             return Url::parse(url.trim()).map_err(|why| config(format!("DATABASE_URL_FILE ({path}): {why}")).into());
         }
         if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
-            return Ok(Url::Postgres(String::new()));
+            return Ok(Url::postgres(""));
         }
         Ok(Url::Sqlite(self.embedded_database()?))
     }

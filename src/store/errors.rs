@@ -21,6 +21,33 @@ pub fn is_contention(error: &Error) -> bool {
     }
 }
 
+/// The server refused to commit. Anything else that comes in place of its answer tells nothing of what became of it.
+pub fn is_refusal(error: &Error) -> bool {
+    let Error::DatabaseError(kind, _) = error else { return false };
+    match kind {
+        DatabaseErrorKind::UniqueViolation
+        | DatabaseErrorKind::ForeignKeyViolation
+        | DatabaseErrorKind::NotNullViolation
+        | DatabaseErrorKind::CheckViolation
+        | DatabaseErrorKind::RestrictViolation
+        | DatabaseErrorKind::ExclusionViolation
+        | DatabaseErrorKind::SerializationFailure
+        | DatabaseErrorKind::ReadOnlyTransaction => true,
+        // Diesel's list may grow.
+        _ => false,
+    }
+}
+
+/// A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements: the
+/// words depend on the server's language.
+pub(super) fn is_lost_statement(words: &str) -> bool {
+    words.contains("__diesel_stmt_")
+}
+
+/// What to do about that.
+pub(super) const LOST_STATEMENT: &str =
+    "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off";
+
 /// The row could be found, but not read.
 pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
@@ -36,5 +63,5 @@ pub fn words(error: &Error) -> String {
         }
         cause = error.source();
     }
-    words
+    if is_lost_statement(&words) { format!("{words}: {LOST_STATEMENT}") } else { words }
 }

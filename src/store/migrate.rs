@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use clap::ValueEnum;
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
@@ -17,7 +17,7 @@ use include_dir::{Dir, include_dir};
 use super::hosts::{self, Host};
 use super::open::exists;
 use super::{Db, rights};
-use crate::exit::config;
+use crate::exit::{config, unavailable};
 
 const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/postgres/ledger");
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -162,7 +162,7 @@ pub fn migrate(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
         // Kept by the file: readers and the writer do not wait for one another.
         db.batch_execute("PRAGMA journal_mode = WAL").context("setting the journal's mode")?;
     }
-    db.transaction(|db| {
+    let migrated = db.transaction(|db| {
         // Several processes may start at once, and diesel_migrations takes no lock. On SQLite the first statement of
         // the transaction must be a write, so that it waits for a rival instead of failing later.
         let lock = match db {
@@ -178,6 +178,11 @@ pub fn migrate(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
             }
         }
         Ok(plan)
+    });
+    // A server that went away comes back; a schema that does not fit stays as it is.
+    migrated.map_err(|error: Error| match db.batch_execute("SELECT 1") {
+        Ok(()) => error,
+        Err(_) => unavailable(format!("the connection was lost: {error:#}")).into(),
     })
 }
 

@@ -12,7 +12,7 @@ use diesel::sql_types::{Bool, Text};
 
 use super::hosts::Host;
 use super::rights::{self, Purpose};
-use super::{Access, Db, migrate};
+use super::{Access, Db, errors, migrate};
 use crate::exit::{Refusal, config};
 use crate::rules::Kind;
 
@@ -20,8 +20,17 @@ use crate::rules::Kind;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Url {
     /// For libpq: a URI or `key=value` pairs; what it leaves out comes from PG*.
-    Postgres(String),
+    Postgres(String, StatementCache),
     Sqlite(PathBuf),
+}
+
+/// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know
+/// prepared statements gives them to somebody else's connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatementCache {
+    #[default]
+    On,
+    Off,
 }
 
 /// A database that can be swept.
@@ -51,8 +60,8 @@ impl Url {
             Some(("postgres" | "postgresql", rest)) if postgres::is_ambiguous(rest) => {
                 Err("the user name or password has characters that a URL must encode: @ as %40, / as %2F".to_owned())
             }
-            Some(("postgres" | "postgresql", _)) => Ok(Url::Postgres(url.to_owned())),
-            None if url.contains('=') => Ok(Url::Postgres(url.to_owned())),
+            Some(("postgres" | "postgresql", _)) => Ok(Url::postgres(url)),
+            None if url.contains('=') => Ok(Url::postgres(url)),
             None if url.is_empty() => Err(format!("is empty, {EXPECTED}")),
             Some((scheme, _)) => Err(format!("{EXPECTED}, found {scheme}://…")),
             // Not shown: it may hold a password.
@@ -60,24 +69,36 @@ impl Url {
         }
     }
 
+    /// What libpq takes.
+    pub fn postgres(url: impl Into<String>) -> Url {
+        Url::Postgres(url.into(), StatementCache::default())
+    }
+
+    pub fn with(self, cache: StatementCache) -> Url {
+        match self {
+            Url::Postgres(url, _) => Url::Postgres(url, cache),
+            Url::Sqlite(_) => self,
+        }
+    }
+
     /// The same, with a parameter of libpq's unless it has it.
     pub fn or(self, parameter: &str, value: &str) -> Url {
-        let Url::Postgres(url) = self else { return self };
+        let Url::Postgres(url, cache) = self else { return self };
         let Some((_, rest)) = url.split_once("://") else {
             // Of two, libpq takes the last.
-            return Url::Postgres(format!("{parameter}={value} {url}"));
+            return Url::Postgres(format!("{parameter}={value} {url}"), cache);
         };
         // A password may have a question mark of its own.
         let host = rest.split_once('@').filter(|(user, _)| !user.contains('/')).map_or(rest, |(_, host)| host);
         let separator = match host.split_once('?') {
             Some((_, query)) if query.split('&').any(|pair| pair.starts_with(&format!("{parameter}="))) => {
-                return Url::Postgres(url);
+                return Url::Postgres(url, cache);
             }
             Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
             Some(_) => "&",
             None => "?",
         };
-        Url::Postgres(format!("{url}{separator}{parameter}={value}"))
+        Url::Postgres(format!("{url}{separator}{parameter}={value}"), cache)
     }
 
     /// Makes the file of an embedded database that does not exist yet, and the directories above it.
@@ -96,7 +117,7 @@ impl Url {
     /// Connects, without a look at what is there.
     pub fn connect(&self, access: Access) -> Result<Db> {
         match self {
-            Url::Postgres(url) => postgres::connect(url),
+            Url::Postgres(url, cache) => postgres::connect(url, *cache),
             Url::Sqlite(path) => sqlite::connect(path, access),
         }
     }
@@ -122,11 +143,15 @@ impl Url {
         Ok(Store { db, host, schema_version, kinds })
     }
 
-    /// Names the file of an embedded database in an error of SQLite's, and tells what may pass from what will not.
+    /// Names the file of an embedded database in an error of SQLite's, and tells what may pass from what will not; names
+    /// the setting for a pooler that loses prepared statements.
     pub fn explain(&self, error: Error) -> Error {
         match self {
             Url::Sqlite(path) if !error.is::<Refusal>() => sqlite::explain(path, &format!("{error:#}")).into(),
-            Url::Sqlite(_) | Url::Postgres(_) => error,
+            Url::Postgres(..) if errors::is_lost_statement(&format!("{error:#}")) => {
+                config(format!("{error:#}: {}", errors::LOST_STATEMENT)).into()
+            }
+            Url::Sqlite(_) | Url::Postgres(..) => error,
         }
     }
 }
@@ -172,6 +197,6 @@ mod tests {
     #[case("host=h t = 3", "t=1 host=h t = 3")]
     #[case("", "t=1 ")]
     fn a_parameter_is_added_unless_it_is_there(#[case] url: &str, #[case] expected: &str) {
-        assert_eq!(Url::Postgres(url.to_owned()).or("t", "1"), Url::Postgres(expected.to_owned()));
+        assert_eq!(Url::postgres(url).or("t", "1"), Url::postgres(expected));
     }
 }

@@ -1,5 +1,8 @@
 //! One subject, one transaction: lock, facts, decide, write, commit.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use diesel::QueryResult;
 use diesel::result::Error;
 
@@ -157,13 +160,27 @@ fn outcome_of(error: &Error) -> Outcome {
     }
 }
 
+/// A server takes a moment to notice that a client is gone, and until then keeps what it locked.
+const SETTLING_TRIES: u32 = 20;
+const SETTLING_PAUSE: Duration = Duration::from_millis(50);
+
 /// Settles an unknown commit on a new connection. While the subject is locked its transaction may still be under way;
 /// once it is not, the ledger tells.
 pub fn settle<S: Subject>(db: &mut Db, unknown: Examined, entry_id: &Id, intended: Outcome, terms: &Terms) -> Examined {
-    let known = db.in_transaction(Access::Write, &terms.timeouts, |db| match S::lock(db, &unknown.id)? {
-        Lock::Nothing => Ok(None),
-        Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
-    });
+    let ask = |db: &mut Db| {
+        db.in_transaction(Access::Write, &terms.timeouts, |db| match S::lock(db, &unknown.id)? {
+            Lock::Nothing => Ok(None),
+            Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
+        })
+    };
+    let mut known = ask(db);
+    for _ in 0..SETTLING_TRIES {
+        if !matches!(known, Ok(None)) {
+            break;
+        }
+        sleep(SETTLING_PAUSE);
+        known = ask(db);
+    }
     match known {
         Ok(Some(true)) => {
             Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }

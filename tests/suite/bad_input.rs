@@ -29,6 +29,7 @@ mod variables {
     #[case::a_negative_number("SWEEP_ATTEMPTS_MAX", "-1", "a whole number from 0")]
     #[case::a_fraction("SWEEP_ATTEMPTS_PER_DAY_MAX", "1.5", "a whole number from 0")]
     #[case::another_escalation("SWEEP_ESCALATION", "shout", "expected comment_and_block or comment_only")]
+    #[case::half_a_cache("SWEEP_STATEMENT_CACHE", "some", "expected on or off")]
     #[case::another_kind("SWEEP_ONLY", "issues,plans", "expected one of issues, steps")]
     #[case::another_output("SWEEP_OUTPUT", "yaml", "expected table, json or ndjson")]
     #[case::another_log_format("SWEEP_LOG_FORMAT", "xml", "expected text or json")]

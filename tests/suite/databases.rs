@@ -35,6 +35,19 @@ pub fn server() -> String {
     std::env::var("TEST_DATABASE_URL").expect("TEST_DATABASE_URL is not set: run the tests by `make test`")
 }
 
+/// Where the server's socket is: its directory, and the number in its name.
+pub fn server_socket() -> (String, String) {
+    let url = server();
+    let parameter = |name: &str| {
+        let pairs = url.split_once('?').map(|(_, query)| query).unwrap_or_default().split('&');
+        let found = pairs.filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name);
+        found.map(|(_, value)| value.replace("%2F", "/"))
+    };
+    let directory =
+        parameter("host").expect("TEST_DATABASE_URL must name a Unix socket, as `make test` does: ?host=%2F…");
+    (directory, parameter("port").unwrap_or("5432".to_owned()))
+}
+
 /// The server's URL with another database's name.
 pub fn database_url(name: &str) -> String {
     let server = server();

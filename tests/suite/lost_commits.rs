@@ -10,6 +10,7 @@ use std::thread;
 
 use sweep::rules::Id;
 
+use crate::databases::server_socket;
 use crate::swept::{Swept, sweep_once};
 use crate::world::{On, World};
 
@@ -18,6 +19,8 @@ use crate::world::{On, World};
 enum Cut {
     BeforeTheServerHasIt,
     AfterTheServerAnswered,
+    /// As a pooler may that lost the server: the client's connection lives on, and what it asks next is answered.
+    AnsweredByAPooler,
     /// Nothing is committed there: at the ROLLBACK after the facts.
     AtTheEndOfADryRun,
 }
@@ -37,7 +40,9 @@ struct Plan {
 }
 
 impl Proxy {
-    fn start(server: String, cut: Cut, accepted_after: usize) -> Proxy {
+    fn start(cut: Cut, accepted_after: usize) -> Proxy {
+        let (server, port) = server_socket();
+        let server = format!("{server}/.s.PGSQL.{port}");
         let directory = tempfile::tempdir().expect("a directory");
         let listener = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).expect("a socket");
         let (done, accepted_after) = (AtomicBool::new(false), AtomicUsize::new(accepted_after));
@@ -60,9 +65,9 @@ impl Proxy {
     }
 
     fn url(&self, world: &World) -> String {
-        let path = world.url.split("@/").nth(1).and_then(|rest| rest.split('?').next()).expect("a database's name");
         format!(
-            "postgres://postgres@/{path}?host={}&port=5432",
+            "postgres://postgres@/{}?host={}&port=5432",
+            world.name(),
             self.directory.path().display().to_string().replace('/', "%2F")
         )
     }
@@ -73,11 +78,14 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
     let mut answers = server.try_clone().expect("a socket");
     let mut to_client = client.try_clone().expect("a socket");
     let muted = Arc::new(AtomicBool::new(false));
-    let silent = Arc::clone(&muted);
+    let (silent, cut) = (Arc::clone(&muted), plan.cut);
     let back = thread::spawn(move || {
         let mut buffer = [0; 65536];
         while let Ok(n @ 1..) = answers.read(&mut buffer) {
             // The answer to the COMMIT reaches the proxy, and nobody else.
+            if silent.load(Ordering::SeqCst) && cut == Cut::AnsweredByAPooler {
+                return;
+            }
             if silent.load(Ordering::SeqCst) || to_client.write_all(&buffer[..n]).is_err() {
                 break;
             }
@@ -92,14 +100,19 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
         has_read |= contains(b"\"issue_facts\"");
         plan.locks.fetch_add(usize::from(contains(b"FOR UPDATE")), Ordering::SeqCst);
         let ends = match plan.cut {
-            Cut::BeforeTheServerHasIt | Cut::AfterTheServerAnswered => contains(b"COMMIT") && has_written,
+            Cut::BeforeTheServerHasIt | Cut::AfterTheServerAnswered | Cut::AnsweredByAPooler => {
+                contains(b"COMMIT") && has_written
+            }
             Cut::AtTheEndOfADryRun => contains(b"ROLLBACK") && has_read,
         };
         if ends && !plan.done.swap(true, Ordering::SeqCst) {
             muted.store(true, Ordering::SeqCst);
-            if plan.cut == Cut::AfterTheServerAnswered {
+            if matches!(plan.cut, Cut::AfterTheServerAnswered | Cut::AnsweredByAPooler) {
                 let _ = server.write_all(message);
                 let _ = back.join();
+            }
+            if plan.cut == Cut::AnsweredByAPooler {
+                answer_as_a_pooler(&mut client);
             }
             let _ = (client.shutdown(std::net::Shutdown::Both), server.shutdown(std::net::Shutdown::Both));
             return;
@@ -111,26 +124,22 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
     let _ = server.shutdown(std::net::Shutdown::Both);
 }
 
-/// Where the server's socket is.
-fn server_socket() -> String {
-    let url = crate::databases::server();
-    let parameter = |name: &str| {
-        let pairs = url.split_once('?').map(|(_, query)| query).unwrap_or_default().split('&');
-        pairs
-            .filter_map(|pair| pair.split_once('='))
-            .find(|(key, _)| *key == name)
-            .map(|(_, value)| value.replace("%2F", "/"))
-    };
-    let directory =
-        parameter("host").expect("TEST_DATABASE_URL must name a Unix socket, as `make test` does: ?host=%2F…");
-    format!("{directory}/.s.PGSQL.{}", parameter("port").unwrap_or("5432".to_owned()))
+/// An error in place of the COMMIT's answer, then the ROLLBACK's.
+fn answer_as_a_pooler(client: &mut UnixStream) {
+    const ERROR: &[u8] = b"SERROR\0C08006\0Mthe server's connection was lost\0\0";
+    const IDLE: &[u8] = b"Z\0\0\0\x05I";
+    for (kind, body) in [(b'E', ERROR), (b'C', b"ROLLBACK\0")] {
+        let length = (body.len() as u32 + 4).to_be_bytes();
+        client.write_all(&[&[kind], &length[..], body, IDLE].concat()).expect("a client");
+        let _ = client.read(&mut [0; 65536]);
+    }
 }
 
 /// One orphan, swept through the proxy by one worker.
 fn sweep_through(world: &mut World, cut: Cut, accepted_after: usize) -> (Id, Result<Swept, String>) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
-    let proxy = Proxy::start(server_socket(), cut, accepted_after);
+    let proxy = Proxy::start(cut, accepted_after);
     let mut settings = world.settings();
     settings.connections = 1;
     settings.database = sweep::store::open::Url::parse(&proxy.url(world)).expect("a URL");
@@ -163,6 +172,18 @@ fn a_commit_that_never_reached_the_server_is_reported_as_failed_and_done_by_the_
     assert_eq!(world.sweep().outcome(&issue), "continued");
 }
 
+/// Also when the ROLLBACK that follows is answered: that says nothing of the COMMIT.
+#[test]
+fn a_commit_that_a_pooler_answered_with_an_error_is_settled_by_the_ledger() {
+    let mut world = World::new(On::Postgres);
+    let (issue, swept) = sweep_through(&mut world, Cut::AnsweredByAPooler, 1);
+    let swept = swept.expect("a sweep");
+
+    assert_eq!(swept.outcome(&issue), "continued", "{}", swept.json);
+    assert_eq!(swept.subject(&issue)["reason"], "its commit was confirmed by the ledger");
+    assert_eq!(world.wakes_for(&issue), 1);
+}
+
 /// What the client saw is the same whether the server committed or not: neither answer may be guessed.
 #[test]
 fn a_commit_about_which_nobody_can_be_asked_is_unknown_whichever_way_it_went() {
@@ -185,7 +206,7 @@ fn a_dry_run_that_loses_its_connection_settles_nothing_and_locks_nothing() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
-    let proxy = Proxy::start(server_socket(), Cut::AtTheEndOfADryRun, 1);
+    let proxy = Proxy::start(Cut::AtTheEndOfADryRun, 1);
     let mut settings = world.settings();
     (settings.connections, settings.dry_run) = (1, true);
     settings.database = sweep::store::open::Url::parse(&proxy.url(&world)).expect("a URL");

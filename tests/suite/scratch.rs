@@ -45,6 +45,10 @@ impl Scratch {
         Scratch { url, name }
     }
 
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     pub fn connect(&self) -> Db {
         connect(&self.url)
     }
@@ -155,8 +159,13 @@ pub struct Server {
 
 impl Server {
     pub fn start() -> Server {
+        Server::start_with(&[])
+    }
+
+    /// With settings of its own: `["-c", "max_connections=9"]`.
+    pub fn start_with(settings: &[&str]) -> Server {
         let directory = Server::directory();
-        let url = script(&["start", path(&directory)]);
+        let url = script(&[&["start", path(&directory)], settings].concat());
         Server { url, directory }
     }
 
@@ -176,13 +185,26 @@ impl Server {
         script(&["start", path(&self.directory)]);
     }
 
+    /// Makes a primary of a standby.
+    pub fn promote(&self) {
+        script(&["promote", path(&self.directory)]);
+    }
+
+    pub fn port(&self) -> String {
+        self.read("port")
+    }
+
+    fn read(&self, file: &str) -> String {
+        let text = std::fs::read_to_string(self.directory.path().join(file)).expect("a server's file");
+        text.trim().to_owned()
+    }
+
     /// Over TCP, where the server has a certificate and asks for the password.
     pub fn tcp(&self, further: &str) -> String {
-        let read = |file| std::fs::read_to_string(self.directory.path().join(file)).expect("a server's file");
         format!(
             "host=localhost hostaddr=127.0.0.1 user=postgres dbname=postgres port={} password={} {further}",
-            read("port").trim(),
-            read("password").trim()
+            self.port(),
+            self.read("password")
         )
     }
 

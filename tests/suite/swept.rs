@@ -1,7 +1,7 @@
 //! Sweeps in this process, and what they said.
 
 use serde_json::Value;
-use sweep::cli::{LimitFlags, SweepFlags};
+use sweep::cli::{DatabaseFlag, LimitFlags, SweepFlags};
 use sweep::exit::Exit;
 use sweep::rules::Id;
 use sweep::settings::{Environment, Settings};
@@ -37,7 +37,7 @@ impl World {
         let limits = LimitFlags { no_guard: true, wakes_per_agent_max: Some(1_000_000), ..LimitFlags::default() };
         let flags = SweepFlags {
             limits,
-            database: sweep::cli::DatabaseFlag { database: Some(self.url.clone()) },
+            database: DatabaseFlag { database: Some(self.url.clone()), ..DatabaseFlag::default() },
             output: Some(sweep::cli::Format::Json),
             ..SweepFlags::default()
         };

@@ -83,6 +83,11 @@ impl World {
         world
     }
 
+    /// The database's name.
+    pub fn name(&self) -> &str {
+        self.url.split("@/").nth(1).and_then(|rest| rest.split('?').next()).expect("a database's name")
+    }
+
     /// Another connection of the host.
     pub fn connect(&self) -> Db {
         connect(&self.url)
@@ -231,8 +236,7 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         if self.on != On::Sqlite {
-            let name = self.url.split("@/").nth(1).and_then(|rest| rest.split('?').next()).expect("a database's name");
-            let _ = connect_server().batch_execute(&format!("drop database {name} with (force)"));
+            let _ = connect_server().batch_execute(&format!("drop database {} with (force)", self.name()));
         }
     }
 }

@@ -207,6 +207,7 @@ impl Host {
             declared_wait: self.waits_until.filter(|until| self.now < *until).map(|_| "approval".to_owned()),
             last_run_id: None,
             history: History {
+                exemption: None,
                 observed_at: self.now,
                 idle_since: last_sign_at.into_iter().fold(self.updated_at, DateTime::max),
                 episode_began_at: began_at,

@@ -1,16 +1,22 @@
 //! Connecting to PostgreSQL, through libpq.
 
 use anyhow::Result;
+use diesel::connection::CacheSize;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
+use super::StatementCache;
 use crate::exit::{Refusal, config, unavailable};
 use crate::store::{Access, Db};
 
 /// Connects to a server.
-pub(super) fn connect(url: &str) -> Result<Db> {
-    let db = PgConnection::establish(url).map_err(refuse_connection)?;
+pub(super) fn connect(url: &str, cache: StatementCache) -> Result<Db> {
+    let mut db = PgConnection::establish(url).map_err(refuse_connection)?;
+    db.set_prepared_statement_cache_size(match cache {
+        StatementCache::On => CacheSize::Unbounded,
+        StatementCache::Off => CacheSize::Disabled,
+    });
     Ok(Db::Postgres(db))
 }
 
@@ -57,14 +63,23 @@ fn refuse_connection(error: ConnectionError) -> Refusal {
         "starting up",
         "shutting down",
         "too many",
+        "no more connections",
         "remaining connection slots",
         "server closed the connection",
+        "unexpected eof",
+        "SYSCALL error",
+        "Connection reset",
+        "Broken pipe",
         "could not translate host name",
         "No route to host",
         "Network is unreachable",
         "in recovery mode",
+        "hot standby mode",
+        "session is read-only",
     ];
-    match passing.iter().any(|phrase| message.contains(phrase)) {
+    // Once it has let us in, it is no more than busy or on its way down.
+    let is_in = matches!(error, ConnectionError::CouldntSetupConfiguration(_));
+    match is_in || passing.iter().any(|phrase| message.contains(phrase)) {
         true => unavailable(format!("cannot reach PostgreSQL: {message}")),
         false => config(format!("cannot connect to PostgreSQL: {message}")),
     }

@@ -1,0 +1,54 @@
+//! Which worker gets which candidate.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::mpsc::Sender;
+
+use anyhow::Error;
+use tracing::warn;
+
+use crate::rules::Id;
+use crate::store::candidates::Candidate;
+use crate::text::shown;
+
+/// One queue for each worker; of one without a connection, none.
+pub struct Queues {
+    queues: Vec<Option<Sender<Candidate>>>,
+}
+
+impl Queues {
+    pub fn new(queues: Vec<Sender<Candidate>>) -> Queues {
+        Queues { queues: queues.into_iter().map(Some).collect() }
+    }
+
+    /// For how many workers there is room in flight.
+    pub fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Subjects of one group go to one worker: they lock the same rows, and would find one another busy. The groups of a
+    /// worker that retired are spread over the others, whose own stay where they are.
+    pub fn send(&self, candidate: Candidate) {
+        let at_work: Vec<_> = self.queues.iter().flatten().collect();
+        let first_choice = self.queues[place_of(&candidate.group, self.queues.len())].as_ref();
+        let queue = first_choice.unwrap_or_else(|| at_work[place_of(&candidate.group, at_work.len())]);
+        // A worker that is gone has panicked: its answer says so.
+        let _ = queue.send(candidate);
+    }
+
+    /// A worker could not get a connection. The others go on; after the last one the sweep cannot, and this is why.
+    pub fn retire(&mut self, worker: usize, error: Error) -> Option<Error> {
+        self.queues[worker] = None;
+        let left = self.queues.iter().flatten().count();
+        if left == 0 {
+            return Some(error);
+        }
+        warn!("one connection less, {left} go on: {}", shown(&format!("{error:#}")));
+        None
+    }
+}
+
+fn place_of(group: &Id, places: usize) -> usize {
+    let mut hasher = DefaultHasher::new();
+    group.hash(&mut hasher);
+    (hasher.finish() % places as u64) as usize
+}

@@ -1,0 +1,74 @@
+//! Servers that have few connections left.
+
+use diesel::connection::SimpleConnection;
+use sweep::store::Db;
+
+use super::UNAVAILABLE;
+use crate::databases::{connect, run};
+use crate::program::{migrate_at, sweep_at};
+use crate::scratch::{Role, Server};
+use crate::world::{On, World};
+
+#[test]
+fn a_sweep_goes_on_with_the_connections_that_it_gets_and_calls_no_subject_failed() {
+    let role = Role::new();
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.run("begin");
+    for _ in 0..100 {
+        world.orphan(&agent);
+    }
+    world.run("commit");
+    world
+        .run(&format!("grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}", role.name));
+    // One for the scan, two for six workers.
+    world.run(&format!("alter role {} connection limit 3", role.name));
+
+    let ran = sweep_at(&role.at(&world.url), ["--connections", "6", "--output", "json"]).run().done();
+
+    assert_eq!(ran.err.matches("one connection less").count(), 4, "{ran}");
+    let (json, issues) = (ran.json(), &ran.json()["kinds"]["issues"]);
+    assert_eq!((issues["continued"].as_i64(), issues["scanned"].as_i64()), (Some(100), Some(100)), "{issues}");
+    assert_eq!((json["ended"].as_str(), world.count("wakes")), (Some("completed"), 100));
+}
+
+#[test]
+fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back() {
+    let server = Server::start_with(&["-c", "max_connections=6", "-c", "superuser_reserved_connections=2"]);
+    migrate_at(&server.url, []).run().done();
+    run(
+        &mut connect(&server.url),
+        "create role sweeper login; grant usage on schema sweep to sweeper;
+         grant all on all tables in schema sweep to sweeper;
+         with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning id)
+         insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
+         select gen_random_uuid(), 'T-' || n, 'Mend', 'in_progress', id, moment, moment, moment
+         from agent, generate_series(1, 20) n, (select now() - interval '1 hour') as t (moment)",
+    );
+    let url = server.url.replace("postgres@", "sweeper@");
+    let mut others: Vec<Db> = (0..4).map(|_| connect(&url)).collect();
+
+    sweep_at(&url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL", "remaining connection slots"]);
+    give_back(&mut others, &server, 1);
+    let ran = sweep_at(&url, ["--output", "json"]).run();
+    ran.says_once(UNAVAILABLE, &["the sweep could not go on", "remaining connection slots"]);
+    let json = ran.json();
+    assert_eq!((json["ended"].as_str(), json["subjects"].as_array().map(Vec::len)), (Some("failed"), Some(0)));
+    assert_eq!(json["kinds"]["issues"]["failed"], 0, "nothing was begun");
+
+    give_back(&mut others, &server, 1);
+    let ran = sweep_at(&url, ["--output", "json"]).run().done();
+    assert_eq!(ran.json()["kinds"]["issues"]["continued"], 20);
+}
+
+/// A backend takes a moment to end after its client.
+fn give_back(others: &mut Vec<Db>, server: &Server, count: usize) {
+    others.truncate(others.len() - count);
+    let mut observer = connect(&server.url);
+    let gone = format!(
+        "do $$ begin while {} < (select count(*) from pg_stat_activity where usename = 'sweeper') loop
+             perform pg_sleep(0.001), pg_stat_clear_snapshot(); end loop; end $$",
+        others.len()
+    );
+    observer.batch_execute(&gone).expect("an observer");
+}
