@@ -36,6 +36,8 @@ Exit codes:
 pub enum Command {
     /// Create or upgrade sweep's schema in the database
     Migrate(MigrateFlags),
+    /// Show how the work stands, what waits for a person, and how well sweep does; writes nothing
+    Status(StatusFlags),
     /// Watch a sweep at work on a small made-up company in a new SQLite file
     Demo(DemoFlags),
 }
@@ -122,6 +124,21 @@ pub struct MigrateFlags {
     /// Print the SQL and change nothing
     #[arg(long)]
     pub print: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    /// How to print it: table, json [default: table]
+    #[arg(long, value_name = "FORMAT", value_parser = parse::document)]
+    pub output: Option<Format>,
+    /// Only this plan, with its steps
+    #[arg(long, value_name = "ID", value_parser = parse::id)]
+    pub plan: Option<Id>,
+    /// Only this tenant's work; sweeps and what came of them are everybody's
+    #[arg(long, value_name = "TENANT", conflicts_with = "plan")]
+    pub tenant: Option<String>,
 }
 
 #[derive(Debug, Args)]

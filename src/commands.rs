@@ -3,6 +3,7 @@
 mod demo;
 mod migrate;
 mod run;
+mod status;
 
 use std::io::Write;
 
@@ -22,6 +23,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
     match cli.command {
         None => run::run(cli.sweep, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),
+        Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
     }
 }

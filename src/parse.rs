@@ -76,6 +76,14 @@ pub fn format(value: &str) -> Parsed<Format> {
     clap::ValueEnum::from_str(value, false).map_err(|_| "expected table, json or ndjson".to_owned())
 }
 
+/// The format of what is one document, and no list of subjects.
+pub fn document(value: &str) -> Parsed<Format> {
+    match format(value) {
+        Ok(format @ (Format::Table | Format::Json)) => Ok(format),
+        Ok(Format::Ndjson) | Err(_) => Err("expected table or json".to_owned()),
+    }
+}
+
 pub fn kind(value: &str) -> Parsed<Kind> {
     Kind::ALL.into_iter().find(|kind| kind.plural() == value.trim()).ok_or_else(|| {
         let known: Vec<_> = Kind::ALL.into_iter().map(Kind::plural).collect();

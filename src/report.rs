@@ -2,7 +2,9 @@
 //!
 //! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept.
 
+mod grid;
 mod outcome;
+pub mod status;
 pub mod table;
 
 use std::io::{ErrorKind, Write};

@@ -238,3 +238,16 @@ fn unknown(name: &str) -> Refusal {
     };
     config(format!("{PREFIX}{name}: no such setting{hint}"))
 }
+
+/// For commands that look and do not sweep.
+impl Environment {
+    pub fn policy(&self) -> Result<(Policy, Timeouts)> {
+        resolve_policy(PolicyFlags::default(), &self.variables()?)
+    }
+
+    /// None when it is not set: then the latest sweep's tells more than the default does.
+    pub fn step_stalled_after(&self) -> Result<Option<chrono::TimeDelta>> {
+        let variables = self.variables()?;
+        pick(None, "step_stalled_after", &variables.step_stalled_after, parse::positive_duration)
+    }
+}

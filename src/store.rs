@@ -13,6 +13,7 @@ pub mod open;
 mod rights;
 mod rows;
 pub mod schema;
+pub mod status;
 pub mod steps;
 pub mod types;
 

@@ -25,6 +25,19 @@ const TO_LOOK: &[Right] = &[
     ("failures", "SELECT"),
 ];
 
+const TO_TELL: &[Right] = &[
+    ("issue_work_state", "SELECT"),
+    ("step_work_state", "SELECT"),
+    ("step_facts", "SELECT"),
+    ("plans", "SELECT"),
+    ("policy", "SELECT"),
+    ("false_rescues", "SELECT"),
+    ("recoveries", "SELECT"),
+    ("sweeps", "SELECT"),
+    ("exemptions", "SELECT"),
+    ("failures", "SELECT"),
+];
+
 /// Locking a row needs UPDATE on some column of it, and reading its id SELECT.
 const TO_ACT: &[Right] = &[
     ("agents", "SELECT"),
@@ -71,6 +84,11 @@ pub(super) fn check(db: &mut PgConnection, access: Access) -> Result<()> {
         Access::Write => [TO_KNOW_THE_VERSION, TO_LOOK, TO_ACT].concat(),
     };
     refuse_without(db, &needed)
+}
+
+/// Refuses a role that may not read the status, which a sweep need not.
+pub(super) fn check_status(db: &mut PgConnection) -> Result<()> {
+    refuse_without(db, TO_TELL)
 }
 
 /// Refuses a role that may not even see how far the schema is migrated.

@@ -1,0 +1,194 @@
+//! The sections of the status: a sentence each, and below it the rows.
+
+use std::collections::BTreeSet;
+
+use chrono::TimeDelta;
+use owo_colors::OwoColorize;
+
+use super::{age, counted, paint, spoken};
+use crate::report::grid::grid;
+use crate::rules::words::{Spoken, one_line};
+use crate::store::status::{Effect, Plan, State, Status, Sweep, Work};
+
+pub fn orphans(status: &Status) -> String {
+    let Some(headline) = headline(status.orphans_total, "subject is", "subjects are") else { return String::new() };
+    let rows = status.orphans.iter().map(|work| {
+        [
+            work.kind.to_string(),
+            name(work),
+            paint(work.state.name(), work.state.name()),
+            age(work.age_seconds),
+            agent(work),
+            one_line(&work.title),
+        ]
+    });
+    let table = grid(["kind", "subject", "state", "for", "agent", "title"], rows.collect(), &[3]);
+    section(
+        &format!("{headline} in progress and nobody is working on them"),
+        table,
+        status.orphans_total,
+        status.orphans.len(),
+    )
+}
+
+pub fn escalations(status: &Status) -> String {
+    let Some(headline) = headline(status.escalations_total, "escalation waits", "escalations wait") else {
+        return String::new();
+    };
+    let rows = status.escalations.iter().map(|work| {
+        let why = one_line(work.detail.as_deref().unwrap_or_default());
+        [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), why, one_line(&work.title)]
+    });
+    let table = grid(["kind", "subject", "for", "agent", "why", "title"], rows.collect(), &[2]);
+    section(&format!("{headline} for a person"), table, status.escalations_total, status.escalations.len())
+}
+
+pub fn plans(status: &Status) -> String {
+    let Some(headline) = headline(status.plans.len() as i64, "plan has", "plans have") else { return String::new() };
+    let rows = status.plans.iter().map(|Plan { id: _, tenant: _, title, status }| {
+        let current = status.current_step.as_ref();
+        [
+            one_line(title),
+            format!("{}%", status.progress_percent),
+            current.map(|(position, title)| format!("#{position} {}", one_line(title))).unwrap_or_default(),
+            status.stuck_seconds.map(spoken).unwrap_or_default(),
+        ]
+    });
+    let table = grid(["plan", "done", "current step", "stuck for"], rows.collect(), &[1, 3]);
+    format!("{headline} a stalled step\n\n{table}")
+}
+
+pub fn stuck_wakes(status: &Status) -> String {
+    let Some(headline) = headline(status.stuck_wakes_total, "wake is", "wakes are") else { return String::new() };
+    let rows = status
+        .stuck_wakes
+        .iter()
+        .map(|work| [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), one_line(&work.title)]);
+    let table = grid(["kind", "subject", "queued for", "agent", "title"], rows.collect(), &[2]);
+    let limit = Spoken(TimeDelta::seconds(status.wake_stuck_after_seconds));
+    let told = format!("{headline} stuck: queued for longer than {limit}, and nobody takes them up");
+    section(&told, table, status.stuck_wakes_total, status.stuck_wakes.len())
+}
+
+pub fn quarantined(status: &Status) -> String {
+    let Some(headline) = headline(status.quarantined_total, "row is", "rows are") else { return String::new() };
+    let rows = status
+        .quarantined
+        .iter()
+        .map(|row| [one_line(&row.kind), one_line(&row.id.0), age(row.age_seconds), one_line(&row.reason)]);
+    let table = grid(["kind", "id", "for", "why"], rows.collect(), &[2]);
+    section(
+        &format!("{headline} quarantined: sweeps no longer examine them"),
+        table,
+        status.quarantined_total,
+        status.quarantined.len(),
+    )
+}
+
+/// All work by its state: columns that are zero for every kind are left out.
+pub fn work(status: &Status) -> String {
+    let provided: Vec<_> = status.kinds.iter().filter_map(|(kind, counts)| Some((*kind, counts.0.as_ref()?))).collect();
+    let states: BTreeSet<State> = provided
+        .iter()
+        .flat_map(|(_, counts)| counts.iter())
+        .filter(|(_, n)| 0 < **n)
+        .map(|(state, _)| *state)
+        .collect();
+    let told: Vec<String> = provided
+        .iter()
+        .map(|(kind, counts)| {
+            let shown = states.iter().filter_map(|state| Some((state, counts.get(state).filter(|n| 0 < **n)?)));
+            let shown: Vec<String> =
+                shown.map(|(state, n)| format!("{n} {}", paint(state.name(), state.name()))).collect();
+            format!("  {kind}  {}\n", if shown.is_empty() { "none".to_owned() } else { shown.join(", ") })
+        })
+        .collect();
+    let exempt = match (status.exemptions.holding, status.exemptions.expired) {
+        (0, 0) => String::new(),
+        (holding, 0) => format!("  exemptions  {holding}\n"),
+        (holding, expired) => format!("  exemptions  {holding}, and {expired} expired\n"),
+    };
+    let missing = status.kinds.iter().filter(|(_, counts)| counts.0.is_none());
+    let missing: String = missing.map(|(kind, _)| format!("  {kind}  not provided by this database\n")).collect();
+    format!("{}\n\n{}{missing}{exempt}", "All work in progress".bold(), told.concat())
+}
+
+pub fn sweeps(status: &Status) -> String {
+    if status.sweeps.is_empty() {
+        return String::new();
+    }
+    let rows = status.sweeps.iter().map(|sweep| {
+        let Sweep { started_at, finished_at: _, duration_ms, ended: _, exit_code, partial, .. } = sweep;
+        let Sweep { continued, escalated, recovered, failed, deferred, .. } = sweep;
+        let began = started_at.map(|at| (status.observed_at - at).num_seconds().max(0));
+        [
+            format!("{} ago", age(began)),
+            duration_ms.map(|ms| format!("{:.2} s", ms as f64 / 1000.0)).unwrap_or_default(),
+            outcome(sweep),
+            exit_code.map(|code| code.to_string()).unwrap_or_default(),
+            if *partial { "a part" } else { "all" }.to_owned(),
+            number(*continued),
+            number(*escalated),
+            number(*recovered),
+            number(*failed),
+            number(*deferred),
+        ]
+    });
+    let header = ["began", "took", "ended", "exit", "of", "continued", "escalated", "recovered", "failed", "deferred"];
+    format!("{}\n\n{}", "Last sweeps".bold(), grid(header, rows.collect(), &[0, 1, 3, 5, 6, 7, 8, 9]))
+}
+
+fn outcome(sweep: &Sweep) -> String {
+    match sweep.ended.as_deref() {
+        // It is running, or was killed: the ledger cannot tell.
+        None => "not yet".yellow().to_string(),
+        Some("completed") => "completed".to_owned(),
+        Some(ended) => one_line(ended).red().to_string(),
+    }
+}
+
+pub fn effect(status: &Status) -> String {
+    // Destructured so that a new counter cannot be forgotten.
+    let Effect { days, continuations, recovered, escalated, continued_again, still_open, false_rescues } =
+        status.effect;
+    if continuations == 0 {
+        return String::new();
+    }
+    let share = |n: i64| format!("{n} ({:.0}%)", n as f64 * 100.0 / continuations as f64);
+    let vain = match false_rescues {
+        0 => "None was in vain".to_owned(),
+        n => format!("{} in vain: a run was live after all", counted(n, "was", "were")).yellow().to_string(),
+    };
+    format!(
+        "{}\n\n  {} recovered, {} escalated, {continued_again} continued again, {still_open} still open\n  {vain}\n",
+        format!("{} in the last {days} days", counted(continuations, "continuation", "continuations")).bold(),
+        share(recovered).green(),
+        share(escalated).yellow(),
+    )
+}
+
+/// None when there is nothing to tell.
+fn headline(n: i64, one: &str, many: &str) -> Option<String> {
+    (0 < n).then(|| counted(n, one, many).bold().to_string())
+}
+
+fn section(told: &str, table: String, total: i64, shown: usize) -> String {
+    let more = match total - shown as i64 {
+        more if 0 < more => format!("  … and {more} more\n"),
+        _ => String::new(),
+    };
+    format!("{told}\n\n{table}{more}")
+}
+
+fn name(work: &Work) -> String {
+    one_line(work.identifier.as_deref().unwrap_or(&work.id.0))
+}
+
+fn agent(work: &Work) -> String {
+    work.agent.as_deref().map(one_line).unwrap_or_default()
+}
+
+/// A zero is no news.
+fn number(n: i64) -> String {
+    if n == 0 { String::new() } else { n.to_string() }
+}
