@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use owo_colors::{OwoColorize, Style};
 
 use super::grid::grid;
-use crate::rules::words::{Spoken, moment, one_line};
+use crate::rules::words::{Spoken, moment, one_line, spaced};
 use crate::store::status::{Plan, PlanReport, State, Status, StepReport};
 
 /// A schedule that has not succeeded for so long has stopped.
@@ -35,16 +35,10 @@ fn heading(status: &Status) -> String {
     let tenant = status.tenant.as_deref().map(|tenant| format!(", tenant {}", one_line(tenant))).unwrap_or_default();
     let what = format!("{} ({}{tenant}) at {}", "Status".bold(), status.host, moment(status.observed_at));
     let last = match (status.last_success_age_seconds, status.sweeps.is_empty()) {
-        (Some(age), _) if age <= STALE_SECONDS => {
-            format!("The last sweep that did all it had to ended {} ago", spoken(age))
-        }
-        (Some(age), _) => {
-            format!("The last sweep that did all it had to ended {} ago: is it still scheduled?", spoken(age))
-                .red()
-                .to_string()
-        }
+        (Some(age), _) if age <= STALE_SECONDS => format!("Last success: {} ago", spoken(age)),
+        (Some(age), _) => format!("Last success: {} ago. Is it still scheduled?", spoken(age)).red().to_string(),
         (None, true) => "Never swept".red().to_string(),
-        (None, false) => "No sweep has done all it had to yet".red().to_string(),
+        (None, false) => "No sweep of everything has succeeded yet".red().to_string(),
     };
     let calm =
         match status.orphans_total + status.escalations_total + status.stuck_wakes_total + status.quarantined_total {
@@ -62,24 +56,23 @@ pub fn plan(report: &PlanReport) -> String {
         false => format!("{}, stored as {}", coloured(&status.derived), one_line(&status.stored)),
     };
     let stuck = status.stuck_seconds.map(|seconds| format!(", stuck for {}", spoken(seconds))).unwrap_or_default();
-    let threshold = Spoken(TimeDelta::seconds(report.stalled_after_seconds));
-    let steps =
-        grid(["step", "title", "status", "for", "state", "why"], report.steps.iter().map(step).collect(), &[0, 3]);
+    let header = ["step", "title", "status", "for", "limit", "state", "why"];
+    let rows = report.steps.iter().map(|step| cells(step, report.stalled_after_seconds)).collect();
+    let steps = grid(header, rows, &[0, 3, 4]);
     let steps = if steps.is_empty() { "It has no steps\n".to_owned() } else { steps };
-    format!(
-        "{} {id}\n{derived}: {}% done{stuck}; a step is stalled when in progress for longer than {threshold}, unless it \
-         says otherwise\n\n{steps}",
-        one_line(title).bold(),
-        status.progress_percent,
-    )
+    let (title, progress) = (one_line(title), status.progress_percent);
+    format!("{} {id}\n{derived}: {progress}% done{stuck}\n\n{steps}", title.bold())
 }
 
-fn step(step: &StepReport) -> [String; 6] {
+/// The limit is its own, else its plan's, else everybody's.
+fn cells(step: &StepReport, stalled_after_seconds: i64) -> [String; 7] {
+    let limit = step.stalled_after_seconds.map_or(stalled_after_seconds, i64::from);
     [
         step.position.to_string(),
         one_line(&step.title),
-        one_line(&step.status).replace('_', " "),
+        spaced(&one_line(&step.status)),
         step.age_seconds.map(spoken).unwrap_or_default(),
+        step.age_seconds.map(|_| spoken(limit)).unwrap_or_default(),
         step.state.as_deref().map(coloured).unwrap_or_default(),
         one_line(step.detail.as_deref().unwrap_or_default()),
     ]

@@ -1,17 +1,15 @@
 //! The sections of the status: a sentence each, and below it the rows.
 
-use std::collections::BTreeSet;
-
 use chrono::TimeDelta;
 use owo_colors::OwoColorize;
 
 use super::{age, counted, paint, spoken};
 use crate::report::grid::grid;
 use crate::rules::words::{Spoken, one_line};
-use crate::store::status::{Effect, Plan, State, Status, Sweep, Work};
+use crate::store::status::{Effect, Plan, Status, Sweep, Work};
 
 pub fn orphans(status: &Status) -> String {
-    let Some(headline) = headline(status.orphans_total, "subject is", "subjects are") else { return String::new() };
+    let Some(headline) = headline(status.orphans_total, "orphan", "orphans") else { return String::new() };
     let rows = status.orphans.iter().map(|work| {
         [
             work.kind.to_string(),
@@ -24,7 +22,7 @@ pub fn orphans(status: &Status) -> String {
     });
     let table = grid(["kind", "subject", "state", "for", "agent", "title"], rows.collect(), &[3]);
     section(
-        &format!("{headline} in progress and nobody is working on them"),
+        &format!("{headline}: in progress, and nobody is at work"),
         table,
         status.orphans_total,
         status.orphans.len(),
@@ -66,7 +64,7 @@ pub fn stuck_wakes(status: &Status) -> String {
         .map(|work| [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), one_line(&work.title)]);
     let table = grid(["kind", "subject", "queued for", "agent", "title"], rows.collect(), &[2]);
     let limit = Spoken(TimeDelta::seconds(status.wake_stuck_after_seconds));
-    let told = format!("{headline} stuck: queued for longer than {limit}, and nobody takes them up");
+    let told = format!("{headline} stuck: queued for longer than {limit}");
     section(&told, table, status.stuck_wakes_total, status.stuck_wakes.len())
 }
 
@@ -78,39 +76,36 @@ pub fn quarantined(status: &Status) -> String {
         .map(|row| [one_line(&row.kind), one_line(&row.id.0), age(row.age_seconds), one_line(&row.reason)]);
     let table = grid(["kind", "id", "for", "why"], rows.collect(), &[2]);
     section(
-        &format!("{headline} quarantined: sweeps no longer examine them"),
+        &format!("{headline} quarantined: no longer examined"),
         table,
         status.quarantined_total,
         status.quarantined.len(),
     )
 }
 
-/// All work by its state: columns that are zero for every kind are left out.
+/// All work by its state; a state in which nothing is, is left out.
 pub fn work(status: &Status) -> String {
-    let provided: Vec<_> = status.kinds.iter().filter_map(|(kind, counts)| Some((*kind, counts.0.as_ref()?))).collect();
-    let states: BTreeSet<State> = provided
-        .iter()
-        .flat_map(|(_, counts)| counts.iter())
-        .filter(|(_, n)| 0 < **n)
-        .map(|(state, _)| *state)
-        .collect();
-    let told: Vec<String> = provided
-        .iter()
-        .map(|(kind, counts)| {
-            let shown = states.iter().filter_map(|state| Some((state, counts.get(state).filter(|n| 0 < **n)?)));
-            let shown: Vec<String> =
-                shown.map(|(state, n)| format!("{n} {}", paint(state.name(), state.name()))).collect();
-            format!("  {kind}  {}\n", if shown.is_empty() { "none".to_owned() } else { shown.join(", ") })
-        })
-        .collect();
-    let exempt = match (status.exemptions.holding, status.exemptions.expired) {
-        (0, 0) => String::new(),
-        (holding, 0) => format!("  exemptions  {holding}\n"),
-        (holding, expired) => format!("  exemptions  {holding}, and {expired} expired\n"),
-    };
-    let missing = status.kinds.iter().filter(|(_, counts)| counts.0.is_none());
-    let missing: String = missing.map(|(kind, _)| format!("  {kind}  not provided by this database\n")).collect();
-    format!("{}\n\n{}{missing}{exempt}", "All work in progress".bold(), told.concat())
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    for (kind, counts) in &status.kinds {
+        let told = match &counts.0 {
+            None => "not provided by this database".to_owned(),
+            Some(states) => {
+                let present = states.iter().filter(|(_, n)| 0 < **n);
+                let told: Vec<String> =
+                    present.map(|(state, n)| format!("{n} {}", paint(state.name(), state.name()))).collect();
+                if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+            }
+        };
+        lines.push((kind, told));
+    }
+    match (status.exemptions.holding, status.exemptions.expired) {
+        (0, 0) => {}
+        (holding, 0) => lines.push(("exemptions", holding.to_string())),
+        (holding, expired) => lines.push(("exemptions", format!("{holding}, and {expired} expired"))),
+    }
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let lines: String = lines.iter().map(|(name, told)| format!("  {name:width$}  {told}\n")).collect();
+    format!("{}\n\n{lines}", "All work in progress".bold())
 }
 
 pub fn sweeps(status: &Status) -> String {
@@ -118,33 +113,58 @@ pub fn sweeps(status: &Status) -> String {
         return String::new();
     }
     let rows = status.sweeps.iter().map(|sweep| {
-        let Sweep { started_at, finished_at: _, duration_ms, ended: _, exit_code, partial, .. } = sweep;
-        let Sweep { continued, escalated, recovered, failed, deferred, .. } = sweep;
-        let began = started_at.map(|at| (status.observed_at - at).num_seconds().max(0));
-        [
-            format!("{} ago", age(began)),
-            duration_ms.map(|ms| format!("{:.2} s", ms as f64 / 1000.0)).unwrap_or_default(),
-            outcome(sweep),
-            exit_code.map(|code| code.to_string()).unwrap_or_default(),
-            if *partial { "a part" } else { "all" }.to_owned(),
-            number(*continued),
-            number(*escalated),
-            number(*recovered),
-            number(*failed),
-            number(*deferred),
-        ]
+        let began = sweep.started_at.map(|at| (status.observed_at - at).num_seconds().max(0));
+        let took = sweep.duration_ms.map(|ms| format!("{:.2} s", ms as f64 / 1000.0));
+        [format!("{} ago", age(began)), took.unwrap_or_default(), ending(sweep), done(sweep)]
     });
-    let header = ["began", "took", "ended", "exit", "of", "continued", "escalated", "recovered", "failed", "deferred"];
-    format!("{}\n\n{}", "Last sweeps".bold(), grid(header, rows.collect(), &[0, 1, 3, 5, 6, 7, 8, 9]))
+    let table = grid(["began", "took", "ended", "did"], rows.collect(), &[0, 1]);
+    format!("{}\n\n{table}", "Last sweeps".bold())
 }
 
-fn outcome(sweep: &Sweep) -> String {
-    match sweep.ended.as_deref() {
+/// `completed`, `failed, exit 69`.
+fn ending(sweep: &Sweep) -> String {
+    let how = match sweep.ended.as_deref() {
         // It is running, or was killed: the ledger cannot tell.
         None => "not yet".yellow().to_string(),
         Some("completed") => "completed".to_owned(),
-        Some(ended) => one_line(ended).red().to_string(),
+        Some(how) => one_line(how).red().to_string(),
+    };
+    match sweep.exit_code {
+        None | Some(0) => how,
+        Some(code) => format!("{how}, exit {code}"),
     }
+}
+
+/// `3 continued, 1 escalated`, and whether it looked at a part only.
+fn done(sweep: &Sweep) -> String {
+    // Destructured so that a new counter cannot be forgotten.
+    let Sweep {
+        started_at: _,
+        finished_at: _,
+        duration_ms: _,
+        ended,
+        exit_code: _,
+        partial,
+        continued,
+        escalated,
+        recovered,
+        failed,
+        deferred,
+    } = sweep;
+    let counters = [
+        (continued, "continued"),
+        (escalated, "escalated"),
+        (recovered, "recovered"),
+        (failed, "failed"),
+        (deferred, "deferred"),
+    ];
+    let told: Vec<String> =
+        counters.iter().filter(|(n, _)| 0 < **n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
+    let told = match (told.is_empty(), ended.is_some()) {
+        (true, true) => "nothing to do".to_owned(),
+        (_, _) => told.join(", "),
+    };
+    if *partial { format!("{told} (of a part)") } else { told }
 }
 
 pub fn effect(status: &Status) -> String {
@@ -186,9 +206,4 @@ fn name(work: &Work) -> String {
 
 fn agent(work: &Work) -> String {
     work.agent.as_deref().map(one_line).unwrap_or_default()
-}
-
-/// A zero is no news.
-fn number(n: i64) -> String {
-    if n == 0 { String::new() } else { n.to_string() }
 }
