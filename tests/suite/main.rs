@@ -22,6 +22,8 @@ mod report;
 mod rivals;
 mod scratch;
 mod servers;
+mod status;
 mod swept;
 mod time;
+mod work_state;
 mod world;

@@ -176,8 +176,8 @@ pub fn effect(status: &Status) -> String {
     }
     let share = |n: i64| format!("{n} ({:.0}%)", n as f64 * 100.0 / continuations as f64);
     let vain = match false_rescues {
-        0 => "None was in vain".to_owned(),
-        n => format!("{} in vain: a run was live after all", counted(n, "was", "were")).yellow().to_string(),
+        0 => "False rescues: none".to_owned(),
+        n => format!("False rescues: {n}, where a run was live after all").yellow().to_string(),
     };
     format!(
         "{}\n\n  {} recovered, {} escalated, {continued_again} continued again, {still_open} still open\n  {vain}\n",
