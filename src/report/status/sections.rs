@@ -124,8 +124,7 @@ pub fn sweeps(status: &Status) -> String {
 /// `completed`, `failed, exit 69`.
 fn ending(sweep: &Sweep) -> String {
     let how = match sweep.ended.as_deref() {
-        // It is running, or was killed: the ledger cannot tell.
-        None => "not yet".yellow().to_string(),
+        None => "running, or killed".yellow().to_string(),
         Some("completed") => "completed".to_owned(),
         Some(how) => one_line(how).red().to_string(),
     };
@@ -160,9 +159,9 @@ fn done(sweep: &Sweep) -> String {
     ];
     let told: Vec<String> =
         counters.iter().filter(|(n, _)| 0 < **n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
-    let told = match (told.is_empty(), ended.is_some()) {
-        (true, true) => "nothing to do".to_owned(),
-        (_, _) => told.join(", "),
+    let told = match told.is_empty() && ended.as_deref() == Some("completed") {
+        true => "nothing to do".to_owned(),
+        false => told.join(", "),
     };
     if *partial { format!("{told} (of a part)") } else { told }
 }

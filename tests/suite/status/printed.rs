@@ -127,19 +127,93 @@ fn what_needs_attention_comes_first() {
         },
         ..quiet()
     };
-    assert_snapshot!(plain(&status), @"");
+    assert_snapshot!(plain(&status), @r#"
+Status (native, tenant acme) at 2024-10-04 00:00:00 UTC
+Last success: 1d 9h ago. Is it still scheduled?
+
+60 orphans: in progress, and nobody is at work
+
+  kind   subject                               state         for  agent  title
+  issue  00000000-0000-4000-8000-000000000009  orphaned  unknown  Ada    Mend the fence
+  issue  ACM-1                                 orphaned   3h 12m  Ada    Mend the fence
+  step   Launch #2                             stalled    1h 30m         Mend the fence
+  … and 57 more
+
+1 escalation waits for a person
+
+  kind   subject    for  agent  why                 title
+  issue  ACM-3    1d 2h  Ada    no attempt is left  Mend the fence
+
+1 plan has a stalled step
+
+  plan    done  current step       stuck for
+  Launch   33%  #2 Build the page     1h 30m
+
+1 wake is stuck: queued for longer than 1h
+
+  kind   subject  queued for  agent  title
+  issue  ACM-4        3h 10m  Ada    Mend the fence
+
+1 row is quarantined: no longer examined
+
+  kind   id                                    for  why
+  issue  00000000-0000-4000-8000-000000000005   1m  no plausible time
+
+All work in progress
+
+  issues      59 orphaned, 1 escalated
+  steps       1 stalled, 12 active
+  exemptions  2, and 1 expired
+
+Last sweeps
+
+      began    took  ended               did
+     1m ago          running, or killed
+     4m ago  1.23 s  completed           nothing to do (of a part)
+     9m ago  1.23 s  completed, exit 1   1 failed, 40 deferred
+    14m ago  1.23 s  failed, exit 69
+  1d 9h ago  1.23 s  completed           3 continued, 2 escalated, 1 recovered
+
+40 continuations in the last 7 days
+
+  30 (75%) recovered, 8 (20%) escalated, 1 continued again, 1 still open
+  False rescues: 2, where a run was live after all
+"#);
 }
 
 #[test]
 fn a_quiet_company_is_told_in_a_few_lines() {
     let mut status = Status { last_success_at: Some(now()), last_success_age_seconds: Some(240), ..quiet() };
     status.sweeps.push(swept(4, Some("completed"), Some(0)));
-    assert_snapshot!(plain(&status), @"");
+    assert_snapshot!(plain(&status), @r#"
+Status (native) at 2024-10-04 00:00:00 UTC
+Last success: 4m ago
+Nothing needs attention
+
+All work in progress
+
+  issues  none
+  steps   not provided by this database
+
+Last sweeps
+
+   began    took  ended      did
+  4m ago  1.23 s  completed  nothing to do
+"#);
 }
 
 #[test]
 fn a_database_that_was_never_swept_says_so() {
-    assert_snapshot!(plain(&quiet()), @"");
+    assert_snapshot!(plain(&quiet()), @r#"
+Status (native) at 2024-10-04 00:00:00 UTC
+Never swept
+Nothing needs attention
+
+All work in progress
+
+  issues  none
+  steps   not provided by this database
+"#);
 }
 
 /// A schedule that has stopped is the worst news of all.
