@@ -39,14 +39,15 @@ from (
            case when f.has_live_run then 'active'
                 when f.pending_wake_since is not null then 'queued'
                 when f.declared_wait is not null then 'waiting'
-                when f.observed_at < f.episode_began_at or f.observed_at - (select make_interval(secs => orphan_grace_seconds) from policy) <= f.idle_since then 'active'
+                when f.observed_at < f.episode_began_at
+                     or f.observed_at - (select make_interval(secs => orphan_grace_seconds) from policy) <= f.idle_since then 'active'
                 when f.exemption is not null then 'exempt'
                 when f.obstacle is not null or not f.can_be_woken then 'skipped'
                 when f.escalated then 'escalated'
                 -- A day's escalations are used up: it would be escalated once more, and is left.
                 when (select greatest(attempts_per_day_max, 1) from policy) <= f.escalations_last_day
                      and ((select attempts_max from policy) <= f.attempts
-                      or (select attempts_per_day_max from policy) <= f.attempts_last_day) then 'escalated'
+                          or (select attempts_per_day_max from policy) <= f.attempts_last_day) then 'escalated'
                 else 'orphaned' end as state
     from (
         select f.*, e.reason as exemption, coalesce(f.agent_status in ('active', 'idle', 'running', 'error'), false) as can_be_woken
@@ -96,7 +97,7 @@ from (
                 -- A day's escalations are used up: it would be escalated once more, and is left.
                 when (select greatest(attempts_per_day_max, 1) from policy) <= f.escalations_last_day
                      and (f.agent_id is null or (select attempts_max from policy) <= f.attempts
-                      or (select attempts_per_day_max from policy) <= f.attempts_last_day) then 'escalated'
+                          or (select attempts_per_day_max from policy) <= f.attempts_last_day) then 'escalated'
                 else 'stalled' end as state
     from (
         select f.*, e.reason as exemption, coalesce(f.agent_status in ('active', 'idle', 'running', 'error'), false) as can_be_woken
