@@ -9,12 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::parse;
 use crate::report::heading::KindMode;
-use crate::rules::{Escalation, Kind};
+use crate::rules::{Escalation, Id, Kind};
 use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
 pub use subjects::{
-    ExemptCommand, ExemptFlags, ExplainFlags, Layout, ListFlags, QuarantineCommand, ReleaseFlags, RemoveFlags,
-    SubjectName,
+    ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
+    RemoveFlags, SubjectName,
 };
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then tells a person.
@@ -45,10 +45,8 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Create or upgrade sweep's schema in the database
-    Migrate(MigrateFlags),
-    /// Watch a sweep at work on a small made-up company in a new SQLite file
-    Demo(DemoFlags),
+    /// Show how the work stands, what waits for a person, and how well sweep does; writes nothing
+    Status(StatusFlags),
     /// Explain one subject: what holds of it, what was tried, what a sweep would do; writes nothing
     Explain(ExplainFlags),
     /// Keep sweeps away from work that is in progress on purpose
@@ -57,6 +55,10 @@ pub enum Command {
     /// See and release what sweeps no longer examine since it failed again and again
     #[command(subcommand, arg_required_else_help = false)]
     Quarantine(QuarantineCommand),
+    /// Create or upgrade sweep's schema in the database
+    Migrate(MigrateFlags),
+    /// Watch a sweep at work on a small made-up company in a new SQLite file
+    Demo(DemoFlags),
 }
 
 #[derive(Debug, Default, Args)]
@@ -178,6 +180,20 @@ pub struct MigrateFlags {
     /// Print the SQL and change nothing
     #[arg(long)]
     pub print: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
+    /// Only this plan, with its steps
+    #[arg(long, value_name = "ID", value_parser = parse::id)]
+    pub plan: Option<Id>,
+    /// Only this tenant's work; sweeps and what came of them are everybody's
+    #[arg(long, value_name = "TENANT", conflicts_with = "plan")]
+    pub tenant: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod migrate;
 mod opened;
 mod quarantine;
 mod run;
+mod status;
 
 use std::io::Write;
 
@@ -26,6 +27,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
     match cli.command {
         None => run::run(cli.sweep, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),
+        Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),
         Some(Command::Exempt(command)) => exempt::run(command, environment),

@@ -1,10 +1,11 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
+use uuid::Uuid;
 
 use crate::cli::Format;
 use crate::report::heading::KindMode;
-use crate::rules::{Escalation, Kind};
+use crate::rules::{Escalation, Id, Kind};
 use crate::store::open::StatementCache;
 
 type Parsed<T> = Result<T, String>;
@@ -96,6 +97,7 @@ pub fn format(value: &str) -> Parsed<Format> {
     clap::ValueEnum::from_str(value, false).map_err(|_| "expected table, json or ndjson".to_owned())
 }
 
+/// The format of what is one document, and no list of subjects.
 pub fn kind(value: &str) -> Parsed<Kind> {
     Kind::ALL.into_iter().find(|kind| kind.plural() == value.trim()).ok_or_else(|| {
         let known: Vec<_> = Kind::ALL.into_iter().map(Kind::plural).collect();
@@ -148,4 +150,9 @@ pub fn until(value: &str) -> Parsed<Until> {
                 .to_owned())
         }
     }
+}
+
+pub fn id(value: &str) -> Parsed<Id> {
+    let expected = |_| "expected a uuid such as 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10".to_owned();
+    Uuid::parse_str(value.trim()).map(|uuid| Id(uuid.to_string())).map_err(expected)
 }

@@ -7,6 +7,7 @@ pub mod grid;
 pub mod heading;
 mod outcome;
 pub mod plan;
+pub mod status;
 mod summary;
 pub mod table;
 mod tally;

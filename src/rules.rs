@@ -4,6 +4,7 @@
 //! that has none of these is diagnosed by its kind (`issue`, `step`); what follows is the same for all kinds and
 //! stands here, in `decide`. Pure: no clock but `History::observed_at`, no database, no settings but `Policy`.
 
+mod clause;
 mod guard;
 mod history;
 pub mod issue;
@@ -14,10 +15,10 @@ pub mod words;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+pub use clause::Clause;
 pub use guard::Guard;
 pub use history::{Exemption, History, OpenRecovery};
 pub use policy::{Escalation, Policy};
-use words::spaced;
 
 /// A row's id as its database prints it: a hyphenated uuid.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,37 +47,6 @@ pub trait Facts {
     }
     fn assignee(&self) -> &Assignee;
     fn history(&self) -> &History;
-}
-
-/// One clause of a definition, as one subject meets it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Clause {
-    /// What it demands, in words.
-    pub demand: String,
-    /// The value that was found, in words.
-    pub found: String,
-    /// Why the subject is left; none when the clause holds.
-    pub failure: Option<Reason>,
-}
-
-impl Clause {
-    fn new(demand: impl Into<String>, found: impl Into<String>, failure: Option<Reason>) -> Clause {
-        Clause { demand: demand.into(), found: found.into(), failure }
-    }
-}
-
-fn is_in_progress(status: &str) -> bool {
-    status == "in_progress"
-}
-
-fn in_progress(status: &str) -> Clause {
-    let failure = (!is_in_progress(status)).then(|| Reason::NotInProgress(status.to_owned()));
-    Clause::new("it is in progress", spaced(status), failure)
-}
-
-fn no_run_is_live(has_live_run: bool) -> Clause {
-    let found = if has_live_run { "one is" } else { "none" };
-    Clause::new("no run is live", found, has_live_run.then_some(Reason::LiveRun))
 }
 
 /// Who would be woken.

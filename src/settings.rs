@@ -206,4 +206,10 @@ impl Environment {
     pub fn policy(&self, flags: PolicyFlags) -> Result<(Policy, Timeouts)> {
         resolve_policy(flags, &self.variables()?)
     }
+
+    /// None when it is not set: then the latest sweep's tells more than the default does.
+    pub fn step_stalled_after(&self) -> Result<Option<TimeDelta>> {
+        let variables = self.variables()?;
+        pick(None, "step_stalled_after", &variables.step_stalled_after, parse::positive_duration)
+    }
 }

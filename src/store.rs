@@ -18,6 +18,7 @@ pub mod quarantine;
 pub mod rights;
 mod rows;
 pub mod schema;
+pub mod status;
 pub mod steps;
 pub mod types;
 

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
+use serde_json::Value;
 
 use crate::rules::words::one_line;
 
@@ -73,6 +74,16 @@ pub fn shown(text: &str) -> String {
         }
     }
     text
+}
+
+/// The same for every text of a document.
+pub fn shown_in(document: Value) -> Value {
+    match document {
+        Value::String(text) => Value::String(shown(&text)),
+        Value::Array(values) => values.into_iter().map(shown_in).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, shown_in(value))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => document,
+    }
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ fn table(rows: &[Row], now: DateTime<Utc>) -> String {
             shown(&row.exemption.reason),
         ]
     });
-    grid::with_header(["kind", "subject", "tenant", "state", "until", "age", "reason"], cells)
+    grid::with_header(["kind", "subject", "tenant", "state", "until", "age", "reason"], cells, &[])
 }
 
 fn document((label, row): &Row, now: DateTime<Utc>) -> Value {

@@ -51,7 +51,7 @@ impl Opened {
 
     pub fn explain(&self, abort: Abort) -> Error {
         match &abort {
-            Abort::RolledBack(error) if errors::is_contention(error) => {
+            Abort::RolledBack(error) if errors::is_contention(error) || errors::is_lock_timeout(error) => {
                 busy(format!("somebody else is at it, try again: {}", errors::words(error))).into()
             }
             Abort::RolledBack(_) | Abort::Lost(_) | Abort::Unknown(_) => self.url.explain(abort.into()),

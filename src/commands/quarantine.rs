@@ -86,7 +86,7 @@ fn table(rows: &[Row], now: DateTime<Utc>) -> String {
             shown(&row.reason),
         ]
     });
-    grid::with_header(["kind", "subject", "tenant", "for", "failed sweeps", "last failure"], cells)
+    grid::with_header(["kind", "subject", "tenant", "for", "failed sweeps", "last failure"], cells, &[])
 }
 
 fn document((label, row): &Row) -> Value {

@@ -135,7 +135,7 @@ impl Explanation {
             let settled = settled_at.map_or_else(|| "open".to_owned(), moment);
             [moment(*created_at), shown(action), attempt.to_string(), shown(reason) + blocked, settled]
         });
-        format!("\n{more}{}", grid::with_header(["when", "what", "attempt", "why", "settled"], rows))
+        format!("\n{more}{}", grid::with_header(["when", "what", "attempt", "why", "settled"], rows, &[]))
     }
 
     /// For programs.

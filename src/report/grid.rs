@@ -1,34 +1,46 @@
-//! Rows in columns, as far apart as in the report of a sweep.
+//! Rows in columns two spaces apart, in every report for people.
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{CellAlignment, ContentArrangement, Table};
 use owo_colors::OwoColorize;
 
 /// Rows kept of a list for people; JSON has them all.
 pub const ROWS_MAX: usize = 200;
 
-/// Below their names.
-pub fn with_header<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+/// A terminal that is narrower, or says so, wraps whole lines better than cells.
+const COLUMNS_MIN: u16 = 60;
+
+/// Below their names; `numbers`: the columns that are aligned to the right. Ends with a newline; empty without rows.
+pub fn with_header<const N: usize>(
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    numbers: &[usize],
+) -> String {
     let mut table = Table::new();
     table.set_header(names.map(|name| name.dimmed().to_string())).add_rows(rows);
-    arranged(table)
+    arranged(table, numbers)
 }
 
 /// By themselves.
 pub fn without_header<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
     table.add_rows(rows);
-    arranged(table)
+    arranged(table, &[])
 }
 
-fn arranged(mut table: Table) -> String {
+fn arranged(mut table: Table, numbers: &[usize]) -> String {
+    if table.is_empty() {
+        return String::new();
+    }
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    // A terminal that is that narrow, or says so, wraps whole lines better than cells.
-    if table.width().is_some_and(|columns| columns < 60) {
+    if table.width().is_some_and(|columns| columns < COLUMNS_MIN) {
         table.set_content_arrangement(ContentArrangement::Disabled);
     }
-    table.column_iter_mut().for_each(|column| {
+    for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((2, 0));
-    });
+        if numbers.contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
     format!("{}\n", table.trim_fmt())
 }

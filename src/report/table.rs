@@ -3,17 +3,13 @@
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
 use owo_colors::OwoColorize;
 
+use super::grid::{self, ROWS_MAX};
 use super::heading::{Heading, Mode};
 use super::summary::{coloured, summary};
 use super::{Examined, Outcome, Totals};
 use crate::rules::words::Spoken;
-
-/// Rows kept of each part; JSON has them all.
-const ROWS_MAX: usize = 200;
 
 /// The rows of a report, collected until its end.
 #[derive(Default)]
@@ -57,30 +53,12 @@ impl Table {
     /// What was touched, then what was left, in the same columns.
     fn grid(&self, heading: &Heading) -> String {
         let outcome = if heading.mode == Mode::DryRun { "would be" } else { "outcome" };
-        let mut grid = Grid::new();
-        grid.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(
-            ["kind", "subject", "finding", "idle for", outcome, "attempt", "why"].map(|name| name.dimmed().to_string()),
-        );
-        for rows in [&self.touched, &self.left] {
-            if !grid.is_empty() && !rows.kept.is_empty() {
-                grid.add_row([""]);
-            }
-            grid.add_rows(rows.sorted().into_iter().map(cells));
-        }
-        if grid.is_empty() {
-            return String::new();
-        }
-        // A terminal that is that narrow, or says so, wraps whole lines better than cells.
-        if grid.width().is_some_and(|columns| columns < 60) {
-            grid.set_content_arrangement(ContentArrangement::Disabled);
-        }
-        grid.column_iter_mut().for_each(|column| {
-            column.set_padding((2, 0));
-        });
-        if let Some(column) = grid.column_mut(3) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        format!("\n{}\n", grid.trim_fmt())
+        let parts = [&self.touched, &self.left].map(|rows| rows.sorted().into_iter().map(cells).collect::<Vec<_>>());
+        let [touched, left] = parts;
+        let between = (!touched.is_empty() && !left.is_empty()).then(<[String; 7]>::default);
+        let rows = touched.into_iter().chain(between).chain(left);
+        let grid = grid::with_header(["kind", "subject", "finding", "idle for", outcome, "attempt", "why"], rows, &[3]);
+        if grid.is_empty() { grid } else { format!("\n{grid}") }
     }
 }
 

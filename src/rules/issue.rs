@@ -5,10 +5,9 @@
 
 use chrono::{DateTime, Utc};
 
+use super::clause::{in_progress, no_run_is_live};
 use super::words::{Spoken, one_line};
-use super::{
-    Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason, in_progress, no_run_is_live,
-};
+use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 
 /// One row of the view `issue_facts`.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,11 +7,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
+use super::clause::{in_progress, is_in_progress, no_run_is_live};
 use super::issue::tried;
 use super::words::{Spoken, one_line, spaced};
-use super::{
-    Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason, in_progress, is_in_progress, no_run_is_live,
-};
+use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
 
 /// One step of a plan, as it stands.
 #[derive(Clone, Debug, PartialEq)]

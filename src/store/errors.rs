@@ -48,6 +48,11 @@ pub(super) fn is_lost_statement(words: &str) -> bool {
 pub(super) const LOST_STATEMENT: &str =
     "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off";
 
+/// A lock was waited for in vain.
+pub fn is_lock_timeout(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(_, info) if info.message().contains("lock timeout"))
+}
+
 /// The row could be found, but not read.
 pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))

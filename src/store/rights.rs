@@ -26,6 +26,19 @@ const TO_LOOK: &[Right] = &[
     ("recoveries", "SELECT"),
 ];
 
+const TO_TELL: &[Right] = &[
+    ("issue_work_state", "SELECT"),
+    ("step_work_state", "SELECT"),
+    ("step_facts", "SELECT"),
+    ("plans", "SELECT"),
+    ("policy", "SELECT"),
+    ("false_rescues", "SELECT"),
+    ("recoveries", "SELECT"),
+    ("sweeps", "SELECT"),
+    ("exemptions", "SELECT"),
+    ("failures", "SELECT"),
+];
+
 /// Locking a row needs UPDATE on some column of it, and reading its id SELECT.
 const TO_ACT: &[Right] = &[
     ("agents", "SELECT"),
@@ -105,6 +118,11 @@ struct Missing {
 /// Refuses a role that may not do what it is there for, and names the relations.
 pub(super) fn check(db: &mut PgConnection, purpose: Purpose) -> Result<()> {
     refuse_without(db, &purpose.rights())
+}
+
+/// Refuses a role that may not read the status, which a sweep need not.
+pub(super) fn check_status(db: &mut PgConnection) -> Result<()> {
+    refuse_without(db, TO_TELL)
 }
 
 /// Refuses a role that may not even see how far the schema is migrated.

@@ -1,5 +1,7 @@
 //! The relations that the sweep reads and writes; docs/hosts.md is their contract.
 
+pub mod work;
+
 /// The subjects of one kind that are in progress: what a share of them is measured against.
 macro_rules! subjects {
     ($view:ident) => {
@@ -113,6 +115,8 @@ diesel::table! {
     use crate::store::types::sql::*;
     plans (id) {
         id -> Id,
+        tenant -> Text,
+        title -> Text,
         status -> Text,
         updated_at -> Instant,
     }

@@ -5,6 +5,7 @@
 //! | `sql::Id` | uuid | text | `Id` |
 //! | `sql::Instant` | timestamptz | text, `2026-11-21T09:30:00.000Z`: of one width, so that it sorts | `DateTime<Utc>`, `Instant`, `Since` |
 //! | `sql::Document` | jsonb | text | `Document` |
+//! | diesel's `Text` | text | text | `String`; `Words`, whatever it holds |
 
 use std::io::Write;
 
@@ -61,8 +62,8 @@ impl Since {
     }
 }
 
-/// A JSON document that is written.
-#[derive(Clone, Debug, AsExpression)]
+/// A JSON document.
+#[derive(Clone, Debug, AsExpression, FromSqlRow)]
 #[diesel(sql_type = sql::Document)]
 pub struct Document(pub serde_json::Value);
 
@@ -113,6 +114,9 @@ portable!(sql::Instant: Instant, Since);
 portable!(sql::Document: Document);
 readable!(sql::Id: Id);
 readable!(sql::Instant: DateTime<Utc>, Since);
+
+mod anything;
+pub use anything::Words;
 
 impl FromSql<sql::Id, Pg> for Id {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {

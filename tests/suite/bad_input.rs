@@ -107,8 +107,14 @@ mod arguments {
         "'--escalation <HOW>': expected comment_and_block or comment_only"
     )]
     #[case::another_output("--output yaml", "'yaml' for '--output <FORMAT>' [possible values: table, json, ndjson]")]
-    #[case::no_id("--issue 7", "'7' for '--issue <ID>': expected a uuid such as")]
-    #[case::no_id_of_a_step("--step 7", "'7' for '--step <ID>': expected a uuid such as")]
+    #[case::no_id_of_a_plan("status --plan 7", "'7' for '--plan <ID>': expected a uuid such as")]
+    #[case::too_large_a_share("--guard-share 50", "'50' for '--guard-share <SHARE>': expected a share from 0 to 1")]
+    #[case::no_share("--guard-share NaN", "'NaN' for '--guard-share <SHARE>': expected a share from 0 to 1")]
+    #[case::no_time_at_all("--deadline 0s", "'0s' for '--deadline <DURATION>': expected a duration of at least 1ms")]
+    #[case::no_wakes("--wakes-per-agent-max 0", "'--wakes-per-agent-max <N>': expected a whole number from 1")]
+    #[case::another_mode("--issues maybe", "'maybe' for '--issues <MODE>': expected on, shadow or off")]
+    #[case::a_plan_and_kinds("--apply plan.json --only issues", "cannot be used with")]
+    #[case::a_plan_that_is_not_there("--apply nowhere.json", "--apply nowhere.json: No such file")]
     #[case::a_subject_and_kinds("--issue 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10 --only issues", "--only names kinds")]
     #[case::misspelt("--limt 3", "unexpected argument '--limt' found; tip: a similar argument exists: '--limit'")]
     #[case::unknown("--frobnicate", "unexpected argument '--frobnicate' found")]
@@ -122,9 +128,9 @@ mod arguments {
     fn an_id_that_is_not_there_is_refused() {
         let (world, id) = (World::new(On::Sqlite), "0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10");
         let ran = sweep_at(&world.url, ["--issue", id]).run();
-        ran.refused(USAGE, &["--issue", "there is no issue", id]);
+        ran.refused(USAGE, &["there is no issue", id]);
         let ran = sweep_at(&world.url, ["--step", id, "--dry-run"]).run();
-        ran.refused(USAGE, &["--step", "there is no step", id]);
+        ran.refused(USAGE, &["there is no step", id]);
     }
 
     #[test]

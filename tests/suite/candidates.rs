@@ -38,9 +38,22 @@ fn is_news(decision: &Decision) -> bool {
     }
 }
 
-/// A row in the ledger, as an earlier sweep left it.
+/// A row in the ledger, as a sweep of half an hour ago left it.
 fn ledger_row(world: &mut World, kind: &str, subject: &Id, action: &str, blocked: bool, settled: bool) {
-    let (id, sweep, at) = (Id::generate(), Id::generate(), world.ago(30));
+    old_ledger_row(world, kind, subject, action, blocked, settled, 30);
+}
+
+/// The same, of so many minutes ago.
+pub fn old_ledger_row(
+    world: &mut World,
+    kind: &str,
+    subject: &Id,
+    action: &str,
+    blocked: bool,
+    settled: bool,
+    minutes: i64,
+) {
+    let (id, sweep, at) = (Id::generate(), Id::generate(), world.ago(minutes));
     let settled = if settled { at.clone() } else { "null".to_owned() };
     let blocked = match (world.on, blocked) {
         (On::Sqlite, blocked) => i32::from(blocked).to_string(),
@@ -53,7 +66,7 @@ fn ledger_row(world: &mut World, kind: &str, subject: &Id, action: &str, blocked
 }
 
 /// Every status × assignee × run × wake × ledger × age.
-fn every_issue(world: &mut World) -> Vec<Id> {
+pub fn every_issue(world: &mut World) -> Vec<Id> {
     world.run("begin");
     let agent = world.agent("idle");
     let mut issues = Vec::new();
@@ -100,6 +113,46 @@ fn every_issue(world: &mut World) -> Vec<Id> {
     issues
 }
 
+/// Every status of step and plan × run × wake × ledger × age.
+pub fn every_step(world: &mut World) -> Vec<Id> {
+    world.run("begin");
+    let agent = world.agent("idle");
+    let mut steps = Vec::new();
+    for status in ["pending", "in_progress", "completed", "skipped", "failed"] {
+        for plan_status in ["draft", "executing", "stalled", "completed", "cancelled"] {
+            for run in [None, Some("failed"), Some("running")] {
+                for wake in [None, Some(("queued", 0)), Some(("queued", 5)), Some(("claimed", 300))] {
+                    for ledger in [None, Some("continue"), Some("escalate")] {
+                        for minutes in [5, 300] {
+                            let (plan, step) = world.stalled_step(Some(&agent));
+                            let at = world.ago(minutes);
+                            world.set("plans", &plan, &format!("status = '{plan_status}'"));
+                            world.set("plan_steps", &step, &format!("status = '{status}', started_at = {at}"));
+                            if let Some(run) = run {
+                                let id = Id::generate();
+                                world.run(&format!("insert into runs (id, agent_id, plan_step_id, status) values ('{id}', '{agent}', '{step}', '{run}')"));
+                            }
+                            if let Some((wake, minutes)) = wake {
+                                let (id, at) = (Id::generate(), world.ago(minutes));
+                                world.run(&format!(
+                                    "insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status, created_at)
+                                     values ('{id}', '{agent}', '{step}', 'x', 'host', '{wake}', {at})"
+                                ));
+                            }
+                            if let Some(action) = ledger {
+                                ledger_row(world, "step", &step, action, false, false);
+                            }
+                            steps.push(step);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    world.run("commit");
+    steps
+}
+
 on_each_host! {
     fn the_candidates_name_every_issue_that_the_rules_would_touch(world) {
         let issues = every_issue(world);
@@ -126,41 +179,7 @@ mod steps {
 
     on_each_database! {
         fn the_candidates_name_every_step_that_the_rules_would_touch(world) {
-            world.run("begin");
-            let agent = world.agent("idle");
-            let mut steps = Vec::new();
-            for status in ["pending", "in_progress", "completed", "skipped", "failed"] {
-                for plan_status in ["draft", "executing", "stalled", "completed", "cancelled"] {
-                    for run in [None, Some("failed"), Some("running")] {
-                        for wake in [None, Some(("queued", 0)), Some(("queued", 5)), Some(("claimed", 300))] {
-                            for ledger in [None, Some("continue"), Some("escalate")] {
-                                for minutes in [5, 300] {
-                                    let (plan, step) = world.stalled_step(Some(&agent));
-                                    let at = world.ago(minutes);
-                                    world.set("plans", &plan, &format!("status = '{plan_status}'"));
-                                    world.set("plan_steps", &step, &format!("status = '{status}', started_at = {at}"));
-                                    if let Some(run) = run {
-                                        let id = Id::generate();
-                                        world.run(&format!("insert into runs (id, agent_id, plan_step_id, status) values ('{id}', '{agent}', '{step}', '{run}')"));
-                                    }
-                                    if let Some((wake, minutes)) = wake {
-                                        let (id, at) = (Id::generate(), world.ago(minutes));
-                                        world.run(&format!(
-                                            "insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status, created_at)
-                                             values ('{id}', '{agent}', '{step}', 'x', 'host', '{wake}', {at})"
-                                        ));
-                                    }
-                                    if let Some(action) = ledger {
-                                        ledger_row(world, "step", &step, action, false, false);
-                                    }
-                                    steps.push(step);
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-            world.run("commit");
+            let steps = every_step(world);
             assert_eq!(overlooked::<StepFacts>(&mut world.connect_as_sweep(), &steps), Vec::<String>::new());
         }
     }

@@ -90,7 +90,7 @@ fn a_database_that_is_newer_than_the_binary_is_refused() {
 fn an_issue_that_does_not_exist_is_a_wrong_argument() {
     let (world, id) = (World::new(On::Postgres), "0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10");
     let ran = sweep_at(&world.url, ["--issue", id]).run();
-    ran.refused(USAGE, &["--issue", "there is no issue", id]);
+    ran.refused(USAGE, &["there is no issue", id]);
 }
 
 #[test]

@@ -44,7 +44,9 @@ impl Told {
 /// A sweep with four connections, to which this happens when twenty subjects are done.
 fn sweep_disturbed_by(url: &str, happens: impl FnOnce()) -> Told {
     let mut command = Command::new(BINARY);
-    command.args(["--database", url, "--output", "ndjson"]).env("SWEEP_LOG", "off");
+    command
+        .args(["--database", url, "--output", "ndjson", "--no-guard", "--wakes-per-agent-max", "1000000"])
+        .env("SWEEP_LOG", "off");
     let mut sweep = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sweep");
     let (mut out, mut text) = (BufReader::new(sweep.stdout.take().expect("a pipe")), String::new());
     for _ in 0..20 {

@@ -1,0 +1,3 @@
+drop view false_rescues;
+drop view issue_work_state;
+drop view policy;

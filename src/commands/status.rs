@@ -1,0 +1,48 @@
+//! `sweep status`: how the work stands, what waits for a person, and how well sweep does.
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::say;
+use crate::cli::{Layout, PolicyFlags, StatusFlags};
+use crate::exit::{Exit, usage};
+use crate::report::status as report;
+use crate::rules::{Id, Kind};
+use crate::settings::Environment;
+use crate::store::open::Store;
+use crate::store::status::{PlanReport, read, read_plan};
+use crate::store::{Access, Timeouts};
+use crate::text::shown_in;
+
+pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Exit> {
+    let url = environment.database(&flags.database)?;
+    let (_, timeouts) = environment.policy(PolicyFlags::default())?;
+    let mut store = url.open(Access::ReadOnly)?;
+    let layout = flags.layout.output;
+    match flags.plan {
+        Some(id) => {
+            let plan = plan(&mut store, &id, environment, &timeouts).map_err(|error| url.explain(error))?;
+            print(layout, &plan, report::plan);
+        }
+        None => {
+            let status = read(&mut store, flags.tenant.as_deref(), &timeouts).map_err(|error| url.explain(error))?;
+            print(layout, &status, report::whole);
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn plan(store: &mut Store, id: &Id, environment: &Environment, timeouts: &Timeouts) -> Result<PlanReport> {
+    if !store.kinds.contains(&Kind::Step) {
+        return Err(usage("--plan: plan steps: not provided by this database").into());
+    }
+    let plan = read_plan(store, id, environment.step_stalled_after()?, timeouts)?;
+    plan.ok_or_else(|| usage(format!("--plan: there is no plan {id}")).into())
+}
+
+fn print<T: Serialize>(layout: Layout, document: &T, table: impl FnOnce(&T) -> String) {
+    say(&match layout {
+        Layout::Table => table(document),
+        Layout::Json => format!("{:#}\n", shown_in(serde_json::json!(document))),
+    });
+}

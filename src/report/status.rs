@@ -1,0 +1,110 @@
+//! The status for people: what needs attention first, and nothing that there is not.
+
+mod sections;
+
+use std::fmt::Display;
+
+use chrono::TimeDelta;
+use owo_colors::{OwoColorize, Style};
+
+use super::grid::with_header;
+use crate::rules::words::{Spoken, moment, spaced};
+use crate::store::status::{Plan, PlanReport, State, Status, StepReport};
+use crate::text::shown;
+
+/// A schedule that has not succeeded for so long has stopped.
+const STALE_SECONDS: i64 = 86_400;
+
+/// The whole status. Sections without rows are left out.
+pub fn whole(status: &Status) -> String {
+    let sections = [
+        sections::orphans(status),
+        sections::escalations(status),
+        sections::plans(status),
+        sections::stuck_wakes(status),
+        sections::quarantined(status),
+        sections::work(status),
+        sections::sweeps(status),
+        sections::effect(status),
+    ];
+    let told: String = sections.iter().filter(|section| !section.is_empty()).map(|text| format!("\n{text}")).collect();
+    heading(status) + &told
+}
+
+/// What it is of, whether the schedule is alive, and whether anything needs a person or a sweep.
+fn heading(status: &Status) -> String {
+    let tenant = status.tenant.as_deref().map(|tenant| format!(", tenant {}", shown(tenant))).unwrap_or_default();
+    let what = format!("{} ({}{tenant}) at {}", "Status".bold(), status.host, moment(status.observed_at));
+    let last = match (status.last_success_age_seconds, status.sweeps.is_empty()) {
+        (Some(age), _) if age <= STALE_SECONDS => format!("Last success: {} ago", spoken(age)),
+        (Some(age), _) => format!("Last success: {} ago. Is it still scheduled?", spoken(age)).red().to_string(),
+        (None, true) => "Never swept".red().to_string(),
+        (None, false) => "No sweep of everything has succeeded yet".red().to_string(),
+    };
+    let calm =
+        match status.orphans_total + status.escalations_total + status.stuck_wakes_total + status.quarantined_total {
+            0 => format!("\n{}", "Nothing needs attention".green()),
+            _ => String::new(),
+        };
+    format!("{what}\n{last}{calm}\n")
+}
+
+/// One plan with its steps.
+pub fn plan(report: &PlanReport) -> String {
+    let Plan { id, tenant: _, title, status } = &report.plan;
+    let derived = match status.stored == status.derived {
+        true => coloured(&status.derived),
+        false => format!("{}, stored as {}", coloured(&status.derived), shown(&status.stored)),
+    };
+    let stuck = status.stuck_seconds.map(|seconds| format!(", stuck for {}", spoken(seconds))).unwrap_or_default();
+    let header = ["step", "title", "status", "for", "limit", "state", "why"];
+    let rows = report.steps.iter().map(|step| cells(step, report.stalled_after_seconds));
+    let steps = with_header(header, rows, &[0, 3, 4]);
+    let steps = if steps.is_empty() { "It has no steps\n".to_owned() } else { steps };
+    let (title, progress) = (shown(title), status.progress_percent);
+    format!("{} {id}\n{derived}: {progress}% done{stuck}\n\n{steps}", title.bold())
+}
+
+/// The limit is its own, else its plan's, else everybody's.
+fn cells(step: &StepReport, stalled_after_seconds: i64) -> [String; 7] {
+    let limit = step.stalled_after_seconds.map_or(stalled_after_seconds, i64::from);
+    [
+        step.position.to_string(),
+        shown(&step.title),
+        spaced(&shown(&step.status)),
+        step.age_seconds.map(spoken).unwrap_or_default(),
+        step.age_seconds.map(|_| spoken(limit)).unwrap_or_default(),
+        step.state.as_deref().map(coloured).unwrap_or_default(),
+        shown(step.detail.as_deref().unwrap_or_default()),
+    ]
+}
+
+fn spoken(seconds: i64) -> String {
+    Spoken(TimeDelta::seconds(seconds)).to_string()
+}
+
+/// An age, or that the row holds no time that can be told.
+fn age(seconds: Option<i64>) -> String {
+    seconds.map_or("unknown".to_owned(), spoken)
+}
+
+/// `1 orphan`, `3 orphans`.
+fn counted(n: i64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// A state or a plan's status in the colour of its urgency.
+fn coloured(name: &str) -> String {
+    paint(shown(name), name)
+}
+
+fn paint(text: impl Display, state: &str) -> String {
+    let is = |states: &[State]| states.iter().any(|known| known.name() == state);
+    let style = match state {
+        _ if is(&[State::Orphaned, State::Stalled]) => Style::new().red(),
+        _ if is(&[State::Escalated, State::Skipped]) => Style::new().yellow(),
+        "active" | "executing" | "completed" => Style::new().green(),
+        _ => Style::new(),
+    };
+    text.style(style).to_string()
+}

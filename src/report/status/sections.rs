@@ -1,0 +1,209 @@
+//! The sections of the status: a sentence each, and below it the rows.
+
+use chrono::TimeDelta;
+use owo_colors::OwoColorize;
+
+use super::{age, counted, paint, spoken};
+use crate::report::grid::with_header;
+use crate::rules::words::Spoken;
+use crate::store::status::{Effect, Plan, Status, Sweep, Work};
+use crate::text::shown;
+
+pub fn orphans(status: &Status) -> String {
+    let Some(headline) = headline(status.orphans_total, "orphan", "orphans") else { return String::new() };
+    let rows = status.orphans.iter().map(|work| {
+        [
+            work.kind.to_string(),
+            name(work),
+            paint(work.state.name(), work.state.name()),
+            age(work.age_seconds),
+            agent(work),
+            shown(&work.title),
+        ]
+    });
+    let table = with_header(["kind", "subject", "state", "for", "agent", "title"], rows, &[3]);
+    section(
+        &format!("{headline}: in progress, and nobody is at work"),
+        table,
+        status.orphans_total,
+        status.orphans.len(),
+    )
+}
+
+pub fn escalations(status: &Status) -> String {
+    let Some(headline) = headline(status.escalations_total, "escalation waits", "escalations wait") else {
+        return String::new();
+    };
+    let rows = status.escalations.iter().map(|work| {
+        let why = shown(work.detail.as_deref().unwrap_or_default());
+        [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), why, shown(&work.title)]
+    });
+    let table = with_header(["kind", "subject", "for", "agent", "why", "title"], rows, &[2]);
+    section(&format!("{headline} for a person"), table, status.escalations_total, status.escalations.len())
+}
+
+pub fn plans(status: &Status) -> String {
+    let Some(headline) = headline(status.plans.len() as i64, "plan has", "plans have") else { return String::new() };
+    let rows = status.plans.iter().map(|Plan { id: _, tenant: _, title, status }| {
+        let current = status.current_step.as_ref();
+        [
+            shown(title),
+            format!("{}%", status.progress_percent),
+            current.map(|(position, title)| format!("#{position} {}", shown(title))).unwrap_or_default(),
+            status.stuck_seconds.map(spoken).unwrap_or_default(),
+        ]
+    });
+    let table = with_header(["plan", "done", "current step", "stuck for"], rows, &[1, 3]);
+    format!("{headline} a stalled step\n\n{table}")
+}
+
+pub fn stuck_wakes(status: &Status) -> String {
+    let Some(headline) = headline(status.stuck_wakes_total, "wake is", "wakes are") else { return String::new() };
+    let rows = status
+        .stuck_wakes
+        .iter()
+        .map(|work| [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), shown(&work.title)]);
+    let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
+    let limit = Spoken(TimeDelta::seconds(status.wake_stuck_after_seconds));
+    let told = format!("{headline} stuck: queued for longer than {limit}");
+    section(&told, table, status.stuck_wakes_total, status.stuck_wakes.len())
+}
+
+pub fn quarantined(status: &Status) -> String {
+    let Some(headline) = headline(status.quarantined_total, "row is", "rows are") else { return String::new() };
+    let rows = status
+        .quarantined
+        .iter()
+        .map(|row| [shown(&row.kind), shown(&row.id.0), age(row.age_seconds), shown(&row.reason)]);
+    let table = with_header(["kind", "id", "for", "why"], rows, &[2]);
+    section(
+        &format!("{headline} quarantined: no longer examined"),
+        table,
+        status.quarantined_total,
+        status.quarantined.len(),
+    )
+}
+
+/// All work by its state; a state in which nothing is, is left out.
+pub fn work(status: &Status) -> String {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    for (kind, counts) in &status.kinds {
+        let told = match &counts.0 {
+            None => "not provided by this database".to_owned(),
+            Some(states) => {
+                let present = states.iter().filter(|(_, n)| 0 < **n);
+                let told: Vec<String> =
+                    present.map(|(state, n)| format!("{n} {}", paint(state.name(), state.name()))).collect();
+                if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+            }
+        };
+        lines.push((kind, told));
+    }
+    match (status.exemptions.holding, status.exemptions.expired) {
+        (0, 0) => {}
+        (holding, 0) => lines.push(("exemptions", holding.to_string())),
+        (holding, expired) => lines.push(("exemptions", format!("{holding}, and {expired} expired"))),
+    }
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let lines: String = lines.iter().map(|(name, told)| format!("  {name:width$}  {told}\n")).collect();
+    format!("{}\n\n{lines}", "All work in progress".bold())
+}
+
+pub fn sweeps(status: &Status) -> String {
+    if status.sweeps.is_empty() {
+        return String::new();
+    }
+    let rows = status.sweeps.iter().map(|sweep| {
+        let began = sweep.started_at.map(|at| (status.observed_at - at).num_seconds().max(0));
+        let took = sweep.duration_ms.map(|ms| format!("{:.2} s", ms as f64 / 1000.0));
+        [format!("{} ago", age(began)), took.unwrap_or_default(), ending(sweep), done(sweep)]
+    });
+    let table = with_header(["began", "took", "ended", "did"], rows, &[0, 1]);
+    format!("{}\n\n{table}", "Last sweeps".bold())
+}
+
+/// `completed`, `failed, exit 69`.
+fn ending(sweep: &Sweep) -> String {
+    let how = match sweep.ended.as_deref() {
+        None => "running, or killed".yellow().to_string(),
+        Some("completed") => "completed".to_owned(),
+        Some(how) => shown(how).red().to_string(),
+    };
+    match sweep.exit_code {
+        None | Some(0) => how,
+        Some(code) => format!("{how}, exit {code}"),
+    }
+}
+
+/// `3 continued, 1 escalated`, and whether it looked at a part only.
+fn done(sweep: &Sweep) -> String {
+    // Destructured so that a new counter cannot be forgotten.
+    let Sweep {
+        started_at: _,
+        finished_at: _,
+        duration_ms: _,
+        ended,
+        exit_code: _,
+        partial,
+        continued,
+        escalated,
+        recovered,
+        failed,
+        deferred,
+    } = sweep;
+    let counters = [
+        (continued, "continued"),
+        (escalated, "escalated"),
+        (recovered, "recovered"),
+        (failed, "failed"),
+        (deferred, "deferred"),
+    ];
+    let told: Vec<String> =
+        counters.iter().filter(|(n, _)| 0 < **n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
+    let told = match told.is_empty() && ended.as_deref() == Some("completed") {
+        true => "nothing to do".to_owned(),
+        false => told.join(", "),
+    };
+    if *partial { format!("{told} (of a part)") } else { told }
+}
+
+pub fn effect(status: &Status) -> String {
+    // Destructured so that a new counter cannot be forgotten.
+    let Effect { days, continuations, recovered, escalated, continued_again, still_open, false_rescues } =
+        status.effect;
+    if continuations == 0 {
+        return String::new();
+    }
+    let share = |n: i64| format!("{n} ({:.0}%)", n as f64 * 100.0 / continuations as f64);
+    let vain = match false_rescues {
+        0 => "False rescues: none".to_owned(),
+        n => format!("False rescues: {n}, where a run was live after all").yellow().to_string(),
+    };
+    format!(
+        "{}\n\n  {} recovered, {} escalated, {continued_again} continued again, {still_open} still open\n  {vain}\n",
+        format!("{} in the last {days} days", counted(continuations, "continuation", "continuations")).bold(),
+        share(recovered).green(),
+        share(escalated).yellow(),
+    )
+}
+
+/// None when there is nothing to tell.
+fn headline(n: i64, one: &str, many: &str) -> Option<String> {
+    (0 < n).then(|| counted(n, one, many).bold().to_string())
+}
+
+fn section(told: &str, table: String, total: i64, listed: usize) -> String {
+    let more = match total - listed as i64 {
+        more if 0 < more => format!("  … and {more} more\n"),
+        _ => String::new(),
+    };
+    format!("{told}\n\n{table}{more}")
+}
+
+fn name(work: &Work) -> String {
+    shown(work.identifier.as_deref().unwrap_or(&work.id.0))
+}
+
+fn agent(work: &Work) -> String {
+    work.agent.as_deref().map(shown).unwrap_or_default()
+}

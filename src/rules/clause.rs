@@ -1,0 +1,35 @@
+//! The clauses of a definition.
+
+use super::Reason;
+use super::words::spaced;
+
+/// One clause of a definition, as one subject meets it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    /// What it demands, in words.
+    pub demand: String,
+    /// The value that was found, in words.
+    pub found: String,
+    /// Why the subject is left; none when the clause holds.
+    pub failure: Option<Reason>,
+}
+
+impl Clause {
+    pub(super) fn new(demand: impl Into<String>, found: impl Into<String>, failure: Option<Reason>) -> Clause {
+        Clause { demand: demand.into(), found: found.into(), failure }
+    }
+}
+
+pub(super) fn is_in_progress(status: &str) -> bool {
+    status == "in_progress"
+}
+
+pub(super) fn in_progress(status: &str) -> Clause {
+    let failure = (!is_in_progress(status)).then(|| Reason::NotInProgress(status.to_owned()));
+    Clause::new("it is in progress", spaced(status), failure)
+}
+
+pub(super) fn no_run_is_live(has_live_run: bool) -> Clause {
+    let found = if has_live_run { "one is" } else { "none" };
+    Clause::new("no run is live", found, has_live_run.then_some(Reason::LiveRun))
+}

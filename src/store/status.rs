@@ -1,0 +1,160 @@
+//! How the work stands and how well sweep does, as the views tell it: read in one snapshot, and nothing is written.
+//!
+//! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others nothing.
+
+mod plan;
+mod swept;
+mod work;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use serde::Serialize;
+
+use super::open::Store;
+use super::schema::work::policy;
+use super::types::Since;
+use super::{Access, Db, Timeouts, rights};
+use crate::rules::{Id, Kind};
+pub use plan::{Plan, PlanReport, StepReport};
+pub use swept::{Effect, Exemptions, Quarantined, Sweep};
+pub use work::{Counts, State, Work};
+
+/// The version of the JSON.
+const SCHEMA: u32 = 1;
+
+/// Rows kept of each list, the oldest; beside it stands how many there are.
+pub const ROWS_MAX: i64 = 50;
+
+/// The fields are those of the JSON.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    pub schema: u32,
+    pub host: &'static str,
+    /// Only this one's work; sweeps, exemptions and effect are everybody's.
+    pub tenant: Option<String>,
+    /// The database's clock.
+    pub observed_at: DateTime<Utc>,
+    pub wake_stuck_after_seconds: i64,
+    /// By the kind's plural.
+    pub kinds: BTreeMap<&'static str, Counts>,
+    /// Orphaned issues and stalled steps.
+    pub orphans: Vec<Work>,
+    pub orphans_total: i64,
+    /// A person has been told and has not answered.
+    pub escalations: Vec<Work>,
+    pub escalations_total: i64,
+    /// Those with a stalled step.
+    pub plans: Vec<Plan>,
+    pub stuck_wakes: Vec<Work>,
+    pub stuck_wakes_total: i64,
+    pub quarantined: Vec<Quarantined>,
+    pub quarantined_total: i64,
+    pub exemptions: Exemptions,
+    /// The last ones, the latest first.
+    pub sweeps: Vec<Sweep>,
+    /// The end of the latest sweep of everything that did all it had to.
+    pub last_success_at: Option<DateTime<Utc>>,
+    pub last_success_age_seconds: Option<i64>,
+    pub effect: Effect,
+}
+
+/// Reads the whole status.
+pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Result<Status> {
+    let Store { db, host, kinds, .. } = store;
+    snapshot(db, timeouts, |db| {
+        let now = db.now()?;
+        let limits = Limits::read(db)?;
+        let mut lists = work::Lists::default();
+        for kind in Kind::ALL {
+            lists.read(db, kind, kinds.contains(&kind), tenant, now)?;
+        }
+        let plans = plan::stalled(db, &lists.plans_with_stalled_steps(), now, limits.step_stalled_after)?;
+        let (orphans, orphans_total) = lists.orphans.oldest();
+        let (escalations, escalations_total) = lists.escalations.oldest();
+        let (stuck_wakes, stuck_wakes_total) = lists.stuck_wakes.oldest();
+        let (quarantined, quarantined_total) = swept::quarantined(db, now)?;
+        let last_success_at = swept::last_success(db)?;
+        Ok(Status {
+            schema: SCHEMA,
+            host: host.name(),
+            tenant: tenant.map(str::to_owned),
+            observed_at: now,
+            wake_stuck_after_seconds: limits.wake_stuck_after.num_seconds(),
+            kinds: lists.counts,
+            orphans,
+            orphans_total,
+            escalations,
+            escalations_total,
+            plans,
+            stuck_wakes,
+            stuck_wakes_total,
+            quarantined,
+            quarantined_total,
+            exemptions: swept::exemptions(db, now)?,
+            sweeps: swept::latest(db)?,
+            last_success_at,
+            last_success_age_seconds: last_success_at.map(|at| age_seconds(at, now)),
+            effect: swept::effect(db, now)?,
+        })
+    })
+}
+
+/// Reads the status of one plan; none when there is no such plan. `stalled_after`: else as the latest sweep had it.
+pub fn read_plan(
+    store: &mut Store,
+    id: &Id,
+    stalled_after: Option<TimeDelta>,
+    timeouts: &Timeouts,
+) -> Result<Option<PlanReport>> {
+    snapshot(&mut store.db, timeouts, |db| {
+        let (now, limits) = (db.now()?, Limits::read(db)?);
+        plan::report(db, id, now, stalled_after.unwrap_or(limits.step_stalled_after))
+    })
+}
+
+/// Compiling the views' many expressions takes PostgreSQL seconds, evaluating them for ten thousand issues half a one.
+const WITHOUT_COMPILATION: &str = "SET LOCAL jit = off";
+
+fn snapshot<T>(db: &mut Db, timeouts: &Timeouts, read: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+    if let Db::Postgres(db) = db {
+        rights::check_status(db)?;
+    }
+    let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
+        if let Db::Postgres(db) = db {
+            db.batch_execute(WITHOUT_COMPILATION)?;
+        }
+        read(db)
+    });
+    read.map_err(anyhow::Error::from).context("reading the status")
+}
+
+/// What the latest sweep called too long, else the defaults.
+struct Limits {
+    step_stalled_after: TimeDelta,
+    wake_stuck_after: TimeDelta,
+}
+
+impl Limits {
+    fn read(db: &mut Db) -> QueryResult<Limits> {
+        let columns = (policy::step_stalled_after_seconds, policy::wake_stuck_after_seconds);
+        let (step, wake) = policy::table.select(columns).first::<(f64, f64)>(db)?;
+        // The view keeps them between zero and ten years.
+        let duration = |seconds: f64| TimeDelta::milliseconds((seconds * 1000.0) as i64);
+        Ok(Limits { step_stalled_after: duration(step), wake_stuck_after: duration(wake) })
+    }
+}
+
+/// What lies in the future has no age yet.
+fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
+    (now - at).num_seconds().max(0)
+}
+
+/// A time, if it is one that can be told, and its age.
+fn told(since: &Since, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<i64>) {
+    let at = since.instant();
+    (at, at.map(|at| age_seconds(at, now)))
+}

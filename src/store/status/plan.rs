@@ -1,0 +1,144 @@
+//! Plans as a status call shows them.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+use serde::Serialize;
+
+use super::{ROWS_MAX, told};
+use crate::rules::Id;
+use crate::rules::step::{PlanStatus, Step};
+use crate::store::Db;
+use crate::store::schema::work::step_work_state;
+use crate::store::schema::{plans, step_facts};
+use crate::store::types::{Since, Words};
+
+/// A plan and its status; the fields are those of the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    pub id: Id,
+    pub tenant: String,
+    pub title: String,
+    #[serde(flatten)]
+    pub status: PlanStatus,
+}
+
+/// A plan's status and its steps, in their order.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanReport {
+    #[serde(flatten)]
+    pub plan: Plan,
+    pub stalled_after_seconds: i64,
+    pub steps: Vec<StepReport>,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepReport {
+    pub id: Id,
+    pub position: i32,
+    pub title: String,
+    /// As stored.
+    pub status: String,
+    /// In the words of the view, while it is in progress and its plan is open; and why.
+    pub state: Option<String>,
+    pub detail: Option<String>,
+    /// For how long it has been in progress; null when it is not, or its time cannot be told.
+    pub age_seconds: Option<i64>,
+    /// Its own threshold, else its plan's.
+    pub stalled_after_seconds: Option<i32>,
+}
+
+/// The status of each of these plans.
+pub fn stalled(db: &mut Db, ids: &[Id], now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Vec<Plan>> {
+    let mut found = Vec::new();
+    for id in ids.iter().take(ROWS_MAX as usize) {
+        if let Some(head) = head(db, id)? {
+            found.push(head.with(&steps(db, id)?, now, threshold));
+        }
+    }
+    Ok(found)
+}
+
+pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Option<PlanReport>> {
+    let Some(head) = head(db, id)? else { return Ok(None) };
+    let rows = steps(db, id)?;
+    let columns = (step_work_state::subject_id, step_work_state::state, step_work_state::detail);
+    let states = step_work_state::table.filter(step_work_state::plan_id.eq(id)).select(columns);
+    let states: Vec<(Id, Words, Option<Words>)> = states.load(db)?;
+    let mut states: BTreeMap<Id, (Words, Option<Words>)> =
+        states.into_iter().map(|(id, state, detail)| (id, (state, detail))).collect();
+    let plan = head.with(&rows, now, threshold);
+    let steps = rows.into_iter().map(|row| {
+        let (state, detail) = states.remove(&row.id).unzip();
+        row.report(state, detail.flatten(), now)
+    });
+    let steps = steps.collect();
+    Ok(Some(PlanReport { plan, stalled_after_seconds: threshold.num_seconds(), steps }))
+}
+
+#[derive(Queryable)]
+struct Head {
+    id: Id,
+    tenant: Words,
+    title: Words,
+    status: Words,
+}
+
+fn head(db: &mut Db, id: &Id) -> QueryResult<Option<Head>> {
+    let columns = (plans::id, plans::tenant, plans::title, plans::status);
+    plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()
+}
+
+impl Head {
+    fn with(self, rows: &[StepRow], now: DateTime<Utc>, threshold: TimeDelta) -> Plan {
+        let steps: Vec<Step> = rows.iter().map(|row| row.step(now)).collect();
+        let status = PlanStatus::of(&self.status.0, &steps, now, threshold);
+        Plan { id: self.id, tenant: self.tenant.0, title: self.title.0, status }
+    }
+}
+
+#[derive(Queryable)]
+struct StepRow {
+    id: Id,
+    position: i32,
+    title: Words,
+    status: Words,
+    since: Since,
+    stalled_after_seconds: Option<i32>,
+}
+
+fn steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
+    use step_facts::*;
+    let columns = (subject_id, position, title, status, idle_since, stalled_after_seconds);
+    step_facts::table.filter(plan_id.eq(plan)).order((position, subject_id)).select(columns).load(db)
+}
+
+impl StepRow {
+    /// A time that cannot be told makes no step stalled.
+    fn step(&self, now: DateTime<Utc>) -> Step {
+        Step {
+            id: self.id.clone(),
+            position: self.position,
+            title: self.title.0.clone(),
+            status: self.status.0.clone(),
+            since: self.since.instant().unwrap_or(now),
+            stalled_after: self.stalled_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
+        }
+    }
+
+    fn report(self, state: Option<Words>, detail: Option<Words>, now: DateTime<Utc>) -> StepReport {
+        let (_, age) = told(&self.since, now);
+        StepReport {
+            id: self.id,
+            position: self.position,
+            title: self.title.0,
+            age_seconds: age.filter(|_| self.status.0 == "in_progress"),
+            status: self.status.0,
+            state: state.map(|words| words.0),
+            detail: detail.map(|words| words.0),
+            stalled_after_seconds: self.stalled_after_seconds,
+        }
+    }
+}

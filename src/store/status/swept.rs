@@ -1,0 +1,167 @@
+//! What sweeps did, and what came of it.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{ROWS_MAX, told};
+use crate::rules::Id;
+use crate::store::Db;
+use crate::store::schema::work::false_rescues;
+use crate::store::schema::{exemptions, failures, sweeps};
+use crate::store::types::{Document, Instant, Since, Words, sql};
+
+/// How many of the last sweeps are shown.
+const SWEEPS_MAX: i64 = 10;
+
+/// How far the effect looks back.
+const EFFECT_DAYS: i64 = 7;
+
+/// One sweep; the fields are those of the JSON.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sweep {
+    pub started_at: Option<DateTime<Utc>>,
+    /// Null: running, or killed before its end.
+    pub finished_at: Option<DateTime<Utc>>,
+    pub duration_ms: Option<i64>,
+    pub ended: Option<String>,
+    pub exit_code: Option<i32>,
+    /// It looked at a part only.
+    pub partial: bool,
+    /// Of all kinds together.
+    pub continued: i64,
+    pub escalated: i64,
+    pub recovered: i64,
+    pub failed: i64,
+    pub deferred: i64,
+}
+
+/// What was continued in the last days, and what came of it: the next thing that the ledger knows of the subject.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Effect {
+    pub days: i64,
+    pub continuations: i64,
+    pub recovered: i64,
+    pub escalated: i64,
+    pub continued_again: i64,
+    pub still_open: i64,
+    /// Of all continuations: a run was live after all.
+    pub false_rescues: i64,
+}
+
+/// A subject whose row sweeps no longer examine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Quarantined {
+    pub kind: String,
+    pub id: Id,
+    pub reason: String,
+    pub since: Option<DateTime<Utc>>,
+    pub age_seconds: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Exemptions {
+    pub holding: i64,
+    pub expired: i64,
+}
+
+type SweepRow = (Since, Option<Since>, Option<Words>, Option<i32>, bool, Document);
+
+pub fn latest(db: &mut Db) -> QueryResult<Vec<Sweep>> {
+    use sweeps::*;
+    let columns = (started_at, finished_at, ended, exit_code, partial, counts);
+    let rows: Vec<SweepRow> =
+        sweeps::table.order((started_at.desc(), id)).limit(SWEEPS_MAX).select(columns).load(db)?;
+    Ok(rows.into_iter().map(Sweep::from).collect())
+}
+
+impl From<SweepRow> for Sweep {
+    fn from((started_at, finished_at, ended, exit_code, partial, counts): SweepRow) -> Sweep {
+        let (started_at, finished_at) = (started_at.instant(), finished_at.and_then(|at| at.instant()));
+        let sum = |outcome: &str| {
+            let kinds = counts.0.as_object().into_iter().flat_map(|kinds| kinds.values());
+            kinds.filter_map(|kind| kind.get(outcome).and_then(Value::as_i64)).fold(0, i64::saturating_add)
+        };
+        Sweep {
+            started_at,
+            finished_at,
+            duration_ms: started_at.zip(finished_at).map(|(began, ended)| (ended - began).num_milliseconds().max(0)),
+            ended: ended.map(|words| words.0),
+            exit_code,
+            partial,
+            continued: sum("continued"),
+            escalated: sum("escalated"),
+            recovered: sum("recovered"),
+            failed: sum("failed"),
+            deferred: sum("deferred"),
+        }
+    }
+}
+
+/// Sweeps of older versions recorded no exit code, and ended so only when they had done all.
+pub fn last_success(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
+    use sweeps::*;
+    let did_all = exit_code.is_null().or(exit_code.eq(0)).or(exit_code.eq(2));
+    let whole = sweeps::table.filter(partial.eq(false)).filter(ended.eq("completed")).filter(did_all);
+    let at: Option<Option<Since>> = whole.order(started_at.desc()).select(finished_at).first(db).optional()?;
+    Ok(at.flatten().and_then(|at| at.instant()))
+}
+
+type FailureRow = (Words, Id, Words, Option<Since>);
+
+/// The oldest, and how many there are.
+pub fn quarantined(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Vec<Quarantined>, i64)> {
+    use failures::*;
+    let all = failures::table.filter(quarantined_at.is_not_null());
+    let total = all.count().get_result(db)?;
+    let rows: Vec<FailureRow> = all
+        .order((quarantined_at, kind, subject_id))
+        .limit(ROWS_MAX)
+        .select((kind, subject_id, reason, quarantined_at))
+        .load(db)?;
+    let rows = rows.into_iter().map(|(of_kind, id, why, since)| {
+        let (since, age_seconds) = since.map_or((None, None), |since| told(&since, now));
+        Quarantined { kind: of_kind.0, id, reason: why.0, since, age_seconds }
+    });
+    Ok((rows.collect(), total))
+}
+
+pub fn exemptions(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Exemptions> {
+    use exemptions::*;
+    let total: i64 = exemptions::table.count().get_result(db)?;
+    let expired = exemptions::table.filter(until.le(Some(Instant(now)))).count().get_result(db)?;
+    Ok(Exemptions { holding: total - expired, expired })
+}
+
+#[derive(QueryableByName)]
+struct Came {
+    #[diesel(sql_type = Nullable<Text>)]
+    next: Option<Words>,
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+/// The DSL has no query over a query.
+const WHAT_CAME: &str = "SELECT next, count(*) AS n FROM ( \
+        SELECT action, lead(action) OVER (PARTITION BY kind, subject_id ORDER BY created_at, id) AS next \
+        FROM recoveries WHERE created_at > $1 \
+    ) r WHERE action = 'continue' GROUP BY next";
+
+pub fn effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
+    let since = Instant(now - TimeDelta::days(EFFECT_DAYS));
+    let came: Vec<Came> = diesel::sql_query(WHAT_CAME).bind::<sql::Instant, _>(since).load(db)?;
+    let false_rescues = false_rescues::table.filter(false_rescues::continued_at.gt(since)).count().get_result(db)?;
+    let mut effect = Effect { days: EFFECT_DAYS, false_rescues, ..Effect::default() };
+    for Came { next, n } in came {
+        effect.continuations += n;
+        *match next.as_ref().map(|action| action.0.as_str()) {
+            Some("recover") => &mut effect.recovered,
+            Some("escalate") => &mut effect.escalated,
+            Some(_) => &mut effect.continued_again,
+            None => &mut effect.still_open,
+        } += n;
+    }
+    Ok(effect)
+}

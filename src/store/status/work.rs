@@ -1,0 +1,255 @@
+//! Work by its state, and the oldest of what needs attention.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use serde::{Serialize, Serializer};
+
+use super::{ROWS_MAX, told};
+use crate::rules::{Id, Kind};
+use crate::store::Db;
+use crate::store::types::{Since, Words, sql};
+
+/// The state of one subject, in the order of urgency: the words of the views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// An issue that nobody is working on.
+    Orphaned,
+    /// A plan step that has been in progress for too long, and nothing is on its way.
+    Stalled,
+    /// A person has been told and has not answered.
+    Escalated,
+    /// Its agent cannot be woken.
+    Skipped,
+    /// A wake is pending.
+    Queued,
+    /// It declares a wait.
+    Waiting,
+    /// In progress on purpose.
+    Exempt,
+    /// A run is live, or there was a sign of life a moment ago.
+    Active,
+}
+
+impl State {
+    const ALL: [State; 8] = [
+        State::Orphaned,
+        State::Stalled,
+        State::Escalated,
+        State::Skipped,
+        State::Queued,
+        State::Waiting,
+        State::Exempt,
+        State::Active,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Orphaned => "orphaned",
+            State::Stalled => "stalled",
+            State::Escalated => "escalated",
+            State::Skipped => "skipped",
+            State::Queued => "queued",
+            State::Waiting => "waiting",
+            State::Exempt => "exempt",
+            State::Active => "active",
+        }
+    }
+
+    /// Can a subject of this kind be in it?
+    fn is_of(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Issue => self != State::Stalled,
+            Kind::Step => !matches!(self, State::Orphaned | State::Waiting),
+        }
+    }
+
+    fn parse(name: &str) -> Option<State> {
+        State::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// What the views say of a pending wake that is older than `wake_stuck_after`.
+const STUCK_WAKE: &str = "stuck wake";
+
+/// How many subjects of one kind are in which state; none if the database does not provide the kind.
+#[derive(Debug)]
+pub struct Counts(pub Option<BTreeMap<State, i64>>);
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Fields<'a> {
+            provided: bool,
+            #[serde(flatten)]
+            states: Option<BTreeMap<&'a str, i64>>,
+        }
+        let states = self.0.as_ref().map(|states| states.iter().map(|(state, n)| (state.name(), *n)).collect());
+        Fields { provided: self.0.is_some(), states }.serialize(serializer)
+    }
+}
+
+/// One subject and its state; the fields are those of the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Work {
+    pub kind: Kind,
+    pub id: Id,
+    pub tenant: String,
+    pub identifier: Option<String>,
+    pub title: String,
+    pub agent: Option<String>,
+    pub state: State,
+    /// Why, in words.
+    pub detail: Option<String>,
+    /// Null when the row holds no time that can be told.
+    pub since: Option<DateTime<Utc>>,
+    pub age_seconds: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<Id>,
+}
+
+/// The rows that were kept, and how many there are.
+#[derive(Debug, Default)]
+pub struct List {
+    rows: Vec<Work>,
+    total: i64,
+}
+
+impl List {
+    /// The oldest, and how many there are. What cannot be told comes first: it may be old.
+    pub fn oldest(mut self) -> (Vec<Work>, i64) {
+        self.rows.sort_by_key(|work| (work.since, work.id.clone()));
+        self.rows.truncate(ROWS_MAX as usize);
+        (self.rows, self.total)
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Lists {
+    pub counts: BTreeMap<&'static str, Counts>,
+    pub orphans: List,
+    pub escalations: List,
+    pub stuck_wakes: List,
+}
+
+#[derive(QueryableByName)]
+struct Row {
+    #[diesel(sql_type = sql::Id)]
+    subject_id: Id,
+    #[diesel(sql_type = Text)]
+    tenant: Words,
+    #[diesel(sql_type = Nullable<Text>)]
+    identifier: Option<Words>,
+    #[diesel(sql_type = Text)]
+    title: Words,
+    #[diesel(sql_type = Nullable<Text>)]
+    agent_name: Option<Words>,
+    #[diesel(sql_type = Text)]
+    state: Words,
+    #[diesel(sql_type = Nullable<Text>)]
+    detail: Option<Words>,
+    #[diesel(sql_type = Nullable<sql::Instant>)]
+    since: Option<Since>,
+    #[diesel(sql_type = Nullable<sql::Id>)]
+    plan_id: Option<Id>,
+    #[diesel(sql_type = BigInt)]
+    total: i64,
+}
+
+impl Lists {
+    pub fn read(
+        &mut self,
+        db: &mut Db,
+        kind: Kind,
+        provided: bool,
+        tenant: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> QueryResult<()> {
+        if !provided {
+            self.counts.insert(kind.plural(), Counts(None));
+            return Ok(());
+        }
+        let mut counts: BTreeMap<State, i64> =
+            State::ALL.into_iter().filter(|state| state.is_of(kind)).map(|state| (state, 0)).collect();
+        let mut latest = None;
+        for row in rows(db, kind, tenant)? {
+            let Some(state) = State::parse(&row.state.0) else { continue };
+            let is_stuck = state == State::Queued && row.detail.as_ref().is_some_and(|detail| detail.0 == STUCK_WAKE);
+            let list = match state {
+                State::Orphaned | State::Stalled => Some(&mut self.orphans),
+                State::Escalated => Some(&mut self.escalations),
+                State::Queued if is_stuck => Some(&mut self.stuck_wakes),
+                State::Queued | State::Skipped | State::Waiting | State::Exempt | State::Active => None,
+            };
+            let begins = latest.replace((state, is_stuck)) != Some((state, is_stuck));
+            if begins {
+                *counts.entry(state).or_default() += row.total;
+            }
+            if let Some(list) = list {
+                list.total += if begins { row.total } else { 0 };
+                list.rows.push(row.into_work(kind, state, now));
+            }
+        }
+        self.counts.insert(kind.plural(), Counts(Some(counts)));
+        Ok(())
+    }
+
+    /// The plans of the steps that are stalled, or were escalated: the longest stuck first, each once.
+    pub fn plans_with_stalled_steps(&self) -> Vec<Id> {
+        let steps = self.orphans.rows.iter().chain(&self.escalations.rows);
+        let mut plans: Vec<(Option<DateTime<Utc>>, Id)> =
+            steps.filter_map(|work| Some((work.since, work.plan_id.clone()?))).collect();
+        plans.sort();
+        let mut ids: Vec<Id> = Vec::new();
+        for (_, id) in plans {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
+    }
+}
+
+/// The oldest of each state with the number of all, state by state, in one pass: counting and listing them one after
+/// the other would ask the view again each time. The DSL has no query over a query.
+fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<Row>> {
+    let plan = match kind {
+        Kind::Issue => "nullif(w.subject_id, w.subject_id)",
+        Kind::Step => "w.plan_id",
+    };
+    let of_tenant = tenant.map_or("", |_| "WHERE w.tenant = $1");
+    let query = diesel::sql_query(format!(
+        "SELECT * FROM ( \
+             SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_name, w.state, w.detail, w.since, {plan} AS plan_id, \
+                 count(*) OVER alike AS total, row_number() OVER (alike ORDER BY w.since, w.subject_id) AS place \
+             FROM {kind}_work_state w {of_tenant} \
+             WINDOW alike AS (PARTITION BY w.state, CASE w.state WHEN 'queued' THEN w.detail END) \
+         ) w WHERE place <= {ROWS_MAX} ORDER BY state, CASE state WHEN 'queued' THEN detail END, place"
+    ));
+    match tenant {
+        None => query.load(db),
+        Some(tenant) => query.bind::<Text, _>(tenant).load(db),
+    }
+}
+
+impl Row {
+    fn into_work(self, kind: Kind, state: State, now: DateTime<Utc>) -> Work {
+        let (since, age_seconds) = self.since.map_or((None, None), |since| told(&since, now));
+        Work {
+            kind,
+            id: self.subject_id,
+            tenant: self.tenant.0,
+            identifier: self.identifier.map(|words| words.0),
+            title: self.title.0,
+            agent: self.agent_name.map(|words| words.0),
+            state,
+            detail: self.detail.map(|words| words.0),
+            since,
+            age_seconds,
+            plan_id: self.plan_id,
+        }
+    }
+}

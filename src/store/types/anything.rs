@@ -1,0 +1,42 @@
+//! Text and documents that are read whatever they hold: what tells of all rows must not end at one of them.
+
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::pg::{Pg, PgValue};
+use diesel::sql_types::Text;
+use diesel::sqlite::{Sqlite, SqliteValue};
+use serde_json::Value;
+
+use super::{Document, MultiBackend, MultiRawValue, lossy, sql};
+
+/// Text of a row, also when it is no UTF-8.
+#[derive(Clone, Debug, PartialEq, FromSqlRow)]
+pub struct Words(pub String);
+
+readable!(Text: Words);
+readable!(sql::Document: Document);
+
+impl FromSql<Text, Pg> for Words {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        Ok(Words(String::from_utf8_lossy(bytes.as_bytes()).into_owned()))
+    }
+}
+
+impl FromSql<Text, Sqlite> for Words {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(Words(lossy(value)))
+    }
+}
+
+/// The first byte is the format's version. What is no document, or holds a number that nobody can hold, is null.
+impl FromSql<sql::Document, Pg> for Document {
+    fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
+        let text = bytes.as_bytes().get(1..).unwrap_or_default();
+        Ok(Document(serde_json::from_slice(text).unwrap_or(Value::Null)))
+    }
+}
+
+impl FromSql<sql::Document, Sqlite> for Document {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(Document(serde_json::from_str(&lossy(value)).unwrap_or(Value::Null)))
+    }
+}
