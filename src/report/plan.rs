@@ -34,6 +34,8 @@ struct Row {
     kind: Kind,
     id: Id,
     outcome: Outcome,
+    #[serde(default)]
+    shadow: bool,
     #[serde(flatten)]
     planned: Planned,
 }
@@ -61,7 +63,7 @@ impl Plan {
                 return Err("it is the report of what was done already, expected that of a dry run".to_owned());
             }
         }
-        let changes = document.subjects.into_iter().filter(|row| row.outcome.is_change());
+        let changes = document.subjects.into_iter().filter(|row| row.outcome.is_change() && !row.shadow);
         let changes: Vec<Row> = changes.collect();
         let order = changes.iter().map(|row| (row.kind, row.id.clone())).collect();
         let planned = changes.into_iter().map(|row| ((row.kind, row.id), row.planned)).collect();
