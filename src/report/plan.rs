@@ -34,10 +34,16 @@ struct Row {
     kind: Kind,
     id: Id,
     outcome: Outcome,
+    /// Never written, and no order.
     #[serde(default)]
     shadow: bool,
     #[serde(flatten)]
     planned: Planned,
+}
+
+#[derive(Deserialize)]
+struct Format {
+    schema: u32,
 }
 
 #[derive(Deserialize)]
@@ -52,14 +58,17 @@ impl Plan {
     pub fn read(mut from: impl Read) -> Result<Plan, String> {
         let mut text = String::new();
         from.read_to_string(&mut text).map_err(|error| error.to_string())?;
+        // Asked first: another format may have other fields.
+        if let Ok(Format { schema }) = serde_json::from_str(&text)
+            && schema != SCHEMA
+        {
+            return Err(format!("it has the format {schema}, expected {SCHEMA}: make it anew"));
+        }
         let document: Document = serde_json::from_str(&text)
             .map_err(|error| format!("expected the output of `sweep --dry-run --output json` ({error})"))?;
-        match &document.heading {
-            Heading { schema, .. } if *schema != SCHEMA => {
-                return Err(format!("it has the format {schema}, expected {SCHEMA}: make it anew"));
-            }
-            Heading { mode: Mode::DryRun, .. } => {}
-            Heading { mode: Mode::Sweep | Mode::Apply, .. } => {
+        match document.heading.mode {
+            Mode::DryRun => {}
+            Mode::Sweep | Mode::Apply => {
                 return Err("it is the report of what was done already, expected that of a dry run".to_owned());
             }
         }

@@ -19,7 +19,8 @@ pub(super) fn summary(totals: &Totals) -> String {
         Mode::DryRun => ("Dry run of", ", nothing is written"),
         Mode::Apply => ("Applied a plan to", ""),
     };
-    let (scanned, host, seconds) = (scanned.join(" and "), &heading.host, took.as_secs_f64());
+    let scanned = if scanned.is_empty() { "nothing".to_owned() } else { scanned.join(" and ") };
+    let (host, seconds) = (&heading.host, took.as_secs_f64());
     let counts = done_and_left(*total, heading.mode == Mode::DryRun);
     let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n{counts}\n", verb.bold());
     for line in kinds.iter().flat_map(|report| notes(report, totals)).chain(ends(totals)) {

@@ -1,5 +1,6 @@
 //! The test suite: one binary, and each file is one promise or one part.
 
+mod apply;
 mod architecture;
 mod bad_databases;
 mod bad_input;
@@ -19,6 +20,7 @@ mod migrations;
 mod paperclip;
 mod plans;
 mod poison;
+mod poisoned;
 mod pooler;
 mod program;
 mod proxy;
