@@ -19,7 +19,7 @@ const HAPPENINGS: [(&str, Happening); 9] = [
     }),
     ("now: leave (a person has it)", |world, issue, _| world.set("issues", issue, "assignee_user_id = 'grace'")),
     ("now: leave (a run is live)", |world, issue, agent| drop(world.issue_run(issue, agent, "running", 0))),
-    ("planned: continue (nobody is working on it); now: leave (a wake is queued)", |world, _, _| drop(world.sweep())),
+    ("planned: continue (nobody is working on it); now: leave (a ", |world, _, _| drop(world.sweep())),
     ("now: escalate (no attempt is left)", |world, _, _| {
         world.sweep();
         world.end_continuations("failed");
