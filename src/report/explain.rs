@@ -78,7 +78,8 @@ impl Explanation {
     fn heading(&self) -> String {
         let (kind, name, title) = (self.kind, self.label.name(), shown(&self.title));
         let tenant = shown(self.label.tenant.as_deref().unwrap_or_default());
-        let whose = format!("tenant {tenant}, assigned to {}, {}", shown(&self.assignee.describe()), self.label.id);
+        let whose =
+            format!("tenant {tenant}, assigned to {}, {}", shown(&self.assignee.describe()), self.label.shown_id());
         format!("{}  {title}\n{}\n", format!("{kind} {name}").bold(), whose.dimmed())
     }
 
@@ -159,7 +160,7 @@ impl Explanation {
         json!({
             "schema": SCHEMA,
             "kind": kind,
-            "id": label.id,
+            "id": label.shown_id(),
             "identifier": label.identifier.as_deref().map(shown),
             "tenant": label.tenant.as_deref().map(shown),
             "title": shown(title),
@@ -207,6 +208,6 @@ pub fn quarantine(failure: &Failure, kind: Kind, label: &Label) -> String {
     let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", moment(at)));
     format!(
         "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} {}",
-        shown(&label.id.0)
+        label.shown_id()
     )
 }

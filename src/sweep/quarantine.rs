@@ -14,6 +14,7 @@ use crate::report::{Examined, Outcome};
 use crate::rules::{Guard, Id, Kind};
 use crate::store::quarantine::{self, Failing};
 use crate::store::{Abort, Access, Db, Subject};
+use crate::text::shown;
 
 /// More are not kept: memory does not grow with what goes wrong.
 const KEPT_MAX: usize = 1000;
@@ -21,6 +22,7 @@ const KEPT_MAX: usize = 1000;
 /// What failed before this sweep, and in it.
 pub struct Failures {
     before: Failing,
+    /// Why, as it may be shown: it is kept for whoever reads the table.
     now: Vec<(Id, String)>,
     healed: Vec<Id>,
     failed: u64,
@@ -43,7 +45,7 @@ impl Failures {
         if examined.outcome.is_failure() {
             self.failed += 1;
             if self.now.len() < KEPT_MAX {
-                self.now.push((examined.id.clone(), examined.reason.clone()));
+                self.now.push((examined.id.clone(), shown(&examined.reason)));
             }
         } else if tells(examined.outcome) && self.before.examined.contains(&examined.id) {
             self.healed.push(examined.id.clone());
@@ -70,15 +72,13 @@ impl Failures {
                 Ok(true) => logs::quarantine(kind, id, why),
                 // An overlapping sweep counted the same first failure at the same moment.
                 Err(Abort::RolledBack(DatabaseError(UniqueViolation, _))) => {}
-                Err(abort) => {
-                    warn!(%kind, %id, "the failure of {kind} {id} could not be counted: {:#}", Error::from(abort))
-                }
+                Err(abort) => logs::uncounted(kind, id, "failed", abort),
             }
         }
         for id in &self.healed {
             let forgotten = db.in_transaction(Access::Write, &terms.timeouts, |db| quarantine::forget(db, kind, id));
             if let Err(abort) = forgotten {
-                warn!(%kind, %id, "that {kind} {id} works again could not be recorded: {:#}", Error::from(abort));
+                logs::uncounted(kind, id, "works again", abort);
             }
         }
     }
