@@ -101,9 +101,8 @@ impl Guarded {
     pub fn tell(&self, kind: Kind) -> String {
         let Guarded { stranded, in_progress } = self;
         format!(
-            "Guard: {stranded} or more of the {in_progress} {kinds} in progress look stranded, more likely a false picture \
-             than the truth: no {kind} was touched (--no-guard does it all the same)",
-            kinds = kind.plural()
+            "Guard: no {kind} was touched, since at least {stranded} of the {in_progress} in progress look stranded: \
+             more likely a false picture than the truth (--no-guard goes on all the same)"
         )
     }
 }
