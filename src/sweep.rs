@@ -126,7 +126,16 @@ fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)
         Selection::Kinds(_) => Ok(None),
         Selection::Plan(plan) => Ok(Some(plan.order.clone())),
         Selection::Subjects(subjects) => {
-            let mut find = |kind, name: &str| Ok((kind, find::subject(store, &settings.timeouts, kind, name)?));
+            let mut find = |kind, name: &str| {
+                let label = find::subject(store, &settings.timeouts, kind, name)?;
+                match (&label.tenant, &settings.tenant) {
+                    (Some(its), Some(wanted)) if its != wanted => {
+                        Err(usage(format!("the {kind} {} belongs to the tenant {its}, not to {wanted}", label.name()))
+                            .into())
+                    }
+                    _ => Ok((kind, label.id)),
+                }
+            };
             subjects.iter().map(|(kind, name)| find(*kind, name)).collect::<Result<_>>().map(Some)
         }
     }

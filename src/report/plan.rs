@@ -34,8 +34,16 @@ struct Row {
     kind: Kind,
     id: Id,
     outcome: Outcome,
+    /// Never written, and no order.
+    #[serde(default)]
+    shadow: bool,
     #[serde(flatten)]
     planned: Planned,
+}
+
+#[derive(Deserialize)]
+struct Format {
+    schema: u32,
 }
 
 #[derive(Deserialize)]
@@ -50,18 +58,21 @@ impl Plan {
     pub fn read(mut from: impl Read) -> Result<Plan, String> {
         let mut text = String::new();
         from.read_to_string(&mut text).map_err(|error| error.to_string())?;
+        // Asked first: another format may have other fields.
+        if let Ok(Format { schema }) = serde_json::from_str(&text)
+            && schema != SCHEMA
+        {
+            return Err(format!("it has the format {schema}, expected {SCHEMA}: make it anew"));
+        }
         let document: Document = serde_json::from_str(&text)
             .map_err(|error| format!("expected the output of `sweep --dry-run --output json` ({error})"))?;
-        match &document.heading {
-            Heading { schema, .. } if *schema != SCHEMA => {
-                return Err(format!("it has the format {schema}, expected {SCHEMA}: make it anew"));
-            }
-            Heading { mode: Mode::DryRun, .. } => {}
-            Heading { mode: Mode::Sweep | Mode::Apply, .. } => {
+        match document.heading.mode {
+            Mode::DryRun => {}
+            Mode::Sweep | Mode::Apply => {
                 return Err("it is the report of what was done already, expected that of a dry run".to_owned());
             }
         }
-        let changes = document.subjects.into_iter().filter(|row| row.outcome.is_change());
+        let changes = document.subjects.into_iter().filter(|row| row.outcome.is_change() && !row.shadow);
         let changes: Vec<Row> = changes.collect();
         let order = changes.iter().map(|row| (row.kind, row.id.clone())).collect();
         let planned = changes.into_iter().map(|row| ((row.kind, row.id), row.planned)).collect();
@@ -81,23 +92,23 @@ impl Plan {
             .or_else(differing_policy)
     }
 
-    /// Is this what was shown?
-    pub fn agrees_with(&self, now: &Examined) -> bool {
-        let planned = self.planned.get(&(now.kind, now.id.clone()));
-        planned.is_some_and(|planned| {
-            let Planned { finding, decision, reason, attempt, agent_id } = planned;
-            *finding == now.finding
-                && decision.as_deref() == now.decision
-                && *reason == now.reason
-                && *attempt == now.attempt
-                && *agent_id == now.agent_id
-        })
-    }
-
-    /// What was planned for a subject, in a word.
-    pub fn decision_on(&self, kind: Kind, id: &Id) -> &str {
-        let planned = self.planned.get(&(kind, id.clone()));
-        planned.and_then(|planned| planned.decision.as_deref()).unwrap_or("nothing")
+    /// How a fresh decision differs from what was shown, in words.
+    pub fn change(&self, now: &Examined) -> Option<String> {
+        let Some(planned) = self.planned.get(&(now.kind, now.id.clone())) else {
+            return Some("nothing was planned for it".to_owned());
+        };
+        let Planned { finding, decision, reason, attempt, agent_id } = planned;
+        let decided = |decision: &str, reason: &str| format!("{decision} ({reason})");
+        let then = decided(decision.as_deref().unwrap_or("nothing"), reason);
+        let is = decided(now.decision.unwrap_or("nothing"), &now.reason);
+        if (finding, &then) != (&now.finding, &is) {
+            return Some(format!("planned: {then}; now: {is}"));
+        }
+        if *attempt != now.attempt {
+            let told = |attempt: Option<u32>| attempt.map_or("none".to_owned(), |n| n.to_string());
+            return Some(format!("planned: attempt {}; now: {}", told(*attempt), told(now.attempt)));
+        }
+        (*agent_id != now.agent_id).then(|| "it has another agent now".to_owned())
     }
 }
 

@@ -4,6 +4,8 @@
 
 use anyhow::{Error, Result};
 use chrono::{DateTime, Utc};
+use diesel::result::DatabaseErrorKind::UniqueViolation;
+use diesel::result::Error::DatabaseError;
 use tracing::warn;
 
 use super::examine::Terms;
@@ -11,7 +13,7 @@ use super::logs;
 use crate::report::{Examined, Outcome};
 use crate::rules::{Guard, Id, Kind};
 use crate::store::quarantine::{self, Failing};
-use crate::store::{Access, Db, Subject};
+use crate::store::{Abort, Access, Db, Subject};
 
 /// More are not kept: memory does not grow with what goes wrong.
 const KEPT_MAX: usize = 1000;
@@ -43,9 +45,7 @@ impl Failures {
             if self.now.len() < KEPT_MAX {
                 self.now.push((examined.id.clone(), examined.reason.clone()));
             }
-        } else if !matches!(examined.outcome, Outcome::Busy | Outcome::Unknown)
-            && self.before.examined.contains(&examined.id)
-        {
+        } else if tells(examined.outcome) && self.before.examined.contains(&examined.id) {
             self.healed.push(examined.id.clone());
         }
     }
@@ -68,6 +68,8 @@ impl Failures {
             match recorded {
                 Ok(false) => {}
                 Ok(true) => logs::quarantine(kind, id, why),
+                // An overlapping sweep counted the same first failure at the same moment.
+                Err(Abort::RolledBack(DatabaseError(UniqueViolation, _))) => {}
                 Err(abort) => {
                     warn!(%kind, %id, "the failure of {kind} {id} could not be counted: {:#}", Error::from(abort))
                 }
@@ -79,5 +81,23 @@ impl Failures {
                 warn!(%kind, %id, "that {kind} {id} works again could not be recorded: {:#}", Error::from(abort));
             }
         }
+    }
+}
+
+/// Does it tell that the subject works again? Not when nobody tried.
+fn tells(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::Continued
+        | Outcome::Escalated
+        | Outcome::Recovered
+        | Outcome::Waiting
+        | Outcome::Skipped
+        | Outcome::Healthy => true,
+        Outcome::Changed
+        | Outcome::Deferred
+        | Outcome::Busy
+        | Outcome::Unknown
+        | Outcome::Quarantined
+        | Outcome::Failed => false,
     }
 }

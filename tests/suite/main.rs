@@ -1,5 +1,6 @@
 //! The test suite: one binary, and each file is one promise or one part.
 
+mod apply;
 mod architecture;
 mod bad_databases;
 mod bad_input;
@@ -9,6 +10,7 @@ mod contract;
 mod crashes;
 mod crowds;
 mod databases;
+mod demo;
 mod dry_run;
 mod exempt;
 mod explain;
@@ -20,6 +22,7 @@ mod migrations;
 mod paperclip;
 mod plans;
 mod poison;
+mod poisoned;
 mod pooler;
 mod program;
 mod proxy;

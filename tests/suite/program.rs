@@ -60,6 +60,11 @@ impl Program {
         self
     }
 
+    pub fn with_stdin(mut self, file: &Path) -> Program {
+        self.command.stdin(std::fs::File::open(file).expect("a file"));
+        self
+    }
+
     /// With a pipe for stdout that nobody reads any more.
     pub fn without_reader_of_stdout(mut self) -> Program {
         self.command.stdout(closed_pipe());

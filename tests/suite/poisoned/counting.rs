@@ -1,0 +1,190 @@
+//! Which sweeps count, and what they count.
+
+use std::io::Write;
+use std::thread;
+use std::time::Duration;
+
+use sweep::exit::Exit;
+use sweep::report::heading::KindMode;
+use sweep::rules::{Id, Kind};
+use sweep::settings::Settings;
+use sweep::sweep::signals::Stop;
+
+use crate::databases::run;
+use crate::program::sweep_at;
+use crate::world::{On, World, on_each_host};
+
+/// A poisoned orphan that failed twice.
+fn failed_twice(world: &mut World) -> (Id, Id) {
+    let agent = world.agent("idle");
+    let bad = world.orphan(&agent);
+    world.poison(&bad);
+    (0..2).for_each(|_| drop(world.sweep()));
+    assert_eq!(world.failed_sweeps(&bad), (2, false));
+    (bad, agent)
+}
+
+/// A reader of the report who, before its first line, lets other sweeps begin and end.
+struct Overlapping<'a> {
+    settings: &'a Settings,
+    further: u32,
+}
+
+impl Write for Overlapping<'_> {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        if 0 < self.further {
+            let mut inner = Overlapping { settings: self.settings, further: std::mem::take(&mut self.further) - 1 };
+            sweep::sweep::run(self.settings, &Stop::default(), &mut inner).expect("a sweep");
+        }
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+on_each_host! {
+    fn a_success_between_begins_the_count_anew(world) {
+        let (bad, _) = failed_twice(world);
+        let mut settings = world.settings();
+        settings.policy.attempts_max = 9;
+        settings.policy.attempts_per_day_max = 9;
+        world.heal(&bad);
+        assert_eq!(world.sweep_as(&settings).outcome(&bad), "continued");
+        assert_eq!(world.failed_sweeps(&bad), (0, false));
+        world.end_continuations("failed");
+        world.pass(10);
+        world.poison(&bad);
+
+        for sweeps in [1, 2, 3] {
+            assert_eq!(world.sweep_as(&settings).outcome(&bad), "failed");
+            assert_eq!(world.failed_sweeps(&bad), (sweeps, sweeps == 3));
+        }
+    }
+
+    /// Its agent was woken often enough: nobody tried.
+    fn what_is_deferred_neither_counts_nor_resets(world) {
+        let (bad, agent) = failed_twice(world);
+        let older = world.orphan(&agent);
+        let earlier = world.ago(90);
+        world.set("issues", &older, &format!("updated_at = {earlier}"));
+        let rationed = Settings { wakes_per_agent_max: 1, connections: 1, ..world.settings() };
+
+        let swept = world.sweep_as(&rationed);
+
+        assert_eq!((swept.outcome(&older), swept.outcome(&bad)), ("continued", "deferred"), "{}", swept.json);
+        assert_eq!(world.failed_sweeps(&bad), (2, false));
+        world.sweep();
+        assert_eq!(world.failed_sweeps(&bad), (3, true));
+    }
+
+    /// The plan says something else: nobody tried.
+    fn what_is_changed_neither_counts_nor_resets(world) {
+        let (bad, _) = failed_twice(world);
+        let plan = world.dry_run();
+        let other = world.agent("idle");
+        world.set("issues", &bad, &format!("assignee_agent_id = '{other}'"));
+        let plan = sweep::report::plan::Plan::read(plan.json.to_string().as_bytes()).expect("a plan");
+        let apply = Settings { selection: sweep::settings::Selection::Plan(Box::new(plan)), ..world.settings() };
+        assert_eq!(world.sweep_as(&apply).outcome(&bad), "changed");
+        assert_eq!(world.failed_sweeps(&bad), (2, false));
+    }
+
+    fn a_dry_run_and_a_kind_in_shadow_never_count(world) {
+        let agent = world.agent("idle");
+        let unreadable = world.orphan(&agent);
+        let time = if world.on == On::Sqlite { "0001-01-01T00:00:00.000Z" } else { "-infinity" };
+        world.set("issues", &unreadable, &format!("updated_at = '{time}', started_at = '{time}'"));
+        let shadow = Settings { modes: [(Kind::Issue, KindMode::Shadow)].into(), ..world.settings() };
+        for _ in 0..4 {
+            for swept in [world.dry_run(), world.sweep_as(&shadow)] {
+                assert_eq!(swept.outcome(&unreadable), "quarantined", "{}", swept.json);
+            }
+        }
+        assert_eq!(world.count("failures"), 0);
+    }
+
+    /// Nor do they reset what sweeps have counted.
+    fn a_dry_run_that_finds_nothing_wrong_resets_nothing(world) {
+        let (bad, _) = failed_twice(world);
+        assert_eq!(world.dry_run().outcome(&bad), "continued");
+        let shadow = Settings { modes: [(Kind::Issue, KindMode::Shadow)].into(), ..world.settings() };
+        assert_eq!(world.sweep_as(&shadow).outcome(&bad), "continued");
+        assert_eq!(world.failed_sweeps(&bad), (2, false));
+    }
+
+    fn four_sweeps_that_overlap_count_as_one(world) {
+        let agent = world.agent("idle");
+        let bad = world.orphan(&agent);
+        world.poison(&bad);
+        for sweeps in [1, 2] {
+            let settings = world.settings();
+            let mut reader = Overlapping { settings: &settings, further: 3 };
+            let exit = sweep::sweep::run(&settings, &Stop::default(), &mut reader).expect("a sweep");
+            assert_eq!((exit, world.failed_sweeps(&bad)), (Exit::SomeFailed, (sweeps, false)));
+        }
+        assert_eq!(world.count("sweeps where ended = 'completed'"), 8);
+    }
+
+    /// A trigger that refuses everything must not put the world into quarantine.
+    fn when_most_fails_none_is_counted(world) {
+        let agent = world.agent("idle");
+        let issues: Vec<Id> = (0..21).map(|_| world.orphan(&agent)).collect();
+        issues.iter().for_each(|issue| world.poison(issue));
+
+        let ran = sweep_at(&world.url, []).run();
+
+        assert_eq!((ran.code, world.count("failures")), (1, 0), "{ran}");
+        let says = "21 of 21 issues failed: that is not their own fault, no failure is counted";
+        assert!(ran.err.contains(says), "{ran}");
+        world.heal(&issues[0]);
+        world.sweep();
+        assert_eq!(world.count("failures"), 20, "as many as 20 may be their own fault");
+    }
+
+    fn when_less_than_half_fails_each_is_counted(world) {
+        let agent = world.agent("idle");
+        let bad: Vec<Id> = (0..21).map(|_| world.orphan(&agent)).collect();
+        bad.iter().for_each(|issue| world.poison(issue));
+        (0..21).for_each(|_| drop(world.orphan(&agent)));
+        world.sweep();
+        assert_eq!(world.count("failures where sweeps = 1"), 21);
+    }
+}
+
+#[test]
+fn what_is_busy_neither_counts_nor_resets() {
+    for on in [On::Postgres, On::Paperclip] {
+        let mut world = World::new(on);
+        let (bad, _) = failed_twice(&mut world);
+        let mut host = world.connect();
+        run(&mut host, &format!("begin; select from issues where id = '{bad}' for update"));
+        assert_eq!(world.sweep().outcome(&bad), "busy");
+        run(&mut host, "commit");
+        assert_eq!(world.failed_sweeps(&bad), (2, false));
+        world.sweep();
+        assert_eq!(world.failed_sweeps(&bad), (3, true));
+    }
+}
+
+/// Another sweep counts the first failure at the same moment: it is counted, and there is nothing to warn of.
+#[test]
+fn two_sweeps_that_count_a_first_failure_at_once_count_one() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let bad = world.orphan(&agent);
+    world.poison(&bad);
+    let mut rival = world.connect();
+    let first = format!("insert into failures (kind, subject_id, reason) values ('issue', '{bad}', 'as well')");
+    run(&mut rival, &format!("begin; {first}"));
+    let ran = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            run(&mut rival, "commit");
+        });
+        sweep_at(&world.url, ["--lock-timeout", "999ms"]).run()
+    });
+    assert_eq!((ran.code, world.failed_sweeps(&bad)), (1, (1, false)), "{ran}");
+    assert!(!ran.err.contains("could not be counted"), "{ran}");
+}
