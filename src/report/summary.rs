@@ -9,20 +9,26 @@ use super::{KindReport, Outcome, Stopper, Tally, Totals};
 use crate::rules::words::Spoken;
 use crate::store::ledger::Ended;
 
-/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`.
+/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was not
+/// swept, or in shadow, has a line of its own.
 pub(super) fn summary(totals: &Totals) -> String {
     let Totals { heading, kinds, total, took, .. } = totals;
-    let swept = kinds.iter().filter(|report| report.provided && report.mode != KindMode::Off);
+    let swept = kinds.iter().filter(|report| report.provided && report.mode == KindMode::On && report.guard.is_none());
     let scanned: Vec<String> = swept.map(|report| counted(report.tally.scanned, report)).collect();
     let (verb, note) = match heading.mode {
         Mode::Sweep => ("Swept", ""),
         Mode::DryRun => ("Dry run of", ", nothing is written"),
         Mode::Apply => ("Applied a plan to", ""),
     };
+    let is_guarded = kinds.iter().any(|report| report.guard.is_some());
+    // That there was nothing to do is no news beside what the guard held back.
+    let has_counts = kinds.is_empty() || !(scanned.is_empty() || is_guarded && *total == Tally::default());
     let scanned = if scanned.is_empty() { "nothing".to_owned() } else { scanned.join(" and ") };
     let (host, seconds) = (&heading.host, took.as_secs_f64());
-    let counts = done_and_left(*total, heading.mode == Mode::DryRun);
-    let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n{counts}\n", verb.bold());
+    let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n", verb.bold());
+    if has_counts {
+        let _ = writeln!(text, "{}", done_and_left(*total, heading.mode == Mode::DryRun));
+    }
     for line in kinds.iter().flat_map(|report| notes(report, totals)).chain(ends(totals)) {
         let _ = writeln!(text, "{line}");
     }
@@ -41,7 +47,8 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
         (false, _) => notes.push(format!("{}: not provided by this database", kind.plural())),
         (true, KindMode::Off) => notes.push(format!("{}: off", kind.plural())),
         (true, KindMode::Shadow) => {
-            notes.push(format!("{} in shadow, nothing is written: {}", kind.plural(), done_and_left(*tally, true)));
+            let (them, would) = (counted(tally.scanned, report), done_and_left(*tally, true));
+            notes.push(format!("In shadow, nothing is written: {them}; {would}"));
         }
         (true, KindMode::On) => {}
     }
@@ -107,7 +114,12 @@ fn done_and_left(total: Tally, dry_run: bool) -> String {
         (failed, Outcome::Failed),
     ]);
     let would = if dry_run { "Would be: " } else { "" };
-    let done = if done.is_empty() { "Nothing to do".to_owned() } else { format!("{would}{done}") };
+    let nothing = match (deferred + busy + unknown + quarantined + failed, dry_run) {
+        (0, _) => "Nothing to do",
+        (_, false) => "Nothing was done",
+        (_, true) => "Nothing would be done",
+    };
+    let done = if done.is_empty() { nothing.to_owned() } else { format!("{would}{done}") };
     let left = if left.is_empty() { left } else { format!("; left: {left}") };
     done + &left
 }
