@@ -41,14 +41,14 @@ on_each_host! {
             let plan = world.dry_run();
             assert_eq!(plan.outcome(&issue), "continued");
             happening(world, &issue, &agent);
-            let written = world.written();
+            let written = world.rows_written();
 
             let applied = world.apply(&plan.json);
 
             assert_eq!(applied.outcome(&issue), "changed", "{reason}: {}", applied.json);
             let told = applied.subject(&issue)["reason"].as_str().unwrap_or_default();
             assert!(told.contains(reason), "“{reason}” is not in “{told}”");
-            assert_eq!((world.written(), applied.exit), (written, Exit::Done), "{reason}");
+            assert_eq!((world.rows_written(), applied.exit), (written, Exit::Done), "{reason}");
             assert_eq!(applied.count("issues", "changed"), applied.count("issues", "scanned"), "{reason}");
             world.run("delete from exemptions");
             world.set("issues", &issue, "status = 'cancelled'");
@@ -67,7 +67,7 @@ on_each_host! {
         let plan = world.sweep_as(&sweep::settings::Settings { dry_run: true, ..once_a_day.clone() });
         assert_eq!(plan.subject(&issue)["reason"], "no attempt is left");
         world.issue_run(&issue, &agent, "failed", 5);
-        let written = world.written();
+        let written = world.rows_written();
 
         let mut settings = world.settings_to_apply(&plan.json);
         settings.policy = once_a_day.policy;
@@ -75,7 +75,7 @@ on_each_host! {
 
         let told = applied.subject(&issue)["reason"].as_str().unwrap_or_default();
         assert!(told.ends_with("now: escalate (too many continuations in 24 hours)"), "{told}");
-        assert_eq!((applied.outcome(&issue), world.written()), ("changed", written));
+        assert_eq!((applied.outcome(&issue), world.rows_written()), ("changed", written));
     }
 
     fn a_subject_that_somebody_else_holds_is_busy_and_can_be_applied_later(world) {
