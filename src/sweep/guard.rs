@@ -9,7 +9,7 @@ use super::examine::Terms;
 use super::limits::{Limits, Wakes};
 use super::scan::Scan;
 use super::workers::Workers;
-use crate::report::Guarded;
+use crate::report::{Guarded, Stopper};
 use crate::rules::Guard;
 use crate::store::candidates::Part;
 use crate::store::{Access, Db, Subject};
@@ -46,6 +46,8 @@ pub fn check<S: Subject>(
     workers.examine_all(&mut Scan::<S>::new(db, &look), &look, &mut counting, |examined| {
         stranded += u64::from(examined.outcome.is_costly());
     })?;
-    let guarded = Guarded { stranded, at_least: counted_max <= stranded, in_progress };
-    Ok(guard.stops(stranded, in_progress).then_some(guarded))
+    // Without the time to look closer, the candidates are suspicious enough.
+    let is_cut_short = counting.stopper() == Some(Stopper::Deadline);
+    let guarded = Guarded { stranded, at_least: is_cut_short || counted_max <= stranded, in_progress };
+    Ok((is_cut_short || guard.stops(stranded, in_progress)).then_some(guarded))
 }
