@@ -28,9 +28,9 @@ pub struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-The policy, the limits, and --only, --tenant, --connections and --output, can also be set in the environment, as
-SWEEP_ORPHAN_GRACE for --orphan-grace; flags win. The database: --database, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else
-libpq's PG*, else an embedded file.
+The policy, the limits, and --only, --tenant, --connections and --output, can also be set in the environment, as \
+SWEEP_ORPHAN_GRACE for --orphan-grace; flags win. The database: --database, else DATABASE_URL, else the file that \
+DATABASE_URL_FILE names, else libpq's PG*, else an embedded file.
 
 Exit codes:
    0  done, or nothing to do

@@ -44,7 +44,7 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let heading = heading(settings, &mut store).map_err(|error| explain(error, "looking at the database"))?;
     refuse(settings, &mut store, &heading)?;
     let named = named(settings, &mut store)?;
-    let (began_at, skew) = look(settings, &mut store.db, |db| clock::compare(db))?;
+    let (began_at, skew) = look(settings, &mut store.db, clock::compare)?;
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
     let mut sweep = Sweep {
         settings,
@@ -126,7 +126,16 @@ fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)
         Selection::Kinds(_) => Ok(None),
         Selection::Plan(plan) => Ok(Some(plan.order.clone())),
         Selection::Subjects(subjects) => {
-            let mut find = |kind, name: &str| Ok((kind, find::subject(store, &settings.timeouts, kind, name)?));
+            let mut find = |kind, name: &str| {
+                let label = find::subject(store, &settings.timeouts, kind, name)?;
+                match (&label.tenant, &settings.tenant) {
+                    (Some(its), Some(wanted)) if its != wanted => {
+                        Err(usage(format!("the {kind} {} belongs to the tenant {its}, not to {wanted}", label.name()))
+                            .into())
+                    }
+                    _ => Ok((kind, label.id)),
+                }
+            };
             subjects.iter().map(|(kind, name)| find(*kind, name)).collect::<Result<_>>().map(Some)
         }
     }
@@ -169,11 +178,8 @@ impl Sweep<'_> {
         for kind in self.settings.selection.kinds() {
             let (provided, mode) = (store.kinds.contains(&kind), self.settings.mode(kind));
             report.begin(kind, provided, mode);
-            match (provided, mode) {
-                (true, KindMode::On | KindMode::Shadow) => {
-                    for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, report))?;
-                }
-                (true, KindMode::Off) | (false, _) => {}
+            if provided && mode != KindMode::Off {
+                for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, report))?;
             }
         }
         Ok(())

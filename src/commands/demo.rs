@@ -1,4 +1,4 @@
-//! `sweep demo`: a small made-up company, swept three times.
+//! `sweep demo`: a small made-up company, swept four times.
 //!
 //! The sweeps are real. What happens between them is made up: `ten_minutes.sql` ends the continuations and dates every
 //! row ten minutes back.
@@ -27,17 +27,18 @@ use crate::text::shown;
 /// Stories are wrapped by hand, and the comment to this width.
 const COLUMNS: u16 = 98;
 
-/// What is told, then happens, then is swept, then shown.
+/// What is told, then happens, then is swept, then shown; and how the sweep ends.
 struct Scene {
     story: &'static str,
     happens: &'static str,
     dry_run: bool,
     shows: Option<&'static str>,
+    ends: Exit,
 }
 
-const SWEEP: Scene = Scene { story: "", happens: "", dry_run: false, shows: None };
+const SWEEP: Scene = Scene { story: "", happens: "", dry_run: false, shows: None, ends: Exit::Done };
 
-const SCENES: [Scene; 4] = [
+const SCENES: [Scene; 5] = [
     Scene {
         story: "But agents crash, stop half-way and lose wakes, and tell nobody. Who is really at work?\n\
                 A dry run finds out and writes nothing.",
@@ -57,6 +58,14 @@ const SCENES: [Scene; 4] = [
         ..SWEEP
     },
     Scene { story: "And once more. Nothing is done twice: until something changes, there is nothing to do.", ..SWEEP },
+    Scene {
+        story: "Then a backup is restored, and the runs of the last hour are not in it: thirty issues that agents work\n\
+                on look abandoned. When most of the work looks stranded, it is the picture that is wrong: the guard\n\
+                leaves the issues alone and says so, with an exit code of its own (4).",
+        happens: include_str!("demo/lost_runs.sql"),
+        ends: Exit::Guarded,
+        ..SWEEP
+    },
 ];
 
 pub fn run(flags: DemoFlags) -> Result<Exit> {
@@ -83,7 +92,7 @@ fn play(db: &mut Db, url: &Url) -> Result<Exit> {
         let command = if scene.dry_run { "sweep --dry-run" } else { "sweep" };
         say(&format!("\n{}\n\n{} {}\n", scene.story.cyan(), "$".dimmed(), command.bold()));
         let exit = sweep::run(&settings(url, scene.dry_run), &stop, &mut anstream::stdout())?;
-        if exit != Exit::Done {
+        if exit != scene.ends {
             return Ok(exit);
         }
         if let Some(query) = scene.shows {

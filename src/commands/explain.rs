@@ -16,7 +16,7 @@ use crate::store::{Db, Subject, errors, for_kind, history, quarantine};
 
 pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Exit> {
     let (policy, timeouts) = environment.policy(flags.policy)?;
-    let mut opened = Opened::within(timeouts, Purpose::Look, &flags.database, environment)?;
+    let mut opened = Opened::within(timeouts, Purpose::Explain, &flags.database, environment)?;
     let SubjectName { kind, name } = flags.subject;
     opened.store.refuse_unprovided(kind)?;
     // One snapshot: the clauses, the history and the ledger are of one moment.

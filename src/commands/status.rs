@@ -9,15 +9,16 @@ use crate::exit::{Exit, usage};
 use crate::report::status as report;
 use crate::rules::{Id, Kind};
 use crate::settings::Environment;
+use crate::store::Timeouts;
 use crate::store::open::Store;
+use crate::store::rights::Purpose;
 use crate::store::status::{PlanReport, read, read_plan};
-use crate::store::{Access, Timeouts};
 use crate::text::shown_in;
 
 pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Exit> {
     let url = environment.database(&flags.database)?;
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
-    let mut store = url.open(Access::ReadOnly)?;
+    let mut store = url.open_to(Purpose::Tell)?;
     let layout = flags.layout.output;
     match flags.plan {
         Some(id) => {

@@ -92,23 +92,23 @@ impl Plan {
             .or_else(differing_policy)
     }
 
-    /// Is this what was shown?
-    pub fn agrees_with(&self, now: &Examined) -> bool {
-        let planned = self.planned.get(&(now.kind, now.id.clone()));
-        planned.is_some_and(|planned| {
-            let Planned { finding, decision, reason, attempt, agent_id } = planned;
-            *finding == now.finding
-                && decision.as_deref() == now.decision
-                && *reason == now.reason
-                && *attempt == now.attempt
-                && *agent_id == now.agent_id
-        })
-    }
-
-    /// What was planned for a subject, in a word.
-    pub fn decision_on(&self, kind: Kind, id: &Id) -> &str {
-        let planned = self.planned.get(&(kind, id.clone()));
-        planned.and_then(|planned| planned.decision.as_deref()).unwrap_or("nothing")
+    /// How a fresh decision differs from what was shown, in words.
+    pub fn change(&self, now: &Examined) -> Option<String> {
+        let Some(planned) = self.planned.get(&(now.kind, now.id.clone())) else {
+            return Some("nothing was planned for it".to_owned());
+        };
+        let Planned { finding, decision, reason, attempt, agent_id } = planned;
+        let decided = |decision: &str, reason: &str| format!("{decision} ({reason})");
+        let then = decided(decision.as_deref().unwrap_or("nothing"), reason);
+        let is = decided(now.decision.unwrap_or("nothing"), &now.reason);
+        if (finding, &then) != (&now.finding, &is) {
+            return Some(format!("planned: {then}; now: {is}"));
+        }
+        if *attempt != now.attempt {
+            let told = |attempt: Option<u32>| attempt.map_or("none".to_owned(), |n| n.to_string());
+            return Some(format!("planned: attempt {}; now: {}", told(*attempt), told(now.attempt)));
+        }
+        (*agent_id != now.agent_id).then(|| "it has another agent now".to_owned())
     }
 }
 

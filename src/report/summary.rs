@@ -46,7 +46,7 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
         (true, KindMode::On) => {}
     }
     if let Some(guard) = guard {
-        notes.push(guard.tell(*kind).red().to_string());
+        notes.push(format!("{}\n(if it is the truth: --no-guard)", guard.tell(*kind).red()));
     }
     if 0 < tally.deferred {
         let age = oldest_deferred_at.map(|oldest| totals.began_at - oldest);

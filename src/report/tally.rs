@@ -91,18 +91,21 @@ pub struct KindReport {
 /// The guard's two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Guarded {
-    /// Would be continued or escalated; at least so many, since counting ends there.
+    /// Would be continued or escalated.
     pub stranded: u64,
+    /// Counting ended before all were seen: there may be more.
+    pub at_least: bool,
     pub in_progress: u64,
 }
 
 impl Guarded {
     /// One plain sentence with both numbers.
     pub fn tell(&self, kind: Kind) -> String {
-        let Guarded { stranded, in_progress } = self;
+        let Guarded { stranded, at_least, in_progress } = self;
+        let at_least = if *at_least { "at least " } else { "" };
         format!(
-            "Guard: {stranded} or more of the {in_progress} {kinds} in progress look stranded, more likely a false picture \
-             than the truth: no {kind} was touched (--no-guard does it all the same)",
+            "Guard: {at_least}{stranded} of the {in_progress} {kinds} in progress look stranded, more likely a false picture \
+             than the truth: no {kind} was touched",
             kinds = kind.plural()
         )
     }

@@ -115,10 +115,10 @@ fn told_apart(label: &Label) -> String {
 }
 
 /// Finds the one subject of a name, in a transaction of its own. Refuses a name that finds none or several.
-pub fn subject(store: &mut Store, timeouts: &Timeouts, kind: Kind, name: &str) -> Result<Id> {
+pub fn subject(store: &mut Store, timeouts: &Timeouts, kind: Kind, name: &str) -> Result<Label> {
     store.refuse_unprovided(kind)?;
     let found = store.db.in_transaction(Access::ReadOnly, timeouts, |db| find(db, kind, name))?;
-    Ok(found.one(kind, name)?.id)
+    Ok(found.one(kind, name)?)
 }
 
 impl Store {

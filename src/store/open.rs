@@ -3,6 +3,7 @@
 mod postgres;
 mod sqlite;
 
+use std::fmt::{Debug, Formatter};
 use std::path::PathBuf;
 
 use anyhow::{Context, Error, Result};
@@ -17,11 +18,21 @@ use crate::exit::{Refusal, config};
 use crate::rules::Kind;
 
 /// Where the database is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Url {
     /// For libpq: a URI or `key=value` pairs; what it leaves out comes from PG*.
     Postgres(String, StatementCache),
     Sqlite(PathBuf),
+}
+
+/// It may hold a password, and settings are printed whole.
+impl Debug for Url {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        match self {
+            Url::Postgres(..) => f.write_str("Postgres(***)"),
+            Url::Sqlite(path) => f.debug_tuple("Sqlite").field(path).finish(),
+        }
+    }
 }
 
 /// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know

@@ -23,20 +23,18 @@ const TO_LOOK: &[Right] = &[
     ("step_facts", "SELECT"),
     ("exemptions", "SELECT"),
     ("failures", "SELECT"),
-    ("recoveries", "SELECT"),
 ];
+
+const TO_EXPLAIN: &[Right] = &[("recoveries", "SELECT")];
 
 const TO_TELL: &[Right] = &[
     ("issue_work_state", "SELECT"),
     ("step_work_state", "SELECT"),
-    ("step_facts", "SELECT"),
     ("plans", "SELECT"),
     ("policy", "SELECT"),
     ("false_rescues", "SELECT"),
     ("recoveries", "SELECT"),
     ("sweeps", "SELECT"),
-    ("exemptions", "SELECT"),
-    ("failures", "SELECT"),
 ];
 
 /// Locking a row needs UPDATE on some column of it, and reading its id SELECT.
@@ -52,6 +50,7 @@ const TO_ACT: &[Right] = &[
     ("wakes", "INSERT"),
     ("comments", "INSERT"),
     ("activity", "INSERT"),
+    ("recoveries", "SELECT"),
     ("recoveries", "INSERT"),
     ("recoveries", "UPDATE"),
     ("sweeps", "SELECT"),
@@ -69,8 +68,12 @@ const TO_RELEASE: &[Right] = &[("failures", "UPDATE")];
 /// What a database is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To find out and write nothing.
+    /// To find out what a sweep would do.
     Look,
+    /// To explain one subject, with its history.
+    Explain,
+    /// To tell how all the work stands.
+    Tell,
     Sweep,
     /// To give exemptions and take them back.
     Exempt,
@@ -81,7 +84,7 @@ pub enum Purpose {
 impl Purpose {
     pub fn access(self) -> Access {
         match self {
-            Purpose::Look => Access::ReadOnly,
+            Purpose::Look | Purpose::Explain | Purpose::Tell => Access::ReadOnly,
             Purpose::Sweep | Purpose::Exempt | Purpose::Release => Access::Write,
         }
     }
@@ -89,6 +92,8 @@ impl Purpose {
     fn rights(self) -> Vec<Right> {
         let further = match self {
             Purpose::Look => &[],
+            Purpose::Explain => TO_EXPLAIN,
+            Purpose::Tell => TO_TELL,
             Purpose::Sweep => TO_ACT,
             Purpose::Exempt => TO_EXEMPT,
             Purpose::Release => TO_RELEASE,
@@ -118,11 +123,6 @@ struct Missing {
 /// Refuses a role that may not do what it is there for, and names the relations.
 pub(super) fn check(db: &mut PgConnection, purpose: Purpose) -> Result<()> {
     refuse_without(db, &purpose.rights())
-}
-
-/// Refuses a role that may not read the status, which a sweep need not.
-pub(super) fn check_status(db: &mut PgConnection) -> Result<()> {
-    refuse_without(db, TO_TELL)
 }
 
 /// Refuses a role that may not even see how far the schema is migrated.

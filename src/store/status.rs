@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::open::Store;
 use super::schema::work::policy;
 use super::types::Since;
-use super::{Access, Db, Timeouts, rights};
+use super::{Access, Db, Timeouts};
 use crate::rules::{Id, Kind};
 pub use plan::{Plan, PlanReport, StepReport};
 pub use swept::{Effect, Exemptions, Quarantined, Sweep};
@@ -120,9 +120,6 @@ pub fn read_plan(
 const WITHOUT_COMPILATION: &str = "SET LOCAL jit = off";
 
 fn snapshot<T>(db: &mut Db, timeouts: &Timeouts, read: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
-    if let Db::Postgres(db) = db {
-        rights::check_status(db)?;
-    }
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
         if let Db::Postgres(db) = db {
             db.batch_execute(WITHOUT_COMPILATION)?;

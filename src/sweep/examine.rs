@@ -105,8 +105,7 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
 
 /// How far a subject that is decided, and held, may go.
 fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &Terms) -> Progress {
-    let now = || describe(id, Some((facts, verdict)), terms).shown();
-    if terms.plan.is_some_and(|plan| !plan.agrees_with(&now())) {
+    if terms.plan.is_some_and(|plan| plan.change(&describe(id, Some((facts, verdict)), terms).shown()).is_some()) {
         return Progress::Changed;
     }
     if woken(facts, &verdict.decision).is_some_and(|agent| !terms.wakes.take(agent)) {
@@ -141,9 +140,8 @@ fn told(
         Progress::Gone if terms.plan.is_some() => because(Outcome::Changed, "it no longer exists"),
         Progress::Gone => because(Outcome::Healthy, "it no longer exists"),
         Progress::Changed => {
-            let planned = terms.plan.map_or("nothing", |plan| plan.decision_on(decided.kind, &decided.id));
-            let now = decided.decision.unwrap_or("nothing");
-            because(Outcome::Changed, &format!("planned was {planned}, now it is {now}: {}", decided.reason))
+            let change = terms.plan.and_then(|plan| plan.change(&decided.clone().shown()));
+            because(Outcome::Changed, &change.unwrap_or_default())
         }
         Progress::Deferred => {
             let wakes = terms.wakes.per_agent_max;

@@ -14,6 +14,9 @@ use crate::rules::Guard;
 use crate::store::candidates::Part;
 use crate::store::{Access, Db, Subject};
 
+/// So many are counted to the end, so that the number that is told is the whole one.
+const COUNTED_MAX: u64 = 1000;
+
 /// Does the guard stop the sweep at this kind?
 pub fn check<S: Subject>(
     guard: &Guard,
@@ -36,12 +39,13 @@ pub fn check<S: Subject>(
     if !guard.stops(candidates, in_progress) {
         return Ok(None);
     }
-    let stranded_max = guard.stranded_max(in_progress);
+    let counted_max = guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
     let look = Terms { access: Access::ReadOnly, plan: None, wakes: &Wakes::new(u32::MAX), ..*terms };
-    let mut counting = Limits { left: u32::try_from(stranded_max + 1).ok(), ..limits.clone() };
+    let mut counting = Limits { left: u32::try_from(counted_max).ok(), ..limits.clone() };
     let mut stranded = 0;
     workers.examine_all(&mut Scan::<S>::new(db, &look), &look, &mut counting, |examined| {
         stranded += u64::from(examined.outcome.is_costly());
     })?;
-    Ok(guard.stops(stranded, in_progress).then_some(Guarded { stranded, in_progress }))
+    let guarded = Guarded { stranded, at_least: counted_max <= stranded, in_progress };
+    Ok(guard.stops(stranded, in_progress).then_some(guarded))
 }

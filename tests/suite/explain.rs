@@ -88,7 +88,7 @@ on_each_host! {
 
         let mut store = Url::parse(&world.url).expect("a URL").open(Access::ReadOnly).expect("a store");
         let mut find = |name: &str| find::subject(&mut store, &Timeouts::default(), Kind::Issue, name);
-        assert_eq!(find(&identifier).expect("an id"), issue);
+        assert_eq!(find(&identifier).expect("an id").id, issue);
         assert_eq!(code_of(&find("ACM-99").expect_err("a refusal")), Exit::Usage);
     }
 

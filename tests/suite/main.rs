@@ -9,6 +9,7 @@ mod clock;
 mod contract;
 mod crashes;
 mod databases;
+mod demo;
 mod dry_run;
 mod exempt;
 mod explain;

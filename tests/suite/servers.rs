@@ -129,11 +129,9 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
         role.at(&world.url),
         match on {
             On::Postgres => {
-                "exemptions, failures, recoveries, issue_subjects, issue_candidates, issue_facts, step_subjects, step_candidates, step_facts"
+                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, step_subjects, step_candidates, step_facts"
             }
-            On::Paperclip | On::Sqlite => {
-                "exemptions, failures, recoveries, issue_subjects, issue_candidates, issue_facts"
-            }
+            On::Paperclip | On::Sqlite => "exemptions, failures, issue_subjects, issue_candidates, issue_facts",
         },
     );
     for right in ["usage on schema sweep".to_owned(), format!("select on __diesel_schema_migrations, {relations}")] {

@@ -1,7 +1,7 @@
 -- Every subject's state in one word, for boards and for `sweep status`, by the rules of src/rules.rs: a test holds the two
 -- together. And what a sweep did in vain.
 
--- The limits of the latest sweep, else the defaults; always one row. They were written as JSON, which may hold anything.
+-- The limits of the latest sweep of everything, else the defaults; always one row. They were written as JSON, which may hold anything.
 create view policy as
 select coalesce(max(seconds) filter (where key = 'orphan_grace_seconds'), 120) as orphan_grace_seconds,
        coalesce(max(seconds) filter (where key = 'step_stalled_after_seconds'), 1800) as step_stalled_after_seconds,
@@ -11,7 +11,7 @@ select coalesce(max(seconds) filter (where key = 'orphan_grace_seconds'), 120) a
 from (
     select l.key, case when l.type in ('integer', 'real') then l.value end as seconds
     from (select iif(json_valid(s.policy), s.policy, '{}') as policy
-          from sweeps s where s.policy <> '{}' order by s.started_at desc limit 1) latest
+          from sweeps s where s.policy <> '{}' and not s.partial order by s.started_at desc limit 1) latest
     join json_each(latest.policy) l
 )
 where seconds between 0 and 315576000;  -- ten years

@@ -1,7 +1,7 @@
 -- Every subject's state in one word, for boards and for `sweep status`, by the rules of src/rules.rs: a test holds the two
 -- together. And what a sweep did in vain.
 
--- The limits of the latest sweep, else the defaults; always one row. They were written as JSON, which may hold anything.
+-- The limits of the latest sweep of everything, else the defaults; always one row. They were written as JSON, which may hold anything.
 create view policy as
 select coalesce(max(seconds) filter (where key = 'orphan_grace_seconds'), 120)::float8 as orphan_grace_seconds,
        coalesce(max(seconds) filter (where key = 'step_stalled_after_seconds'), 1800)::float8 as step_stalled_after_seconds,
@@ -11,7 +11,7 @@ select coalesce(max(seconds) filter (where key = 'orphan_grace_seconds'), 120)::
 from (
     select l.key, case jsonb_typeof(l.value) when 'number' then l.value::numeric end as seconds
     from (select case jsonb_typeof(s.policy) when 'object' then s.policy else '{}' end as policy
-          from sweeps s where s.policy <> '{}' order by s.started_at desc limit 1) latest
+          from sweeps s where s.policy <> '{}' and not s.partial order by s.started_at desc limit 1) latest
     cross join lateral jsonb_each(latest.policy) l
 ) limits
 where seconds between 0 and 315576000;  -- ten years

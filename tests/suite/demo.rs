@@ -1,0 +1,15 @@
+//! The demo: what a newcomer sees first must be true, and end well.
+
+use crate::program::sweep;
+
+#[test]
+fn the_demo_continues_escalates_recovers_and_shows_the_guard_once() {
+    let ran = sweep(["demo"]).run().done();
+
+    for (line, times) in
+        [("7 continued, 1 escalated", 2), ("5 escalated, 2 recovered", 1), ("Guard: 30 of the 39 issues", 1)]
+    {
+        assert_eq!(ran.out.matches(line).count(), times, "{line}: {ran}");
+    }
+    assert!(ran.out.contains("Nothing to do; left:"), "{ran}");
+}
