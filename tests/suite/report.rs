@@ -182,3 +182,35 @@ fn a_table_of_a_hundred_thousand_rows_stays_short() {
     assert!(text.lines().count() < 220);
     assert!(text.contains("99800 more: --output ndjson shows all"), "{}", &text[text.len() - 200..]);
 }
+
+/// A reader who notes how much came at once.
+#[derive(Default)]
+struct Gulps {
+    count: usize,
+    largest: usize,
+}
+
+impl std::io::Write for Gulps {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.count += 1;
+        self.largest = self.largest.max(text.len());
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// P9
+#[test]
+fn json_of_twenty_thousand_rows_is_written_row_by_row_and_never_held() {
+    for format in [Format::Json, Format::Ndjson] {
+        let mut gulps = Gulps::default();
+        let mut report = Report::new(heading(Mode::DryRun), now(), format, &mut gulps);
+        report.begin(Kind::Issue, true, KindMode::On);
+        (0..20_000).for_each(|n| report.add(examined(n, Outcome::Continued, 60, "nobody is working on it")));
+        report.finish(Ended::Completed, Duration::from_millis(1)).expect("a report");
+        assert!(20_000 < gulps.count && gulps.largest < 2000, "{} at once in {}", gulps.largest, gulps.count);
+    }
+}
