@@ -57,7 +57,7 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
     }
     if 0 < tally.deferred {
         let age = oldest_deferred_at.map(|oldest| totals.began_at - oldest);
-        let age = age.map(|age| format!(", the oldest as it is for {}", Spoken(age))).unwrap_or_default();
+        let age = age.map(|age| format!(", the oldest idle for {}", Spoken(age))).unwrap_or_default();
         notes.push(format!("Deferred to the next sweep: {}{age}", counted(tally.deferred, report)));
     }
     if 0 < *in_quarantine {

@@ -46,6 +46,6 @@ pub fn check<S: Subject>(
     workers.examine_all(&mut Scan::<S>::new(db, &look), &look, &mut counting, |examined| {
         stranded += u64::from(examined.outcome.is_costly());
     })?;
-    let guarded = Guarded { stranded, at_least: counted_max <= stranded, in_progress };
+    let guarded = Guarded { stranded, at_least: counted_max <= stranded || counting.are_over(), in_progress };
     Ok(guard.stops(stranded, in_progress).then_some(guarded))
 }
