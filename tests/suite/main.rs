@@ -17,6 +17,7 @@ mod explain;
 mod guard;
 mod histories;
 mod indexes;
+mod limits;
 mod lost_commits;
 mod migrations;
 mod paperclip;
