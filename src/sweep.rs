@@ -22,7 +22,7 @@ use diesel::QueryResult;
 
 use crate::exit::{Exit, code_of, config, some_failed, usage};
 use crate::report::heading::{Heading, KindMode, Mode, SCHEMA};
-use crate::report::{Examined, Report};
+use crate::report::{Examined, Report, Stopper};
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::ledger::{self, Ended};
@@ -227,7 +227,10 @@ impl Sweep<'_> {
             let rest = scan.rest()?;
             if 0 < rest.count + not_begun.count {
                 report.defer(rest);
-                report.stop_by(stopper);
+                // Its limit is a copy: nothing was done that could reach the sweep's own.
+                if !(shadow && stopper == Stopper::Limit) {
+                    report.stop_by(stopper);
+                }
             }
         }
         if terms.access == Access::Write {

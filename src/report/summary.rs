@@ -48,7 +48,7 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
         (true, KindMode::Off) => notes.push(format!("{}: off", kind.plural())),
         (true, KindMode::Shadow) => {
             let (them, would) = (counted(tally.scanned, report), done_and_left(*tally, true));
-            notes.push(format!("In shadow, nothing is written: {them}; {would}"));
+            notes.push(format!("In shadow: {them}, nothing is written. {would}"));
         }
         (true, KindMode::On) => {}
     }
