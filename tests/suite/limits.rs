@@ -148,7 +148,11 @@ fn the_table_tells_what_was_left_and_why() {
         (["--wakes-per-agent-max", "2"], "its agent was woken 2 times in this sweep"),
     ] {
         let ran = sweep_at(&world.url, arguments.into_iter().chain(["--dry-run"])).run().done();
-        println!("{ran}");
-        assert!(ran.out.contains(says) && ran.out.contains("Deferred to the next sweep: "), "{ran}");
+        assert!(
+            ran.out.contains(says)
+                && ran.out.contains("Deferred to the next sweep: ")
+                && ran.out.contains(", the oldest idle for 1h"),
+            "{ran}"
+        );
     }
 }
