@@ -44,7 +44,7 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let heading = heading(settings, &mut store).map_err(|error| explain(error, "looking at the database"))?;
     refuse(settings, &mut store, &heading)?;
     let named = named(settings, &mut store)?;
-    let (began_at, skew) = look(settings, &mut store.db, |db| clock::compare(db))?;
+    let (began_at, skew) = look(settings, &mut store.db, clock::compare)?;
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
     let mut sweep = Sweep {
         settings,
@@ -178,11 +178,12 @@ impl Sweep<'_> {
         for kind in self.settings.selection.kinds() {
             let (provided, mode) = (store.kinds.contains(&kind), self.settings.mode(kind));
             report.begin(kind, provided, mode);
-            match (provided, mode) {
-                (true, KindMode::On | KindMode::Shadow) => {
-                    for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, report))?;
-                }
-                (true, KindMode::Off) | (false, _) => {}
+            let is_looked_at = match mode {
+                KindMode::On | KindMode::Shadow => provided,
+                KindMode::Off => false,
+            };
+            if is_looked_at {
+                for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, report))?;
             }
         }
         Ok(())
