@@ -39,6 +39,7 @@ mod servers;
 mod shadow;
 mod status;
 mod swept;
+mod tenants;
 mod time;
 mod weather;
 mod work_state;
