@@ -143,6 +143,10 @@ impl<'a> Report<'a> {
         self.stopped_by = Some(stopper);
     }
 
+    pub fn stopped_by(&self) -> Option<Stopper> {
+        self.stopped_by
+    }
+
     pub fn skew(&mut self, skew: TimeDelta) {
         self.clocks.skew_seconds = skew.num_milliseconds() as f64 / 1000.0;
     }
@@ -158,7 +162,7 @@ impl<'a> Report<'a> {
 
     /// Was anything left alone that is on?
     pub fn is_guarded(&self) -> bool {
-        self.kinds.iter().any(|report| report.mode == KindMode::On && report.guard.is_some())
+        self.kinds.iter().any(|report| report.guard.is_some() && report.mode == KindMode::On)
     }
 
     /// What is said of each kind, as in the JSON report.

@@ -36,10 +36,9 @@ pub enum Kind {
 pub trait Facts {
     /// What may be wrong, and the clauses that must all hold for it.
     fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>);
-    /// What is wrong, or why nothing is: the first clause that does not hold.
+    /// What is wrong, or why nothing is.
     fn diagnose(&self, policy: &Policy) -> Result<Finding, Reason> {
-        let (finding, clauses) = self.definition(policy);
-        clauses.into_iter().find_map(|clause| clause.failure).map_or(Ok(finding), Err)
+        diagnosis(&self.definition(policy))
     }
     /// Why what is open in the ledger must stay open although the subject itself has healed.
     fn withholds_recovery(&self, _policy: &Policy) -> Option<Reason> {
@@ -160,16 +159,25 @@ pub enum Cause {
 /// The finding and the decision for one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
+    /// What it was examined for, and how it meets each clause.
+    pub definition: (Finding, Vec<Clause>),
     pub finding: Option<Finding>,
     pub decision: Decision,
 }
 
 /// The one place where it is decided what happens to a subject.
 pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
-    match facts.diagnose(policy) {
-        Ok(finding) => Verdict { finding: Some(finding), decision: treat(facts, policy) },
-        Err(reason) => Verdict { finding: None, decision: dismiss(facts, reason, policy) },
-    }
+    let definition = facts.definition(policy);
+    let (finding, decision) = match diagnosis(&definition) {
+        Ok(finding) => (Some(finding), treat(facts, policy)),
+        Err(reason) => (None, dismiss(facts, reason, policy)),
+    };
+    Verdict { definition, finding, decision }
+}
+
+/// What is wrong, or why nothing is: the first clause that does not hold.
+fn diagnosis((finding, clauses): &(Finding, Vec<Clause>)) -> Result<Finding, Reason> {
+    clauses.iter().find_map(|clause| clause.failure.clone()).map_or(Ok(*finding), Err)
 }
 
 fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {

@@ -92,6 +92,10 @@ impl Settings {
             (None, true) => Selection::Kinds(only.unwrap_or_else(|| Kind::ALL.to_vec())),
             (None, false) => Selection::Subjects(subjects),
         };
+        let tenant = pick(flags.tenant, "tenant", &variables.tenant, parse::words)?;
+        if let (Selection::Plan(_), true) = (&selection, tenant.is_some() || variables.only.is_some()) {
+            return Err(usage("--apply: a plan names its subjects: unset SWEEP_TENANT and SWEEP_ONLY").into());
+        }
         let limits = flags.limits;
         macro_rules! limit {
             ($name:ident, $parse:path) => {
@@ -107,7 +111,7 @@ impl Settings {
         Ok(Settings {
             dry_run: flags.dry_run,
             selection,
-            tenant: pick(flags.tenant, "tenant", &variables.tenant, parse::words)?,
+            tenant,
             modes: modes.into_iter().filter_map(|(kind, mode)| Some((kind, mode?))).collect(),
             limit: limit!(limit, parse::positive),
             deadline: limit!(deadline, parse::positive_duration).unwrap_or(default.deadline),

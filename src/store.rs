@@ -49,6 +49,8 @@ pub trait Subject: Facts + Sized {
     /// The next candidates in the order of the scan, at most `limit`.
     fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
     fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// How many in progress are not examined any more.
+    fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
     /// How many there are in progress, healthy or not.
     fn count_in_progress(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
     /// Has this tenant any subject, in whatever state?

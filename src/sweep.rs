@@ -48,6 +48,7 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
     let mut sweep = Sweep {
         settings,
+        partial: named.is_some() || !is_whole(settings, &store.kinds),
         named,
         id: Id::generate(),
         began_at,
@@ -141,9 +142,19 @@ fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)
     }
 }
 
+/// Does it look at all that the host has?
+fn is_whole(settings: &Settings, kinds: &[Kind]) -> bool {
+    let swept = settings.selection.kinds();
+    let is_swept = |kind: &Kind| swept.contains(kind) && settings.mode(*kind) != KindMode::Off;
+    let is_on = |kind: &Kind| settings.mode(*kind) == KindMode::On;
+    settings.tenant.is_none() && kinds.iter().all(is_swept) && kinds.iter().any(is_on)
+}
+
 /// A sweep under way.
 struct Sweep<'a> {
     settings: &'a Settings,
+    /// It does not look at everything.
+    partial: bool,
     /// Only these subjects, whether they are candidates or not.
     named: Option<Vec<(Kind, Id)>>,
     id: Id,
@@ -165,11 +176,13 @@ impl Sweep<'_> {
     }
 
     fn opening(&self) -> ledger::Opening<'_> {
-        ledger::Opening { began_at: self.began_at, partial: self.named.is_some(), policy: &self.settings.policy }
+        ledger::Opening { began_at: self.began_at, partial: self.partial, policy: &self.settings.policy }
     }
 
     fn close(&self, db: &mut Db, ended: Ended, exit: Exit, report: &Report) -> Result<()> {
-        let closing = ledger::Closing { ended, exit, counts: report.counts(), oldest_left: report.oldest_left() };
+        let (counts, oldest_left) = (report.counts(), report.oldest_left());
+        let partial = self.partial || report.stopped_by() == Some(Stopper::Deadline);
+        let closing = ledger::Closing { ended, exit, partial, counts, oldest_left };
         self.record(db, |db, sweep| ledger::close_sweep(db, &sweep.id, closing))
     }
 
@@ -190,7 +203,7 @@ impl Sweep<'_> {
     }
 
     fn kind<S: Subject>(&mut self, db: &mut Db, mode: KindMode, report: &mut Report) -> Result<()> {
-        let Sweep { settings, named, id, began_at, access, workers, wakes, limits } = self;
+        let Sweep { settings, named, id, began_at, access, workers, wakes, limits, partial: _ } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is.
         let (mut shadow_limits, shadow_wakes) = (limits.clone(), Wakes::new(wakes.per_agent_max));
@@ -212,6 +225,7 @@ impl Sweep<'_> {
         {
             logs::guard(S::KIND, &guarded);
             report.guard(guarded);
+            report.defer(Scan::<S>::new(db, &terms).rest());
             return Ok(());
         }
         let mut scan = match named {
@@ -224,17 +238,15 @@ impl Sweep<'_> {
             report.add(examined);
         })?;
         report.defer(not_begun);
-        if let Some(stopper) = limits.stopper() {
-            let rest = scan.rest()?;
-            if 0 < rest.count + not_begun.count {
-                report.defer(rest);
-                // Its limit is a copy: nothing was done that could reach the sweep's own.
-                if !(shadow && stopper == Stopper::Limit) {
-                    report.stop_by(stopper);
-                }
+        if limits.left == Some(0) || limits.are_over() {
+            let rest = scan.rest();
+            report.defer(rest);
+            if 0 < rest.count + not_begun.count && !shadow {
+                limits.stopper().into_iter().for_each(|stopper| report.stop_by(stopper));
             }
         }
-        if terms.access == Access::Write {
+        // What is swept by hand, again and again, fails no oftener for it.
+        if terms.access == Access::Write && named.is_none() {
             failures.record(db, S::KIND, &terms, *began_at);
         }
         Ok(())

@@ -127,7 +127,7 @@ fn document((label, row): &Row, now: DateTime<Utc>) -> Value {
     let Exempted { kind, id, exemption, since } = row;
     json!({
         "kind": shown(kind),
-        "id": id,
+        "id": shown(&id.0),
         "identifier": label.identifier.as_deref().map(shown),
         "tenant": label.tenant.as_deref().map(shown),
         "reason": shown(&exemption.reason),

@@ -8,7 +8,7 @@ use super::say;
 use crate::cli::{ExplainFlags, Layout, SubjectName};
 use crate::exit::{Exit, Refusal, some_failed, usage};
 use crate::report::explain::{Explanation, quarantine as told_quarantine};
-use crate::rules::{Id, Policy};
+use crate::rules::Policy;
 use crate::settings::Environment;
 use crate::store::find::{Label, find};
 use crate::store::rights::Purpose;
@@ -56,6 +56,5 @@ fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy) -> QueryResul
 
 /// With its id, which the name may not show.
 fn named(label: &Label) -> String {
-    let Id(id) = &label.id;
-    if label.identifier.is_some() { format!("{} ({id})", label.name()) } else { id.clone() }
+    if label.identifier.is_some() { format!("{} ({})", label.name(), label.shown_id()) } else { label.shown_id() }
 }

@@ -93,7 +93,7 @@ fn document((label, row): &Row) -> Value {
     let Failure { kind, id, sweeps, reason, last_at, quarantined_at } = row;
     json!({
         "kind": shown(kind),
-        "id": id,
+        "id": shown(&id.0),
         "identifier": label.identifier.as_deref().map(shown),
         "tenant": label.tenant.as_deref().map(shown),
         "failed_sweeps": sweeps,

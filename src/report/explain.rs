@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::grid;
 use crate::rules::words::{Spoken, moment};
-use crate::rules::{Assignee, Clause, Decision, Exemption, Finding, History, Kind, Policy, Verdict, decide};
+use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
 use crate::store::Subject;
 use crate::store::find::Label;
 use crate::store::history::{Past, Recovery};
@@ -24,7 +24,6 @@ pub struct Explanation {
     title: String,
     assignee: Assignee,
     /// What may be wrong, and the clauses that must all hold for it.
-    definition: (Finding, Vec<Clause>),
     verdict: Verdict,
     history: History,
     past: Past,
@@ -46,7 +45,6 @@ impl Explanation {
             kind: S::KIND,
             title: facts.title().to_owned(),
             assignee: facts.assignee().clone(),
-            definition: facts.definition(policy),
             verdict: decide(facts, policy),
             history: facts.history().clone(),
             past,
@@ -78,12 +76,13 @@ impl Explanation {
     fn heading(&self) -> String {
         let (kind, name, title) = (self.kind, self.label.name(), shown(&self.title));
         let tenant = shown(self.label.tenant.as_deref().unwrap_or_default());
-        let whose = format!("tenant {tenant}, assigned to {}, {}", shown(&self.assignee.describe()), self.label.id);
+        let whose =
+            format!("tenant {tenant}, assigned to {}, {}", shown(&self.assignee.describe()), self.label.shown_id());
         format!("{}  {title}\n{}\n", format!("{kind} {name}").bold(), whose.dimmed())
     }
 
     fn clauses(&self) -> String {
-        let (finding, clauses) = &self.definition;
+        let (finding, clauses) = &self.verdict.definition;
         let rows = clauses.iter().map(|clause| {
             let mark = if clause.failure.is_none() { "✓".green().to_string() } else { "✗".red().to_string() };
             [mark, shown(&clause.demand), shown(&clause.found)]
@@ -140,8 +139,8 @@ impl Explanation {
 
     /// For programs.
     pub fn json(&self) -> Value {
-        let Explanation { label, kind, title, definition, verdict, history, past, failure, policy, .. } = self;
-        let clauses = definition.1.iter().map(|clause| {
+        let Explanation { label, kind, title, verdict, history, past, failure, policy, .. } = self;
+        let clauses = verdict.definition.1.iter().map(|clause| {
             let Clause { demand, found, failure } = clause;
             json!({ "demand": shown(demand), "found": shown(found), "holds": failure.is_none() })
         });
@@ -159,12 +158,12 @@ impl Explanation {
         json!({
             "schema": SCHEMA,
             "kind": kind,
-            "id": label.id,
+            "id": label.shown_id(),
             "identifier": label.identifier.as_deref().map(shown),
             "tenant": label.tenant.as_deref().map(shown),
             "title": shown(title),
             "assignee": shown(&self.assignee.describe()),
-            "defines": definition.0,
+            "defines": verdict.definition.0,
             "finding": verdict.finding,
             "clauses": clauses.collect::<Vec<_>>(),
             "decision": verdict.decision.name(),
@@ -207,6 +206,6 @@ pub fn quarantine(failure: &Failure, kind: Kind, label: &Label) -> String {
     let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", moment(at)));
     format!(
         "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} {}",
-        shown(&label.id.0)
+        label.shown_id()
     )
 }

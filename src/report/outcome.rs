@@ -84,11 +84,6 @@ impl Outcome {
         matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Unknown)
     }
 
-    /// Is it the subject's own fault that nothing could be done?
-    pub fn is_failure(self) -> bool {
-        matches!(self, Outcome::Failed | Outcome::Quarantined)
-    }
-
     /// Was something written?
     pub fn is_change(self) -> bool {
         matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Recovered)
@@ -120,7 +115,6 @@ pub struct Examined {
     pub idle_seconds: Option<i64>,
     pub outcome: Outcome,
     /// Decided and reported, and never written.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shadow: bool,
     #[serde(skip)]
     pub idle_since: Option<DateTime<Utc>>,

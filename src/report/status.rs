@@ -61,7 +61,7 @@ pub fn plan(report: &PlanReport) -> String {
     let rows = report.steps.iter().map(|step| cells(step, report.stalled_after_seconds));
     let steps = with_header(header, rows, &[0, 3, 4]);
     let steps = if steps.is_empty() { "It has no steps\n".to_owned() } else { steps };
-    let (title, progress) = (shown(title), status.progress_percent);
+    let (id, title, progress) = (shown(&id.0), shown(title), status.progress_percent);
     format!("{} {id}\n{derived}: {progress}% done{stuck}\n\n{steps}", title.bold())
 }
 

@@ -31,7 +31,8 @@ pub struct Tally {
 
 impl Tally {
     pub fn count(&mut self, outcome: Outcome) {
-        self.scanned += 1;
+        // What was put off comes again: it is counted with what was not looked at.
+        self.scanned += u64::from(outcome != Outcome::Deferred);
         *match outcome {
             Outcome::Continued => &mut self.continued,
             Outcome::Escalated => &mut self.escalated,

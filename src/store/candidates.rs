@@ -47,14 +47,20 @@ impl Part<'_> {
     }
 }
 
+/// The failures that keep the subjects of a view in quarantine.
+macro_rules! quarantined {
+    ($view:ident, $kind:expr) => {
+        $crate::store::schema::failures::table
+            .filter($crate::store::schema::failures::kind.eq($kind.name()))
+            .filter($crate::store::schema::failures::subject_id.eq($view::subject_id))
+            .filter($crate::store::schema::failures::quarantined_at.is_not_null())
+    };
+}
+
 /// Keyset pagination: however large the table, a page costs a page, and nothing is read twice.
 macro_rules! candidates {
     ($view:ident, $kind:expr, $part:expr) => {{
-        use $crate::store::schema::failures;
-        let quarantined = failures::table
-            .filter(failures::kind.eq($kind.name()))
-            .filter(failures::subject_id.eq($view::subject_id))
-            .filter(failures::quarantined_at.is_not_null());
+        let quarantined = quarantined!($view, $kind);
         let after = &$part.after;
         let query = $view::table
             .filter($view::since.ge(&after.since))
@@ -83,6 +89,16 @@ macro_rules! nominations {
             candidates!($candidates, Self::KIND, part).count().get_result(db)
         }
 
+        fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {
+            let quarantined = quarantined!($subjects, Self::KIND);
+            let query = $subjects::table.filter(diesel::dsl::exists(quarantined)).into_boxed();
+            let query = match tenant {
+                None => query,
+                Some(tenant) => query.filter($subjects::tenant.eq(tenant)),
+            };
+            query.count().get_result(db)
+        }
+
         fn count_in_progress(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {
             match tenant {
                 None => $subjects::table.count().get_result(db),
@@ -96,4 +112,4 @@ macro_rules! nominations {
         }
     };
 }
-pub(super) use {candidates, nominations};
+pub(super) use {candidates, nominations, quarantined};

@@ -28,6 +28,11 @@ impl Label {
     pub fn name(&self) -> String {
         shown(self.identifier.as_deref().unwrap_or(&self.id.0))
     }
+
+    /// On SQLite an id is what others wrote, too.
+    pub fn shown_id(&self) -> String {
+        shown(&self.id.0)
+    }
 }
 
 /// The columns of a label: no other column of a row can make it unreadable.
@@ -104,8 +109,8 @@ impl Found {
 
 fn told_apart(label: &Label) -> String {
     match &label.tenant {
-        Some(tenant) => format!("{} (tenant {})", label.id, shown(tenant)),
-        None => label.id.to_string(),
+        Some(tenant) => format!("{} (tenant {})", label.shown_id(), shown(tenant)),
+        None => label.shown_id(),
     }
 }
 

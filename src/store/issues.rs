@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
-use super::candidates::{Candidate, Part, candidates, nominations};
+use super::candidates::{Candidate, Part, candidates, nominations, quarantined};
 use super::find::{Label, labels};
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_subjects, issues, wakes};

@@ -104,7 +104,7 @@ impl Ended {
 /// What is known of a sweep when it begins.
 pub struct Opening<'a> {
     pub began_at: DateTime<Utc>,
-    /// It looks at named subjects only.
+    /// It does not look at everything: at named subjects, one tenant or some kinds only.
     pub partial: bool,
     pub policy: &'a Policy,
 }
@@ -113,6 +113,8 @@ pub struct Opening<'a> {
 pub struct Closing {
     pub ended: Ended,
     pub exit: Exit,
+    /// As at its opening, or the deadline came before everything was seen.
+    pub partial: bool,
     pub counts: serde_json::Value,
     /// Since when the oldest subject that was left has been idle.
     pub oldest_left: Option<DateTime<Utc>>,
@@ -135,13 +137,14 @@ pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryRe
 }
 
 pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
-    let Closing { ended, exit, counts, oldest_left } = closing;
+    let Closing { ended, exit, partial, counts, oldest_left } = closing;
     let now = db.now()?;
     diesel::update(sweeps::table.filter(sweeps::id.eq(id)))
         .set((
             sweeps::finished_at.eq(Some(Instant(now))),
             sweeps::ended.eq(Some(ended.name())),
             sweeps::exit_code.eq(Some(exit as i32)),
+            sweeps::partial.eq(partial),
             sweeps::counts.eq(Document(counts)),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
         ))

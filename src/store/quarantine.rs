@@ -30,29 +30,11 @@ pub struct Failure {
 /// Sweeps running in which a subject may fail.
 pub const SWEEPS_MAX: i32 = 3;
 
-/// Subjects of a kind that failed in the last sweep that examined them.
-#[derive(Clone, Debug, Default)]
-pub struct Failing {
-    pub examined: HashSet<Id>,
-    /// How many are in quarantine.
-    pub quarantined: u64,
-}
-
-pub fn failing(db: &mut Db, of: Kind) -> QueryResult<Failing> {
-    let rows = failures::table
-        .filter(failures::kind.eq(of.name()))
-        .filter(failures::sweeps.gt(0))
-        .select((failures::subject_id, failures::quarantined_at.is_not_null()))
-        .load::<(Id, bool)>(db)?;
-    let mut failing = Failing::default();
-    for (id, is_quarantined) in rows {
-        if is_quarantined {
-            failing.quarantined += 1;
-        } else {
-            failing.examined.insert(id);
-        }
-    }
-    Ok(failing)
+/// The subjects of a kind that failed in the last sweep that examined them, and are still examined.
+pub fn failing(db: &mut Db, of: Kind) -> QueryResult<HashSet<Id>> {
+    let failing = failures::table.filter(failures::kind.eq(of.name())).filter(failures::sweeps.gt(0));
+    let ids = failing.filter(failures::quarantined_at.is_null()).select(failures::subject_id).load(db)?;
+    Ok(ids.into_iter().collect())
 }
 
 /// Counts a failure once for each sweep; sweeps that overlap count as one. Returns whether it put the subject in quarantine.
@@ -76,9 +58,10 @@ pub fn record(db: &mut Db, of: Kind, id: &Id, why: &str, sweep_began_at: DateTim
     Ok(0 < diesel::update(too_many).set(failures::quarantined_at.eq(Some(now))).execute(db)?)
 }
 
-/// A subject that failed before did not fail this time.
+/// A subject that failed before did not fail this time. What an overlapping sweep put in quarantine stays there.
 pub fn forget(db: &mut Db, of: Kind, id: &Id) -> QueryResult<()> {
     let row = failures::table.filter(failures::kind.eq(of.name())).filter(failures::subject_id.eq(id));
+    let row = row.filter(failures::quarantined_at.is_null());
     diesel::update(row).set(failures::sweeps.eq(0)).execute(db).map(drop)
 }
 

@@ -213,3 +213,5 @@ diesel::allow_tables_to_appear_in_same_query!(issue_facts, exemptions);
 diesel::allow_tables_to_appear_in_same_query!(step_facts, exemptions);
 diesel::allow_tables_to_appear_in_same_query!(issue_candidates, failures);
 diesel::allow_tables_to_appear_in_same_query!(step_candidates, failures);
+diesel::allow_tables_to_appear_in_same_query!(issue_subjects, failures);
+diesel::allow_tables_to_appear_in_same_query!(step_subjects, failures);

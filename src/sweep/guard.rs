@@ -46,6 +46,7 @@ pub fn check<S: Subject>(
     workers.examine_all(&mut Scan::<S>::new(db, &look), &look, &mut counting, |examined| {
         stranded += u64::from(examined.outcome.is_costly());
     })?;
-    let guarded = Guarded { stranded, at_least: counted_max <= stranded || counting.are_over(), in_progress };
-    Ok(guard.stops(stranded, in_progress).then_some(guarded))
+    // Cut short by the deadline or a signal, it may be certain of nothing; but then nothing more is begun either.
+    let at_least = counted_max <= stranded || counting.are_over();
+    Ok(guard.stops(stranded, in_progress).then_some(Guarded { stranded, at_least, in_progress }))
 }

@@ -4,8 +4,8 @@ use tracing::{error, info, warn};
 
 use crate::report::{Examined, Guarded, Outcome, Report};
 use crate::rules::{Id, Kind};
-use crate::store::Access;
 use crate::store::ledger::Ended;
+use crate::store::{Abort, Access};
 use crate::text::shown;
 
 /// One line for each subject that was touched or could not be, after its commit.
@@ -32,6 +32,12 @@ pub fn guard(kind: Kind, guarded: &Guarded) {
 pub fn quarantine(kind: Kind, id: &Id, why: &str) {
     let (id, why) = (shown(&id.0), shown(why));
     error!(%kind, %id, "{kind} {id} is in quarantine from now on, since it failed in too many sweeps running: {why}");
+}
+
+/// What the quarantine should have known of a subject, and does not.
+pub fn uncounted(kind: Kind, id: &Id, what: &str, why: Abort) {
+    let (id, why) = (shown(&id.0), shown(&format!("{:#}", anyhow::Error::from(why))));
+    warn!(%kind, %id, "that {kind} {id} {what} could not be recorded: {why}");
 }
 
 /// One line for the sweep, and what its operator should know of the clocks.

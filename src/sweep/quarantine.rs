@@ -1,6 +1,9 @@
 //! Which subjects failed, for the quarantine: one that fails in sweep after sweep costs nothing any more.
 //!
-//! When most of what was examined failed, it is not the subjects' fault, and none is counted.
+//! When more than a few failed, and most of what was tried, it is not their own fault but a full disk's, or a host's that was
+//! upgraded: then none is counted, else all stranded work would soon be in quarantine and the sweeps would call it a success.
+
+use std::collections::HashSet;
 
 use anyhow::{Error, Result};
 use chrono::{DateTime, Utc};
@@ -11,74 +14,98 @@ use tracing::warn;
 use super::examine::Terms;
 use super::logs;
 use crate::report::{Examined, Outcome};
-use crate::rules::{Guard, Id, Kind};
-use crate::store::quarantine::{self, Failing};
+use crate::rules::{Id, Kind};
+use crate::store::quarantine;
 use crate::store::{Abort, Access, Db, Subject};
+use crate::text::shown;
 
 /// More are not kept: memory does not grow with what goes wrong.
 const KEPT_MAX: usize = 1000;
 
+/// So many may fail at once by their own fault, whatever the others do.
+const FEW_MAX: u64 = 3;
+
 /// What failed before this sweep, and in it.
 pub struct Failures {
-    before: Failing,
-    now: Vec<(Id, String)>,
+    before: HashSet<Id>,
+    in_quarantine: u64,
+    unreadable: Trial,
+    unwritten: Trial,
     healed: Vec<Id>,
+}
+
+/// What was tried with the subjects of a kind, and with which it failed.
+#[derive(Default)]
+struct Trial {
+    tried: u64,
     failed: u64,
-    examined: u64,
+    /// Why, as it may be shown: it is kept for whoever reads the table.
+    reasons: Vec<(Id, String)>,
+}
+
+impl Trial {
+    fn note(&mut self, examined: &Examined, failed: bool) {
+        self.tried += 1;
+        self.failed += u64::from(failed);
+        if failed && self.reasons.len() < KEPT_MAX {
+            self.reasons.push((examined.id.clone(), shown(&examined.reason)));
+        }
+    }
+
+    /// The failures that are the subjects' own fault.
+    fn own(self, kind: Kind) -> Vec<(Id, String)> {
+        let Trial { tried, failed, reasons } = self;
+        if FEW_MAX < failed && tried < 2 * failed {
+            warn!("{failed} of {tried} {} failed: that is not their own fault, no failure is counted", kind.plural());
+            return Vec::new();
+        }
+        reasons
+    }
 }
 
 impl Failures {
     pub fn load<S: Subject>(db: &mut Db, terms: &Terms) -> Result<Failures> {
-        let before = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| quarantine::failing(db, S::KIND));
-        let before = before.map_err(Error::from)?;
-        Ok(Failures { before, now: Vec::new(), healed: Vec::new(), failed: 0, examined: 0 })
+        let loaded = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| {
+            Ok((quarantine::failing(db, S::KIND)?, S::count_in_quarantine(db, terms.tenant)? as u64))
+        });
+        let (before, in_quarantine) = loaded.map_err(Error::from)?;
+        let (unreadable, unwritten) = Default::default();
+        Ok(Failures { before, in_quarantine, unreadable, unwritten, healed: Vec::new() })
     }
 
     pub fn in_quarantine(&self) -> u64 {
-        self.before.quarantined
+        self.in_quarantine
     }
 
     pub fn note(&mut self, examined: &Examined) {
-        self.examined += 1;
-        if examined.outcome.is_failure() {
-            self.failed += 1;
-            if self.now.len() < KEPT_MAX {
-                self.now.push((examined.id.clone(), examined.reason.clone()));
-            }
-        } else if tells(examined.outcome) && self.before.examined.contains(&examined.id) {
+        self.unreadable.note(examined, examined.outcome == Outcome::Quarantined);
+        if examined.outcome == Outcome::Failed || examined.outcome.is_change() {
+            self.unwritten.note(examined, examined.outcome == Outcome::Failed);
+        }
+        if tells(examined.outcome) && self.before.contains(&examined.id) {
             self.healed.push(examined.id.clone());
         }
     }
 
     /// That it cannot be recorded is told, and no reason for the sweep to fail.
     pub fn record(self, db: &mut Db, kind: Kind, terms: &Terms, sweep_began_at: DateTime<Utc>) {
-        if Guard::default().stops(self.failed, self.examined) {
-            warn!(
-                "{} of {} {} failed: that is not their own fault, no failure is counted",
-                self.failed,
-                self.examined,
-                kind.plural()
-            );
-            return;
-        }
-        for (id, why) in &self.now {
+        let failed = [self.unreadable, self.unwritten].into_iter().flat_map(|trial| trial.own(kind));
+        for (id, why) in failed {
             let recorded = db.in_transaction(Access::Write, &terms.timeouts, |db| {
-                quarantine::record(db, kind, id, why, sweep_began_at)
+                quarantine::record(db, kind, &id, &why, sweep_began_at)
             });
             match recorded {
                 Ok(false) => {}
-                Ok(true) => logs::quarantine(kind, id, why),
+                Ok(true) => logs::quarantine(kind, &id, &why),
                 // An overlapping sweep counted the same first failure at the same moment.
                 Err(Abort::RolledBack(DatabaseError(UniqueViolation, _))) => {}
-                Err(abort) => {
-                    warn!(%kind, %id, "the failure of {kind} {id} could not be counted: {:#}", Error::from(abort))
-                }
+                Err(abort) => logs::uncounted(kind, &id, "failed", abort),
             }
         }
         for id in &self.healed {
             let forgotten = db.in_transaction(Access::Write, &terms.timeouts, |db| quarantine::forget(db, kind, id));
             if let Err(abort) = forgotten {
-                warn!(%kind, %id, "that {kind} {id} works again could not be recorded: {:#}", Error::from(abort));
+                logs::uncounted(kind, id, "works again", abort);
             }
         }
     }

@@ -5,12 +5,14 @@ use std::marker::PhantomData;
 
 use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
+use tracing::warn;
 
 use super::examine::Terms;
 use crate::report::Deferred;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::{Candidate, Part, Position};
 use crate::store::{Access, Db, Subject};
+use crate::text::shown;
 
 /// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
 const PAGE: i64 = 1000;
@@ -46,18 +48,19 @@ impl<'a, S: Subject> Scan<'a, S> {
         Ok(self.ended.then_some(self.page.len() as u64))
     }
 
-    /// What has not been taken.
-    pub fn rest(&mut self) -> Result<Deferred> {
-        let unseen = if self.ended { 0 } else { self.ask("counting", S::count_candidates)? };
-        if self.page.is_empty() && 0 < unseen {
-            self.fetch()?;
-            return Ok(Deferred { count: unseen as u64, oldest: self.oldest() });
+    /// What has not been taken. A count that cannot be had is told, and no reason for a sweep to fail.
+    pub fn rest(&mut self) -> Deferred {
+        let in_hand = self.page.len() as u64;
+        let counted = if self.ended { Ok(0) } else { self.ask("counting", S::count_candidates) };
+        let unseen = counted.unwrap_or_else(|error| {
+            warn!("more is left than is told: {}", shown(&format!("{error:#}")));
+            0
+        });
+        if in_hand == 0 && 0 < unseen {
+            let _ = self.fetch();
         }
-        Ok(Deferred { count: self.page.len() as u64 + unseen as u64, oldest: self.oldest() })
-    }
-
-    fn oldest(&self) -> Option<chrono::DateTime<chrono::Utc>> {
-        self.page.front().and_then(|candidate| candidate.since.instant())
+        let oldest = self.page.front().and_then(|candidate| candidate.since.instant());
+        Deferred { count: in_hand + unseen as u64, oldest }
     }
 
     fn fetch(&mut self) -> Result<()> {

@@ -25,7 +25,7 @@ impl World {
     }
 
     /// All that a sweep writes, each as a number.
-    fn written(&mut self) -> [i64; 4] {
+    fn rows_written(&mut self) -> [i64; 4] {
         let [wakes, comments, log] = match self.on {
             On::Paperclip => ["agent_wakeup_requests", "issue_comments", "activity_log"],
             On::Postgres | On::Sqlite => ["wakes", "comments", "activity"],
@@ -67,12 +67,12 @@ on_each_host! {
         one_of_each(world, &agent);
         let plan = world.dry_run();
         world.apply(&plan.json);
-        let written = world.written();
+        let written = world.rows_written();
 
         let again = world.apply(&plan.json);
 
         assert_eq!((again.count("issues", "changed"), again.count("issues", "scanned")), (3, 3), "{}", again.json);
-        assert_eq!((world.written(), again.exit), (written, Exit::Done));
+        assert_eq!((world.rows_written(), again.exit), (written, Exit::Done));
     }
 
     fn a_dry_run_of_a_plan_shows_what_it_would_do_and_is_a_plan_itself(world) {
@@ -80,12 +80,12 @@ on_each_host! {
         let [continued, escalated, _] = one_of_each(world, &agent);
         let plan = world.dry_run();
         world.set("issues", &escalated, "status = 'done'");
-        let written = world.written();
+        let written = world.rows_written();
 
         let shown = world.sweep_as(&Settings { dry_run: true, ..world.settings_to_apply(&plan.json) });
 
         assert_eq!((shown.outcome(&continued), shown.outcome(&escalated)), ("continued", "changed"), "{}", shown.json);
-        assert_eq!((world.written(), &shown.json["mode"]), (written, &"dry_run".into()));
+        assert_eq!((world.rows_written(), &shown.json["mode"]), (written, &"dry_run".into()));
         let applied = world.apply(&shown.json);
         assert_eq!((applied.count("issues", "scanned"), applied.count("issues", "changed")), (2, 0), "{}", applied.json);
     }

@@ -77,7 +77,7 @@ impl World {
     }
 
     /// Everything that a sweep writes, but for its own row.
-    pub fn rows_written(&mut self) -> i64 {
+    pub fn written(&mut self) -> i64 {
         let wakes = match self.on {
             On::Paperclip => "agent_wakeup_requests where requested_by_actor_id = 'sweep'",
             On::Postgres | On::Sqlite => "wakes where requested_by = 'sweep'",

@@ -49,10 +49,10 @@ on_each_host! {
 
         for swept in [dry, swept] {
             assert_eq!((swept.exit, swept.guard("issues")), (Exit::Guarded, Some((31, 60))));
-            assert_eq!((swept.count("issues", "scanned"), swept.count("issues", "deferred")), (0, 0));
+            assert_eq!((swept.count("issues", "scanned"), swept.count("issues", "deferred")), (0, 31));
             assert_eq!(swept.json["subjects"], json!([]));
         }
-        assert_eq!(world.rows_written(), 0);
+        assert_eq!(world.written(), 0);
         assert_eq!(world.text("exit_code", "sweeps").as_deref(), Some("4"));
         let counts: serde_json::Value = serde_json::from_str(&world.text("counts", "sweeps").expect("counts")).expect("JSON");
         assert_eq!(counts["issues"]["guard"], json!({"stranded": 31, "at_least": false, "in_progress": 60}));
@@ -159,6 +159,18 @@ on_each_host! {
         let swept = world.sweep_as(&Settings { selection, ..world.guarded() });
 
         assert_eq!((swept.exit, swept.outcome(&issues[7])), (Exit::Done, "continued"));
+    }
+
+    /// It has seen nothing that it could tell; and nothing is begun any more.
+    fn a_deadline_that_is_over_leaves_the_guard_nothing_to_say(world) {
+        let agent = world.agent("idle");
+        world.orphans(&agent, 0..25);
+        let deadline = chrono::TimeDelta::milliseconds(1);
+
+        let swept = world.sweep_as(&Settings { deadline, ..world.guarded() });
+
+        assert_eq!((swept.exit, swept.guard("issues"), swept.count("issues", "deferred")), (Exit::Done, None, 25));
+        assert_eq!((&swept.json["stopped_by"], world.written()), (&json!("deadline"), 0));
     }
 
     fn without_the_guard_everything_is_swept(world) {

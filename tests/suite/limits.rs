@@ -107,7 +107,7 @@ on_each_host! {
             assert_eq!((swept.count("issues", "scanned"), swept.count("issues", "deferred")), (0, 1_050));
             assert_eq!(minutes_since(&swept.json["kinds"]["issues"]["oldest_deferred_at"], &swept), 60 + 1_049);
         }
-        assert_eq!((world.rows_written(), world.recorded("issues")["deferred"].as_i64()), (0, Some(1_050)));
+        assert_eq!((world.written(), world.recorded("issues")["deferred"].as_i64()), (0, Some(1_050)));
 
         let next = world.sweep();
         assert_eq!((next.count("issues", "continued"), next.count("issues", "deferred")), (1_050, 0));

@@ -3,6 +3,7 @@
 //!
 //! Beside each secret stands a lantern, which must be seen: else nothing would have been looked at.
 
+mod commands;
 mod urls;
 
 use sweep::rules::Id;
@@ -14,7 +15,7 @@ use crate::world::{On, World, on_each_database};
 const SECRET: &str = "hunter2";
 
 /// The commands that read a database, each as often as its output has a form.
-const COMMANDS: [&[&str]; 11] = [
+const COMMANDS: [&[&str]; 17] = [
     &["--help"],
     &["--dry-run"],
     &["--dry-run", "--output", "json"],
@@ -23,6 +24,12 @@ const COMMANDS: [&[&str]; 11] = [
     &[],
     &["--output", "ndjson", "--detailed-exitcode"],
     &["--escalation", "comment_only", "--only", "steps"],
+    &["status"],
+    &["status", "--output", "json"],
+    &["exempt", "list"],
+    &["exempt", "list", "--output", "json"],
+    &["quarantine", "list"],
+    &["quarantine", "list", "--output", "json"],
     &["migrate"],
     &["migrate", "--print"],
     &["demo"],

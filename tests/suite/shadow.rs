@@ -25,7 +25,7 @@ on_each_host! {
 
         let shadowed = world.sweep_as(&world.with(&[SHADOWED_ISSUES]));
 
-        assert_eq!((shadowed.exit, world.rows_written(), world.count("sweeps")), (Exit::Done, 0, 1));
+        assert_eq!((shadowed.exit, world.written(), world.count("sweeps")), (Exit::Done, 0, 1));
         assert_eq!((&shadowed.json["kinds"]["issues"]["mode"], shadowed.count("issues", "continued")), (&"shadow".into(), 3));
         for issue in issues {
             let mut row = shadowed.subject(&issue).clone();
@@ -33,7 +33,7 @@ on_each_host! {
             for field in ["finding", "decision", "reason", "attempt", "outcome"] {
                 assert_eq!(row[field], dry.subject(&issue)[field], "{field}");
             }
-            assert!(dry.subject(&issue)["shadow"].is_null());
+            assert_eq!(dry.subject(&issue)["shadow"], false);
         }
         // It was as it is all along: what is on finds it as new.
         assert_eq!(world.sweep().count("issues", "continued"), 3);
@@ -46,12 +46,12 @@ on_each_host! {
         world.end_continuations("failed");
         world.set("issues", &issues[0], "status = 'done'");
         world.pass(10);
-        let before = world.rows_written();
+        let before = world.written();
 
         let shadowed = world.sweep_as(&world.with(&[SHADOWED_ISSUES]));
 
         assert_eq!((shadowed.count("issues", "escalated"), shadowed.count("issues", "recovered")), (3, 1));
-        assert_eq!((world.rows_written(), shadowed.exit), (before, Exit::Done));
+        assert_eq!((world.written(), shadowed.exit), (before, Exit::Done));
         assert_eq!(world.count("recoveries where settled_at is not null"), 0);
         assert_eq!(world.status("issues", &issues[1]), "in_progress");
     }
@@ -64,7 +64,7 @@ on_each_host! {
 
         assert_eq!((off.exit, off.count("issues", "scanned"), off.count("issues", "deferred")), (Exit::Done, 0, 0));
         assert_eq!(off.json["kinds"]["issues"]["mode"], "off");
-        assert_eq!(world.rows_written(), 0);
+        assert_eq!(world.written(), 0);
     }
 
     fn the_guard_shows_in_shadow_and_does_not_alarm(world) {
@@ -156,7 +156,7 @@ mod kinds {
             let swept = world.sweep_as(&world.with(&[SHADOWED_ISSUES, SHADOWED_STEPS]));
 
             assert_eq!((swept.count("issues", "continued"), swept.count("steps", "continued")), (3, 3));
-            assert_eq!((world.rows_written(), world.count("activity"), world.count("sweeps")), (0, 0, 1));
+            assert_eq!((world.written(), world.count("activity"), world.count("sweeps")), (0, 0, 1));
             assert_eq!(dump(world), before);
         }
     }

@@ -72,7 +72,7 @@ on_each_host! {
             ran.refused(64, &["--tenant: there is no tenant nobody in this database"]);
         }
         sweep_at(&world.url, []).env("SWEEP_TENANT", "nobody").run().refused(64, &["there is no tenant nobody"]);
-        assert_eq!((world.rows_written(), world.count("sweeps")), (0, 0));
+        assert_eq!((world.written(), world.count("sweeps")), (0, 0));
     }
 
     fn a_tenant_with_nothing_in_progress_has_nothing_to_do(world) {

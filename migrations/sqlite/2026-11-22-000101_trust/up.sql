@@ -21,5 +21,5 @@ create table failures (
 ) strict;
 
 alter table sweeps add column exit_code integer;      -- null: as finished_at
-alter table sweeps add column partial integer not null default 0; -- it looked at named subjects only, and tells nothing of the schedule
+alter table sweeps add column partial integer not null default 0; -- it did not look at everything, and tells nothing of the schedule
 alter table sweeps add column policy text not null default '{}' check (json_valid(policy)); -- the settings that decide

@@ -82,7 +82,8 @@ impl From<SweepRow> for Sweep {
         let (started_at, finished_at) = (started_at.instant(), finished_at.and_then(|at| at.instant()));
         let sum = |outcome: &str| {
             let kinds = counts.0.as_object().into_iter().flat_map(|kinds| kinds.values());
-            kinds.filter_map(|kind| kind.get(outcome).and_then(Value::as_i64)).fold(0, i64::saturating_add)
+            let written = kinds.filter(|kind| kind.get("mode").is_none_or(|mode| mode == "on"));
+            written.filter_map(|kind| kind.get(outcome).and_then(Value::as_i64)).fold(0, i64::saturating_add)
         };
         Sweep {
             started_at,

@@ -10,22 +10,24 @@ type Happening = fn(&mut World, &Id, &Id);
 
 /// Each with what the report says of it.
 const HAPPENINGS: [(&str, Happening); 9] = [
-    ("planned was continue, now it is", |world, issue, _| world.set("issues", issue, "status = 'done'")),
-    ("planned was continue, now it is continue: nobody is working on it", |world, issue, _| {
+    ("planned: continue (nobody is working on it); now: leave (it is done)", |world, issue, _| {
+        world.set("issues", issue, "status = 'done'");
+    }),
+    ("it has another agent now", |world, issue, _| {
         let other = world.agent("idle");
         world.set("issues", issue, &format!("assignee_agent_id = '{other}'"));
     }),
-    ("now it is leave: a person has it", |world, issue, _| world.set("issues", issue, "assignee_user_id = 'grace'")),
-    ("now it is leave: a run is live", |world, issue, agent| drop(world.issue_run(issue, agent, "running", 0))),
-    ("planned was continue, now it is leave", |world, _, _| drop(world.sweep())),
-    ("now it is escalate: no attempt is left", |world, _, _| {
+    ("now: leave (a person has it)", |world, issue, _| world.set("issues", issue, "assignee_user_id = 'grace'")),
+    ("now: leave (a run is live)", |world, issue, agent| drop(world.issue_run(issue, agent, "running", 0))),
+    ("planned: continue (nobody is working on it); now: leave (a ", |world, _, _| drop(world.sweep())),
+    ("now: escalate (no attempt is left)", |world, _, _| {
         world.sweep();
         world.end_continuations("failed");
         world.pass(10);
     }),
-    ("now it is skip: Ada is paused", |world, _, agent| world.set("agents", agent, "status = 'paused'")),
+    ("now: skip (Ada is paused)", |world, _, agent| world.set("agents", agent, "status = 'paused'")),
     ("it no longer exists", |world, issue, _| world.run(&format!("delete from issues where id = '{issue}'"))),
-    ("now it is leave: exempt: a customer's call", |world, issue, _| {
+    ("now: leave (exempt: a customer's call)", |world, issue, _| {
         let words = ["exempt", "add", "issue", &issue.0, "--reason", "a customer's call"];
         command_at(&world.url, words).run().done();
     }),
@@ -39,14 +41,14 @@ on_each_host! {
             let plan = world.dry_run();
             assert_eq!(plan.outcome(&issue), "continued");
             happening(world, &issue, &agent);
-            let written = world.written();
+            let written = world.rows_written();
 
             let applied = world.apply(&plan.json);
 
             assert_eq!(applied.outcome(&issue), "changed", "{reason}: {}", applied.json);
             let told = applied.subject(&issue)["reason"].as_str().unwrap_or_default();
             assert!(told.contains(reason), "“{reason}” is not in “{told}”");
-            assert_eq!((world.written(), applied.exit), (written, Exit::Done), "{reason}");
+            assert_eq!((world.rows_written(), applied.exit), (written, Exit::Done), "{reason}");
             assert_eq!(applied.count("issues", "changed"), applied.count("issues", "scanned"), "{reason}");
             world.run("delete from exemptions");
             world.set("issues", &issue, "status = 'cancelled'");
@@ -65,15 +67,15 @@ on_each_host! {
         let plan = world.sweep_as(&sweep::settings::Settings { dry_run: true, ..once_a_day.clone() });
         assert_eq!(plan.subject(&issue)["reason"], "no attempt is left");
         world.issue_run(&issue, &agent, "failed", 5);
-        let written = world.written();
+        let written = world.rows_written();
 
         let mut settings = world.settings_to_apply(&plan.json);
         settings.policy = once_a_day.policy;
         let applied = world.sweep_as(&settings);
 
         let told = applied.subject(&issue)["reason"].as_str().unwrap_or_default();
-        assert!(told.ends_with("now it is escalate: too many continuations in 24 hours"), "{told}");
-        assert_eq!((applied.outcome(&issue), world.written()), ("changed", written));
+        assert!(told.ends_with("now: escalate (too many continuations in 24 hours)"), "{told}");
+        assert_eq!((applied.outcome(&issue), world.rows_written()), ("changed", written));
     }
 
     fn a_subject_that_somebody_else_holds_is_busy_and_can_be_applied_later(world) {

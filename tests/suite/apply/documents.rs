@@ -105,8 +105,11 @@ fn a_plan_may_come_from_stdin() {
     assert_eq!(world.count("wakes"), 1);
     let again = sweep_at(&world.url, ["--apply", "-", "--detailed-exitcode"]).with_stdin(&path).run().done();
     assert!(again.out.contains("Nothing to do; left: 1 changed"), "{again}");
-    assert!(again.out.contains("planned was continue, now it is leave: a wake is queued"), "{again}");
-    assert!(again.err.contains("changed: planned was continue"), "{again}");
+    assert!(
+        again.out.contains("planned: continue (nobody is working on it); now: leave (a wake is queued)"),
+        "{again}"
+    );
+    assert!(again.err.contains("changed: planned: continue"), "{again}");
     sweep_at(&world.url, ["--apply", "-"]).run().refused(USAGE, &["--apply -: expected the output of"]);
 }
 

@@ -53,7 +53,7 @@ on_each_host! {
         }
         let twin = World::new(world.on);
         apply(&twin.url, &plan, &[]).refused(REFUSED, &["it was made for the database ", ", this is "]);
-        assert_eq!(world.count("sweeps") + world.written().iter().sum::<i64>(), 0);
+        assert_eq!(world.count("sweeps") + world.rows_written().iter().sum::<i64>(), 0);
     }
 
     fn a_plan_of_other_rules_is_refused_with_each_that_differs(world) {
@@ -65,10 +65,10 @@ on_each_host! {
         let says = ["escalation \"comment_and_block\", now \"comment_only\""];
         let same = ["--orphan-grace", "1500ms", "--attempts-max", "3"];
         apply(&world.url, &plan, &[&same as &[&str], &["--escalation", "comment_only"]].concat()).refused(REFUSED, &says);
-        assert_eq!(world.count("sweeps") + world.written().iter().sum::<i64>(), 0);
+        assert_eq!(world.count("sweeps") + world.rows_written().iter().sum::<i64>(), 0);
 
         apply(&world.url, &plan, &same).done();
-        assert_eq!(world.written()[0], 1);
+        assert_eq!(world.rows_written()[0], 1);
     }
 }
 

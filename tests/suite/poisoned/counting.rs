@@ -186,5 +186,5 @@ fn two_sweeps_that_count_a_first_failure_at_once_count_one() {
         sweep_at(&world.url, ["--lock-timeout", "999ms"]).run()
     });
     assert_eq!((ran.code, world.failed_sweeps(&bad)), (1, (1, false)), "{ran}");
-    assert!(!ran.err.contains("could not be counted"), "{ran}");
+    assert!(!ran.err.contains("could not be recorded"), "{ran}");
 }

@@ -22,5 +22,5 @@ create table failures (
 
 alter table sweeps
     add column exit_code integer,                     -- null: as finished_at
-    add column partial boolean not null default false, -- it looked at named subjects only, and tells nothing of the schedule
+    add column partial boolean not null default false, -- it did not look at everything, and tells nothing of the schedule
     add column policy jsonb not null default '{}';    -- the settings that decide

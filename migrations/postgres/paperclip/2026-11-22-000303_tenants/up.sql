@@ -1,8 +1,8 @@
--- The tenant in the scan, so that one company can be swept alone; and the subjects in progress, of which the candidates
--- are a share.
+-- The tenant in the scan, so that one company can be swept alone; the agent as the group, so that its oldest work is examined
+-- first however many workers there are; and the subjects in progress, of which the candidates are a share.
 
 create or replace view unattended_issues as
-select i.id as subject_id, i.id as group_id, within_calendar(i.updated_at) as since, i.company_id::text as tenant
+select i.id as subject_id, i.assignee_agent_id as group_id, within_calendar(i.updated_at) as since, i.company_id::text as tenant
 from public.companies c
 join public.issues i on i.company_id = c.id
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
@@ -15,7 +15,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
 create or replace view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues
 union
-select i.id, i.id, within_calendar(i.updated_at), i.company_id::text
+select i.id, coalesce(i.assignee_agent_id, i.id), within_calendar(i.updated_at), i.company_id::text
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked');
 
