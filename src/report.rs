@@ -110,7 +110,8 @@ impl<'a> Report<'a> {
             let report = self.kind();
             report.oldest_deferred_at = report.oldest_deferred_at.into_iter().chain(examined.idle_since).min();
         }
-        if !examined.outcome.is_change() && examined.outcome != Outcome::Healthy {
+        let is_helped = examined.outcome.is_change() && !examined.shadow;
+        if !is_helped && examined.outcome != Outcome::Healthy {
             self.oldest_left = self.oldest_left.into_iter().chain(examined.idle_since).min();
         }
         if let Some(ahead) = examined.ahead.map(|ahead| ahead.num_seconds())
@@ -159,6 +160,7 @@ impl<'a> Report<'a> {
         Tally::sum(self.kinds.iter().filter(|report| report.mode == KindMode::On))
     }
 
+    /// Was anything left alone that is on?
     pub fn is_guarded(&self) -> bool {
         self.kinds.iter().any(|report| report.guard.is_some() && report.mode == KindMode::On)
     }

@@ -48,7 +48,7 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
         (true, KindMode::Off) => notes.push(format!("{}: off", kind.plural())),
         (true, KindMode::Shadow) => {
             let (them, would) = (counted(tally.scanned, report), done_and_left(*tally, true));
-            notes.push(format!("In shadow, nothing is written: {them}; {would}"));
+            notes.push(format!("In shadow: {them}, nothing is written. {would}"));
         }
         (true, KindMode::On) => {}
     }
@@ -57,7 +57,7 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
     }
     if 0 < tally.deferred {
         let age = oldest_deferred_at.map(|oldest| totals.began_at - oldest);
-        let age = age.map(|age| format!(", the oldest as it is for {}", Spoken(age))).unwrap_or_default();
+        let age = age.map(|age| format!(", the oldest idle for {}", Spoken(age))).unwrap_or_default();
         notes.push(format!("Deferred to the next sweep: {}{age}", counted(tally.deferred, report)));
     }
     if 0 < *in_quarantine {

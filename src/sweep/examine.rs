@@ -184,6 +184,9 @@ pub fn settle<S: Subject>(db: &mut Db, unknown: Examined, entry_id: &Id, intende
             Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
         }
         Ok(Some(false)) => {
+            if let (Outcome::Continued, Some(agent)) = (intended, &unknown.agent_id) {
+                terms.wakes.give_back(agent);
+            }
             Examined { outcome: Outcome::Failed, reason: format!("not committed: {}", unknown.reason), ..unknown }
         }
         Ok(None) | Err(_) => unknown,

@@ -9,7 +9,7 @@ use super::examine::Terms;
 use super::limits::{Limits, Wakes};
 use super::scan::Scan;
 use super::workers::Workers;
-use crate::report::{Guarded, Stopper};
+use crate::report::Guarded;
 use crate::rules::Guard;
 use crate::store::candidates::Part;
 use crate::store::{Access, Db, Subject};
@@ -46,8 +46,7 @@ pub fn check<S: Subject>(
     workers.examine_all(&mut Scan::<S>::new(db, &look), &look, &mut counting, |examined| {
         stranded += u64::from(examined.outcome.is_costly());
     })?;
-    // Without the time to look closer, the candidates are suspicious enough.
-    let is_cut_short = counting.stopper() == Some(Stopper::Deadline);
-    let guarded = Guarded { stranded, at_least: is_cut_short || counted_max <= stranded, in_progress };
-    Ok((is_cut_short || guard.stops(stranded, in_progress)).then_some(guarded))
+    // Cut short by the deadline or a signal, it may be certain of nothing; but then nothing more is begun either.
+    let at_least = counted_max <= stranded || counting.are_over();
+    Ok(guard.stops(stranded, in_progress).then_some(Guarded { stranded, at_least, in_progress }))
 }

@@ -49,13 +49,13 @@ on_each_host! {
 
         for swept in [dry, swept] {
             assert_eq!((swept.exit, swept.guard("issues")), (Exit::Guarded, Some((31, 60))));
-            assert_eq!((swept.count("issues", "scanned"), swept.count("issues", "deferred")), (0, 0));
+            assert_eq!((swept.count("issues", "scanned"), swept.count("issues", "deferred")), (0, 31));
             assert_eq!(swept.json["subjects"], json!([]));
         }
         assert_eq!(world.written(), 0);
         assert_eq!(world.text("exit_code", "sweeps").as_deref(), Some("4"));
         let counts: serde_json::Value = serde_json::from_str(&world.text("counts", "sweeps").expect("counts")).expect("JSON");
-        assert_eq!(counts["issues"]["guard"], json!({"stranded": 31, "in_progress": 60}));
+        assert_eq!(counts["issues"]["guard"], json!({"stranded": 31, "at_least": false, "in_progress": 60}));
     }
 
     fn exactly_half_are_swept(world) {
@@ -100,7 +100,7 @@ on_each_host! {
 
         let swept = world.sweep_as(&world.guarded());
 
-        assert_eq!(swept.guard("issues"), Some((21, 25)));
+        assert_eq!(swept.guard("issues"), Some((25, 25)));
         assert_eq!(swept.count("issues", "escalated"), 0);
     }
 
@@ -130,7 +130,8 @@ on_each_host! {
         world.declare_waits(&issues[100..]);
         let swept = world.sweep_as(&world.guarded());
 
-        assert_eq!(guarded.guard("issues"), Some((551, 1_100)));
+        assert_eq!(guarded.guard("issues"), Some((1_001, 1_100)));
+        assert_eq!(guarded.json["kinds"]["issues"]["guard"]["at_least"], true);
         assert_eq!((swept.guard("issues"), swept.count("issues", "continued")), (None, 100));
     }
 
@@ -145,7 +146,7 @@ on_each_host! {
 
         assert_eq!(dry(0.0, 2), Some((3, 10)));
         assert_eq!(dry(0.0, 3), None);
-        assert_eq!(dry(0.0, 0), Some((1, 10)), "counting ends as soon as it is certain");
+        assert_eq!(dry(0.0, 0), Some((3, 10)));
         assert_eq!(dry(1.0, 0), None);
         assert_eq!((dry(0.3, 0), dry(0.29, 0)), (None, Some((3, 10))));
     }
@@ -158,6 +159,18 @@ on_each_host! {
         let swept = world.sweep_as(&Settings { selection, ..world.guarded() });
 
         assert_eq!((swept.exit, swept.outcome(&issues[7])), (Exit::Done, "continued"));
+    }
+
+    /// It has seen nothing that it could tell; and nothing is begun any more.
+    fn a_deadline_that_is_over_leaves_the_guard_nothing_to_say(world) {
+        let agent = world.agent("idle");
+        world.orphans(&agent, 0..25);
+        let deadline = chrono::TimeDelta::milliseconds(1);
+
+        let swept = world.sweep_as(&Settings { deadline, ..world.guarded() });
+
+        assert_eq!((swept.exit, swept.guard("issues"), swept.count("issues", "deferred")), (Exit::Done, None, 25));
+        assert_eq!((&swept.json["stopped_by"], world.written()), (&json!("deadline"), 0));
     }
 
     fn without_the_guard_everything_is_swept(world) {
@@ -174,8 +187,8 @@ fn it_is_said_in_one_sentence() {
     let mut world = World::new(On::Sqlite);
     let agent = world.agent("idle");
     world.orphans(&agent, 0..25);
-    let sentence = "Guard: no issue was touched, since at least 21 of the 25 in progress look stranded: \
-                    more likely a false picture than the truth (--no-guard goes on all the same)";
+    let sentence = "Guard: 25 of the 25 issues in progress look stranded, more likely a false picture than the truth: \
+                    no issue was touched";
 
     for dry_run in [&[][..], &["--dry-run"]] {
         let arguments = ["--guard-share", "0.5"].iter().chain(dry_run).copied();

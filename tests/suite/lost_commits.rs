@@ -172,6 +172,22 @@ fn a_commit_that_never_reached_the_server_is_reported_as_failed_and_done_by_the_
     assert_eq!(world.sweep().outcome(&issue), "continued");
 }
 
+#[test]
+fn a_wake_whose_commit_never_reached_the_server_is_none_of_its_agents_wakes() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphans(&agent, 0..3);
+    let proxy = Proxy::start(Cut::BeforeTheServerHasIt, 1);
+    let mut settings = world.settings();
+    (settings.connections, settings.wakes_per_agent_max) = (1, 1);
+    settings.database = sweep::store::open::Url::parse(&proxy.url(&world)).expect("a URL");
+
+    let swept = sweep_once(&settings);
+
+    let outcomes = [2, 1, 0].map(|n| swept.outcome(&crate::crowds::numbered(n)).to_owned());
+    assert_eq!(outcomes, ["failed", "continued", "deferred"]);
+}
+
 /// Also when the ROLLBACK that follows is answered: that says nothing of the COMMIT.
 #[test]
 fn a_commit_that_a_pooler_answered_with_an_error_is_settled_by_the_ledger() {

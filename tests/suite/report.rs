@@ -133,7 +133,7 @@ fn json_has_the_fields_that_programs_rely_on() {
   "schema_version": "20261122000204",
   "policy": {"orphan_grace_seconds":120,"step_stalled_after_seconds":1800,"wake_stuck_after_seconds":3600,"retry_delay_seconds":300,"attempts_max":1,"attempts_per_day_max":4,"escalation":"comment_and_block"},
   "subjects": [
-    {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"agent_id":null,"idle_seconds":11520,"outcome":"continued"}
+    {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"agent_id":null,"idle_seconds":11520,"outcome":"continued","shadow":false}
   ],
   "began_at": "2024-10-04T00:00:00Z",
   "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"scanned":1,"continued":1,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"scanned":0,"continued":0,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},

@@ -12,13 +12,13 @@ on_each_database! {
         world.stalled_steps(&agent, 0..5);
 
         let swept = world.sweep_as(&world.guarded());
-        assert_eq!((swept.exit, swept.guard("issues"), swept.guard("steps")), (Exit::Guarded, Some((21, 25)), None));
+        assert_eq!((swept.exit, swept.guard("issues"), swept.guard("steps")), (Exit::Guarded, Some((25, 25)), None));
         assert_eq!((swept.count("issues", "continued"), swept.count("steps", "continued")), (0, 5));
 
         world.declare_waits(&issues[3..]);
         world.stalled_steps(&agent, 5..30);
         let swept = world.sweep_as(&world.guarded());
-        assert_eq!((swept.exit, swept.guard("issues"), swept.guard("steps")), (Exit::Guarded, None, Some((21, 30))));
+        assert_eq!((swept.exit, swept.guard("issues"), swept.guard("steps")), (Exit::Guarded, None, Some((25, 30))));
         assert_eq!((swept.count("issues", "continued"), swept.count("steps", "continued")), (3, 0));
     }
 
@@ -32,7 +32,7 @@ on_each_database! {
         }
         let of_acme = Settings { tenant: Some("acme".to_owned()), ..world.guarded() };
 
-        assert_eq!(world.sweep_as(&of_acme).guard("issues"), Some((21, 27)));
+        assert_eq!(world.sweep_as(&of_acme).guard("issues"), Some((25, 27)));
         assert_eq!(world.sweep_as(&world.guarded()).count("issues", "continued"), 25);
     }
 }

@@ -1,0 +1,109 @@
+//! `--tenant`: one tenant's work, and nothing of the others.
+
+use chrono::TimeDelta;
+use sweep::rules::{Id, Kind};
+use sweep::settings::{Selection, Settings};
+
+use crate::program::sweep_at;
+use crate::world::{On, World, on_each_database, on_each_host};
+
+impl World {
+    /// Ten orphans of one tenant and, younger and older, eight of another; the one's name.
+    fn two_tenants(&mut self) -> (String, Vec<Id>) {
+        let agent = self.agent("idle");
+        self.orphans(&agent, 0..4);
+        let ours = self.orphans(&agent, 10..20);
+        self.orphans(&agent, 30..34);
+        let of_ours = "identifier between 'N-10' and 'N-19'";
+        match self.on {
+            On::Paperclip => {
+                let company = Id::generate();
+                self.run(&format!(
+                    "insert into companies (id, name, issue_prefix, default_responsible_user_id)
+                     values ('{company}', 'Bolt', 'BOLT', 'user-1')"
+                ));
+                let theirs = Id::generate();
+                self.run(&format!("insert into agents (id, company_id, name) values ('{theirs}', '{company}', 'Bob')"));
+                self.run(&format!(
+                    "update issues set company_id = '{company}', assignee_agent_id = '{theirs}' where {of_ours}"
+                ));
+                (company.0, ours)
+            }
+            On::Postgres | On::Sqlite => {
+                self.run(&format!("update issues set tenant = 'bolt' where {of_ours}"));
+                ("bolt".to_owned(), ours)
+            }
+        }
+    }
+
+    fn of_tenant(&self, tenant: &str) -> Settings {
+        Settings { tenant: Some(tenant.to_owned()), ..self.settings() }
+    }
+}
+
+on_each_host! {
+    fn only_its_work_is_swept(world) {
+        let (tenant, ours) = world.two_tenants();
+
+        let swept = world.sweep_as(&world.of_tenant(&tenant));
+
+        assert_eq!((swept.count("issues", "scanned"), swept.count("issues", "continued")), (10, 10));
+        for issue in &ours {
+            assert_eq!((swept.outcome(issue), swept.subject(issue)["tenant"].as_str()), ("continued", Some(&*tenant)));
+        }
+        assert_eq!(world.count("recoveries"), 10);
+    }
+
+    fn the_limit_takes_its_oldest_and_counts_its_rest(world) {
+        let (tenant, ours) = world.two_tenants();
+
+        let swept = world.sweep_as(&Settings { limit: Some(2), ..world.of_tenant(&tenant) });
+
+        assert_eq!((swept.count("issues", "continued"), swept.count("issues", "deferred")), (2, 8));
+        assert_eq!(world.wakes_for(&ours[9]) + world.wakes_for(&ours[8]), 2);
+        let tiny = Settings { deadline: TimeDelta::milliseconds(1), ..world.of_tenant(&tenant) };
+        assert_eq!(world.sweep_as(&tiny).count("issues", "deferred"), 10);
+    }
+
+    fn a_tenant_that_is_not_there_is_refused(world) {
+        world.two_tenants();
+        for arguments in [&["--tenant", "nobody"][..], &["--tenant", "nobody", "--dry-run"]] {
+            let ran = sweep_at(&world.url, arguments.iter().copied()).run();
+            ran.refused(64, &["--tenant: there is no tenant nobody in this database"]);
+        }
+        sweep_at(&world.url, []).env("SWEEP_TENANT", "nobody").run().refused(64, &["there is no tenant nobody"]);
+        assert_eq!((world.written(), world.count("sweeps")), (0, 0));
+    }
+
+    fn a_tenant_with_nothing_in_progress_has_nothing_to_do(world) {
+        let (tenant, ours) = world.two_tenants();
+        for issue in &ours {
+            world.set("issues", issue, "status = 'done'");
+        }
+        assert_eq!(world.sweep_as(&world.of_tenant(&tenant)).count("issues", "scanned"), 0);
+    }
+
+    fn what_is_named_must_be_its_own(world) {
+        let (tenant, ours) = world.two_tenants();
+        sweep_at(&world.url, ["--tenant", &tenant, "--issue", "N-1"]).run().refused(64, &["N-1 belongs to the tenant", &tenant]);
+        let selection = Selection::Subjects(vec![(Kind::Issue, "N-12".to_owned())]);
+        let swept = world.sweep_as(&Settings { selection, ..world.of_tenant(&tenant) });
+        assert_eq!((swept.outcome(&ours[2]), world.count("recoveries")), ("continued", 1));
+    }
+}
+
+mod steps {
+    use super::*;
+
+    on_each_database! {
+        fn a_step_is_its_plans_tenants(world) {
+            let agent = world.agent("idle");
+            let steps = world.stalled_steps(&agent, 0..4);
+            world.set("plans", &steps[1], "tenant = 'bolt'");
+
+            let swept = world.sweep_as(&world.of_tenant("bolt"));
+
+            assert_eq!((swept.count("steps", "scanned"), swept.outcome(&steps[1])), (1, "continued"));
+        }
+    }
+}
