@@ -16,10 +16,11 @@ use crate::program::{BINARY, migrate_at, sweep_at};
 use crate::scratch::Server;
 
 const ORPHANS: &str = "
-    with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning id)
+    with agents as (insert into sweep.agents (name) select 'Ada ' || n from generate_series(1, 40) n returning id),
+        agent as (select id, row_number() over () as place from agents)
     insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
     select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, moment, moment, moment
-    from agent, generate_series(1, 800) n, (select now() - interval '1 hour') as t (moment)";
+    from generate_series(1, 800) n join agent on place = n % 40 + 1, (select now() - interval '1 hour') as t (moment)";
 
 fn texts(url: &str, query: &str) -> Vec<String> {
     match &mut connect(url) {
