@@ -13,9 +13,9 @@ use crate::world::{On, World};
 fn a_sweep_goes_on_with_the_connections_that_it_gets_and_calls_no_subject_failed() {
     let role = Role::new();
     let mut world = World::new(On::Postgres);
-    let agent = world.agent("idle");
     world.run("begin");
     for _ in 0..100 {
+        let agent = world.agent("idle");
         world.orphan(&agent);
     }
     world.run("commit");
