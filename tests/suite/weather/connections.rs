@@ -34,10 +34,12 @@ fn a_sweep_goes_on_with_the_connections_that_it_gets_and_calls_no_subject_failed
 
 #[test]
 fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back() {
-    let server = Server::start_with(&["-c", "max_connections=6", "-c", "superuser_reserved_connections=2"]);
+    // Four for the sweeper, one for the observer, two that are reserved.
+    let server = Server::start_with(&["-c", "max_connections=7", "-c", "superuser_reserved_connections=2"]);
     migrate_at(&server.url, []).run().done();
+    let mut observer = connect(&server.url);
     run(
-        &mut connect(&server.url),
+        &mut observer,
         "create role sweeper login; grant usage on schema sweep to sweeper;
          grant all on all tables in schema sweep to sweeper;
          with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning id)
@@ -45,30 +47,31 @@ fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back(
          select gen_random_uuid(), 'T-' || n, 'Mend', 'in_progress', id, moment, moment, moment
          from agent, generate_series(1, 20) n, (select now() - interval '1 hour') as t (moment)",
     );
+    wait_for_the_others_to_be(0, &mut observer);
     let url = server.url.replace("postgres@", "sweeper@");
     let mut others: Vec<Db> = (0..4).map(|_| connect(&url)).collect();
 
     sweep_at(&url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL", "remaining connection slots"]);
-    give_back(&mut others, &server, 1);
+    others.truncate(3);
+    wait_for_the_others_to_be(3, &mut observer);
     let ran = sweep_at(&url, ["--output", "json"]).run();
     ran.says_once(UNAVAILABLE, &["the sweep could not go on", "remaining connection slots"]);
     let json = ran.json();
     assert_eq!((json["ended"].as_str(), json["subjects"].as_array().map(Vec::len)), (Some("failed"), Some(0)));
     assert_eq!(json["kinds"]["issues"]["failed"], 0, "nothing was begun");
 
-    give_back(&mut others, &server, 1);
+    others.truncate(2);
+    wait_for_the_others_to_be(2, &mut observer);
     let ran = sweep_at(&url, ["--output", "json"]).run().done();
     assert_eq!(ran.json()["kinds"]["issues"]["continued"], 20);
 }
 
-/// A backend takes a moment to end after its client.
-fn give_back(others: &mut Vec<Db>, server: &Server, count: usize) {
-    others.truncate(others.len() - count);
-    let mut observer = connect(&server.url);
+/// A backend takes a moment to end after its client, and gives its slot back after it has left the list.
+fn wait_for_the_others_to_be(count: usize, observer: &mut Db) {
     let gone = format!(
-        "do $$ begin while {} < (select count(*) from pg_stat_activity where usename = 'sweeper') loop
-             perform pg_sleep(0.001), pg_stat_clear_snapshot(); end loop; end $$",
-        others.len()
+        "do $$ begin while {count} < (select count(*) from pg_stat_activity
+                 where backend_type = 'client backend' and pid <> pg_backend_pid()) loop
+             perform pg_sleep(0.001), pg_stat_clear_snapshot(); end loop; perform pg_sleep(0.2); end $$"
     );
     observer.batch_execute(&gone).expect("an observer");
 }
