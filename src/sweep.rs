@@ -201,8 +201,9 @@ impl Sweep<'_> {
     fn kind<S: Subject>(&mut self, db: &mut Db, mode: KindMode, report: &mut Report) -> Result<()> {
         let Sweep { settings, named, id, began_at, access, workers, wakes, limits, partial: _ } = self;
         let shadow = mode == KindMode::Shadow;
-        // What is not done in shadow takes nothing from what is.
-        let (mut shadow_limits, shadow_wakes) = (limits.clone(), Wakes::new(wakes.per_agent_max));
+        // What is not done in shadow takes nothing from what is, and the other way round.
+        let mut shadow_limits = Limits { left: settings.limit, ..limits.clone() };
+        let shadow_wakes = Wakes::new(wakes.per_agent_max);
         let (limits, wakes) = if shadow { (&mut shadow_limits, &shadow_wakes) } else { (limits, &*wakes) };
         let terms = Terms {
             sweep_id: id,
