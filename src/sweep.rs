@@ -217,18 +217,18 @@ impl Sweep<'_> {
         };
         let mut failures = Failures::load::<S>(db, &terms)?;
         report.in_quarantine(failures.in_quarantine());
-        if let (None, Some(guard)) = (&named, &settings.guard)
-            && let Some(guarded) = guard::check::<S>(guard, db, workers, &terms, limits)?
-        {
-            logs::guard(S::KIND, &guarded);
-            report.guard(guarded);
-            report.defer(Scan::<S>::new(db, &terms).rest());
-            return Ok(());
-        }
         let mut scan = match named {
             None => Scan::<S>::new(db, &terms),
             Some(subjects) => Scan::named(db, &terms, subjects),
         };
+        if let (None, Some(guard)) = (&named, &settings.guard)
+            && let Some(guarded) = guard::check(guard, &mut scan, workers, &terms, limits)?
+        {
+            logs::guard(S::KIND, &guarded);
+            report.guard(guarded);
+            report.defer(scan.rest());
+            return Ok(());
+        }
         let not_begun = workers.examine_all(&mut scan, &terms, limits, |examined: Examined| {
             logs::subject(&examined, terms.access);
             failures.note(&examined);

@@ -3,7 +3,7 @@
 //! Counting costs next to nothing as long as there are few candidates. Only when there are suspiciously many is each of
 //! them decided, as in a dry run, until it is certain: candidates that wait or have healed are no reason to stop.
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 
 use super::examine::Terms;
 use super::limits::{Limits, Wakes};
@@ -12,7 +12,7 @@ use super::workers::Workers;
 use crate::report::Guarded;
 use crate::rules::Guard;
 use crate::store::candidates::Part;
-use crate::store::{Access, Db, Subject};
+use crate::store::{Access, Subject};
 
 /// So many are counted to the end, so that the number that is told is the whole one.
 const COUNTED_MAX: u64 = 1000;
@@ -20,22 +20,20 @@ const COUNTED_MAX: u64 = 1000;
 /// Does the guard stop the sweep at this kind?
 pub fn check<S: Subject>(
     guard: &Guard,
-    db: &mut Db,
+    scan: &mut Scan<S>,
     workers: &mut Workers,
     terms: &Terms,
     limits: &Limits,
 ) -> Result<Option<Guarded>> {
-    let few = Scan::<S>::new(db, terms).count_if_few()?;
+    let few = scan.count_if_few()?;
     if few.is_some_and(|candidates| candidates <= guard.min.into()) {
         return Ok(None);
     }
     let part = Part { tenant: terms.tenant, ..Part::whole() };
-    let (candidates, in_progress) = db
-        .in_transaction(Access::ReadOnly, &terms.timeouts, |db| {
-            let candidates = few.map_or_else(|| S::count_candidates(db, &part).map(|n| n as u64), Ok)?;
-            Ok((candidates, S::count_in_progress(db, terms.tenant)? as u64))
-        })
-        .map_err(Error::from)?;
+    let (candidates, in_progress) = scan.look(|db| {
+        let candidates = few.map_or_else(|| S::count_candidates(db, &part).map(|n| n as u64), Ok)?;
+        Ok((candidates, S::count_in_progress(db, terms.tenant)? as u64))
+    })?;
     if !guard.stops(candidates, in_progress) {
         return Ok(None);
     }
@@ -43,7 +41,7 @@ pub fn check<S: Subject>(
     let look = Terms { access: Access::ReadOnly, plan: None, wakes: &Wakes::new(u32::MAX), ..*terms };
     let mut counting = Limits { left: u32::try_from(counted_max).ok(), ..limits.clone() };
     let mut stranded = 0;
-    workers.examine_all(&mut Scan::<S>::new(db, &look), &look, &mut counting, |examined| {
+    workers.examine_all(&mut scan.again(&look), &look, &mut counting, |examined| {
         stranded += u64::from(examined.outcome.is_costly());
     })?;
     // Cut short by the deadline or a signal, it may be certain of nothing; but then nothing more is begun either.

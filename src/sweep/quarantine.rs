@@ -66,7 +66,9 @@ impl Trial {
 impl Failures {
     pub fn load<S: Subject>(db: &mut Db, terms: &Terms) -> Result<Failures> {
         let loaded = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| {
-            Ok((quarantine::failing(db, S::KIND)?, S::count_in_quarantine(db, terms.tenant)? as u64))
+            let (examined, held) = quarantine::failing(db, S::KIND)?;
+            let in_quarantine = if held.is_empty() { 0 } else { S::count_in_quarantine(db, terms.tenant)? };
+            Ok((examined, in_quarantine as u64))
         });
         let (before, in_quarantine) = loaded.map_err(Error::from)?;
         let (unreadable, unwritten) = Default::default();

@@ -40,6 +40,17 @@ impl<'a, S: Subject> Scan<'a, S> {
         Scan { page, ended: true, ..Scan::new(db, terms) }
     }
 
+    /// The same from the beginning, on other terms.
+    pub fn again<'b>(&'b mut self, terms: &'b Terms) -> Scan<'b, S> {
+        Scan::new(self.db, terms)
+    }
+
+    /// Asks on the scan's connection.
+    pub fn look<T>(&mut self, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+        let answer = self.db.in_transaction(Access::ReadOnly, &self.terms.timeouts, body);
+        answer.map_err(Error::from).with_context(|| format!("looking at {}", S::KIND.plural()))
+    }
+
     /// How many there are, or `None` when there are more than a page.
     pub fn count_if_few(&mut self) -> Result<Option<u64>> {
         if self.page.is_empty() && !self.ended {

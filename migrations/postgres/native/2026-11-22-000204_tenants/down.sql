@@ -36,3 +36,7 @@ select s.id, s.plan_id, coalesce(s.started_at, s.updated_at)
 from recoveries r join plan_steps s on s.id = r.subject_id
 where r.kind = 'step' and r.settled_at is null
   and not exists (select from unattended_steps u where u.subject_id = s.id);
+
+drop index issues_in_progress;
+create index issues_in_progress on issues (updated_at, id)
+    where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;

@@ -41,3 +41,8 @@ create view step_subjects as
 select s.id as subject_id, p.tenant
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress';
+
+-- The scan still asks the index alone.
+drop index issues_in_progress;
+create index issues_in_progress on issues (updated_at, id) include (assignee_agent_id, tenant)
+    where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;
