@@ -72,18 +72,8 @@ fn give(db: &mut Db, flags: &ExemptFlags) -> QueryResult<Result<String, Refusal>
 fn remove(flags: &RemoveFlags, environment: &Environment) -> Result<Exit> {
     let mut opened = Opened::with(Purpose::Exempt, &flags.database, environment)?;
     let (kind, name) = (flags.subject.kind, &flags.subject.name);
-    opened.store.refuse_unprovided(kind)?;
-    let removed = opened.change(|db, _| {
-        let found = find(db, kind, name)?;
-        Ok(match found.clone().one_or_gone(db, kind, name) {
-            Err(refusal) => Err(refusal),
-            Ok(label) if exemptions::take_back(db, kind, &label.id)? => Ok(label.name()),
-            Ok(_) => {
-                found.one(kind, name).and_then(|label| Err(usage(format!("{kind} {} is not exempt", label.name()))))
-            }
-        })
-    });
-    say(&format!("No longer exempt: {kind} {}\n", removed??));
+    let removed = opened.undo(kind, name, "exempt", |db, id| exemptions::take_back(db, kind, id))?;
+    say(&format!("No longer exempt: {kind} {removed}\n"));
     Ok(Exit::Done)
 }
 

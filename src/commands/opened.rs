@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use super::say;
 use crate::cli::{DatabaseFlag, Layout, PolicyFlags};
-use crate::exit::busy;
+use crate::exit::{busy, usage};
 use crate::report::grid::ROWS_MAX;
-use crate::rules::Kind;
+use crate::rules::{Id, Kind};
 use crate::settings::Environment;
+use crate::store::find::find;
 use crate::store::open::{Store, Url};
 use crate::store::rights::Purpose;
 use crate::store::{Abort, Access, Db, Timeouts, errors};
@@ -47,6 +48,29 @@ impl Opened {
     /// The same; what stands in its way is told as an operator can use it.
     pub fn change<T>(&mut self, body: impl FnOnce(&mut Db, &[Kind]) -> QueryResult<T>) -> Result<T> {
         self.transact(body).map_err(|abort| self.explain(abort))
+    }
+
+    /// Undoes something about a subject, which may be gone meanwhile, and returns what it is called. `body` says whether
+    /// there was anything to undo; if not, the subject `is_not` so.
+    pub fn undo(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        is_not: &str,
+        body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>,
+    ) -> Result<String> {
+        self.store.refuse_unprovided(kind)?;
+        let undone = self.change(|db, _| {
+            let found = find(db, kind, name)?;
+            Ok(match found.clone().one_or_gone(db, kind, name) {
+                Err(refusal) => Err(refusal),
+                Ok(label) if body(db, &label.id)? => Ok(label.name()),
+                Ok(_) => found
+                    .one(kind, name)
+                    .and_then(|label| Err(usage(format!("{kind} {} is not {is_not}", label.name())))),
+            })
+        });
+        Ok(undone??)
     }
 
     pub fn explain(&self, abort: Abort) -> Error {

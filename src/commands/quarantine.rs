@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::opened::{Opened, say_list};
 use super::say;
 use crate::cli::{ListFlags, QuarantineCommand, ReleaseFlags};
-use crate::exit::{Exit, usage};
+use crate::exit::Exit;
 use crate::report::grid;
 use crate::rules::Kind;
 use crate::rules::words::Spoken;
 use crate::settings::Environment;
-use crate::store::find::{Label, find, label_of_row};
+use crate::store::find::{Label, label_of_row};
 use crate::store::quarantine::{self, Failure};
 use crate::store::rights::Purpose;
 use crate::text::shown;
@@ -34,18 +34,8 @@ fn release(flags: ReleaseFlags, environment: &Environment) -> Result<Exit> {
 }
 
 fn release_one(opened: &mut Opened, kind: Kind, name: &str) -> Result<Exit> {
-    opened.store.refuse_unprovided(kind)?;
-    let released = opened.change(|db, _| {
-        let found = find(db, kind, name)?;
-        Ok(match found.clone().one_or_gone(db, kind, name) {
-            Err(refusal) => Err(refusal),
-            Ok(label) if quarantine::release(db, kind, &label.id)? => Ok(label.name()),
-            Ok(_) => found
-                .one(kind, name)
-                .and_then(|label| Err(usage(format!("{kind} {} is not in quarantine", label.name())))),
-        })
-    });
-    say(&format!("Released: {kind} {}; the next sweep examines it again\n", released??));
+    let released = opened.undo(kind, name, "in quarantine", |db, id| quarantine::release(db, kind, id))?;
+    say(&format!("Released: {kind} {released}; the next sweep examines it again\n"));
     Ok(Exit::Done)
 }
 

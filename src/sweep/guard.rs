@@ -30,7 +30,7 @@ pub fn check<S: Subject>(
         return Ok(None);
     }
     let part = Part { tenant: terms.tenant, ..Part::whole() };
-    let (candidates, in_progress) = scan.look(|db| {
+    let (candidates, in_progress) = scan.look("looking at", |db| {
         let candidates = few.map_or_else(|| S::count_candidates(db, &part).map(|n| n as u64), Ok)?;
         Ok((candidates, S::count_in_progress(db, terms.tenant)? as u64))
     })?;

@@ -46,9 +46,9 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     /// Asks on the scan's connection.
-    pub fn look<T>(&mut self, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+    pub fn look<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
         let answer = self.db.in_transaction(Access::ReadOnly, &self.terms.timeouts, body);
-        answer.map_err(Error::from).with_context(|| format!("looking at {}", S::KIND.plural()))
+        answer.map_err(Error::from).with_context(|| format!("{doing} {}", S::KIND.plural()))
     }
 
     /// How many there are, or `None` when there are more than a page.
@@ -84,8 +84,7 @@ impl<'a, S: Subject> Scan<'a, S> {
     /// Asks about what comes after the page at hand.
     fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
         let part = Part { after: self.position.clone(), tenant: self.terms.tenant };
-        let answer = self.db.in_transaction(Access::ReadOnly, &self.terms.timeouts, |db| body(db, &part));
-        answer.map_err(Error::from).with_context(|| format!("{doing} {}", S::KIND.plural()))
+        self.look(doing, |db| body(db, &part))
     }
 }
 
