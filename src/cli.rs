@@ -14,7 +14,7 @@ use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
 pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
-    RemoveFlags, SubjectName,
+    RemoveFlags, SubjectFlags, SubjectName,
 };
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then tells a person.
@@ -68,20 +68,16 @@ pub struct SweepFlags {
     /// Show what would be done and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Only these kinds: issues, steps
+    /// Only these kinds: sessions, issues, steps
     #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = parse::kind)]
     pub only: Option<Vec<Kind>>,
-    /// Only this issue: its id, or what people call it, such as ACM-12
-    #[arg(long, value_name = "ISSUE", value_parser = parse::words)]
-    pub issue: Option<String>,
-    /// Only this plan step: its id, or its plan and position, such as "Release 2.4 #2"
-    #[arg(long, value_name = "STEP", value_parser = parse::words)]
-    pub step: Option<String>,
+    #[command(flatten)]
+    pub subjects: SubjectFlags,
     /// Only what belongs to this tenant (Paperclip: the company's id)
     #[arg(long, value_name = "TENANT", value_parser = parse::words)]
     pub tenant: Option<String>,
     /// Do what this plan says and nothing else: the output of `sweep --dry-run --output json`, or - for stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "issue", "step", "tenant"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "session", "issue", "step", "tenant"])]
     pub apply: Option<PathBuf>,
     /// Work on this many subjects at once [default: 4]
     #[arg(long, value_name = "N", value_parser = parse::connections, allow_hyphen_values = true)]
@@ -101,7 +97,10 @@ pub struct SweepFlags {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitFlags {
-    /// Issues: on, shadow (decided and reported, never written), off [default: on]
+    /// Sessions: on, shadow (decided and reported, never written), off [default: on]
+    #[arg(long, value_name = "MODE", value_parser = parse::kind_mode)]
+    pub sessions: Option<KindMode>,
+    /// Issues: on, shadow, off [default: on]
     #[arg(long, value_name = "MODE", value_parser = parse::kind_mode)]
     pub issues: Option<KindMode>,
     /// Plan steps: on, shadow, off [default: on]
@@ -147,6 +146,12 @@ pub struct PolicyFlags {
     /// A plan step is stalled when in progress for longer [default: 30m]
     #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
     pub step_stalled_after: Option<TimeDelta>,
+    /// A session is silent when without a sign of life for longer [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
+    pub session_silent_after: Option<TimeDelta>,
+    /// … and a session that takes no commands, such as one of Paperclip's runs [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
+    pub run_silent_after: Option<TimeDelta>,
     /// A wake is reported as stuck when queued for longer; at least 1m [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_minute, allow_hyphen_values = true)]
     pub wake_stuck_after: Option<TimeDelta>,
@@ -162,6 +167,21 @@ pub struct PolicyFlags {
     /// What an escalation does: comment_and_block, comment_only [default: comment_and_block]
     #[arg(long, value_name = "HOW", value_parser = parse::escalation)]
     pub escalation: Option<Escalation>,
+    /// Wait between two commands to one session; one that nobody takes for longer is escalated [default: 2m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    pub nudge_delay: Option<TimeDelta>,
+    /// Nudges of a session that is silent or loops, before an escalation [default: 2]
+    #[arg(long, value_name = "N", value_parser = parse::number, allow_hyphen_values = true)]
+    pub nudges_max: Option<u32>,
+    /// What a nudge types into the session [default: You seem to be stuck. …]
+    #[arg(long, value_name = "WORDS", value_parser = parse::message, allow_hyphen_values = true)]
+    pub nudge_message: Option<String>,
+    /// Relaunch crashed sessions: on, off [default: off]
+    #[arg(long, value_name = "SWITCH", value_parser = parse::switch)]
+    pub auto_relaunch: Option<bool>,
+    /// Relaunches of a crashed session before an escalation [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse::number, allow_hyphen_values = true)]
+    pub relaunches_max: Option<u32>,
     /// How long a foreign-key check may wait for a lock, below 1s (PostgreSQL) [default: 500ms]
     #[arg(long, value_name = "DURATION", value_parser = parse::lock_timeout, allow_hyphen_values = true)]
     pub lock_timeout: Option<TimeDelta>,

@@ -85,12 +85,25 @@ pub fn escalation(value: &str) -> Parsed<Escalation> {
     }
 }
 
-pub fn statement_cache(value: &str) -> Parsed<StatementCache> {
+pub fn switch(value: &str) -> Parsed<bool> {
     match value {
-        "on" => Ok(StatementCache::On),
-        "off" => Ok(StatementCache::Off),
+        "on" => Ok(true),
+        "off" => Ok(false),
         _ => Err("expected on or off".to_owned()),
     }
+}
+
+/// What is typed into a terminal, as one line: a control character in it would be a key.
+pub fn message(value: &str) -> Parsed<String> {
+    match words(value)? {
+        words if words.chars().any(char::is_control) => Err("expected one line without control characters".to_owned()),
+        words if 1000 < words.chars().count() => Err("expected at most 1000 characters".to_owned()),
+        words => Ok(words),
+    }
+}
+
+pub fn statement_cache(value: &str) -> Parsed<StatementCache> {
+    switch(value).map(|on| if on { StatementCache::On } else { StatementCache::Off })
 }
 
 pub fn format(value: &str) -> Parsed<Format> {
@@ -113,7 +126,7 @@ pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
 pub fn kind_of_one(value: &str) -> Parsed<Kind> {
     Kind::ALL.into_iter().find(|kind| kind.name() == value.trim()).ok_or_else(|| {
         let known: Vec<_> = Kind::ALL.into_iter().map(Kind::name).collect();
-        format!("expected {}", known.join(" or "))
+        format!("expected one of {}", known.join(", "))
     })
 }
 

@@ -4,21 +4,28 @@
 //! that has none of these is diagnosed by its kind (`issue`, `step`); what follows is the same for all kinds and
 //! stands here, in `decide`. Pure: no clock but `History::observed_at`, no database, no settings but `Policy`.
 
+mod assignee;
 mod clause;
 mod guard;
 mod history;
 pub mod issue;
+mod loops;
 mod policy;
+mod reason;
+pub mod session;
 pub mod step;
 pub mod words;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+pub use assignee::{Assignee, Unavailable};
 pub use clause::Clause;
 pub use guard::Guard;
 pub use history::{Exemption, History, OpenRecovery};
+pub use loops::{Loop, detect_loop};
 pub use policy::{Escalation, Policy};
+pub use reason::Reason;
 
 /// A row's id as its database prints it: a hyphenated uuid.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,6 +35,7 @@ pub struct Id(pub String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
+    Session,
     Issue,
     Step,
 }
@@ -44,24 +52,16 @@ pub trait Facts {
     fn withholds_recovery(&self, _policy: &Policy) -> Option<Reason> {
         None
     }
+    /// How often, and how, it is continued.
+    fn allowance(&self, policy: &Policy) -> Allowance {
+        Allowance { remedy: Remedy::Wake, attempts_max: policy.attempts_max, delay: policy.retry_delay }
+    }
+    /// Why no continuation could reach it.
+    fn unreachable(&self, _policy: &Policy) -> Option<Cause> {
+        (*self.assignee() == Assignee::Nobody).then_some(Cause::NoAgent)
+    }
     fn assignee(&self) -> &Assignee;
     fn history(&self) -> &History;
-}
-
-/// Who would be woken.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Assignee {
-    /// Nobody: a plan whose client pulls.
-    Nobody,
-    Agent {
-        id: Id,
-        /// Null when there is no such agent.
-        name: Option<String>,
-        /// As stored; null when there is no such agent.
-        status: Option<String>,
-        /// Why the host says that a wake would do harm although the agent could be woken.
-        obstacle: Option<String>,
-    },
 }
 
 /// What is wrong with a subject.
@@ -72,49 +72,12 @@ pub enum Finding {
     Orphaned,
     /// A plan step in progress for too long.
     Stalled,
-}
-
-/// Why a subject is left as it is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reason {
-    NotInProgress(String),
-    /// The plan's status: neither executing nor stalled.
-    PlanNotOpen(String),
-    NoAgentAssigned,
-    AssignedToUser,
-    LiveRun,
-    PendingWake,
-    /// Pending for longer than `wake_stuck_after`: for this long.
-    StuckWake(TimeDelta),
-    DeclaredWait(String),
-    /// Its grace or threshold has not passed, or its timestamp lies in the future.
-    Recent,
-    /// It healed, but its plan has another stalled step.
-    PlanStillStalled,
-    /// An operator said that it is in progress on purpose: why.
-    Exempt(String),
-    /// A person has been told and has not answered.
-    Escalated,
-}
-
-impl Reason {
-    /// Has the subject healed, so that an open attempt or escalation may be closed? A run or a moment of quiet
-    /// that is only the continuation's own proves nothing: then the episode is still the old one.
-    fn settles(&self, history: &History, open: &OpenRecovery) -> bool {
-        match self {
-            Reason::NotInProgress(_)
-            | Reason::PlanNotOpen(_)
-            | Reason::NoAgentAssigned
-            | Reason::AssignedToUser
-            | Reason::DeclaredWait(_) => true,
-            Reason::LiveRun | Reason::Recent => open.since < history.episode_began_at,
-            Reason::PendingWake
-            | Reason::StuckWake(_)
-            | Reason::PlanStillStalled
-            | Reason::Exempt(_)
-            | Reason::Escalated => false,
-        }
-    }
+    /// A session that shows no sign of life.
+    Silent,
+    /// A session that repeats itself.
+    Looping,
+    /// A session whose process ended before its work.
+    Crashed,
 }
 
 /// What should be done.
@@ -129,31 +92,49 @@ pub enum Decision {
     Wait {
         until: DateTime<Utc>,
     },
-    /// Queue one wake.
+    /// Queue one wake or command.
     Continue {
         attempt: u32,
+        remedy: Remedy,
     },
     /// Tell a person.
     Escalate(Cause),
 }
 
-/// Why an assignee cannot be woken.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Unavailable {
-    NoSuchAgent,
-    Status { name: String, status: String },
-    Obstacle(String),
+/// How a subject is continued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Its agent is woken.
+    Wake,
+    /// A message is typed into it.
+    Nudge,
+    /// It is started again, in the same place.
+    Relaunch,
+}
+
+/// How a subject is continued, how often in an episode, and how far apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allowance {
+    pub remedy: Remedy,
+    pub attempts_max: u32,
+    pub delay: TimeDelta,
 }
 
 /// Why a person has to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// `attempts_max` continuations did not help.
+    /// As many continuations as an episode may have did not help.
     Exhausted,
+    /// An episode may have none.
+    NotAllowed,
     /// `attempts_per_day_max` continuations in 24 hours.
     TooManyAttempts,
     /// There is no agent to wake.
     NoAgent,
+    /// The session takes no commands.
+    NoChannel,
+    /// The session's supervisor left a command where it was.
+    NotDelivered,
 }
 
 /// The finding and the decision for one subject.
@@ -163,6 +144,8 @@ pub struct Verdict {
     pub definition: (Finding, Vec<Clause>),
     pub finding: Option<Finding>,
     pub decision: Decision,
+    /// Continuations that an episode may have.
+    pub attempts_max: u32,
 }
 
 /// The one place where it is decided what happens to a subject.
@@ -172,7 +155,7 @@ pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
         Ok(finding) => (Some(finding), treat(facts, policy)),
         Err(reason) => (None, dismiss(facts, reason, policy)),
     };
-    Verdict { definition, finding, decision }
+    Verdict { definition, finding, decision, attempts_max: facts.allowance(policy).attempts_max }
 }
 
 /// What is wrong, or why nothing is: the first clause that does not hold.
@@ -192,7 +175,7 @@ fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
 }
 
 fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
-    let history = facts.history();
+    let (history, allowance) = (facts.history(), facts.allowance(policy));
     if let Some(exemption) = history.exemption.as_ref().filter(|exemption| exemption.holds(history.observed_at)) {
         return Decision::Leave(Reason::Exempt(exemption.reason.clone()));
     }
@@ -202,21 +185,22 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     if history.escalated {
         return Decision::Leave(Reason::Escalated);
     }
-    if *facts.assignee() == Assignee::Nobody {
-        return escalate(Cause::NoAgent, history, policy);
+    if let Some(cause) = facts.unreachable(policy) {
+        return escalate(cause, history, policy);
     }
-    if policy.attempts_max <= history.attempts {
-        return escalate(Cause::Exhausted, history, policy);
+    if allowance.attempts_max <= history.attempts {
+        let cause = if allowance.attempts_max == 0 { Cause::NotAllowed } else { Cause::Exhausted };
+        return escalate(cause, history, policy);
     }
     if policy.attempts_per_day_max <= history.attempts_last_day {
         return escalate(Cause::TooManyAttempts, history, policy);
     }
     if let Some(last) = history.last_attempt_at
-        && history.observed_at - last < policy.retry_delay
+        && history.observed_at - last < allowance.delay
     {
-        return Decision::Wait { until: last.checked_add_signed(policy.retry_delay).unwrap_or(last) };
+        return Decision::Wait { until: last.checked_add_signed(allowance.delay).unwrap_or(last) };
     }
-    Decision::Continue { attempt: history.attempts + 1 }
+    Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy }
 }
 
 /// However often somebody sets a subject back to work, people are told no more often in a day than agents are woken.
@@ -224,37 +208,6 @@ fn escalate(cause: Cause, history: &History, policy: &Policy) -> Decision {
     match history.escalations_last_day < policy.attempts_per_day_max.max(1) {
         true => Decision::Escalate(cause),
         false => Decision::Leave(Reason::Escalated),
-    }
-}
-
-impl Assignee {
-    fn unavailable(&self) -> Option<Unavailable> {
-        let Assignee::Agent { name, status, obstacle, .. } = self else {
-            return None;
-        };
-        let Some(status) = status else {
-            return Some(Unavailable::NoSuchAgent);
-        };
-        match status.as_str() {
-            "active" | "idle" | "running" | "error" => obstacle.clone().map(Unavailable::Obstacle),
-            // Paused, terminated, pending approval, or a status that we do not know.
-            _ => Some(Unavailable::Status { name: name.clone().unwrap_or_default(), status: status.clone() }),
-        }
-    }
-
-    pub fn id(&self) -> Option<&Id> {
-        match self {
-            Assignee::Nobody => None,
-            Assignee::Agent { id, .. } => Some(id),
-        }
-    }
-
-    /// The agent's id, if there is such an agent.
-    pub fn existing_id(&self) -> Option<&Id> {
-        match self {
-            Assignee::Agent { id, status: Some(_), .. } => Some(id),
-            Assignee::Agent { .. } | Assignee::Nobody => None,
-        }
     }
 }
 

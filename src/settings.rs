@@ -77,16 +77,18 @@ impl Settings {
     pub fn resolve(flags: SweepFlags, environment: &Environment) -> Result<Settings> {
         let variables = environment.variables()?;
         let (policy, timeouts) = resolve_policy(flags.policy, &variables)?;
-        if flags.only.is_some() && (flags.issue.is_some() || flags.step.is_some()) {
-            return Err(usage("--only names kinds, --issue and --step name subjects: give one or the other").into());
+        let subjects = flags.subjects.named();
+        if flags.only.is_some() && !subjects.is_empty() {
+            return Err(usage(
+                "--only names kinds, --session, --issue and --step name subjects: give one or the other",
+            )
+            .into());
         }
         let mut only = pick(flags.only, "only", &variables.only, parse::kinds)?;
         if let Some(kinds) = &mut only {
             kinds.sort();
             kinds.dedup();
         }
-        let subjects: Vec<(Kind, String)> =
-            flags.issue.map(|id| (Kind::Issue, id)).into_iter().chain(flags.step.map(|id| (Kind::Step, id))).collect();
         let selection = match (flags.apply, subjects.is_empty()) {
             (Some(path), _) => Selection::Plan(Box::new(read_plan(&path)?)),
             (None, true) => Selection::Kinds(only.unwrap_or_else(|| Kind::ALL.to_vec())),
@@ -107,7 +109,11 @@ impl Settings {
             share: limit!(guard_share, parse::share).unwrap_or(Guard::default().share),
             min: limit!(guard_min, parse::number).unwrap_or(Guard::default().min),
         };
-        let modes = [(Kind::Issue, limit!(issues, parse::kind_mode)), (Kind::Step, limit!(steps, parse::kind_mode))];
+        let modes = [
+            (Kind::Session, limit!(sessions, parse::kind_mode)),
+            (Kind::Issue, limit!(issues, parse::kind_mode)),
+            (Kind::Step, limit!(steps, parse::kind_mode)),
+        ];
         Ok(Settings {
             dry_run: flags.dry_run,
             selection,
@@ -178,11 +184,18 @@ fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, 
     let policy = Policy {
         orphan_grace: setting!(orphan_grace, parse::duration, default.orphan_grace),
         step_stalled_after: setting!(step_stalled_after, parse::positive_duration, default.step_stalled_after),
+        session_silent_after: setting!(session_silent_after, parse::positive_duration, default.session_silent_after),
+        run_silent_after: setting!(run_silent_after, parse::positive_duration, default.run_silent_after),
         wake_stuck_after: setting!(wake_stuck_after, parse::at_least_a_minute, default.wake_stuck_after),
         retry_delay: setting!(retry_delay, parse::duration, default.retry_delay),
         attempts_max: setting!(attempts_max, parse::number, default.attempts_max),
         attempts_per_day_max: setting!(attempts_per_day_max, parse::number, default.attempts_per_day_max),
         escalation: setting!(escalation, parse::escalation, default.escalation),
+        nudge_delay: setting!(nudge_delay, parse::duration, default.nudge_delay),
+        nudges_max: setting!(nudges_max, parse::number, default.nudges_max),
+        nudge_message: setting!(nudge_message, parse::message, default.nudge_message),
+        auto_relaunch: setting!(auto_relaunch, parse::switch, default.auto_relaunch),
+        relaunches_max: setting!(relaunches_max, parse::number, default.relaunches_max),
     };
     let timeouts = Timeouts {
         lock: setting!(lock_timeout, parse::lock_timeout, Timeouts::default().lock),

@@ -18,6 +18,7 @@ pub mod quarantine;
 pub mod rights;
 mod rows;
 pub mod schema;
+mod sessions;
 pub mod status;
 pub mod steps;
 pub mod types;
@@ -32,7 +33,7 @@ use diesel::result::Error;
 use diesel::sql_types::{Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 
-use crate::rules::{Cause, Facts, Id, Kind, Policy};
+use crate::rules::{Cause, Facts, Id, Kind, Policy, Remedy};
 use candidates::{Candidate, Part};
 use types::sql as portable;
 
@@ -75,8 +76,8 @@ pub trait Subject: Facts + Sized {
     /// The issue that a recovery refers to besides the subject itself.
     fn linked_issue(&self) -> Option<&Id>;
 
-    /// Queues one wake with this id.
-    fn resume(&self, db: &mut Db, wake_id: &Id) -> QueryResult<()>;
+    /// Queues one wake or command with this id.
+    fn resume(&self, db: &mut Db, remedy: Remedy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
 
     /// Tells a person. Returns whether the subject is blocked now.
     fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool>;
@@ -89,6 +90,7 @@ pub trait Subject: Facts + Sized {
 macro_rules! for_kind {
     ($kind:expr, $subject:ident => $body:expr) => {
         match $kind {
+            $crate::rules::Kind::Session => $crate::store::for_kind!(@ $subject = $crate::rules::session::SessionFacts, $body),
             $crate::rules::Kind::Issue => $crate::store::for_kind!(@ $subject = $crate::rules::issue::IssueFacts, $body),
             $crate::rules::Kind::Step => $crate::store::for_kind!(@ $subject = $crate::rules::step::StepFacts, $body),
         }

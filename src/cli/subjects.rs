@@ -6,10 +6,31 @@ use super::{DatabaseFlag, PolicyFlags};
 use crate::parse::{self, Until};
 use crate::rules::Kind;
 
+/// Only these subjects.
+#[derive(Debug, Default, Args)]
+pub struct SubjectFlags {
+    /// Only this session: its id, or what people call it
+    #[arg(long, value_name = "SESSION", value_parser = parse::words)]
+    pub session: Option<String>,
+    /// Only this issue: its id, or what people call it, such as ACM-12
+    #[arg(long, value_name = "ISSUE", value_parser = parse::words)]
+    pub issue: Option<String>,
+    /// Only this plan step: its id, or its plan and position, such as "Release 2.4 #2"
+    #[arg(long, value_name = "STEP", value_parser = parse::words)]
+    pub step: Option<String>,
+}
+
+impl SubjectFlags {
+    pub fn named(self) -> Vec<(Kind, String)> {
+        let named = [(Kind::Session, self.session), (Kind::Issue, self.issue), (Kind::Step, self.step)];
+        named.into_iter().filter_map(|(kind, name)| Some((kind, name?))).collect()
+    }
+}
+
 /// Which subject.
 #[derive(Debug, Args)]
 pub struct SubjectName {
-    /// issue, step
+    /// session, issue, step
     #[arg(value_name = "KIND", value_parser = parse::kind_of_one)]
     pub kind: Kind,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
@@ -55,7 +76,7 @@ pub struct ListFlags {
 
 #[derive(Debug, Subcommand)]
 pub enum ExemptCommand {
-    /// Exempt an issue or a step; again: replace the reason and the end
+    /// Exempt a session, an issue or a step; again: replace the reason and the end
     Add(ExemptFlags),
     /// List all exemptions, expired ones too
     List(ListFlags),
@@ -96,7 +117,7 @@ pub enum QuarantineCommand {
 
 #[derive(Debug, Args)]
 pub struct ReleaseFlags {
-    /// issue, step
+    /// session, issue, step
     #[arg(value_name = "KIND", value_parser = parse::kind_of_one, required_unless_present = "all", requires = "name")]
     pub kind: Option<Kind>,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'

@@ -56,7 +56,7 @@ impl Explanation {
     /// The attempt that would be made, or how many were.
     fn attempt(&self) -> u32 {
         match self.verdict.decision {
-            Decision::Continue { attempt } => attempt,
+            Decision::Continue { attempt, .. } => attempt,
             _ => self.history.attempts,
         }
     }
@@ -65,7 +65,11 @@ impl Explanation {
     pub fn table(&self) -> String {
         let decision = &self.verdict.decision;
         let mut text = format!("{}\n{}\n{}\n", self.heading(), self.clauses(), self.told_history());
-        text += &format!("{} {}.\n", "A sweep would now:".bold(), shown(&decision.announce(&self.policy)).bold());
+        text += &format!(
+            "{} {}.\n",
+            "A sweep would now:".bold(),
+            shown(&decision.announce(self.verdict.attempts_max)).bold()
+        );
         if let Some(failure) = self.failure.as_ref().filter(|failure| failure.quarantined_at.is_some()) {
             text += &format!("{}\n", quarantine(failure, self.kind, &self.label).yellow());
         }
@@ -101,7 +105,7 @@ impl Explanation {
         };
         let mut rows = vec![
             ["episode".to_owned(), format!("began {}", ago(history.episode_began_at))],
-            ["attempts".to_owned(), format!("{} of {} in this episode", history.attempts, policy.attempts_max)],
+            ["attempts".to_owned(), format!("{} of {} in this episode", history.attempts, self.verdict.attempts_max)],
             [
                 "in 24 hours".to_owned(),
                 format!(
@@ -170,7 +174,7 @@ impl Explanation {
             "reason": shown(&verdict.decision.to_string()),
             "what_would_change_it": verdict.decision.what_would_change_it(),
             "attempt": self.attempt(),
-            "attempts_max": policy.attempts_max,
+            "attempts_max": verdict.attempts_max,
             "history": {
                 "observed_at": history.observed_at,
                 "idle_since": history.idle_since,

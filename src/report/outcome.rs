@@ -12,7 +12,7 @@ use crate::text::shown;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// One wake was queued.
+    /// One wake, or one command, was queued.
     Continued,
     /// A person was told.
     Escalated,
@@ -52,6 +52,9 @@ impl Outcome {
             Decision::Leave(
                 Reason::NotInProgress(_)
                 | Reason::PlanNotOpen(_)
+                | Reason::IssueFinished(_)
+                | Reason::EndedWell
+                | Reason::PendingCommand
                 | Reason::NoAgentAssigned
                 | Reason::AssignedToUser
                 | Reason::LiveRun

@@ -29,6 +29,11 @@ pub(super) fn in_progress(status: &str) -> Clause {
     Clause::new("it is in progress", spaced(status), failure)
 }
 
+pub(super) fn no_wait_is_declared(wait: Option<&str>) -> Clause {
+    let failure = wait.map(|wait| Reason::DeclaredWait(wait.to_owned()));
+    Clause::new("no wait is declared", wait.unwrap_or("none"), failure)
+}
+
 pub(super) fn no_run_is_live(has_live_run: bool) -> Clause {
     let found = if has_live_run { "one is" } else { "none" };
     Clause::new("no run is live", found, has_live_run.then_some(Reason::LiveRun))

@@ -46,6 +46,16 @@ pub struct OpenRecovery {
 }
 
 impl History {
+    /// It showed progress by itself at this time: what was tried before belongs to an earlier episode.
+    pub(super) fn progressed(&mut self, at: DateTime<Utc>) {
+        if self.episode_began_at < at {
+            self.episode_began_at = at;
+            if self.open.as_ref().is_none_or(|open| open.since < at) {
+                (self.attempts, self.escalated) = (0, false);
+            }
+        }
+    }
+
     pub fn idle_for(&self) -> TimeDelta {
         self.observed_at - self.idle_since
     }

@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::clause::{in_progress, no_run_is_live};
+use super::clause::{in_progress, no_run_is_live, no_wait_is_declared};
 use super::words::{Spoken, one_line};
 use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 
@@ -31,7 +31,6 @@ pub struct IssueFacts {
 
 impl Facts for IssueFacts {
     fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>) {
-        let wait = self.declared_wait.clone();
         let is_quiet = self.history.is_quiet_for_longer_than(policy.orphan_grace);
         let clauses = vec![
             in_progress(&self.status),
@@ -47,11 +46,7 @@ impl Facts for IssueFacts {
             ),
             no_run_is_live(self.has_live_run),
             self.history.no_wake_is_pending(self.pending_wake_since, policy),
-            Clause::new(
-                "no wait is declared",
-                wait.as_deref().unwrap_or("none"),
-                wait.clone().map(Reason::DeclaredWait),
-            ),
+            no_wait_is_declared(self.declared_wait.as_deref()),
             Clause::new(
                 format!("it is idle for longer than {}", Spoken(policy.orphan_grace)),
                 self.history.describe_idleness(),

@@ -10,6 +10,12 @@ pub struct Policy {
     pub orphan_grace: TimeDelta,
     #[serde(rename = "step_stalled_after_seconds", with = "seconds")]
     pub step_stalled_after: TimeDelta,
+    /// A session that takes commands.
+    #[serde(rename = "session_silent_after_seconds", with = "seconds")]
+    pub session_silent_after: TimeDelta,
+    /// A session that takes none, such as a host's run.
+    #[serde(rename = "run_silent_after_seconds", with = "seconds")]
+    pub run_silent_after: TimeDelta,
     #[serde(rename = "wake_stuck_after_seconds", with = "seconds")]
     pub wake_stuck_after: TimeDelta,
     #[serde(rename = "retry_delay_seconds", with = "seconds")]
@@ -19,6 +25,17 @@ pub struct Policy {
     /// Continuations in 24 hours, and escalations, however often the episode restarts.
     pub attempts_per_day_max: u32,
     pub escalation: Escalation,
+    /// Between two commands to one session, and before one that nobody takes counts as ignored.
+    #[serde(rename = "nudge_delay_seconds", with = "seconds")]
+    pub nudge_delay: TimeDelta,
+    /// Nudges per episode.
+    pub nudges_max: u32,
+    /// What is typed into a session that is stuck.
+    pub nudge_message: String,
+    /// Are crashed sessions relaunched?
+    pub auto_relaunch: bool,
+    /// Relaunches per episode.
+    pub relaunches_max: u32,
 }
 
 impl Default for Policy {
@@ -26,11 +43,18 @@ impl Default for Policy {
         Policy {
             orphan_grace: TimeDelta::minutes(2),
             step_stalled_after: TimeDelta::minutes(30),
+            session_silent_after: TimeDelta::minutes(5),
+            run_silent_after: TimeDelta::hours(1),
             wake_stuck_after: TimeDelta::hours(1),
             retry_delay: TimeDelta::minutes(5),
             attempts_max: 1,
             attempts_per_day_max: 4,
             escalation: Escalation::CommentAndBlock,
+            nudge_delay: TimeDelta::minutes(2),
+            nudges_max: 2,
+            nudge_message: "You seem to be stuck. Go on with your task, or say what you need.".to_owned(),
+            auto_relaunch: false,
+            relaunches_max: 1,
         }
     }
 }

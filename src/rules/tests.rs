@@ -102,7 +102,7 @@ fn one_clause_of_the_definition_is_enough_to_be_left(#[case] facts: IssueFacts, 
 #[case::error("error", true)]
 fn only_agents_that_can_work_are_woken(#[case] status: &str, #[case] woken: bool) {
     let decision = decision(&IssueFacts { assignee: agent(Some(status)), ..orphan() });
-    assert_eq!(decision == Decision::Continue { attempt: 1 }, woken);
+    assert_eq!(decision == Decision::Continue { attempt: 1, remedy: Remedy::Wake }, woken);
     assert_eq!(matches!(decision, Decision::Skip(Unavailable::Status { .. })), !woken);
 }
 
@@ -117,7 +117,7 @@ fn an_agent_that_does_not_exist_or_that_the_host_forbids_to_wake_is_skipped() {
 }
 
 #[rstest]
-#[case::first_attempt(history(), Decision::Continue { attempt: 1 })]
+#[case::first_attempt(history(), Decision::Continue { attempt: 1, remedy: Remedy::Wake })]
 #[case::attempts_used_up(tried_once(), Decision::Escalate(Cause::Exhausted))]
 #[case::a_person_was_told(History { escalated: true, ..tried_once() }, Decision::Leave(Reason::Escalated))]
 #[case::a_new_episode_but_a_full_day(
@@ -128,7 +128,7 @@ fn an_agent_that_does_not_exist_or_that_the_host_forbids_to_wake_is_skipped() {
     History { last_attempt_at: Some(at(-4)), ..history() },
     Decision::Wait { until: at(1) }
 )]
-#[case::the_delay_has_just_passed(History { last_attempt_at: Some(at(-5)), ..history() }, Decision::Continue { attempt: 1 })]
+#[case::the_delay_has_just_passed(History { last_attempt_at: Some(at(-5)), ..history() }, Decision::Continue { attempt: 1, remedy: Remedy::Wake })]
 fn an_orphan_is_continued_then_escalated(#[case] history: History, #[case] expected: Decision) {
     assert_eq!(decision(&IssueFacts { history, ..orphan() }), expected);
 }
@@ -195,7 +195,7 @@ proptest! {
     #[test]
     fn nothing_is_continued_when_its_attempts_are_spent(facts in any_issue(), max in 0u32..4, per_day in 0u32..6) {
         let policy = Policy { attempts_max: max, attempts_per_day_max: per_day, ..Policy::default() };
-        if let Decision::Continue { attempt } = decide(&facts, &policy).decision {
+        if let Decision::Continue { attempt, .. } = decide(&facts, &policy).decision {
             prop_assert!(attempt <= max && facts.history.attempts_last_day < per_day);
         }
     }

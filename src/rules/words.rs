@@ -1,6 +1,6 @@
 //! The rules in words: what reports, comments and logs say of a finding, a reason, a decision.
 
-use super::{Assignee, Cause, Decision, Finding, Id, Kind, Policy, Reason, Unavailable};
+use super::{Assignee, Cause, Decision, Finding, Id, Kind, Reason, Remedy, Unavailable};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::fmt::{Display, Formatter, Result};
 
@@ -39,10 +39,11 @@ impl Display for Id {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Issue, Kind::Step];
+    pub const ALL: [Kind; 3] = [Kind::Session, Kind::Issue, Kind::Step];
 
     pub fn name(self) -> &'static str {
         match self {
+            Kind::Session => "session",
             Kind::Issue => "issue",
             Kind::Step => "step",
         }
@@ -50,6 +51,7 @@ impl Kind {
 
     pub fn plural(self) -> &'static str {
         match self {
+            Kind::Session => "sessions",
             Kind::Issue => "issues",
             Kind::Step => "steps",
         }
@@ -67,6 +69,9 @@ impl Display for Finding {
         f.write_str(match self {
             Finding::Orphaned => "orphaned",
             Finding::Stalled => "stalled",
+            Finding::Silent => "silent",
+            Finding::Looping => "looping",
+            Finding::Crashed => "crashed",
         })
     }
 }
@@ -76,13 +81,16 @@ impl Display for Reason {
         match self {
             Reason::NotInProgress(status) => write!(f, "it is {}", spaced(status)),
             Reason::PlanNotOpen(status) => write!(f, "its plan is {}", spaced(status)),
+            Reason::IssueFinished(status) => write!(f, "its issue is {}", spaced(status)),
             Reason::NoAgentAssigned => f.write_str("no agent is assigned"),
             Reason::AssignedToUser => f.write_str("a person has it"),
             Reason::LiveRun => f.write_str("a run is live"),
             Reason::PendingWake => f.write_str("a wake is queued"),
+            Reason::PendingCommand => f.write_str("a command is on its way to it"),
             Reason::StuckWake(age) => write!(f, "stuck wake: queued for {}", Spoken(*age)),
             Reason::DeclaredWait(what) => write!(f, "it waits: {what}"),
             Reason::Recent => f.write_str("it is not idle for long enough"),
+            Reason::EndedWell => f.write_str("its process ended as it should"),
             Reason::PlanStillStalled => f.write_str("it healed, another step of its plan has not"),
             Reason::Exempt(why) => write!(f, "exempt: {why}"),
             Reason::Escalated => f.write_str("escalated, a person has not answered yet"),
@@ -104,8 +112,11 @@ impl Display for Cause {
     fn fmt(&self, f: &mut Formatter) -> Result {
         f.write_str(match self {
             Cause::Exhausted => "no attempt is left",
+            Cause::NotAllowed => "automatic continuation is off",
             Cause::TooManyAttempts => "too many continuations in 24 hours",
             Cause::NoAgent => "the plan has no agent to wake",
+            Cause::NoChannel => "it takes no commands",
+            Cause::NotDelivered => "nobody delivers commands to it",
         })
     }
 }
@@ -129,20 +140,28 @@ impl Finding {
         match self {
             Finding::Orphaned => "An issue is orphaned if and only if:",
             Finding::Stalled => "A plan step is stalled, and nothing is on its way, if and only if:",
+            Finding::Silent => "A session is silent, and nothing is on its way, if and only if:",
+            Finding::Looping => "A session is looping, and nothing is on its way, if and only if:",
+            Finding::Crashed => "A session is crashed, and nothing is on its way, if and only if:",
         }
     }
 }
 
 impl Decision {
     /// What a sweep does then.
-    pub fn announce(&self, policy: &Policy) -> String {
+    pub fn announce(&self, attempts_max: u32) -> String {
         match self {
             Decision::Leave(reason) => format!("leave it: {reason}"),
             Decision::Recovered(reason) => format!("record that it recovered: {reason}"),
             Decision::Skip(unavailable) => format!("skip it: {unavailable}"),
             Decision::Wait { until } => format!("wait: the next attempt is due at {}", moment(*until)),
-            Decision::Continue { attempt } => {
-                format!("continue it with one wake (attempt {attempt} of {})", policy.attempts_max)
+            Decision::Continue { attempt, remedy } => {
+                let how = match remedy {
+                    Remedy::Wake => "one wake",
+                    Remedy::Nudge => "one nudge",
+                    Remedy::Relaunch => "a relaunch",
+                };
+                format!("continue it with {how} (attempt {attempt} of {attempts_max})")
             }
             Decision::Escalate(cause) => format!("escalate it to a person: {cause}"),
         }
@@ -164,6 +183,13 @@ impl Decision {
             Decision::Escalate(Cause::TooManyAttempts) => {
                 "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher --attempts-per-day-max"
             }
+            Decision::Escalate(Cause::NotAllowed) => {
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a setting that allows continuations"
+            }
+            Decision::Escalate(Cause::NoChannel) => "a sign of life, its end, or an exemption (sweep exempt add)",
+            Decision::Escalate(Cause::NotDelivered) => {
+                "its supervisor (sweep watch) runs again, or an exemption (sweep exempt add)"
+            }
             Decision::Escalate(Cause::NoAgent) => {
                 "its plan gets an agent, a run takes it up, or an exemption (sweep exempt add)"
             }
@@ -174,15 +200,18 @@ impl Decision {
 impl Reason {
     fn what_would_change_it(&self) -> &'static str {
         match self {
-            Reason::NotInProgress(_) => "it is set in progress",
+            Reason::NotInProgress(_) => "it is set to work",
             Reason::PlanNotOpen(_) => "its plan is executing again",
+            Reason::IssueFinished(_) => "its issue is opened again",
             Reason::NoAgentAssigned => "an agent is assigned",
             Reason::AssignedToUser => "an agent has it, and no person",
             Reason::LiveRun => "its run ends, and nothing follows",
             Reason::PendingWake => "its wake is taken up, or waits for so long that it counts as stuck",
+            Reason::PendingCommand => "the command is delivered, or left for so long that a person is told",
             Reason::StuckWake(_) => "the wake is taken up or cancelled; see why the host leaves it",
             Reason::DeclaredWait(_) => "the wait ends",
             Reason::Recent => "more time without a sign of life",
+            Reason::EndedWell => "it is started again",
             Reason::PlanStillStalled => "the other stalled steps of its plan heal",
             Reason::Exempt(_) => "its exemption ends, or is removed (sweep exempt remove)",
             Reason::Escalated => "a person answers: another status, another assignee, a new run",
@@ -197,7 +226,11 @@ impl Display for Decision {
             Decision::Leave(reason) | Decision::Recovered(reason) => reason.fmt(f),
             Decision::Skip(unavailable) => unavailable.fmt(f),
             Decision::Wait { until } => write!(f, "next attempt after {}", until.format("%H:%M:%S UTC")),
-            Decision::Continue { .. } => f.write_str("nobody is working on it"),
+            Decision::Continue { remedy, .. } => f.write_str(match remedy {
+                Remedy::Wake => "nobody is working on it",
+                Remedy::Nudge => "it is stuck",
+                Remedy::Relaunch => "its process ended before its work",
+            }),
             Decision::Escalate(cause) => cause.fmt(f),
         }
     }

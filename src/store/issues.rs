@@ -11,7 +11,7 @@ use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_s
 use super::types::{Document, Instant};
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment};
-use crate::rules::{Cause, Escalation, Id, Kind, Policy};
+use crate::rules::{Cause, Escalation, Id, Kind, Policy, Remedy};
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
 const REASON: &str = "issue_continuation_needed";
@@ -73,7 +73,7 @@ impl Subject for IssueFacts {
         None
     }
 
-    fn resume(&self, db: &mut Db, wake_id: &Id) -> QueryResult<()> {
+    fn resume(&self, db: &mut Db, _remedy: Remedy, wake_id: &Id, _policy: &Policy) -> QueryResult<()> {
         let payload = json!({
             "issueId": self.id, "retryOfRunId": self.last_run_id, "wakeReason": REASON, "retryReason": REASON,
         });

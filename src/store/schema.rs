@@ -1,5 +1,6 @@
 //! The relations that the sweep reads and writes; docs/hosts.md is their contract.
 
+pub mod sessions;
 pub mod work;
 
 /// The subjects of one kind that are in progress: what a share of them is measured against.
@@ -15,6 +16,7 @@ macro_rules! subjects {
         }
     };
 }
+subjects!(session_subjects);
 subjects!(issue_subjects);
 subjects!(step_subjects);
 
@@ -33,6 +35,7 @@ macro_rules! candidates {
         }
     };
 }
+candidates!(session_candidates);
 candidates!(issue_candidates);
 candidates!(step_candidates);
 
@@ -211,6 +214,8 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(issue_facts, exemptions);
 diesel::allow_tables_to_appear_in_same_query!(step_facts, exemptions);
+diesel::allow_tables_to_appear_in_same_query!(session_candidates, failures);
+diesel::allow_tables_to_appear_in_same_query!(session_subjects, failures);
 diesel::allow_tables_to_appear_in_same_query!(issue_candidates, failures);
 diesel::allow_tables_to_appear_in_same_query!(step_candidates, failures);
 diesel::allow_tables_to_appear_in_same_query!(issue_subjects, failures);

@@ -205,8 +205,8 @@ fn carry_out<S: Subject>(
     let wake_id = Id::generate();
     let (action, attempt, wake_id, blocked_subject) = match decision {
         Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
-        Decision::Continue { attempt } => {
-            facts.resume(db, &wake_id)?;
+        Decision::Continue { attempt, remedy } => {
+            facts.resume(db, *remedy, &wake_id, terms.policy)?;
             (Action::Continue, *attempt, Some(&wake_id), false)
         }
         Decision::Escalate(cause) => {
@@ -235,10 +235,10 @@ fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, terms: &Terms) ->
         decision: decision.map(Decision::name),
         reason: decision.map(Decision::to_string).unwrap_or_default(),
         attempt: match decision {
-            Some(Decision::Continue { attempt }) => Some(*attempt),
+            Some(Decision::Continue { attempt, .. }) => Some(*attempt),
             _ => history.map(|history| history.attempts),
         },
-        attempts_max: terms.policy.attempts_max,
+        attempts_max: seen.map_or(0, |(_, verdict)| verdict.attempts_max),
         agent_id: seen.and_then(|(facts, _)| facts.assignee().id()).cloned(),
         idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
         outcome: decision.map_or(Outcome::Failed, Outcome::of),

@@ -226,7 +226,7 @@ impl Host {
         let last = self.ledger.iter().filter(|row| row.action == "continue").map(|row| row.created_at).max();
         match decide(&facts, policy).decision {
             Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
-            Decision::Continue { attempt } => {
+            Decision::Continue { attempt, .. } => {
                 ensure(!facts.has_live_run && facts.pending_wake_since.is_none(), "somebody is on it")?;
                 ensure(
                     matches!(self.assigned, Assigned::Agent(_)) && self.agent_status == "idle",

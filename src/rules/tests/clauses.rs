@@ -103,7 +103,7 @@ fn a_steps_own_threshold_is_the_one_that_is_told() {
     "wait: the next attempt is due at 2027-01-15 08:01:00 UTC"
 )]
 fn a_decision_is_announced_in_words(#[case] facts: IssueFacts, #[case] words: &str) {
-    assert_eq!(decision(&facts).announce(&Policy::default()), words);
+    assert_eq!(decision(&facts).announce(1), words);
 }
 
 proptest! {
@@ -123,6 +123,6 @@ proptest! {
             prop_assert!(!demand.is_empty() && !found.is_empty());
         }
         let decision = decision(&facts);
-        prop_assert!(!decision.announce(&Policy::default()).is_empty() && !decision.what_would_change_it().is_empty());
+        prop_assert!(!decision.announce(1).is_empty() && !decision.what_would_change_it().is_empty());
     }
 }

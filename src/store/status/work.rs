@@ -20,6 +20,10 @@ pub enum State {
     Orphaned,
     /// A plan step that has been in progress for too long, and nothing is on its way.
     Stalled,
+    /// A session without a sign of life, and nothing is on its way.
+    Silent,
+    /// A session whose process ended before its work.
+    Crashed,
     /// A person has been told and has not answered.
     Escalated,
     /// Its agent cannot be woken.
@@ -35,9 +39,11 @@ pub enum State {
 }
 
 impl State {
-    const ALL: [State; 8] = [
+    const ALL: [State; 10] = [
         State::Orphaned,
         State::Stalled,
+        State::Silent,
+        State::Crashed,
         State::Escalated,
         State::Skipped,
         State::Queued,
@@ -50,6 +56,8 @@ impl State {
         match self {
             State::Orphaned => "orphaned",
             State::Stalled => "stalled",
+            State::Silent => "silent",
+            State::Crashed => "crashed",
             State::Escalated => "escalated",
             State::Skipped => "skipped",
             State::Queued => "queued",
@@ -61,9 +69,12 @@ impl State {
 
     /// Can a subject of this kind be in it?
     fn is_of(self, kind: Kind) -> bool {
-        match kind {
-            Kind::Issue => self != State::Stalled,
-            Kind::Step => !matches!(self, State::Orphaned | State::Waiting),
+        match self {
+            State::Orphaned => kind == Kind::Issue,
+            State::Stalled => kind == Kind::Step,
+            State::Silent | State::Crashed => kind == Kind::Session,
+            State::Waiting => kind != Kind::Step,
+            State::Escalated | State::Skipped | State::Queued | State::Exempt | State::Active => true,
         }
     }
 
@@ -179,7 +190,7 @@ impl Lists {
             let Some(state) = State::parse(&row.state.0) else { continue };
             let is_stuck = state == State::Queued && row.detail.as_ref().is_some_and(|detail| detail.0 == STUCK_WAKE);
             let list = match state {
-                State::Orphaned | State::Stalled => Some(&mut self.orphans),
+                State::Orphaned | State::Stalled | State::Silent | State::Crashed => Some(&mut self.orphans),
                 State::Escalated => Some(&mut self.escalations),
                 State::Queued if is_stuck => Some(&mut self.stuck_wakes),
                 State::Queued | State::Skipped | State::Waiting | State::Exempt | State::Active => None,
@@ -217,7 +228,7 @@ impl Lists {
 /// the other would ask the view again each time. The DSL has no query over a query.
 fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<Row>> {
     let plan = match kind {
-        Kind::Issue => "nullif(w.subject_id, w.subject_id)",
+        Kind::Session | Kind::Issue => "nullif(w.subject_id, w.subject_id)",
         Kind::Step => "w.plan_id",
     };
     let of_tenant = tenant.map_or("", |_| "WHERE w.tenant = $1");

@@ -1,0 +1,58 @@
+//! Who has a subject, and whether he can be woken.
+
+use super::Id;
+
+/// Who would be woken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Assignee {
+    /// Nobody: a plan whose client pulls.
+    Nobody,
+    Agent {
+        id: Id,
+        /// Null when there is no such agent.
+        name: Option<String>,
+        /// As stored; null when there is no such agent.
+        status: Option<String>,
+        /// Why the host says that a wake would do harm although the agent could be woken.
+        obstacle: Option<String>,
+    },
+}
+
+/// Why an assignee cannot be woken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unavailable {
+    NoSuchAgent,
+    Status { name: String, status: String },
+    Obstacle(String),
+}
+
+impl Assignee {
+    pub(super) fn unavailable(&self) -> Option<Unavailable> {
+        let Assignee::Agent { name, status, obstacle, .. } = self else {
+            return None;
+        };
+        let Some(status) = status else {
+            return Some(Unavailable::NoSuchAgent);
+        };
+        match status.as_str() {
+            "active" | "idle" | "running" | "error" => obstacle.clone().map(Unavailable::Obstacle),
+            // Paused, terminated, pending approval, or a status that we do not know.
+            _ => Some(Unavailable::Status { name: name.clone().unwrap_or_default(), status: status.clone() }),
+        }
+    }
+
+    pub fn id(&self) -> Option<&Id> {
+        match self {
+            Assignee::Nobody => None,
+            Assignee::Agent { id, .. } => Some(id),
+        }
+    }
+
+    /// The agent's id, if there is such an agent.
+    pub fn existing_id(&self) -> Option<&Id> {
+        match self {
+            Assignee::Agent { id, status: Some(_), .. } => Some(id),
+            Assignee::Agent { .. } | Assignee::Nobody => None,
+        }
+    }
+}

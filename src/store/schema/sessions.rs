@@ -1,0 +1,83 @@
+//! Sessions: what the sweep reads of them, and the tables that their supervisor keeps.
+
+use super::exemptions;
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    session_facts (subject_id) {
+        subject_id -> Id,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Text,
+        status -> Text,
+        declared_wait -> Nullable<Text>,
+        agent_id -> Nullable<Id>,
+        agent_name -> Nullable<Text>,
+        agent_status -> Nullable<Text>,
+        issue_id -> Nullable<Id>,
+        issue_status -> Nullable<Text>,
+        issue_has_live_run -> Bool,
+        issue_wake_since -> Nullable<Instant>,
+        started_at -> Instant,
+        progressed_at -> Instant,
+        ended_at -> Nullable<Instant>,
+        exit_code -> Nullable<Integer>,
+        silent_after_seconds -> Nullable<Integer>,
+        last_tool -> Nullable<Text>,
+        recent_output -> Text,
+        takes_commands -> Bool,
+        pending_command_since -> Nullable<Instant>,
+        idle_since -> Instant,
+        episode_began_at -> Instant,
+        attempts -> BigInt,
+        attempts_last_day -> BigInt,
+        last_attempt_at -> Nullable<Instant>,
+        escalated -> Bool,
+        escalations_last_day -> BigInt,
+        open_recovery_id -> Nullable<Id>,
+        open_recovery_at -> Nullable<Instant>,
+        observed_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    sessions (id) {
+        id -> Id,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Text,
+        agent_id -> Nullable<Id>,
+        issue_id -> Nullable<Id>,
+        status -> Text,
+        stall_paused -> Bool,
+        started_at -> Nullable<Instant>,
+        last_activity_at -> Nullable<Instant>,
+        last_progress_at -> Nullable<Instant>,
+        last_tool -> Nullable<Text>,
+        recent_output -> Text,
+        exit_code -> Nullable<Integer>,
+        ended_at -> Nullable<Instant>,
+        silent_after_seconds -> Nullable<Integer>,
+        updated_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    session_commands (id) {
+        id -> Id,
+        session_id -> Id,
+        command -> Text,
+        message -> Nullable<Text>,
+        status -> Text,
+        requested_by -> Text,
+        created_at -> Instant,
+        updated_at -> Instant,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(session_facts, exemptions);

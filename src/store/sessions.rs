@@ -1,0 +1,144 @@
+//! Sessions in the store: one row of facts, and what a nudge, a relaunch and an escalation write. A session's own row is
+//! its supervisor's: a sweep locks it and never changes it.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+
+use super::candidates::{Candidate, Part, candidates, nominations, quarantined};
+use super::find::{Label, labels};
+use super::issues::comment;
+use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
+use super::schema::sessions::{session_commands, session_facts};
+use super::schema::{exemptions, session_candidates, session_subjects};
+use super::types::Words;
+use super::{Db, Lock, LockStatement, Subject, ledger};
+use crate::rules::session::{Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
+use crate::rules::{Cause, Id, Kind, Policy, Remedy};
+
+/// The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
+const LOCK: LockStatement = LockStatement {
+    select: "SELECT (SELECT a.id FROM agents a WHERE a.id = s.agent_id FOR SHARE SKIP LOCKED), \
+             (SELECT i.id FROM issues i WHERE i.id = s.issue_id FOR UPDATE SKIP LOCKED) \
+             FROM sessions s WHERE s.id = ",
+    locking: " FOR UPDATE OF s SKIP LOCKED",
+};
+
+impl Subject for SessionFacts {
+    const KIND: Kind = Kind::Session;
+
+    nominations!(session_subjects, session_candidates, session_facts);
+
+    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
+        db.lock(&LOCK, id)
+    }
+
+    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<SessionFacts>> {
+        use session_facts::*;
+        let columns = (
+            (subject_id, tenant, identifier, title, status, declared_wait),
+            agent_columns!(session_facts),
+            (issue_id, issue_status, issue_has_live_run, issue_wake_since),
+            (started_at, progressed_at, ended_at, exit_code, silent_after_seconds),
+            (last_tool, recent_output, takes_commands, pending_command_since),
+            history_columns!(session_facts),
+        );
+        let row = facts_of!(session_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
+        Ok(row.map(SessionFacts::from))
+    }
+
+    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
+        labels!(session_facts).filter(session_facts::subject_id.eq(id)).first(db).optional()
+    }
+
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+        labels!(session_facts)
+            .filter(session_facts::identifier.eq(identifier))
+            .order(session_facts::subject_id)
+            .limit(2)
+            .load(db)
+    }
+
+    fn identifier(&self) -> Option<&str> {
+        self.session.identifier.as_deref()
+    }
+
+    fn title(&self) -> &str {
+        &self.session.title
+    }
+
+    fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    fn linked_issue(&self) -> Option<&Id> {
+        self.issue.as_ref().map(|issue| &issue.id)
+    }
+
+    fn resume(&self, db: &mut Db, remedy: Remedy, wake_id: &Id, policy: &Policy) -> QueryResult<()> {
+        let (command, message) = match remedy {
+            Remedy::Relaunch => ("relaunch", None),
+            Remedy::Nudge | Remedy::Wake => ("nudge", Some(&policy.nudge_message)),
+        };
+        diesel::insert_into(session_commands::table)
+            .values((
+                session_commands::id.eq(wake_id),
+                session_commands::session_id.eq(&self.session.id),
+                session_commands::command.eq(command),
+                session_commands::message.eq(message),
+                session_commands::requested_by.eq(ledger::ACTOR),
+            ))
+            .execute(db)
+            .map(drop)
+    }
+
+    fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool> {
+        match &self.issue {
+            Some(issue) => comment(db, &issue.id, &escalation_comment(self, cause, policy)).map(|()| false),
+            None => Ok(false),
+        }
+    }
+
+    fn recover(&self, _db: &mut Db) -> QueryResult<()> {
+        Ok(())
+    }
+}
+
+#[derive(Queryable)]
+struct Row {
+    subject: (Id, String, Option<String>, String, String, Option<String>),
+    agent: AgentRow,
+    issue: (Option<Id>, Option<String>, bool, Option<DateTime<Utc>>),
+    process: (DateTime<Utc>, DateTime<Utc>, Option<DateTime<Utc>>, Option<i32>, Option<i32>),
+    /// Output may hold any bytes.
+    activity: (Option<Words>, Words, bool, Option<DateTime<Utc>>),
+    history: HistoryRow,
+}
+
+impl From<Row> for SessionFacts {
+    fn from(row: Row) -> SessionFacts {
+        let (id, tenant, identifier, title, status, declared_wait) = row.subject;
+        let (issue_id, issue_status, has_live_run, pending_wake_since) = row.issue;
+        let (started_at, progressed_at, ended_at, exit_code, silent_after_seconds) = row.process;
+        let (last_tool, recent_output, takes_commands, pending_command_since) = row.activity;
+        let history: crate::rules::History = row.history.into();
+        let linked =
+            |id| LinkedIssue { id, status: issue_status.unwrap_or_default(), has_live_run, pending_wake_since };
+        let session = Session {
+            id,
+            identifier,
+            title,
+            status,
+            declared_wait,
+            started_at,
+            active_at: history.idle_since,
+            progressed_at,
+            ended: ended_at.map(|at| Ended { at, exit_code }),
+            silent_after: silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
+            last_tool: last_tool.map(|tool| tool.0),
+            recent_output: recent_output.0.lines().map(str::to_owned).collect(),
+            takes_commands,
+            pending_command_since,
+        };
+        SessionFacts::new(session, tenant, row.agent.into_assignee(None), issue_id.map(linked), history)
+    }
+}
