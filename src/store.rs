@@ -46,6 +46,9 @@ pub enum Db {
 /// One kind of subject, as the store knows it.
 pub trait Subject: Facts + Sized {
     const KIND: Kind;
+    /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs UPDATE on
+    /// some column of it, and reading its id SELECT.
+    const RIGHTS: &'static [rights::Right];
 
     /// The next candidates in the order of the scan, at most `limit`.
     fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;

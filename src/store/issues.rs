@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined};
 use super::find::{Label, labels};
+use super::rights::Right;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_subjects, issues, wakes};
 use super::types::{Document, Instant};
@@ -25,6 +26,14 @@ const LOCK: LockStatement = LockStatement {
 
 impl Subject for IssueFacts {
     const KIND: Kind = Kind::Issue;
+    const RIGHTS: &'static [Right] = &[
+        ("agents", "SELECT"),
+        ("agents", "UPDATE"),
+        ("issues", "SELECT"),
+        ("issues", "UPDATE"),
+        ("wakes", "INSERT"),
+        ("comments", "INSERT"),
+    ];
 
     nominations!(issue_subjects, issue_candidates, issue_facts);
 

@@ -1,35 +1,28 @@
 //! Does this role have the rights that it needs? Asked before the first subject, so that one message names all that are
 //! missing, and not every subject one.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Text};
 
-use super::Access;
 use super::migrate::VERSIONS;
+use super::{Access, Subject, for_kind};
 use crate::exit::config;
+use crate::rules::Kind;
 
-type Right = (&'static str, &'static str);
+/// A relation, and a privilege on it.
+pub type Right = (&'static str, &'static str);
 
 const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT")];
 
-const TO_LOOK: &[Right] = &[
-    ("issue_subjects", "SELECT"),
-    ("issue_candidates", "SELECT"),
-    ("issue_facts", "SELECT"),
-    ("step_subjects", "SELECT"),
-    ("step_candidates", "SELECT"),
-    ("step_facts", "SELECT"),
-    ("exemptions", "SELECT"),
-    ("failures", "SELECT"),
-];
+const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
 
 const TO_EXPLAIN: &[Right] = &[("recoveries", "SELECT")];
 
 const TO_TELL: &[Right] = &[
-    ("issue_work_state", "SELECT"),
-    ("step_work_state", "SELECT"),
     ("plans", "SELECT"),
     ("policy", "SELECT"),
     ("false_rescues", "SELECT"),
@@ -37,18 +30,8 @@ const TO_TELL: &[Right] = &[
     ("sweeps", "SELECT"),
 ];
 
-/// Locking a row needs UPDATE on some column of it, and reading its id SELECT.
+/// Besides what each kind needs.
 const TO_ACT: &[Right] = &[
-    ("agents", "SELECT"),
-    ("agents", "UPDATE"),
-    ("issues", "SELECT"),
-    ("issues", "UPDATE"),
-    ("plans", "SELECT"),
-    ("plans", "UPDATE"),
-    ("plan_steps", "SELECT"),
-    ("plan_steps", "UPDATE"),
-    ("wakes", "INSERT"),
-    ("comments", "INSERT"),
     ("activity", "INSERT"),
     ("recoveries", "SELECT"),
     ("recoveries", "INSERT"),
@@ -89,7 +72,7 @@ impl Purpose {
         }
     }
 
-    fn rights(self) -> Vec<Right> {
+    fn rights(self) -> Vec<(String, &'static str)> {
         let further = match self {
             Purpose::Look => &[],
             Purpose::Explain => TO_EXPLAIN,
@@ -98,8 +81,22 @@ impl Purpose {
             Purpose::Exempt => TO_EXEMPT,
             Purpose::Release => TO_RELEASE,
         };
-        [TO_KNOW_THE_VERSION, TO_LOOK, further].concat()
+        let of_kinds = Kind::ALL.into_iter().flat_map(|kind| self.rights_for(kind));
+        let mut once = BTreeSet::new();
+        let needed = of_kinds.chain(named(&[TO_LOOK, further].concat()));
+        needed.filter(|right| once.insert(right.clone())).collect()
     }
+
+    fn rights_for(self, kind: Kind) -> Vec<(String, &'static str)> {
+        let told = (self == Purpose::Tell).then_some("work_state");
+        let views = ["subjects", "candidates", "facts"].into_iter().chain(told);
+        let acted = if self == Purpose::Sweep { for_kind!(kind, S => S::RIGHTS) } else { &[] };
+        views.map(|view| (format!("{kind}_{view}"), "SELECT")).chain(named(acted)).collect()
+    }
+}
+
+fn named(rights: &[Right]) -> Vec<(String, &'static str)> {
+    rights.iter().map(|(relation, privilege)| ((*relation).to_owned(), *privilege)).collect()
 }
 
 /// A right on one column is enough to pass here; views and triggers check the rest. What the host does not have needs
@@ -122,15 +119,15 @@ struct Missing {
 
 /// Refuses a role that may not do what it is there for, and names the relations.
 pub(super) fn check(db: &mut PgConnection, purpose: Purpose) -> Result<()> {
-    refuse_without(db, &purpose.rights())
+    refuse_without(db, &[named(TO_KNOW_THE_VERSION), purpose.rights()].concat())
 }
 
 /// Refuses a role that may not even see how far the schema is migrated.
 pub(super) fn check_version(db: &mut PgConnection) -> Result<()> {
-    refuse_without(db, TO_KNOW_THE_VERSION)
+    refuse_without(db, &named(TO_KNOW_THE_VERSION))
 }
 
-fn refuse_without(db: &mut PgConnection, needed: &[Right]) -> Result<()> {
+fn refuse_without(db: &mut PgConnection, needed: &[(String, &str)]) -> Result<()> {
     let checking = "checking the rights of this role";
     let (role, no_usage) = diesel::select((sql::<Text>("current_user::text"), sql::<Bool>(NO_USAGE)))
         .get_result::<(String, bool)>(db)
@@ -139,7 +136,7 @@ fn refuse_without(db: &mut PgConnection, needed: &[Right]) -> Result<()> {
     if no_usage {
         return Err(config(format!("the role {role} lacks rights: USAGE on schema sweep")).into());
     }
-    let (relations, privileges): (Vec<_>, Vec<_>) = needed.iter().copied().unzip();
+    let (relations, privileges): (Vec<_>, Vec<_>) = needed.iter().cloned().unzip();
     let missing: Vec<Missing> = diesel::sql_query(MISSING)
         .bind::<Array<Text>, _>(relations)
         .bind::<Array<Text>, _>(privileges)

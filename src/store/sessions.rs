@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined};
 use super::find::{Label, labels};
 use super::issues::comment;
+use super::rights::Right;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::sessions::{session_commands, session_facts};
 use super::schema::{exemptions, session_candidates, session_subjects};
@@ -25,6 +26,16 @@ const LOCK: LockStatement = LockStatement {
 
 impl Subject for SessionFacts {
     const KIND: Kind = Kind::Session;
+    const RIGHTS: &'static [Right] = &[
+        ("agents", "SELECT"),
+        ("agents", "UPDATE"),
+        ("issues", "SELECT"),
+        ("issues", "UPDATE"),
+        ("sessions", "SELECT"),
+        ("sessions", "UPDATE"),
+        ("session_commands", "INSERT"),
+        ("comments", "INSERT"),
+    ];
 
     nominations!(session_subjects, session_candidates, session_facts);
 

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined};
 use super::find::{Label, labels};
 use super::issues::comment;
+use super::rights::Right;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::{exemptions, plans, step_candidates, step_facts, step_subjects, wakes};
 use super::types::{Document, Instant};
@@ -26,6 +27,18 @@ const LOCK: LockStatement = LockStatement {
 
 impl Subject for StepFacts {
     const KIND: Kind = Kind::Step;
+    const RIGHTS: &'static [Right] = &[
+        ("agents", "SELECT"),
+        ("agents", "UPDATE"),
+        ("issues", "SELECT"),
+        ("issues", "UPDATE"),
+        ("plans", "SELECT"),
+        ("plans", "UPDATE"),
+        ("plan_steps", "SELECT"),
+        ("plan_steps", "UPDATE"),
+        ("wakes", "INSERT"),
+        ("comments", "INSERT"),
+    ];
 
     nominations!(step_subjects, step_candidates, step_facts);
 

@@ -3,9 +3,9 @@
 use diesel::RunQueryDsl;
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
-use sweep::rules::Id;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
+use sweep::rules::{Id, Policy, Remedy};
 use sweep::store::candidates::Part;
 use sweep::store::{Access, Db, Subject, Timeouts};
 
@@ -94,7 +94,7 @@ fn a_write_in_a_dry_run_is_refused_by_the_database() {
             sweep::store::open::Url::parse(&world.url).expect("a URL").connect(Access::ReadOnly).expect("a connection");
         let written = db.in_transaction(Access::ReadOnly, &Timeouts::default(), |db| {
             let facts = IssueFacts::read(db, &issue)?.expect("an issue");
-            facts.resume(db, &Id::generate())
+            facts.resume(db, Remedy::Wake, &Id::generate(), &Policy::default())
         });
         assert!(written.is_err(), "{on:?}");
         assert_eq!(world.count("wakes"), 0);

@@ -36,6 +36,7 @@ mod rivals;
 mod scratch;
 mod secrets;
 mod servers;
+mod sessions;
 mod shadow;
 mod status;
 mod swept;

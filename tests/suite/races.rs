@@ -2,7 +2,7 @@
 
 use sweep::report::Outcome;
 use sweep::rules::issue::IssueFacts;
-use sweep::rules::{Decision, Id, Policy, decide};
+use sweep::rules::{Decision, Id, Policy, Remedy, decide};
 use sweep::store::candidates::Part;
 use sweep::store::{Access, Db, Subject, Timeouts};
 use sweep::sweep::examine::{Terms, examine};
@@ -135,7 +135,7 @@ on_each_host! {
         world.set("issues", &issue, "status = 'done'");
 
         assert!(matches!(decide(&seen, &Policy::default()).decision, Decision::Continue { .. }));
-        let write = |db: &mut sweep::store::Db| seen.resume(db, &Id::generate());
+        let write = |db: &mut sweep::store::Db| seen.resume(db, Remedy::Wake, &Id::generate(), &Policy::default());
         db.in_transaction(Access::Write, &Timeouts::default(), write).expect("a write");
 
         assert_eq!(world.wakes_for(&issue), 1, "a wake on a finished issue");

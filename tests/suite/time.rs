@@ -44,6 +44,12 @@ impl World {
                 ("wakes", "created_at"),
                 ("plan_steps", "started_at"),
                 ("plan_steps", "updated_at"),
+                ("sessions", "created_at"),
+                ("sessions", "started_at"),
+                ("sessions", "last_activity_at"),
+                ("sessions", "last_progress_at"),
+                ("sessions", "ended_at"),
+                ("session_commands", "created_at"),
             ],
         });
         for (table, column) in columns {

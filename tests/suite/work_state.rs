@@ -43,8 +43,9 @@ fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) -> Opt
     };
     match reason {
         Reason::NotInProgress(_) | Reason::PlanNotOpen(_) | Reason::NoAgentAssigned | Reason::AssignedToUser => None,
-        Reason::LiveRun | Reason::Recent => Some("active"),
-        Reason::PendingWake | Reason::StuckWake(_) => Some("queued"),
+        Reason::IssueFinished(_) => None,
+        Reason::LiveRun | Reason::Recent | Reason::EndedWell => Some("active"),
+        Reason::PendingWake | Reason::StuckWake(_) | Reason::PendingCommand => Some("queued"),
         Reason::DeclaredWait(_) => Some("waiting"),
         Reason::Exempt(_) => Some("exempt"),
         Reason::Escalated => Some("escalated"),

@@ -1,0 +1,2 @@
+drop table session_commands;
+drop table sessions;

@@ -1,0 +1,165 @@
+-- The session as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
+
+-- Active, and its process ended or made no step forward for a second, the shortest threshold that there is. Whether its
+-- output repeats itself is decided in Rust.
+create view unattended_sessions as
+select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
+       coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at) as since, s.tenant
+from sessions s
+where s.status = 'active' and not s.stall_paused
+  and (s.ended_at is not null
+       or coalesce(s.last_progress_at, s.started_at, s.created_at) < statement_timestamp() - interval '1 second');
+
+create view session_candidates as
+select subject_id, group_id, since, tenant from unattended_sessions
+union all
+select s.id, coalesce(s.agent_id, s.id), coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at), s.tenant
+from recoveries r join sessions s on s.id = r.subject_id
+where r.kind = 'session' and r.settled_at is null
+  and not exists (select from unattended_sessions u where u.subject_id = s.id);
+
+create view session_subjects as
+select s.id as subject_id, s.tenant from sessions s where s.status = 'active';
+
+create view session_facts as
+select
+    s.id as subject_id,
+    s.tenant,
+    s.identifier,
+    s.title,
+    s.status,
+    -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
+    case when s.stall_paused then 'its stall detection is paused'
+         when i.status in ('blocked', 'in_review') then 'its issue is ' || replace(i.status, '_', ' ')
+         when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then 'its issue waits: ' || i.waiting_for
+         when i.wait_until > statement_timestamp()
+         then 'its issue waits ' || coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever') end
+        as declared_wait,
+    s.agent_id,
+    a.name as agent_name,
+    a.status as agent_status,
+    s.issue_id,
+    i.status as issue_status,
+    exists (select from runs r where r.issue_id = s.issue_id and r.status in ('queued', 'scheduled_retry', 'running'))
+        or exists (select from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+        or exists (select from sessions o where o.issue_id = s.issue_id and o.status = 'active' and o.ended_at is null and o.id <> s.id)
+        as issue_has_live_run,
+    (select min(w.created_at) from wakes w where w.issue_id = s.issue_id and w.status in ('queued', 'deferred', 'claimed'))
+        as issue_wake_since,
+    coalesce(s.started_at, s.created_at) as started_at,
+    coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
+    s.ended_at,
+    s.exit_code,
+    s.silent_after_seconds,
+    s.last_tool,
+    s.recent_output,
+    true as takes_commands,
+    (select min(c.created_at) from session_commands c where c.session_id = s.id and c.status = 'queued') as pending_command_since,
+    greatest(coalesce(s.started_at, s.created_at), s.last_activity_at, s.last_progress_at) as idle_since,
+    episode.began_at as episode_began_at,
+    (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
+     and c.created_at >= episode.began_at) as attempts,
+    (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
+     and c.created_at > statement_timestamp() - interval '24 hours') as attempts_last_day,
+    (select max(c.created_at) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue')
+        as last_attempt_at,
+    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, false) as escalated,
+    (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
+     and e.created_at > statement_timestamp() - interval '24 hours') as escalations_last_day,
+    o.id as open_recovery_id,
+    o.created_at as open_recovery_at,
+    statement_timestamp() as observed_at
+from sessions s
+left join agents a on a.id = s.agent_id
+left join issues i on i.id = s.issue_id
+left join recoveries o on o.kind = 'session' and o.subject_id = s.id and o.settled_at is null
+-- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
+cross join lateral (
+    select greatest(s.created_at,
+        (select max(e.created_at) from recoveries e
+         where e.kind = 'session' and e.subject_id = s.id and e.action in ('escalate', 'recover'))
+    ) as began_at
+) episode;
+
+-- An issue whose session is at work is not idle, and one whose session is to be relaunched is continued already.
+create or replace view unattended_issues as
+select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
+from issues i
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
+  and not exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  and not exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+  and not exists (select from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+                  and w.created_at > statement_timestamp() - interval '1 minute');
+
+create or replace view issue_facts as
+select
+    i.id as subject_id,
+    i.tenant,
+    i.identifier,
+    i.title,
+    i.status,
+    i.assignee_agent_id as agent_id,
+    a.name as agent_name,
+    a.status as agent_status,
+    i.assignee_user_id is not null as assigned_to_user,
+    coalesce(run.any_live, false)
+        or exists (select from plans p join plan_steps s on s.plan_id = p.id join live_step_runs r on r.step_id = s.id
+                   where p.issue_id = i.id)
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
+        or exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+        as has_live_run,
+    least(
+        (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
+        (select min(w.created_at) from plans p join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id
+         where p.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
+        -- A relaunch resumes its session's issue.
+        (select min(c.created_at) from sessions s join session_commands c on c.session_id = s.id
+         where s.issue_id = i.id and s.status = 'active' and c.status = 'queued')
+    ) as pending_wake_since,
+    case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then i.waiting_for
+         when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever')
+         when exists (select from sessions s where s.issue_id = i.id and s.status = 'paused') then 'its session is paused' end
+        as declared_wait,
+    null::text as obstacle,
+    run.last_id as last_run_id,
+    greatest(i.updated_at, run.last_sign_at,
+        (select max(coalesce(r.finished_at, r.created_at))
+         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id where p.issue_id = i.id),
+        (select max(greatest(s.last_activity_at, s.ended_at)) from sessions s where s.issue_id = i.id)
+    ) as idle_since,
+    episode.began_at as episode_began_at,
+    continuation.since_episode as attempts,
+    continuation.last_day as attempts_last_day,
+    continuation.last_at as last_attempt_at,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
+    escalation.last_day as escalations_last_day,
+    o.id as open_recovery_id,
+    o.created_at as open_recovery_at,
+    statement_timestamp() as observed_at
+from issues i
+left join agents a on a.id = i.assignee_agent_id
+left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
+                      and not (o.blocked_subject and i.status = 'blocked')
+-- One pass each over its runs, its escalations and its continuations.
+cross join lateral (
+    select bool_or(r.live) as any_live,
+           (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
+           max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
+           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at
+    from issue_runs r where r.issue_id = i.id
+) run
+cross join lateral (
+    select max(e.created_at) as last_at,
+           count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
+    from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+) escalation
+cross join lateral (
+    select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
+) episode
+cross join lateral (
+    select greatest(count(*) filter (where c.created_at >= episode.began_at),
+                    max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
+           count(*) filter (where c.created_at > statement_timestamp() - interval '24 hours') as last_day,
+           max(c.created_at) as last_at
+    from issue_continuations c where c.issue_id = i.id
+) continuation;

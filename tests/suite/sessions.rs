@@ -1,0 +1,4 @@
+//! Sessions: what a sweep promises about them, on both databases alike.
+
+mod contract;
+mod fixture;
