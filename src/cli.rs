@@ -146,11 +146,11 @@ pub struct PolicyFlags {
     /// A plan step is stalled when in progress for longer [default: 30m]
     #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
     pub step_stalled_after: Option<TimeDelta>,
-    /// A session is silent when without a sign of life for longer [default: 5m]
-    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
+    /// A session is silent when without a sign of life for longer; at least 1s [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_second, allow_hyphen_values = true)]
     pub session_silent_after: Option<TimeDelta>,
     /// … and a session that takes no commands, such as one of Paperclip's runs [default: 1h]
-    #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_second, allow_hyphen_values = true)]
     pub run_silent_after: Option<TimeDelta>,
     /// A wake is reported as stuck when queued for longer; at least 1m [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_minute, allow_hyphen_values = true)]

@@ -1,12 +1,13 @@
 //! A session of an agent is *crashed*, *looping* or *silent* only while it is active, declares no wait (its stall
 //! detection is paused, or its issue waits), and its issue, if it has one, is not finished. Then it is
-//! - *crashed* if and only if its process has ended, and not with exit code 0, and no other run is live for its issue;
+//! - *crashed* if and only if its process has ended, and not with exit code 0, and nobody else continues its issue: no run
+//!   is live for it, and no wake pending;
 //! - *silent* if and only if its process runs and showed no sign of life for longer than its threshold;
 //! - *looping* if and only if it is not silent, its last lines repeat (`loops`), and it made no progress for longer than
 //!   its threshold.
 //!
 //! The threshold is its own, else `session_silent_after`; for a session that takes no commands, `run_silent_after`.
-//! Something is done only when no command is on its way to it, and no wake to its issue.
+//! Something is done only when no command is on its way to it.
 //!
 //! Any activity after a stall is progress, with two exceptions: the output of a loop, and the first minutes of a process
 //! that was started again, else one that crashes at every start would be relaunched for ever.
@@ -125,17 +126,11 @@ impl SessionFacts {
         self.session.pending_command_since.map(|since| self.history.observed_at - since)
     }
 
-    fn clauses_of_issue(&self, policy: &Policy) -> Vec<Clause> {
-        let Some(LinkedIssue { status, pending_wake_since, .. }) = &self.issue else { return Vec::new() };
+    fn issue_is_not_finished(&self) -> Option<Clause> {
+        let status = &self.issue.as_ref()?.status;
         let is_finished = matches!(status.as_str(), "done" | "cancelled");
-        vec![
-            Clause::new(
-                "its issue is not finished",
-                spaced(status),
-                is_finished.then(|| Reason::IssueFinished(status.clone())),
-            ),
-            self.history.no_wake_is_pending(*pending_wake_since, policy),
-        ]
+        let failure = is_finished.then(|| Reason::IssueFinished(status.clone()));
+        Some(Clause::new("its issue is not finished", spaced(status), failure))
     }
 
     /// Any age is enough for a command that is on its way; what nobody takes is `unreachable`.
@@ -158,7 +153,7 @@ impl SessionFacts {
             )
         };
         match (finding, &self.session.ended, &self.repeats) {
-            (Finding::Crashed, Some(ended), _) => self.clauses_of_end(ended),
+            (Finding::Crashed, Some(ended), _) => self.clauses_of_end(ended, policy),
             (Finding::Looping, _, Some(repeats)) => vec![
                 Clause::new("its last lines repeat", repeats.to_string(), None),
                 quiet("it made no progress", self.session.progressed_at),
@@ -167,9 +162,10 @@ impl SessionFacts {
         }
     }
 
-    fn clauses_of_end(&self, ended: &Ended) -> Vec<Clause> {
+    fn clauses_of_end(&self, ended: &Ended, policy: &Policy) -> Vec<Clause> {
         let is_past = ended.at <= self.history.observed_at;
-        let has_live_run = self.issue.as_ref().is_some_and(|issue| issue.has_live_run);
+        let (has_live_run, wake) =
+            self.issue.as_ref().map_or((false, None), |issue| (issue.has_live_run, issue.pending_wake_since));
         vec![
             Clause::new(
                 "its process has ended",
@@ -182,6 +178,7 @@ impl SessionFacts {
                 (ended.exit_code == Some(0)).then_some(Reason::EndedWell),
             ),
             no_run_is_live(has_live_run),
+            self.history.no_wake_is_pending(wake, policy),
         ]
     }
 }
@@ -204,7 +201,7 @@ impl Facts for SessionFacts {
             ),
             no_wait_is_declared(declared_wait.as_deref()),
         ];
-        clauses.extend(self.clauses_of_issue(policy));
+        clauses.extend(self.issue_is_not_finished());
         clauses.push(self.no_command_is_pending(policy));
         clauses.extend(self.clauses_of(finding, policy));
         (finding, clauses)

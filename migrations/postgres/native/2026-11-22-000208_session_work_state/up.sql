@@ -29,7 +29,7 @@ create view session_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
        case w.state
            when 'active' then case when w.ended_at is not null then 'its process has ended' else 'it is not idle for long enough' end
-           when 'queued' then case when w.issue_wake_since is not null then 'a wake is queued' else 'a command is on its way to it' end
+           when 'queued' then case when w.command_on_its_way then 'a command is on its way to it' else 'a wake is queued' end
            when 'waiting' then w.declared_wait
            when 'exempt' then w.exemption
            when 'skipped' then case when w.agent_status is null then 'its agent does not exist'
@@ -39,7 +39,7 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
            when 'crashed' then 'its process ended ' || coalesce('with exit code ' || w.exit_code, 'by a signal, or unseen')
            else 'it shows no sign of life' end as detail,
        case w.state
-           when 'queued' then least(w.issue_wake_since, w.pending_command_since)
+           when 'queued' then case when w.command_on_its_way then w.pending_command_since else w.issue_wake_since end
            when 'crashed' then w.ended_at
            when 'escalated' then (select max(r.created_at) from recoveries r where r.kind = 'session' and r.subject_id = w.subject_id
                                   and r.action = 'escalate')
@@ -47,8 +47,9 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
 from (
     select f.*,
            case when f.declared_wait is not null then 'waiting'
-                when f.issue_wake_since is not null
-                     or f.observed_at - (select make_interval(secs => nudge_delay_seconds) from session_policy) <= f.pending_command_since then 'queued'
+                when f.command_on_its_way then 'queued'
+                when f.ended_at is not null and f.exit_code is distinct from 0 and not f.issue_has_live_run and f.observed_at >= f.ended_at
+                     and f.issue_wake_since is not null then 'queued'
                 when f.ended_at is not null and (f.exit_code = 0 or f.issue_has_live_run or f.observed_at < f.ended_at) then 'active'
                 -- A loop is seen by sweeps alone: until one tells of it, such a session is active.
                 when f.ended_at is null and not (f.escalated and f.idle_since > f.open_recovery_at)
@@ -61,7 +62,8 @@ from (
                 when f.ended_at is not null then 'crashed'
                 else 'silent' end as state
     from (
-        select f.*, e.reason as exemption, coalesce(f.agent_status in ('active', 'idle', 'running', 'error'), false) as can_be_woken
+        select f.*, e.reason as exemption, coalesce(f.agent_status in ('active', 'idle', 'running', 'error'), false) as can_be_woken,
+               coalesce(f.observed_at - (select make_interval(secs => nudge_delay_seconds) from session_policy) <= f.pending_command_since, false) as command_on_its_way
         from session_facts f
         left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
                               and (e.until is null or f.observed_at < e.until)
