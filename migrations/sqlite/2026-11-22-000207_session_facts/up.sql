@@ -121,7 +121,7 @@ select
         union all
         -- A relaunch resumes its session's issue.
         select min(c.created_at) from sessions s join session_commands c on c.session_id = s.id
-        where s.issue_id = i.id and s.status = 'active' and c.status = 'queued'
+        where s.issue_id = i.id and s.status = 'active' and c.command = 'relaunch' and c.status = 'queued'
     )) as pending_wake_since,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then i.waiting_for
          when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever')

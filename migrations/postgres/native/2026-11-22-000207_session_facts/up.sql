@@ -114,7 +114,7 @@ select
          where p.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
         -- A relaunch resumes its session's issue.
         (select min(c.created_at) from sessions s join session_commands c on c.session_id = s.id
-         where s.issue_id = i.id and s.status = 'active' and c.status = 'queued')
+         where s.issue_id = i.id and s.status = 'active' and c.command = 'relaunch' and c.status = 'queued')
     ) as pending_wake_since,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then i.waiting_for
          when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever')
