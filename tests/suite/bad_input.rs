@@ -30,7 +30,7 @@ mod variables {
     #[case::a_fraction("SWEEP_ATTEMPTS_PER_DAY_MAX", "1.5", "a whole number from 0")]
     #[case::another_escalation("SWEEP_ESCALATION", "shout", "expected comment_and_block or comment_only")]
     #[case::half_a_cache("SWEEP_STATEMENT_CACHE", "some", "expected on or off")]
-    #[case::another_kind("SWEEP_ONLY", "issues,plans", "expected one of issues, steps")]
+    #[case::another_kind("SWEEP_ONLY", "issues,plans", "expected one of sessions, issues, steps")]
     #[case::another_output("SWEEP_OUTPUT", "yaml", "expected table, json or ndjson")]
     #[case::another_log_format("SWEEP_LOG_FORMAT", "xml", "expected text or json")]
     #[case::no_filter("SWEEP_LOG", "=", "invalid filter directive")]
@@ -90,8 +90,8 @@ mod arguments {
         "--connections 65",
         "'65' for '--connections <N>': expected a whole number from 1 to 64"
     )]
-    #[case::another_kind("--only plans", "'plans' for '--only <KINDS>': expected one of issues, steps")]
-    #[case::no_kind("--only=", "'--only <KINDS>': expected one of issues, steps")]
+    #[case::another_kind("--only plans", "'plans' for '--only <KINDS>': expected one of sessions, issues, steps")]
+    #[case::no_kind("--only=", "'--only <KINDS>': expected one of sessions, issues, steps")]
     #[case::a_negative_duration("--orphan-grace=-5m", "'-5m' for '--orphan-grace <DURATION>': expected a duration")]
     #[case::a_negative_duration_apart("--orphan-grace -5m", "--orphan-grace")]
     #[case::no_time_at_all(

@@ -190,7 +190,7 @@ fn an_end_that_is_none_is_refused(#[case] value: &str, #[case] expected: &str) {
 #[rstest]
 #[case::no_reason("add issue ACM-12", "--reason <WORDS>")]
 #[case::a_blank_reason("add issue ACM-12 --reason=", "expected a few words")]
-#[case::no_kind("add ACM-12 --reason x", "expected issue or step")]
+#[case::no_kind("add ACM-12 --reason x", "expected one of session, issue, step")]
 #[case::no_name("remove issue", "<ID>")]
 #[case::no_command("", "requires a subcommand")]
 #[case::another_format("list --output ndjson", "[possible values: table, json]")]

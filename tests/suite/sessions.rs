@@ -1,4 +1,5 @@
 //! Sessions: what a sweep promises about them, on both databases alike.
 
 mod contract;
+mod crashed;
 mod fixture;

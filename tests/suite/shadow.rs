@@ -199,7 +199,7 @@ fn the_table_and_the_settings_say_so() {
     let flag_wins =
         sweep_at(&world.url, ["--issues", "off"]).env("SWEEP_ISSUES", "on").env("SWEEP_STEPS", "off").run().done();
     let one = sweep_at(&world.url, ["--issues", "shadow"]).run().done();
-    assert!(one.out.contains("Swept 2 steps (native)") && one.out.contains("\n2 continued\n"), "{one}");
+    assert!(one.out.contains("Swept 0 sessions and 2 steps (native)") && one.out.contains("\n2 continued\n"), "{one}");
 
     assert!(both.out.contains("In shadow: 3 issues, nothing is written. Would be: 3 continued"), "{both}");
     assert!(both.out.contains("(shadow) continued") && !both.out.contains("Nothing"), "{both}");

@@ -1,1 +1,242 @@
+use rstest::rstest;
 
+use super::*;
+use crate::rules::{Decision, OpenRecovery, Unavailable, decide};
+
+mod model;
+
+fn at(seconds: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).expect("a time") + TimeDelta::seconds(seconds)
+}
+
+/// Began an hour ago, quiet for ten minutes; its process runs.
+fn session() -> Session {
+    Session {
+        id: Id("s".to_owned()),
+        identifier: Some("fence".to_owned()),
+        title: "mend the fence".to_owned(),
+        status: "active".to_owned(),
+        declared_wait: None,
+        started_at: at(-3600),
+        active_at: at(-600),
+        progressed_at: at(-600),
+        ended: None,
+        silent_after: None,
+        last_tool: None,
+        recent_output: vec!["one".to_owned(), "two".to_owned()],
+        takes_commands: true,
+        pending_command_since: None,
+    }
+}
+
+fn history() -> History {
+    History {
+        observed_at: at(0),
+        idle_since: at(-600),
+        episode_began_at: at(-3600),
+        attempts: 0,
+        attempts_last_day: 0,
+        last_attempt_at: None,
+        escalated: false,
+        escalations_last_day: 0,
+        open: None,
+        exemption: None,
+    }
+}
+
+/// `attempts` made, the last one then.
+fn tried(attempts: u32, seconds: i64) -> History {
+    let open = Some(OpenRecovery { id: Id("r".to_owned()), since: at(seconds) });
+    History { attempts, attempts_last_day: attempts, last_attempt_at: Some(at(seconds)), open, ..history() }
+}
+
+fn agent(status: &str) -> Assignee {
+    let (name, status) = (Some("Ada".to_owned()), Some(status.to_owned()));
+    Assignee::Agent { id: Id("a".to_owned()), name, status, obstacle: None }
+}
+
+fn issue(status: &str) -> LinkedIssue {
+    LinkedIssue { id: Id("i".to_owned()), status: status.to_owned(), has_live_run: false, pending_wake_since: None }
+}
+
+fn facts_of(session: Session, issue: Option<LinkedIssue>, history: History) -> SessionFacts {
+    SessionFacts::new(session, "acme".to_owned(), agent("idle"), issue, history)
+}
+
+fn facts(session: Session) -> SessionFacts {
+    facts_of(session, None, history())
+}
+
+fn looping() -> Session {
+    Session { recent_output: vec!["Error: refused".to_owned(); 8], active_at: at(-1), ..session() }
+}
+
+fn ended(exit_code: Option<i32>) -> Session {
+    Session { ended: Some(Ended { at: at(-60), exit_code }), active_at: at(-60), ..session() }
+}
+
+fn diagnosis(session: Session) -> Result<Finding, Reason> {
+    facts(session).diagnose(&Policy::default())
+}
+
+fn decision(session: Session, history: History) -> Decision {
+    decide(&facts_of(session, None, history), &Policy::default()).decision
+}
+
+fn nudge(attempt: u32) -> Decision {
+    Decision::Continue { attempt, remedy: Remedy::Nudge }
+}
+
+#[rstest]
+#[case::quiet_for_ten_minutes(session(), Ok(Finding::Silent))]
+#[case::exactly_at_the_threshold(Session { active_at: at(-300), ..session() }, Err(Reason::Recent))]
+#[case::just_past_it(Session { active_at: at(-301), ..session() }, Ok(Finding::Silent))]
+#[case::its_own_longer_threshold(Session { silent_after: Some(TimeDelta::hours(1)), ..session() }, Err(Reason::Recent))]
+#[case::its_own_shorter_threshold(
+    Session { silent_after: Some(TimeDelta::seconds(10)), active_at: at(-11), ..session() }, Ok(Finding::Silent))]
+#[case::a_sign_of_life_in_the_future(Session { active_at: at(60), ..session() }, Err(Reason::Recent))]
+#[case::a_run_has_an_hour(Session { takes_commands: false, ..session() }, Err(Reason::Recent))]
+#[case::a_run_that_is_silent_for_longer(
+    Session { takes_commands: false, active_at: at(-3601), ..session() }, Ok(Finding::Silent))]
+#[case::the_same_line_again_and_again(looping(), Ok(Finding::Looping))]
+#[case::a_loop_that_fell_silent(Session { active_at: at(-600), ..looping() }, Ok(Finding::Silent))]
+#[case::a_loop_for_a_moment(Session { progressed_at: at(-300), ..looping() }, Err(Reason::Recent))]
+#[case::a_loop_for_long_enough(Session { progressed_at: at(-301), ..looping() }, Ok(Finding::Looping))]
+#[case::a_loop_with_progress_in_the_future(Session { progressed_at: at(60), ..looping() }, Err(Reason::Recent))]
+#[case::its_process_failed(ended(Some(1)), Ok(Finding::Crashed))]
+#[case::its_process_was_killed(ended(None), Ok(Finding::Crashed))]
+#[case::its_process_ended_well(ended(Some(0)), Err(Reason::EndedWell))]
+#[case::it_looped_and_failed(Session { recent_output: looping().recent_output, ..ended(Some(1)) }, Ok(Finding::Crashed))]
+#[case::it_will_have_ended(
+    Session { ended: Some(Ended { at: at(60), exit_code: Some(1) }), ..session() }, Err(Reason::Recent))]
+fn what_is_wrong_with_a_session(#[case] session: Session, #[case] expected: Result<Finding, Reason>) {
+    assert_eq!(diagnosis(session), expected);
+}
+
+#[rstest]
+#[case::created("created")]
+#[case::paused("paused")]
+#[case::terminated("terminated")]
+#[case::interrupted("interrupted")]
+#[case::one_we_do_not_know("nonsense")]
+fn a_session_that_is_not_active_is_left(#[case] status: &str) {
+    for broken in [session(), looping(), ended(Some(1))] {
+        let left = diagnosis(Session { status: status.to_owned(), ..broken });
+        assert_eq!(left, Err(Reason::NotInProgress(status.to_owned())));
+    }
+}
+
+#[test]
+fn a_session_that_declares_a_wait_is_left() {
+    for broken in [session(), looping(), ended(Some(1))] {
+        let wait = "its stall detection is paused".to_owned();
+        let left = diagnosis(Session { declared_wait: Some(wait.clone()), ..broken });
+        assert_eq!(left, Err(Reason::DeclaredWait(wait)));
+    }
+}
+
+#[rstest]
+#[case::done("done", false)]
+#[case::cancelled("cancelled", false)]
+#[case::in_progress("in_progress", true)]
+#[case::todo("todo", true)]
+#[case::backlog("backlog", true)]
+fn a_session_whose_issue_is_finished_is_left(#[case] status: &str, #[case] is_wrong: bool) {
+    for broken in [session(), looping(), ended(Some(1))] {
+        let found = facts_of(broken, Some(issue(status)), history()).diagnose(&Policy::default());
+        assert_eq!(found.is_ok(), is_wrong, "{found:?}");
+    }
+}
+
+/// Both never continue the same work; what only hangs is no continuation of an issue.
+#[rstest]
+#[case::a_run(LinkedIssue { has_live_run: true, ..issue("in_progress") }, Reason::LiveRun)]
+#[case::a_wake(LinkedIssue { pending_wake_since: Some(at(-60)), ..issue("in_progress") }, Reason::PendingWake)]
+fn a_crashed_session_whose_issue_is_continued_otherwise_is_left(#[case] issue: LinkedIssue, #[case] reason: Reason) {
+    let found = |session| facts_of(session, Some(issue.clone()), history()).diagnose(&Policy::default());
+    assert_eq!(found(ended(Some(1))), Err(reason));
+    assert_eq!((found(session()), found(looping())), (Ok(Finding::Silent), Ok(Finding::Looping)));
+}
+
+#[rstest]
+#[case::never_tried(session(), history(), nudge(1))]
+#[case::tried_once(session(), tried(1, -300), nudge(2))]
+#[case::tried_a_moment_ago(session(), tried(1, -119), Decision::Wait { until: at(1) })]
+#[case::the_delay_has_just_passed(session(), tried(1, -120), nudge(2))]
+#[case::tried_twice(session(), tried(2, -300), Decision::Escalate(Cause::Exhausted))]
+#[case::escalated(session(), History { escalated: true, ..tried(0, -300) }, Decision::Leave(Reason::Escalated))]
+#[case::a_days_nudges_are_used_up(
+    session(), History { attempts_last_day: 4, ..history() }, Decision::Escalate(Cause::TooManyAttempts))]
+#[case::a_loop_never_tried(looping(), history(), nudge(1))]
+#[case::a_loop_tried_once_is_still_the_same_episode(looping(), tried(1, -300), nudge(2))]
+#[case::a_loop_tried_twice(looping(), tried(2, -300), Decision::Escalate(Cause::Exhausted))]
+#[case::a_crash(ended(Some(1)), history(), Decision::Escalate(Cause::NotAllowed))]
+#[case::a_run_takes_no_commands(
+    Session { takes_commands: false, active_at: at(-7200), ..session() }, history(), Decision::Escalate(Cause::NoChannel))]
+#[case::a_command_on_its_way(
+    Session { pending_command_since: Some(at(-120)), ..session() }, tried(1, -120), Decision::Leave(Reason::PendingCommand))]
+#[case::a_command_that_nobody_takes(
+    Session { pending_command_since: Some(at(-121)), ..session() }, tried(1, -121), Decision::Escalate(Cause::NotDelivered))]
+fn what_is_done_about_a_session(#[case] session: Session, #[case] history: History, #[case] expected: Decision) {
+    assert_eq!(decision(session, history), expected);
+}
+
+#[rstest]
+#[case::it_answered_the_nudge(Session { active_at: at(-30), ..session() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
+#[case::it_has_not_answered_yet(
+    Session { active_at: at(-61), silent_after: Some(TimeDelta::minutes(2)), ..session() }, tried(1, -60),
+    Decision::Leave(Reason::Recent))]
+#[case::it_answered_after_the_escalation(
+    Session { active_at: at(-30), ..session() }, History { escalated: true, ..tried(0, -60) },
+    Decision::Recovered(Reason::Recent))]
+#[case::it_answered_and_fell_silent_again(Session { active_at: at(-600), ..session() }, tried(2, -900), nudge(1))]
+#[case::the_loop_goes_on(looping(), History { escalated: true, ..tried(0, -60) }, Decision::Leave(Reason::Escalated))]
+#[case::the_loop_was_broken(
+    Session { recent_output: session().recent_output, ..looping() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
+#[case::it_was_closed(
+    Session { status: "terminated".to_owned(), ..ended(Some(1)) }, tried(0, -60),
+    Decision::Recovered(Reason::NotInProgress("terminated".to_owned())))]
+fn what_counts_as_a_recovery(#[case] session: Session, #[case] history: History, #[case] expected: Decision) {
+    assert_eq!(decision(session, history), expected);
+}
+
+#[rstest]
+#[case::it_crashed(ended(Some(1)), history(), Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
+#[case::it_crashed_as_soon_as_it_was_started(
+    Session { started_at: at(-100), active_at: at(-60), ..ended(Some(1)) }, tried(1, -120), Decision::Escalate(Cause::Exhausted))]
+#[case::it_worked_for_a_while_before(
+    Session { started_at: at(-400), active_at: at(-60), ..ended(Some(1)) }, tried(1, -500),
+    Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
+#[case::it_has_just_been_started(
+    Session { started_at: at(-100), active_at: at(0), ..session() }, tried(1, -120), Decision::Leave(Reason::Recent))]
+#[case::it_has_worked_for_long_enough(
+    Session { started_at: at(-301), active_at: at(0), ..session() }, tried(1, -400), Decision::Recovered(Reason::Recent))]
+fn what_is_done_when_relaunching_is_on(#[case] session: Session, #[case] history: History, #[case] expected: Decision) {
+    let policy = Policy { auto_relaunch: true, ..Policy::default() };
+    assert_eq!(decide(&facts_of(session, None, history), &policy).decision, expected);
+}
+
+#[test]
+fn a_session_of_nobody_is_nudged_and_one_of_a_paused_agent_is_skipped() {
+    let decision = |assignee| {
+        let facts = SessionFacts::new(session(), String::new(), assignee, None, history());
+        decide(&facts, &Policy::default()).decision
+    };
+    assert_eq!(decision(Assignee::Nobody), nudge(1));
+    for status in ["paused", "terminated", "pending_approval", "nonsense"] {
+        let unavailable = Unavailable::Status { name: "Ada".to_owned(), status: status.to_owned() };
+        assert_eq!(decision(agent(status)), Decision::Skip(unavailable));
+    }
+}
+
+#[test]
+fn the_comment_says_what_happened_and_holds_no_output() {
+    let told = |session: Session| escalation_comment(&facts(session), Cause::Exhausted, &Policy::default());
+    let tool = Some("Bash\u{1b}[31m\nrm".to_owned());
+    let (silent, crashed, looped) =
+        (told(Session { last_tool: tool, ..session() }), told(ended(Some(137))), told(looping()));
+    assert!(silent.contains("It showed no sign of life for 10m. Its last tool was Bash[31m rm."), "{silent}");
+    assert!(crashed.contains("Its process ended with exit code 137, 1m ago."), "{crashed}");
+    assert!(looped.contains("It repeats itself and made no progress for 10m."), "{looped}");
+    assert!(!looped.contains("refused"), "{looped}");
+}

@@ -1,0 +1,77 @@
+//! P5 for sessions whose process ended: what is relaunched, and what is left to a person.
+
+use sweep::rules::Policy;
+use sweep::settings::Settings;
+
+use crate::world::{World, on_each_database};
+
+/// A sweep that relaunches what crashed.
+pub fn relaunching(world: &World) -> Settings {
+    let settings = world.settings();
+    Settings { policy: Policy { auto_relaunch: true, ..settings.policy.clone() }, ..settings }
+}
+
+on_each_database! {
+    fn a_crashed_session_is_escalated_at_once_unless_relaunching_is_on(world) {
+        let agent = world.agent("idle");
+        for exit_code in ["1", "137", "null"] {
+            let session = world.session(Some(&agent), None);
+            world.ends(&session, exit_code);
+
+            let swept = world.sweep();
+
+            assert_eq!((swept.outcome(&session), &swept.subject(&session)["finding"]), ("escalated", &"crashed".into()));
+            assert_eq!(world.commands(&session, "relaunch"), 0);
+        }
+    }
+
+    fn a_session_that_ended_well_is_left_alone(world) {
+        let agent = world.agent("idle");
+        let session = world.session(Some(&agent), None);
+        world.ends(&session, "0");
+
+        assert_eq!(world.sweep().outcome(&session), "healthy");
+    }
+
+    /// A process that crashes as soon as it is started proves nothing by starting.
+    fn a_crashed_session_is_relaunched_once_then_escalated(world) {
+        let agent = world.agent("idle");
+        let session = world.session(Some(&agent), None);
+        let settings = relaunching(world);
+        let mut outcomes = Vec::new();
+        for _ in 0..4 {
+            world.ends(&session, "1");
+            outcomes.push(world.sweep_as(&settings).outcome(&session).to_owned());
+            world.deliver_commands();
+            world.pass(3);
+        }
+
+        assert_eq!(outcomes, ["continued", "escalated", "waiting", "waiting"]);
+        assert_eq!(world.commands(&session, "relaunch"), 1);
+    }
+
+    fn a_relaunched_session_that_goes_on_working_is_recovered(world) {
+        let agent = world.agent("idle");
+        let session = world.session(Some(&agent), None);
+        let settings = relaunching(world);
+        world.ends(&session, "1");
+        world.sweep_as(&settings);
+        world.deliver_commands();
+        assert_ne!(world.sweep_as(&settings).outcome(&session), "recovered", "it has only just been started");
+        world.pass(6);
+        world.progresses(&session);
+
+        assert_eq!(world.sweep_as(&settings).outcome(&session), "recovered");
+    }
+
+    fn a_session_that_ended_is_recovered_when_its_owner_closes_it(world) {
+        let agent = world.agent("idle");
+        let session = world.session(Some(&agent), None);
+        world.ends(&session, "1");
+        world.sweep();
+        world.set("sessions", &session, "status = 'terminated'");
+
+        assert_eq!(world.sweep().outcome(&session), "recovered");
+        assert_eq!(world.count(&format!("recoveries where subject_id = '{session}' and settled_at is null")), 0);
+    }
+}
