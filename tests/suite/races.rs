@@ -13,7 +13,7 @@ use crate::world::{On, World, on_each_host};
 /// Something that happens to an issue, in words and in deed.
 type Change = (&'static str, Box<dyn Fn(&mut World)>);
 
-fn examine_by<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> Outcome {
+pub fn examine_by<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> Outcome {
     let (sweep_id, wakes, timeouts) = (Id::generate(), Wakes::new(10), Timeouts::default());
     let (tenant, plan, shadow) = (None, None, false);
     let terms =

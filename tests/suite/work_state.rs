@@ -24,7 +24,7 @@ struct Row {
 }
 
 /// What the view says, by id; each subject at most once.
-fn viewed(world: &mut World, view: &str) -> BTreeMap<Id, String> {
+pub fn viewed(world: &mut World, view: &str) -> BTreeMap<Id, String> {
     let sql = format!("select cast(subject_id as text) as id, state from {view}");
     let rows: Vec<Row> = diesel::sql_query(sql).load(&mut world.db).expect("states");
     let count = rows.len();
@@ -34,7 +34,7 @@ fn viewed(world: &mut World, view: &str) -> BTreeMap<Id, String> {
 }
 
 /// What the rules say of the same facts; none for what is not in progress.
-fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) -> Option<&'static str> {
+pub fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) -> Option<&'static str> {
     let reason = match (facts.diagnose(policy), decide(facts, policy).decision) {
         (Err(reason), _) | (Ok(_), Decision::Leave(reason)) => reason,
         (Ok(_), Decision::Skip(_)) => return Some("skipped"),
@@ -73,7 +73,7 @@ fn blocked(world: &mut World) -> BTreeMap<Id, String> {
     rows.into_iter().map(|row| (Id(row.id), row.state)).collect()
 }
 
-fn exempt(world: &mut World, kind: &str, id: &Id, minutes_ago: Option<i64>) {
+pub fn exempt(world: &mut World, kind: &str, id: &Id, minutes_ago: Option<i64>) {
     let until = minutes_ago.map_or("null".to_owned(), |minutes| world.ago(minutes));
     world.run(&format!(
         "insert into exemptions (kind, subject_id, reason, until) values ('{kind}', '{id}', 'on purpose', {until})"

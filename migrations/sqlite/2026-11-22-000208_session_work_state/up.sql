@@ -53,19 +53,20 @@ from (
                 when f.ended_at is not null and f.exit_code is not 0 and not f.issue_has_live_run and f.observed_at >= f.ended_at
                      and f.issue_wake_since is not null then 'queued'
                 when f.ended_at is not null and (f.exit_code = 0 or f.issue_has_live_run or f.observed_at < f.ended_at) then 'active'
-                -- A loop is seen by sweeps alone: until one tells of it, such a session is active.
-                when f.ended_at is null and not (f.escalated and f.idle_since > f.open_recovery_at)
-                     and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', coalesce(f.silent_after_seconds, (
-                             select iif(f.takes_commands, session_silent_after_seconds, run_silent_after_seconds) from session_policy))))
-                         <= f.idle_since then 'active'
+                -- A loop is seen by sweeps alone: until one tells of it, such a session is active; then escalated, until one sees it end.
+                when f.ended_at is null and not f.is_quiet and not f.escalated then 'active'
                 when f.exemption is not null then 'exempt'
                 when f.agent_id is not null and not f.can_be_woken then 'skipped'
-                when f.escalated or (select max(attempts_per_day_max, 1) from policy) <= f.escalations_last_day then 'escalated'
+                when f.escalated and (f.idle_since <= f.open_recovery_at or f.ended_at is null and not f.is_quiet)
+                     or (select max(attempts_per_day_max, 1) from policy) <= f.escalations_last_day then 'escalated'
                 when f.ended_at is not null then 'crashed'
                 else 'silent' end as state
     from (
         select f.*, e.reason as exemption, coalesce(f.agent_status in ('active', 'idle', 'running', 'error'), 0) as can_be_woken,
-               coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', nudge_delay_seconds) from session_policy)) <= f.pending_command_since, 0) as command_on_its_way
+               coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', nudge_delay_seconds) from session_policy))
+                            <= f.pending_command_since, 0) as command_on_its_way,
+               f.idle_since < strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', coalesce(f.silent_after_seconds, (
+                   select iif(f.takes_commands, session_silent_after_seconds, run_silent_after_seconds) from session_policy)))) as is_quiet
         from session_facts f
         left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
                               and (e.until is null or f.observed_at < e.until)

@@ -44,8 +44,11 @@ select
         or exists (select from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select from sessions o where o.issue_id = s.issue_id and o.status = 'active' and o.ended_at is null and o.id <> s.id)
         as issue_has_live_run,
-    (select min(w.created_at) from wakes w where w.issue_id = s.issue_id and w.status in ('queued', 'deferred', 'claimed'))
-        as issue_wake_since,
+    least(
+        (select min(w.created_at) from wakes w where w.issue_id = s.issue_id and w.status in ('queued', 'deferred', 'claimed')),
+        (select min(c.created_at) from sessions o join session_commands c on c.session_id = o.id
+         where o.issue_id = s.issue_id and o.status = 'active' and o.id <> s.id and c.command = 'relaunch' and c.status = 'queued')
+    ) as issue_wake_since,
     coalesce(s.started_at, s.created_at) as started_at,
     coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
     s.ended_at,
