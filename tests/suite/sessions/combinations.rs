@@ -87,14 +87,12 @@ fn decided(db: &mut Db, all: &[Id]) -> BTreeMap<Id, String> {
         let verdict = decide(&facts, &policy);
         let abandoned = if verdict.finding == Some(Finding::Crashed) { "crashed" } else { "silent" };
         let state = state_of(&facts, &policy, abandoned)?;
-        let is_loop = facts.definition(&policy).0 == Finding::Looping;
-        let state = match (state, is_loop) {
-            ("silent", true) => "active",
-            ("active", _) if was_escalated(&facts) => match facts.assignee.describe().contains("paused") {
-                true => "skipped",
-                false => "escalated",
-            },
-            (state, _) => state,
+        let is_quiet = verdict.finding == Some(Finding::Silent) || facts.session.ended.is_some();
+        let state = match (state, is_quiet, was_escalated(&facts)) {
+            ("active" | "silent" | "escalated" | "skipped", false, false) => "active",
+            ("active" | "silent", false, true) if facts.assignee.describe().contains("paused") => "skipped",
+            ("active" | "silent", false, true) => "escalated",
+            (state, ..) => state,
         };
         Some((id.clone(), state.to_owned()))
     });
