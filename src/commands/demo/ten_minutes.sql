@@ -1,4 +1,4 @@
--- Between two sweeps: every wake that sweep queued is answered by a run. Two of the runs do what they should, the
+-- Between two sweeps: every wake that sweep queued is answered by a run, every nudge is typed. Two of the runs do what they should, the
 -- others fail. Then ten minutes pass: time is moved by dating every row back.
 
 create temp table good_news (subject_id text, became text);
@@ -54,6 +54,18 @@ update sweeps set
     started_at = strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '-10 minutes'),
     finished_at = strftime('%Y-%m-%dT%H:%M:%fZ', finished_at, '-10 minutes'),
     oldest_left_at = strftime('%Y-%m-%dT%H:%M:%fZ', oldest_left_at, '-10 minutes');
+
+update sessions set
+    created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-10 minutes'),
+    started_at = strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '-10 minutes'),
+    last_activity_at = strftime('%Y-%m-%dT%H:%M:%fZ', last_activity_at, '-10 minutes'),
+    last_progress_at = strftime('%Y-%m-%dT%H:%M:%fZ', last_progress_at, '-10 minutes'),
+    ended_at = strftime('%Y-%m-%dT%H:%M:%fZ', ended_at, '-10 minutes');
+update session_commands set status = 'delivered', created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-10 minutes');
+
+-- Ada's session works on, Chiara's was woken up by the nudge, and Dmitri's still goes round in circles.
+update sessions set last_activity_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-4 seconds') where identifier in ('ada-1', 'chiara-4', 'dmitri-2');
+update sessions set last_progress_at = last_activity_at where identifier in ('ada-1', 'chiara-4');
 
 -- Dmitri is still at it.
 update issues set updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-5 seconds') where identifier = 'ACM-22';
