@@ -8,6 +8,7 @@ mod clause;
 mod guard;
 mod history;
 pub mod issue;
+mod loops;
 mod policy;
 pub mod step;
 pub mod words;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use clause::Clause;
 pub use guard::Guard;
 pub use history::{Exemption, History, OpenRecovery};
+pub use loops::{Loop, detect_loop};
 pub use policy::{Escalation, Policy};
 
 /// A row's id as its database prints it: a hyphenated uuid.
