@@ -50,8 +50,15 @@ pub fn detect_loop(lines: &[impl AsRef<str>]) -> Option<Loop> {
 
 /// The last lines that say something, and between them those that count something, oldest first.
 fn window(lines: &[impl AsRef<str>]) -> Vec<Line> {
-    let searched = &lines[lines.len().saturating_sub(SEARCHED_MAX)..];
-    let mut window: Vec<Line> = searched.iter().filter_map(|line| Line::read(line.as_ref())).collect();
+    let mut said = 0;
+    // Twice as many, since some of them may turn out to be animations.
+    let enough = |line: &Line| {
+        said += usize::from(line.says_something);
+        said <= 2 * WINDOW
+    };
+    let read = lines.iter().rev().take(SEARCHED_MAX).filter_map(|line| Line::read(line.as_ref()));
+    let mut window: Vec<Line> = read.take_while(enough).collect();
+    window.reverse();
     line::still_animations(&mut window);
     line::keep_last_drawings(&mut window);
     let said: Vec<usize> = (0..window.len()).filter(|&at| window[at].says_something).collect();
@@ -78,21 +85,24 @@ fn repetition(window: &[Line], period: usize, times_min: usize) -> Option<Loop> 
 fn advances(window: &[Line], began: usize) -> bool {
     (began..window.len()).any(|at| {
         let line = &window[at];
-        let earlier: Vec<&Line> = window[..at].iter().filter(|earlier| earlier.words == line.words).collect();
+        let same: Vec<&Line> = window[..=at].iter().filter(|earlier| earlier.words == line.words).collect();
+        let is_last = window[at + 1..].iter().all(|later| later.words != line.words);
         (0..line.counters.len()).any(|which| {
-            let counts: Vec<f64> = earlier.iter().map(|earlier| earlier.counters[which]).collect();
-            gets_further(&counts, line.counters[which])
+            let counts: Vec<f64> = same.iter().map(|line| line.counters[which]).collect();
+            is_further_than_ever(&counts) || (is_last && falls_every_time(&counts))
         })
     })
 }
 
-fn gets_further(earlier: &[f64], count: f64) -> bool {
-    // Twice could be chance: two downloads that failed, the second one sooner.
-    let falls = |counts: &[f64]| counts.len() > 1 && counts.windows(2).all(|pair| pair[1] < pair[0]);
-    match earlier.last() {
-        None => false,
-        Some(&last) => earlier.iter().all(|&before| before < count) || (count < last && falls(earlier)),
-    }
+fn is_further_than_ever(counts: &[f64]) -> bool {
+    counts.split_last().is_some_and(|(last, earlier)| {
+        !earlier.is_empty() && earlier.iter().all(|before| before < last)
+    })
+}
+
+/// Twice could be chance: of two downloads that break off, one does so sooner.
+fn falls_every_time(counts: &[f64]) -> bool {
+    counts.len() > 2 && counts.windows(2).all(|pair| pair[1] < pair[0])
 }
 
 #[cfg(test)]

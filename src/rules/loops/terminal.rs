@@ -15,9 +15,9 @@ const REDRAWS: [&str; 9] =
 
 /// On one line, words one space apart.
 pub fn visible(line: &str) -> String {
-    let mut drawn = ends(line).into_owned();
-    for redraw in REDRAWS {
-        drawn = drawn.replace(redraw, "\r");
+    let mut drawn = ends(line);
+    if drawn.contains('\x1b') {
+        drawn = Cow::Owned(REDRAWS.iter().fold(drawn.into_owned(), |drawn, redraw| drawn.replace(redraw, "\r")));
     }
     let seen = |drawn: &str| Some(one_line(&strip_str(drawn).to_string())).filter(|seen| !seen.is_empty());
     drawn.rsplit('\r').find_map(seen).unwrap_or_default()
