@@ -95,9 +95,7 @@ fn advances(window: &[Line], began: usize) -> bool {
 }
 
 fn is_further_than_ever(counts: &[f64]) -> bool {
-    counts.split_last().is_some_and(|(last, earlier)| {
-        !earlier.is_empty() && earlier.iter().all(|before| before < last)
-    })
+    counts.split_last().is_some_and(|(last, earlier)| !earlier.is_empty() && earlier.iter().all(|before| before < last))
 }
 
 /// Twice could be chance: of two downloads that break off, one does so sooner.

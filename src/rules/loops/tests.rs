@@ -67,10 +67,7 @@ fn a_loop_is_one_to_three_lines_often_enough(
 #[case::a_place_as_eslint_prints_it("1{}:05  error  Missing semicolon  semi", None)]
 #[case::a_day_of_a_backfill("loading 2026-11-0{}", None)]
 #[case::an_id_of_a_thing("delivered order 7f00aa{}0", None)]
-fn what_changes_by_itself_hides_no_loop_and_what_progresses_is_none(
-    #[case] line: &str,
-    #[case] loops: Option<usize>,
-) {
+fn what_changes_by_itself_hides_no_loop_and_what_progresses_is_none(#[case] line: &str, #[case] loops: Option<usize>) {
     assert_eq!(period(&counted(9, &[line])), loops);
 }
 
@@ -122,7 +119,10 @@ fn who_looped_and_went_on_is_not_looping() {
 fn a_loop_may_end_in_the_middle_of_a_turn() {
     let mut lines = times(4, &["edit a.rs", "test failed"]);
     lines.push("edit a.rs".to_owned());
-    assert_eq!(detect_loop(&lines), Some(Loop { lines: vec!["test failed".to_owned(), "edit a.rs".to_owned()], times: 4 }));
+    assert_eq!(
+        detect_loop(&lines),
+        Some(Loop { lines: vec!["test failed".to_owned(), "edit a.rs".to_owned()], times: 4 })
+    );
 }
 
 #[test]

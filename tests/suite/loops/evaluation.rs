@@ -104,14 +104,22 @@ pub const CIRCLES: [Circle; 9] = [
     Circle {
         name: "a retry that counts itself and waits longer",
         times: 6,
-        lines: |at| vec![format!("API Error (Connection error.) · Retrying in {} seconds… (attempt {}/10)", 1 << (at % 8), at + 1)],
+        lines: |at| {
+            vec![format!(
+                "API Error (Connection error.) · Retrying in {} seconds… (attempt {}/10)",
+                1 << (at % 8),
+                at + 1
+            )]
+        },
     },
     Circle {
         name: "an overloaded service, in JSON",
         times: 6,
         lines: |at| {
             let at = at + 3;
-            vec![format!(r#"{{"time":"2026-11-22T09:0{at}:1{at}.0{at}1Z","error":"overloaded","request_id":"req_0{at}Zq{at}"}}"#)]
+            vec![format!(
+                r#"{{"time":"2026-11-22T09:0{at}:1{at}.0{at}1Z","error":"overloaded","request_id":"req_0{at}Zq{at}"}}"#
+            )]
         },
     },
     Circle {
@@ -129,7 +137,8 @@ pub const CIRCLES: [Circle; 9] = [
         name: "an edit and the same failing test",
         times: 4,
         lines: |at| {
-            let result = format!("\x1b[31mtest result: FAILED\x1b[0m. 12 passed; 3 failed; finished in 0.{:02}s", at * 37 % 100);
+            let result =
+                format!("\x1b[31mtest result: FAILED\x1b[0m. 12 passed; 3 failed; finished in 0.{:02}s", at * 37 % 100);
             vec!["● Update(src/parse.rs)".to_owned(), result]
         },
     },
@@ -138,14 +147,17 @@ pub const CIRCLES: [Circle; 9] = [
         times: 4,
         lines: |at| {
             let reached = [71, 40, 12, 33, 28][at % 5];
-            let drawn = (0..=reached).step_by(9).map(|percent| format!("Receiving objects: {percent:3}% ({percent}0/1000)"));
+            let drawn =
+                (0..=reached).step_by(9).map(|percent| format!("Receiving objects: {percent:3}% ({percent}0/1000)"));
             drawn.chain(["fatal: early EOF".to_owned()]).collect()
         },
     },
     Circle {
         name: "two tools in turn",
         times: 4,
-        lines: |at| vec![format!("09:1{at}:02 read src/a.rs ({at}2ms)"), format!("09:1{at}:07 grep 'fn main' ({}ms)", at + 3)],
+        lines: |at| {
+            vec![format!("09:1{at}:02 read src/a.rs ({at}2ms)"), format!("09:1{at}:07 grep 'fn main' ({}ms)", at + 3)]
+        },
     },
     Circle {
         name: "read, edit, test",
@@ -163,7 +175,11 @@ pub const CIRCLES: [Circle; 9] = [
         times: 4,
         lines: |at| {
             let waiting = (0..at % 3).map(|dots| format!("Waiting{}", ".".repeat(dots + 1)));
-            ["start the server", "", "curl: (7) Failed to connect", "stop the server"].map(str::to_owned).into_iter().chain(waiting).collect()
+            ["start the server", "", "curl: (7) Failed to connect", "stop the server"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain(waiting)
+                .collect()
         },
     },
 ];

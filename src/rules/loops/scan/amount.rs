@@ -21,15 +21,38 @@ const TIMES: [&str; 15] = [
 const TIMES_IF_CLOSE: [&str; 4] = ["m", "h", "hr", "hrs"];
 
 const BYTES: [(&str, f64); 16] = [
-    ("b", 1e0), ("byte", 1e0), ("bytes", 1e0), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("tb", 1e12), ("kib", 1_024.0),
-    ("mib", 1_048_576.0), ("gib", 1_073_741_824.0), ("tib", 1_099_511_627_776.0), ("kbytes", 1e3), ("mbytes", 1e6),
-    ("kilobytes", 1e3), ("megabytes", 1e6), ("gigabytes", 1e9),
+    ("b", 1e0),
+    ("byte", 1e0),
+    ("bytes", 1e0),
+    ("kb", 1e3),
+    ("mb", 1e6),
+    ("gb", 1e9),
+    ("tb", 1e12),
+    ("kib", 1_024.0),
+    ("mib", 1_048_576.0),
+    ("gib", 1_073_741_824.0),
+    ("tib", 1_099_511_627_776.0),
+    ("kbytes", 1e3),
+    ("mbytes", 1e6),
+    ("kilobytes", 1e3),
+    ("megabytes", 1e6),
+    ("gigabytes", 1e9),
 ];
 
 /// Words before or behind the number of an attempt.
 const ATTEMPTS: [&str; 12] = [
-    "attempt", "attempts", "retry", "retries", "retrying", "retried", "try", "tries", "reconnect", "reconnecting",
-    "backoff", "times",
+    "attempt",
+    "attempts",
+    "retry",
+    "retries",
+    "retrying",
+    "retried",
+    "try",
+    "tries",
+    "reconnect",
+    "reconnecting",
+    "backoff",
+    "times",
 ];
 
 /// Words that may stand between such a word and its number.

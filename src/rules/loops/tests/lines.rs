@@ -17,7 +17,10 @@ use super::super::line::Line;
 #[case::as_postgresql_logs("2026-11-22 04:15:03.123 UTC [71] ERROR", "~ [71] ERROR")]
 #[case::syslog("Nov  2 04:15:03 host app[71]: no", "~ host app[71]: no")]
 #[case::as_date_prints_it("Sun Nov 22 04:15:03 UTC 2026", "~")]
-#[case::as_web_servers_log("::1 - - [22/Nov/2026:04:15:03 +0000] \"GET / HTTP/1.1\" 200 -", "::1 - - [~] \"GET / HTTP/1.1\" 200")]
+#[case::as_web_servers_log(
+    "::1 - - [22/Nov/2026:04:15:03 +0000] \"GET / HTTP/1.1\" 200 -",
+    "::1 - - [~] \"GET / HTTP/1.1\" 200"
+)]
 #[case::a_time_of_day("[12:00:01] no", "[~] no")]
 #[case::a_time_of_day_that_is_named("error at 12:00:01: no", "error at ~: no")]
 #[case::half_a_day("4:15:03 PM no", "~ no")]
