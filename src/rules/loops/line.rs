@@ -14,11 +14,11 @@ const TURNING: &str = "|/-\\*·";
 
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// With `#` for a counter and `~` for what changes by itself.
+    /// Equal words have equally many counters.
     pub words: String,
     /// What may be a picture of an animation, if the same words appear with another one: `|` before them, dots behind.
     frame: String,
-    /// In the order of their `#`.
+    /// In the order in which they stand.
     pub counters: Vec<f64>,
     /// As opposed to what only spins or counts.
     pub says_something: bool,

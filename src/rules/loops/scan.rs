@@ -9,12 +9,16 @@ mod time;
 
 use amount::Amount;
 
+/// Stand for what is taken out; no visible text has them, so that a `#` that somebody wrote is not taken for a counter.
+pub const COUNTER: char = '\u{1}';
+pub const CHANGING: char = '\u{2}';
+
 /// What is left of a line.
 #[derive(Default)]
 pub struct Scan {
-    /// With `#` for a counter and `~` for what changes by itself.
+    /// With `COUNTER` and `CHANGING` for what was taken out.
     pub words: String,
-    /// In the order of their `#`.
+    /// In the order of their `COUNTER`s.
     pub counters: Vec<f64>,
     /// A glyph that does nothing but turn was among them.
     pub spins: bool,
@@ -75,7 +79,7 @@ impl Scan {
             }
             Amount::Counter(count) => {
                 self.counters.push(count);
-                self.words.push('#');
+                self.words.push(COUNTER);
             }
             Amount::Number => self.words.push_str(text),
         }
@@ -83,8 +87,8 @@ impl Scan {
 
     /// Two in a row are one: `59s` becomes `1m 0s`.
     fn skip(&mut self) {
-        if !self.words.trim_end().ends_with('~') {
-            self.words.push('~');
+        if !self.words.trim_end().ends_with(CHANGING) {
+            self.words.push(CHANGING);
         }
     }
 

@@ -7,7 +7,7 @@ use super::*;
 mod lines;
 mod properties;
 
-/// Every line as often as is said before it: `3 × x`.
+/// The period, and how often.
 fn found(lines: &[&str]) -> Option<(usize, usize)> {
     detect_loop(lines).map(|found| (found.period(), found.times))
 }
@@ -84,6 +84,7 @@ fn what_changes_by_itself_hides_no_loop_and_what_progresses_is_none(#[case] line
 #[case::a_counter_that_got_further_at_last(
     [30, 25, 12, 44, 80].iter().flat_map(|at| [format!("fetching {at}%"), "early EOF".to_owned()]).collect(), None
 )]
+#[case::a_sign_that_somebody_wrote(times(8, &["# 5/10", "12% 5/10"]), Some(2))]
 #[case::the_tests_fail_less_often(counted(6, &["edit a.rs", "1{} passed, 3 failed"]), None)]
 #[case::the_tests_fail_as_before(times(6, &["edit a.rs", "12 passed, 3 failed in 0.42s"]), Some(2))]
 fn a_counter_neither_hides_nor_fakes_a_loop(#[case] lines: Vec<String>, #[case] loops: Option<usize>) {

@@ -13,7 +13,7 @@ use sweep::rules::{Loop, detect_loop};
 const HANDED_OVER: usize = 100;
 
 /// Loops are put behind every so many lines of a log.
-const EVERY: usize = 7;
+const EVERY: usize = 23;
 
 pub struct Log {
     pub name: String,

@@ -15,8 +15,9 @@ pub enum Amount {
 }
 
 /// Units that stand for nothing but time, and those that do so only close to their number (`5m`, but not `5 m`).
-const TIMES: [&str; 15] = [
-    "ns", "us", "µs", "μs", "ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "hours",
+const TIMES: [&str; 16] = [
+    "ns", "us", "µs", "μs", "ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "hour",
+    "hours",
 ];
 const TIMES_IF_CLOSE: [&str; 4] = ["m", "h", "hr", "hrs"];
 

@@ -2,6 +2,8 @@
 
 use chrono::format::{Parsed, StrftimeItems, parse_and_remainder};
 
+use super::CHANGING;
+
 /// The more there is of one, the earlier it stands. A date alone is a word: a job may be going through the days.
 const FORMATS: [&str; 9] = [
     "%Y-%m-%dT%H:%M:%S",
@@ -48,7 +50,7 @@ fn without_zone(rest: &str) -> &str {
     let rest = fraction.unwrap_or(rest);
     let rest = ZONES.iter().find_map(|zone| rest.strip_prefix(zone)).unwrap_or(rest);
     let rest = ["%:z", " %z"].iter().find_map(|format| after(rest, format)).unwrap_or(rest);
-    rest.strip_prefix(" 20").and_then(|rest| after_two_digits(rest)).unwrap_or(rest)
+    rest.strip_prefix(" 20").and_then(after_two_digits).unwrap_or(rest)
 }
 
 fn after_two_digits(text: &str) -> Option<&str> {
@@ -58,7 +60,7 @@ fn after_two_digits(text: &str) -> Option<&str> {
 
 /// `[00:12]`, `[00:12<00:15]`; elsewhere it may be a place in a file, as in `12:34 error`.
 fn between_brackets<'text>(text: &'text str, said: &str) -> Option<&'text str> {
-    let rest = said.ends_with(['[', '(', '<', '~']).then(|| after(text, "%M:%S"))??;
+    let rest = said.ends_with(['[', '(', '<', CHANGING]).then(|| after(text, "%M:%S"))??;
     rest.starts_with(['<', ',', ']', ')']).then_some(rest)
 }
 
