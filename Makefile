@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check bench migrate
+.PHONY: help demo run test check bench loops migrate
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ check: ## Check format, lints, documentation and dependencies
 bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 	@tests/prerequisites test
 	@tests/postgres run --fsync cargo bench --locked --bench sweep
+
+loops: ## Measure how well loops are told from work: make loops ARGS="my.log", else on tests/logs
+	@tests/prerequisites build
+	@cargo bench --locked --quiet --bench loops -- $(ARGS)
 
 migrate: ## Bring a database's schema up to date: make migrate ARGS="--database postgres://…"
 	@tests/prerequisites build

@@ -1,6 +1,6 @@
 //! The rules in words: what reports, comments and logs say of a finding, a reason, a decision.
 
-use super::{Assignee, Cause, Decision, Finding, Id, Kind, Reason, Remedy, Unavailable};
+use super::{Assignee, Cause, Decision, Finding, Id, Kind, Loop, Reason, Remedy, Unavailable};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::fmt::{Display, Formatter, Result};
 
@@ -95,6 +95,12 @@ impl Display for Reason {
             Reason::Exempt(why) => write!(f, "exempt: {why}"),
             Reason::Escalated => f.write_str("escalated, a person has not answered yet"),
         }
+    }
+}
+
+impl Display for Loop {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        write!(f, "{} times “{}”", self.times, self.lines.join("”, “"))
     }
 }
 
@@ -223,13 +229,14 @@ impl Reason {
 impl Display for Decision {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
+            Decision::Recovered(Reason::Recent) => f.write_str("it shows signs of life"),
             Decision::Leave(reason) | Decision::Recovered(reason) => reason.fmt(f),
             Decision::Skip(unavailable) => unavailable.fmt(f),
             Decision::Wait { until } => write!(f, "next attempt after {}", until.format("%H:%M:%S UTC")),
             Decision::Continue { remedy, .. } => f.write_str(match remedy {
                 Remedy::Wake => "nobody is working on it",
-                Remedy::Nudge => "it is stuck",
-                Remedy::Relaunch => "its process ended before its work",
+                Remedy::Nudge => "nudged to go on",
+                Remedy::Relaunch => "started again",
             }),
             Decision::Escalate(cause) => cause.fmt(f),
         }

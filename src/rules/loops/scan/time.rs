@@ -1,0 +1,78 @@
+//! Points in time, as programs print them.
+
+use chrono::format::{Parsed, StrftimeItems, parse_and_remainder};
+
+use super::CHANGING;
+
+/// The more there is of one, the earlier it stands. A date alone is a word: a job may be going through the days.
+const FORMATS: [&str; 9] = [
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y/%m/%d %H:%M:%S",
+    "%d/%b/%Y:%H:%M:%S",
+    "%d/%m/%Y %H:%M:%S",
+    "%a, %d %b %Y %H:%M:%S",
+    "%a %b %d %H:%M:%S",
+    "%b %d %H:%M:%S",
+    "%H:%M:%S",
+];
+
+const ZONES: [&str; 9] = ["Z", " UTC", " GMT", " CET", " CEST", " AM", " PM", "am", "pm"];
+
+/// The length of the point in time with which a text begins, behind what was said before.
+pub fn length(text: &str, said: &str) -> Option<usize> {
+    if !may_begin(text) {
+        return None;
+    }
+    let rest = FORMATS.iter().find_map(|format| after(text, format)).map(without_zone);
+    let rest = rest.or_else(|| between_brackets(text, said)).or_else(|| epoch(text, said))?;
+    (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some(text.len() - rest.len())
+}
+
+/// Cheap, since most words and numbers are no time.
+fn may_begin(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    match digits {
+        0 => text.starts_with(|c: char| "ADFJMNOSTW".contains(c)) && text.bytes().take(24).any(|byte| byte == b':'),
+        1 | 2 => text[digits..].starts_with([':', '/', '.']),
+        4 => text[digits..].starts_with(['-', '/', '.']),
+        _ => text[digits..].starts_with('.') || digits >= 10,
+    }
+}
+
+fn after<'text>(text: &'text str, format: &str) -> Option<&'text str> {
+    parse_and_remainder(&mut Parsed::new(), text, StrftimeItems::new(format)).ok()
+}
+
+/// Fractions of a second, a zone, the half of the day, the year: what follows a time of day.
+fn without_zone(rest: &str) -> &str {
+    let fraction = rest.strip_prefix(['.', ',']).map(|digits| digits.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let rest = fraction.unwrap_or(rest);
+    let rest = ZONES.iter().find_map(|zone| rest.strip_prefix(zone)).unwrap_or(rest);
+    let rest = ["%:z", " %z"].iter().find_map(|format| after(rest, format)).unwrap_or(rest);
+    rest.strip_prefix(" 20").and_then(after_two_digits).unwrap_or(rest)
+}
+
+fn after_two_digits(text: &str) -> Option<&str> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    (digits == 2).then(|| &text[2..])
+}
+
+/// `[00:12]`, `[00:12<00:15]`; elsewhere it may be a place in a file, as in `12:34 error`.
+fn between_brackets<'text>(text: &'text str, said: &str) -> Option<&'text str> {
+    let rest = said.ends_with(['[', '(', '<', CHANGING]).then(|| after(text, "%M:%S"))??;
+    rest.starts_with(['<', ',', ']', ')']).then_some(rest)
+}
+
+/// At the beginning of a line: seconds or milliseconds since 1970, or seconds since the start (`[   12.345678]`).
+fn epoch<'text>(text: &'text str, said: &str) -> Option<&'text str> {
+    if !said.chars().all(|c| "[(#".contains(c)) {
+        return None;
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &text[digits..];
+    let fraction = rest.strip_prefix('.').map(|digits| digits.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let is_date = text.starts_with('1') && (digits == 10 || digits == 13);
+    let is_uptime = fraction.is_some_and(|rest| rest.starts_with(']')) && said == "[";
+    (is_date || is_uptime).then_some(fraction.unwrap_or(rest))
+}

@@ -1,0 +1,57 @@
+//! Loops on real logs: what `docs/loops.md` says of them holds.
+
+mod evaluation;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use evaluation::{CIRCLES, Log};
+use sweep::rules::detect_loop;
+
+/// Logs of programs that print the same three lines for each of their tests, and nothing else.
+const REPETITIVE: [&str; 2] = ["jest", "pytest-prints"];
+
+fn logs() -> Vec<Log> {
+    evaluation::read_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs"))
+}
+
+#[test]
+fn no_healthy_log_raises_a_false_alarm_but_the_two_that_repeat_themselves() {
+    for log in logs().iter().filter(|log| !REPETITIVE.contains(&log.name.as_str())) {
+        assert_eq!(log.false_alarms(), [], "{}", log.name);
+    }
+}
+
+#[test]
+fn the_false_alarm_rate_is_the_documented_one() {
+    let logs = logs();
+    let windows: usize = logs.iter().map(Log::windows).sum();
+    let alarms: usize = logs.iter().map(|log| log.false_alarms().len()).sum();
+    assert_eq!((windows, alarms), (4_039, 113));
+}
+
+#[test]
+fn every_loop_is_found_in_time_and_none_is_called_too_early_or_too_late() {
+    let logs = logs();
+    for circle in &CIRCLES {
+        let outcome = circle.put_into(&logs);
+        assert!(0 < outcome.put_in, "{}", circle.name);
+        assert_eq!(
+            (outcome.found, outcome.called_too_early, outcome.called_too_late),
+            (outcome.put_in, 0, 0),
+            "{}",
+            circle.name
+        );
+    }
+}
+
+/// A thousand times as long costs no more, whatever it is made of.
+#[test]
+fn a_hostile_line_costs_no_more_than_a_long_one() {
+    for part in ["a", "1 ", "12:34:56 ", "\x1b[1m", "\r", "[", "Nov ", "\u{fffd}", "attempt 1/", "1m", "1."] {
+        let line = part.repeat(1_000_000 / part.len());
+        let began = Instant::now();
+        detect_loop(&[line.as_str(); 100]);
+        assert!(began.elapsed() < Duration::from_secs(2), "{part:?}: {:?}", began.elapsed());
+    }
+}
