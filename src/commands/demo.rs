@@ -46,13 +46,14 @@ const SCENES: [Scene; 5] = [
         ..SWEEP
     },
     Scene {
-        story: "Now for real: one wake each, to the agent whose work it is. SOC 2 evidence has no agent, so a\n\
-                person is told at once. Esther is paused and Femi is gone: they are never woken.",
+        story: "Now for real: one wake each, to the agent whose work it is, and one nudge for each session that hangs or\n\
+                goes round in circles. bruno-7 crashed and SOC 2 evidence has no agent: a person is told at once.\n\
+                Esther is paused and Femi is gone: they are never woken.",
         ..SWEEP
     },
     Scene {
-        story: "Ten minutes pass (the demo dates every row back). Two agents got on with it, the other runs\n\
-                failed. One wake did not help there: now it takes a person, not another wake.",
+        story: "Ten minutes pass (the demo dates every row back). Two agents and chiara-4 got on with it, the other\n\
+                runs failed. One wake did not help there: now it takes a person, not another wake.",
         happens: include_str!("demo/ten_minutes.sql"),
         shows: Some(include_str!("demo/comment.sql")),
         ..SWEEP

@@ -23,7 +23,7 @@ pub(super) fn summary(totals: &Totals) -> String {
     let is_guarded = kinds.iter().any(|report| report.guard.is_some());
     // That there was nothing to do is no news beside what the guard held back.
     let has_counts = kinds.is_empty() || !(scanned.is_empty() || is_guarded && *total == Tally::default());
-    let scanned = if scanned.is_empty() { "nothing".to_owned() } else { scanned.join(" and ") };
+    let scanned = if scanned.is_empty() { "nothing".to_owned() } else { listed(&scanned) };
     let (host, seconds) = (&heading.host, took.as_secs_f64());
     let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n", verb.bold());
     if has_counts {
@@ -80,6 +80,17 @@ fn ends(totals: &Totals) -> Vec<String> {
     };
     let told = stopped.into_iter().chain(ended).map(str::to_owned);
     told.chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+}
+
+/// `5 sessions, 13 issues and 4 steps`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [first @ .., second_last, last] => {
+            let before: String = first.iter().map(|word| format!("{word}, ")).collect();
+            format!("{before}{second_last} and {last}")
+        }
+        words => words.concat(),
+    }
 }
 
 /// `3 continued, 1 escalated; left: 2 waiting`.

@@ -76,7 +76,7 @@ impl Rows {
 }
 
 fn cells(row: &Examined) -> [String; 7] {
-    let attempt = row.attempt.filter(|_| row.outcome.is_costly());
+    let attempt = row.attempt.filter(|_| row.outcome.is_costly() && 0 < row.attempts_max);
     [
         row.kind.to_string(),
         row.identifier.as_ref().unwrap_or(&row.id.0).clone(),

@@ -207,6 +207,11 @@ impl Facts for SessionFacts {
         (finding, clauses)
     }
 
+    /// A wait heals nothing: the session is as it was.
+    fn withholds_recovery(&self, policy: &Policy) -> Option<Reason> {
+        self.diagnose(policy).err().filter(|reason| matches!(reason, Reason::DeclaredWait(_)))
+    }
+
     fn allowance(&self, policy: &Policy) -> Allowance {
         let (remedy, attempts_max) = match (self.suspicion(policy), policy.auto_relaunch) {
             (Finding::Crashed, true) => (Remedy::Relaunch, policy.relaunches_max),

@@ -194,7 +194,12 @@ fn the_table_and_the_settings_say_so() {
     world.orphans(&agent, 0..3);
     world.stalled_steps(&agent, 0..2);
 
-    let both = sweep_at(&world.url, ["--issues", "shadow", "--steps", "shadow", "--detailed-exitcode"]).run().done();
+    let both = sweep_at(
+        &world.url,
+        ["--sessions", "shadow", "--issues", "shadow", "--steps", "shadow", "--detailed-exitcode"],
+    )
+    .run()
+    .done();
     let off = sweep_at(&world.url, []).env("SWEEP_ISSUES", "shadow").env("SWEEP_STEPS", "off").run().done();
     let flag_wins =
         sweep_at(&world.url, ["--issues", "off"]).env("SWEEP_ISSUES", "on").env("SWEEP_STEPS", "off").run().done();

@@ -32,6 +32,24 @@ on_each_database! {
         assert_eq!((world.commands(&session, "relaunch"), world.wakes_for(&issue), world.comments_on(&issue)), (0, 1, 1));
     }
 
+    /// That its issue is now a person's does not heal it, and is no reason to do anything.
+    fn a_crashed_session_whose_issue_was_escalated_is_not_called_recovered(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let session = world.session(Some(&agent), Some(&issue));
+        world.ends(&session, "1");
+        world.sweep();
+        world.pass(5);
+        world.sweep();
+        world.end_continuations("failed");
+        world.pass(10);
+        world.sweep();
+        assert_eq!(world.status("issues", &issue), "blocked");
+
+        assert_eq!(world.sweep().outcome(&session), "waiting");
+        assert_eq!(world.count(&format!("recoveries where subject_id = '{session}'")), 1);
+    }
+
     fn a_relaunch_on_its_way_continues_the_issue_as_well(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
