@@ -12,7 +12,7 @@ use crate::world::{On, World};
 
 const KILLS: u32 = 50;
 
-/// Issues to continue and to escalate, steps to continue and to escalate.
+/// Issues, steps and sessions to continue and to escalate.
 fn company(on: On) -> World {
     let mut world = World::new(on);
     let agent = world.agent("idle");
@@ -32,6 +32,10 @@ fn company(on: On) -> World {
         for _ in 0..10 {
             world.stalled_step(Some(&agent));
             world.stalled_step(None);
+            world.session(Some(&agent), None);
+            let issue = world.orphan(&agent);
+            let crashed = world.session(Some(&agent), Some(&issue));
+            world.ends(&crashed, "1");
         }
     }
     world.run("commit");
@@ -64,6 +68,9 @@ fn state(world: &mut World) -> Vec<(String, i64)> {
             "(select 1 from comments c join issues i on i.id = c.issue_id and i.status = 'blocked') pairs",
             "(select 1 from wakes w join recoveries r on r.wake_id = w.id) pairs",
             "plans where status = 'stalled'",
+            "session_commands",
+            "(select 1 from session_commands c join recoveries r on r.wake_id = c.id) pairs",
+            "recoveries where action = 'escalate' and kind = 'session'",
         ],
     });
     queries.into_iter().map(|query| (query.to_owned(), world.count(query))).collect()

@@ -4,6 +4,7 @@ use diesel::RunQueryDsl;
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
 use sweep::rules::issue::IssueFacts;
+use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
 use sweep::rules::{Id, Policy, Remedy};
 use sweep::store::candidates::Part;
@@ -69,12 +70,15 @@ fn a_dry_run_is_never_assigned_a_transaction_id() {
     let mut world = World::new(On::Postgres);
     let issues = work(&mut world);
     let (_, step) = world.stalled_step(None);
+    let session = world.session(None, Some(&issues[1]));
     let (mut db, timeouts) = (world.connect_as_sweep(), Timeouts::default());
     let dry = db.in_transaction(Access::ReadOnly, &timeouts, |db| {
         IssueFacts::candidates(db, &Part::whole(), 1000)?;
         IssueFacts::read(db, &issues[1])?.expect("an issue");
         StepFacts::candidates(db, &Part::whole(), 1000)?;
         StepFacts::read(db, &step)?.expect("a step");
+        SessionFacts::candidates(db, &Part::whole(), 1000)?;
+        SessionFacts::read(db, &session)?.expect("a session");
         Ok(has_transaction_id(db))
     });
     let wet = db.in_transaction(Access::Write, &timeouts, |db| {

@@ -117,6 +117,22 @@ fn plant(world: &mut World, n: usize, shape: &str) {
         world.set("plans", &plan, &format!("tenant = {}", quoted(shape)));
         world.set("plan_steps", &step, &format!("title = {}", quoted(shape)));
     }
+    for agent in [&able, &paused] {
+        let session = world.session(Some(agent), Some(&waiting));
+        let (identifier, line) =
+            (format!("in-session-{n}, {} {shape}", Id::generate()), format!("in-output-{n}, {shape}"));
+        let (identifier, output) = (quoted(&identifier), quoted(&format!("{line}\n").repeat(8)));
+        // Busy for hours to come: it loops, and is not silent.
+        let later = world.ago(-600);
+        world.set(
+            "sessions",
+            &session,
+            &format!(
+                "identifier = {identifier}, title = {0}, last_tool = {0}, tenant = {0}, recent_output = {output}, last_activity_at = {later}",
+                quoted(shape)
+            ),
+        );
+    }
     let refused = issue(world, &able, n, shape);
     refuse(world, n, &refused, shape);
 }

@@ -7,3 +7,4 @@ mod fixture;
 mod issues;
 mod races;
 mod rivals;
+mod rows;

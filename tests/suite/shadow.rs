@@ -196,7 +196,7 @@ fn the_table_and_the_settings_say_so() {
 
     let both = sweep_at(
         &world.url,
-        ["--sessions", "shadow", "--issues", "shadow", "--steps", "shadow", "--detailed-exitcode"],
+        ["--only", "issues,steps", "--issues", "shadow", "--steps", "shadow", "--detailed-exitcode"],
     )
     .run()
     .done();

@@ -133,13 +133,17 @@ fn the_rights_that_are_named_are_enough(on: On) {
         world.run(&format!("grant {right} to {}", role.name));
     }
     let agent = world.agent("idle");
-    let (lost, healed) = (world.orphan(&agent), world.orphan(&agent));
+    let (lost, healed, other) = (world.orphan(&agent), world.orphan(&agent), world.orphan(&agent));
     if on == On::Postgres {
         let (plan, _) = world.stalled_step(Some(&agent));
         let (nobodys, _) = world.stalled_step(None);
         for plan in [plan, nobodys] {
             world.set("plans", &plan, &format!("issue_id = '{lost}'"));
         }
+        let (silent, crashed) = (world.session(Some(&agent), None), world.session(Some(&agent), Some(&other)));
+        world.progresses(&silent);
+        world.pass(10);
+        world.ends(&crashed, "1");
     }
     let sweep = || sweep_at(&url, ["--output", "json"]).run().done();
     sweep();

@@ -80,6 +80,8 @@ on_each_database! {
             listener.see(&["explain", "issue", &name]);
             listener.see(&["explain", "step", &step.0]);
             listener.see(&["status", "--plan", &plan.0]);
+            let session = &ids(world, &format!("sessions where identifier like 'in-session-{n},%'"))[0];
+            listener.see(&["explain", "session", &session.0]);
             let held = world.text("subject_id", &format!("failures where reason like '%in-error-{n},%'"));
             listener.see(&["explain", "issue", &held.expect("a failure")]);
         }
@@ -100,7 +102,7 @@ on_each_database! {
         }
 
         for (n, shape) in SHAPES.into_iter().enumerate() {
-            for place in ["in-identifier", "in-wait", "in-agent", "in-plan", "in-error", "in-reason"] {
+            for place in ["in-identifier", "in-wait", "in-agent", "in-plan", "in-session", "in-output", "in-error", "in-reason"] {
                 let lantern = format!("{place}-{n},");
                 assert!(listener.all.contains(&lantern), "{lantern} is not to be seen before {shape}");
             }
