@@ -28,6 +28,11 @@ const HISTORY: &str = "
     insert into plan_steps (plan_id, position, title, status, started_at)
         select md5('plan ' || n)::uuid, k, 's', case when n % 100 = 0 and k = 1 then 'in_progress' else 'completed' end, now()
         from generate_series(1, 10000) n, generate_series(1, 10) k;
+    insert into sessions (id, issue_id, status, started_at)
+        select md5('session ' || n)::uuid, md5(n::text)::uuid, case when n % 100 = 0 then 'active' else 'terminated' end, now()
+        from generate_series(1, 100000) n;
+    insert into session_commands (session_id, command, status, requested_by)
+        select id, 'nudge', case when status = 'active' then 'queued' else 'delivered' end, 'sweep' from sessions;
     analyze";
 
 #[derive(QueryableByName)]
@@ -64,6 +69,14 @@ fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
         assert!(steps.contains(index), "{index} is not used:\n{steps}");
     }
     assert!(!steps.contains("Seq Scan on plan_steps "), "{steps}");
+    let sessions = plan_of(&mut world, "session_candidates");
+    assert!(sessions.contains("sessions_active") && !sessions.contains("Seq Scan on sessions "), "{sessions}");
+    for (view, of) in [("session_facts", "md5('session 100')"), ("issue_facts", "md5('100')")] {
+        let facts = explain(&mut world, &format!("select * from {view} where subject_id = {of}::uuid"));
+        for table in ["sessions", "session_commands", "issues", "runs", "wakes", "recoveries"] {
+            assert!(!facts.contains(&format!("Seq Scan on {table} ")), "{view}: {table}\n{facts}");
+        }
+    }
 
     world.run("drop index issues_in_progress");
     let without = plan_of(&mut world, "issue_candidates");
