@@ -160,8 +160,9 @@ impl Episode {
     fn next_change(&self, sight: &Sight) -> Due {
         // Longer than the threshold, not as long; the timer rounds up to its next millisecond.
         let silent = sight.active_at + sight.config.policy().session_silent_after + TimeDelta::nanoseconds(1);
-        let another_day = self.escalations_at.0.first().map(|first| *first + TimeDelta::days(1));
-        let changes = [Some(silent), another_day].into_iter().flatten();
+        let day_over =
+            self.attempts_at.0.iter().chain(&self.escalations_at.0).map(|moment| *moment + TimeDelta::days(1));
+        let changes = day_over.chain([silent]);
         changes.filter(|change| sight.now < *change).min().map_or(Due::Nothing, Due::NotBefore)
     }
 

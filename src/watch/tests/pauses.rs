@@ -47,7 +47,7 @@ async fn pausing_twice_is_pausing_once_and_resuming_what_runs_is_nothing() {
     scene.session.resume();
     scene.pass(10.0).await;
     scene.session.resume();
-    scene.pass(60.0).await;
+    scene.pass(25.0).await;
     assert_eq!(scene.said().await, "260.001 stalled, 260.001 nudge 1/2", "30 s before the pause and 30 s after it");
 }
 

@@ -1,1 +1,120 @@
-//! Later.
+//! Real threads and the real clock: nothing is lost between a sign of life and the task that looks for it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+use tokio::time::timeout;
+
+use super::histories::grammatical;
+use super::*;
+
+/// Far more than a loaded machine needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn hasty() -> StallConfig {
+    StallConfig {
+        silent_after: Duration::from_millis(1),
+        nudge_delay: Duration::from_millis(1),
+        attempts_per_day_max: u32::MAX,
+        ..StallConfig::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_stall_is_followed_by_the_recovery_that_another_thread_reports() {
+    let (events, mut inbox) = mpsc::channel(64);
+    let session = StallDetector::new(id("one"), hasty()).spawn(events);
+    let watched = Arc::clone(&session.watched);
+    let (told, stalls) = std::sync::mpsc::channel();
+    // In the moment of the news, while the task is about to look again.
+    let reporter = thread::spawn(move || stalls.iter().for_each(|()| watched.reset()));
+    for round in 0..1000 {
+        while !matches!(timeout(PATIENCE, inbox.recv()).await, Ok(Some(StallEvent::Stalled { .. }))) {}
+        told.send(()).expect("a reporter");
+        let recovery = async { while !matches!(inbox.recv().await, Some(StallEvent::SelfRecovered { .. })) {} };
+        assert!(timeout(PATIENCE, recovery).await.is_ok(), "round {round}: the sign of life was lost");
+    }
+    drop(told);
+    reporter.join().expect("no panic");
+    session.join().await.expect("no panic");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_two_threads_report_alive_is_never_told() {
+    let (events, mut inbox) = mpsc::channel(64);
+    let config = StallConfig { silent_after: Duration::from_millis(500), ..hasty() };
+    let session = StallDetector::new(id("one"), config).spawn(events);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let report = || {
+        let (watched, is_over) = (Arc::clone(&session.watched), Arc::clone(&is_over));
+        thread::spawn(move || {
+            while !is_over.load(Relaxed) {
+                watched.reset()
+            }
+        })
+    };
+    let reporters = [report(), report()];
+    sleep(Duration::from_millis(1500)).await;
+    assert!(inbox.try_recv().is_err());
+    is_over.store(true, Relaxed);
+    reporters.into_iter().for_each(|reporter| reporter.join().expect("no panic"));
+    let silence = timeout(PATIENCE, inbox.recv()).await.expect("negative control");
+    assert!(matches!(silence, Some(StallEvent::Stalled { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_threads_do_at_once_each_session_is_told_of_in_order() {
+    let (events, mut inbox) = mpsc::channel(4);
+    let registry = Arc::new(DetectorRegistry::default());
+    let name = |n: usize| id(&format!("session-{}", n % 20));
+    for n in 0..20 {
+        registry.spawn(StallDetector::new(name(n), hasty()), events.clone()).expect("the first");
+    }
+    let work = |seed: usize| {
+        let (registry, runtime, events) = (Arc::clone(&registry), tokio::runtime::Handle::current(), events.clone());
+        thread::spawn(move || {
+            let _runtime = runtime.enter();
+            for n in (0..40_000).map(|n| n * 7 + seed) {
+                let id = name(n / 3);
+                match n % 11 {
+                    0..=3 => drop(registry.reset(&id)),
+                    4 => drop(registry.pause(&id)),
+                    5..=7 => drop(registry.resume(&id)),
+                    8 => drop(registry.get(&id).map(|session| session.nudge_sent())),
+                    9 => drop(registry.get(&id).map(|session| session.is_stalled())),
+                    // A session that comes and goes; it is none of those that are judged.
+                    _ => match registry.spawn(StallDetector::new(Id(format!("guest-{seed}")), hasty()), events.clone())
+                    {
+                        Ok(_) => {}
+                        Err(refused) => drop(registry.remove(&refused.0)),
+                    },
+                }
+                if n % 500 == 0 {
+                    thread::sleep(Duration::from_millis(3));
+                }
+            }
+        })
+    };
+    let threads: Vec<_> = (0..4).map(work).collect();
+    let reader = tokio::spawn(async move {
+        let mut heard: HashMap<Id, Vec<StallEvent>> = HashMap::new();
+        while let Some(event) = inbox.recv().await {
+            heard.entry(event.session_id().clone()).or_default().push(event);
+        }
+        heard
+    });
+    tokio::task::block_in_place(|| threads.into_iter().for_each(|thread| thread.join().expect("no panic")));
+
+    (0..20).for_each(|n| drop(registry.resume(&name(n))));
+    sleep(Duration::from_millis(200)).await;
+    assert!((0..20).all(|n| registry.get(&name(n)).expect("it is watched").is_stalled()));
+    assert!(registry.shutdown().await.iter().all(|(_, outcome)| outcome.is_ok()));
+    drop(events);
+    let heard = timeout(PATIENCE, reader).await.expect("all senders are gone").expect("no panic");
+    for n in 0..20 {
+        let told = &heard[&name(n)];
+        grammatical(told, hasty().nudges_max).expect("in order");
+        assert!(matches!(told.last(), Some(StallEvent::Escalated { .. })), "{:?}", told.last());
+    }
+}
