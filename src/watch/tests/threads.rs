@@ -43,7 +43,7 @@ async fn every_stall_is_followed_by_the_recovery_that_another_thread_reports() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_two_threads_report_alive_is_never_told() {
     let (events, mut inbox) = mpsc::channel(64);
-    let config = StallConfig { silent_after: Duration::from_millis(500), ..hasty() };
+    let config = StallConfig { silent_after: Duration::from_secs(1), ..hasty() };
     let session = StallDetector::new(id("one"), config).spawn(events);
     let is_over = Arc::new(AtomicBool::new(false));
     let report = || {
@@ -55,7 +55,7 @@ async fn a_session_that_two_threads_report_alive_is_never_told() {
         })
     };
     let reporters = [report(), report()];
-    sleep(Duration::from_millis(1500)).await;
+    sleep(Duration::from_millis(2500)).await;
     assert!(inbox.try_recv().is_err());
     is_over.store(true, Relaxed);
     reporters.into_iter().for_each(|reporter| reporter.join().expect("no panic"));
@@ -78,11 +78,11 @@ async fn whatever_threads_do_at_once_each_session_is_told_of_in_order() {
             for n in (0..40_000).map(|n| n * 7 + seed) {
                 let id = name(n / 3);
                 match n % 11 {
-                    0..=3 => drop(registry.reset(&id)),
-                    4 => drop(registry.pause(&id)),
-                    5..=7 => drop(registry.resume(&id)),
-                    8 => drop(registry.get(&id).map(|session| session.nudge_sent())),
-                    9 => drop(registry.get(&id).map(|session| session.is_stalled())),
+                    0..=3 => _ = registry.reset(&id),
+                    4 => _ = registry.pause(&id),
+                    5..=7 => _ = registry.resume(&id),
+                    8 => _ = registry.get(&id).map(|session| session.nudge_sent()),
+                    9 => _ = registry.get(&id).map(|session| session.is_stalled()),
                     // A session that comes and goes; it is none of those that are judged.
                     _ => match registry.spawn(StallDetector::new(Id(format!("guest-{seed}")), hasty()), events.clone())
                     {
@@ -97,24 +97,30 @@ async fn whatever_threads_do_at_once_each_session_is_told_of_in_order() {
         })
     };
     let threads: Vec<_> = (0..4).map(work).collect();
+    let heard: Arc<Mutex<HashMap<Id, Vec<StallEvent>>>> = Arc::default();
+    let writes = Arc::clone(&heard);
     let reader = tokio::spawn(async move {
-        let mut heard: HashMap<Id, Vec<StallEvent>> = HashMap::new();
         while let Some(event) = inbox.recv().await {
-            heard.entry(event.session_id().clone()).or_default().push(event);
+            writes.lock().unwrap().entry(event.session_id().clone()).or_default().push(event);
         }
-        heard
     });
     tokio::task::block_in_place(|| threads.into_iter().for_each(|thread| thread.join().expect("no panic")));
 
-    (0..20).for_each(|n| drop(registry.resume(&name(n))));
-    sleep(Duration::from_millis(200)).await;
-    assert!((0..20).all(|n| registry.get(&name(n)).expect("it is watched").is_stalled()));
+    for n in 0..20 {
+        registry.resume(&name(n));
+    }
+    let is_escalated = |told: &Vec<StallEvent>| matches!(told.last(), Some(StallEvent::Escalated { .. }));
+    let all_escalated = || (0..20).all(|n| heard.lock().unwrap().get(&name(n)).is_some_and(is_escalated));
+    let wait = async {
+        while !all_escalated() {
+            sleep(Duration::from_millis(10)).await
+        }
+    };
+    assert!(timeout(PATIENCE, wait).await.is_ok(), "silence ends in an escalation, whatever was before");
     assert!(registry.shutdown().await.iter().all(|(_, outcome)| outcome.is_ok()));
     drop(events);
-    let heard = timeout(PATIENCE, reader).await.expect("all senders are gone").expect("no panic");
-    for n in 0..20 {
-        let told = &heard[&name(n)];
-        grammatical(told, hasty().nudges_max).expect("in order");
-        assert!(matches!(told.last(), Some(StallEvent::Escalated { .. })), "{:?}", told.last());
+    timeout(PATIENCE, reader).await.expect("all senders are gone").expect("no panic");
+    for told in (0..20).map(|n| heard.lock().unwrap()[&name(n)].clone()) {
+        grammatical(&told, hasty().nudges_max).expect("in order");
     }
 }
