@@ -19,14 +19,20 @@ use crate::rules::Id;
 pub struct Watched {
     session_id: Id,
     config: StallConfig,
-    started: Instant,
-    /// In nanoseconds since the start.
-    active_at: AtomicI64,
-    awaits_sign: AtomicBool,
+    pulse: Pulse,
     state: Mutex<State>,
     wake: Notify,
     #[cfg(test)]
     pub looks: std::sync::atomic::AtomicU32,
+}
+
+/// All that a sign of life touches: one line of a processor's cache.
+#[repr(align(32))]
+struct Pulse {
+    started: Instant,
+    /// In nanoseconds since the start.
+    active_at: AtomicI64,
+    awaits_sign: AtomicBool,
 }
 
 #[derive(Default)]
@@ -51,9 +57,7 @@ impl Watched {
         Watched {
             session_id,
             config,
-            started: Instant::now(),
-            active_at: AtomicI64::new(0),
-            awaits_sign: AtomicBool::new(false),
+            pulse: Pulse { started: Instant::now(), active_at: AtomicI64::new(0), awaits_sign: AtomicBool::new(false) },
             state: Mutex::default(),
             wake: Notify::new(),
             #[cfg(test)]
@@ -67,8 +71,8 @@ impl Watched {
 
     /// A sign of life.
     pub fn reset(&self) {
-        self.active_at.fetch_max(self.nanoseconds(), SeqCst);
-        if self.awaits_sign.load(SeqCst) {
+        self.pulse.active_at.fetch_max(self.nanoseconds(), SeqCst);
+        if self.pulse.awaits_sign.load(SeqCst) {
             self.wake.notify_one();
         }
     }
@@ -97,7 +101,7 @@ impl Watched {
         state.episode.postpone(paused_for);
         // A sign of life that came meanwhile counts from now.
         let later = |at| nanoseconds_of((moment_of(at) + paused_for).min(now));
-        let _ = self.active_at.fetch_update(SeqCst, SeqCst, |at| Some(later(at)));
+        let _ = self.pulse.active_at.fetch_update(SeqCst, SeqCst, |at| Some(later(at)));
         self.publish(&state);
         self.wake.notify_one();
     }
@@ -125,7 +129,7 @@ impl Watched {
         self.publish(&state);
         match due {
             Due::Event(_) => Next::Tell,
-            Due::NotBefore(moment) => Next::LookAt(self.started + (moment - START).to_std().unwrap_or_default()),
+            Due::NotBefore(moment) => Next::LookAt(self.pulse.started + (moment - START).to_std().unwrap_or_default()),
             Due::Nothing => Next::AwaitWake,
         }
     }
@@ -166,12 +170,12 @@ impl Watched {
     }
 
     fn publish(&self, state: &State) {
-        self.awaits_sign.store(state.episode.awaits_sign() && state.paused_at.is_none(), SeqCst);
+        self.pulse.awaits_sign.store(state.episode.awaits_sign() && state.paused_at.is_none(), SeqCst);
     }
 
     /// The session by its own clock: while that stands still, nothing is later than the pause.
     fn sight(&self, state: &State) -> Sight<'_> {
-        let active_at = moment_of(self.active_at.load(SeqCst));
+        let active_at = moment_of(self.pulse.active_at.load(SeqCst));
         let (active_at, now) = match state.paused_at {
             Some(paused_at) => (active_at.min(paused_at), paused_at),
             None => (active_at, self.now()),
@@ -184,7 +188,7 @@ impl Watched {
     }
 
     fn nanoseconds(&self) -> i64 {
-        self.started.elapsed().as_nanos() as i64
+        self.pulse.started.elapsed().as_nanos() as i64
     }
 
     /// A panic in one thread must not make the session deaf in all others; every change is complete when it is visible.

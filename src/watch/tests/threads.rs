@@ -21,23 +21,48 @@ fn hasty() -> StallConfig {
     }
 }
 
+/// The sign of life comes as soon as the stall can be seen, while the task is about to look again; nothing else would
+/// wake it for an hour, since a person has just nudged the session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_stall_is_followed_by_the_recovery_that_another_thread_reports() {
     let (events, mut inbox) = mpsc::channel(64);
-    let session = StallDetector::new(id("one"), hasty()).spawn(events);
+    let session = StallDetector::new(id("one"), StallConfig { nudge_delay: 60 * MINUTE, ..hasty() }).spawn(events);
     let watched = Arc::clone(&session.watched);
-    let (told, stalls) = std::sync::mpsc::channel();
-    // In the moment of the news, while the task is about to look again.
-    let reporter = thread::spawn(move || stalls.iter().for_each(|()| watched.reset()));
-    for round in 0..1000 {
-        while !matches!(timeout(PATIENCE, inbox.recv()).await, Ok(Some(StallEvent::Stalled { .. }))) {}
-        told.send(()).expect("a reporter");
-        let recovery = async { while !matches!(inbox.recv().await, Some(StallEvent::SelfRecovered { .. })) {} };
-        assert!(timeout(PATIENCE, recovery).await.is_ok(), "round {round}: the sign of life was lost");
-    }
-    drop(told);
-    reporter.join().expect("no panic");
+    let reporter = thread::spawn(move || {
+        for round in 0..1000 {
+            watched.nudge_sent();
+            spin_until(&mut inbox, |event| matches!(event, StallEvent::Stalled { .. }), round);
+            watched.reset();
+            spin_until(&mut inbox, |event| matches!(event, StallEvent::SelfRecovered { .. }), round);
+        }
+    });
+    tokio::task::block_in_place(|| reporter.join().expect("every sign of life is seen"));
     session.join().await.expect("no panic");
+}
+
+fn spin_until(inbox: &mut mpsc::Receiver<StallEvent>, is_wanted: impl Fn(&StallEvent) -> bool, round: usize) {
+    let began = std::time::Instant::now();
+    while !inbox.try_recv().is_ok_and(|event| is_wanted(&event)) {
+        assert!(began.elapsed() < PATIENCE, "round {round}: nothing came");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_told_after_a_stop_in_the_midst_of_telling() {
+    let talkative = StallConfig { nudge_delay: Duration::ZERO, nudges_max: u32::MAX, ..hasty() };
+    let mut told = 0;
+    for round in 0..100 {
+        let (events, mut inbox) = mpsc::channel(100_000);
+        let session = StallDetector::new(id("one"), talkative.clone()).spawn(events);
+        thread::sleep(Duration::from_micros(2000 + 10 * round));
+        session.stop();
+        while inbox.try_recv().is_ok() {
+            told += 1;
+        }
+        session.join().await.expect("no panic");
+        assert!(inbox.try_recv().is_err(), "round {round}");
+    }
+    assert!(1000 < told, "negative control: {told} events in 100 rounds");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
