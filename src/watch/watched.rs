@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::TimeDelta;
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio::time::Instant;
 
 use super::episode::{Due, Episode, Moment, START, Sight};
@@ -26,8 +27,7 @@ pub struct Watched {
     pub looks: std::sync::atomic::AtomicU32,
 }
 
-/// All that a sign of life touches: one line of a processor's cache.
-#[repr(align(32))]
+/// All that a sign of life touches, side by side in memory.
 struct Pulse {
     started: Instant,
     /// In nanoseconds since the start.
@@ -165,8 +165,8 @@ impl Watched {
         }
     }
 
-    pub(super) async fn woken(&self) {
-        self.wake.notified().await;
+    pub(super) fn woken(&self) -> Notified<'_> {
+        self.wake.notified()
     }
 
     fn publish(&self, state: &State) {
