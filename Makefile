@@ -30,6 +30,7 @@ check: ## Check format, lints, documentation and dependencies
 
 bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 	@tests/prerequisites test
+	@cargo bench --locked --bench detectors
 	@tests/postgres run --fsync cargo bench --locked --bench sweep
 
 loops: ## Measure how well loops are told from work: make loops ARGS="my.log", else on tests/logs

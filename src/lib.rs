@@ -28,3 +28,4 @@ pub mod store;
 pub mod sweep;
 pub mod telemetry;
 pub mod text;
+pub mod watch;

@@ -188,19 +188,28 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     if let Some(cause) = facts.unreachable(policy) {
         return escalate(cause, history, policy);
     }
+    let resting = resting_until(history, &allowance);
+    match (spent(history, &allowance, policy), resting) {
+        // The end of a wake's run, or of a process, shows that it did not help; only time shows it of a nudge.
+        (Some(_), Some(until)) if allowance.remedy == Remedy::Nudge => Decision::Wait { until },
+        (Some(cause), _) => escalate(cause, history, policy),
+        (None, Some(until)) => Decision::Wait { until },
+        (None, None) => Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy },
+    }
+}
+
+/// Why there is no attempt left.
+fn spent(history: &History, allowance: &Allowance, policy: &Policy) -> Option<Cause> {
     if allowance.attempts_max <= history.attempts {
-        let cause = if allowance.attempts_max == 0 { Cause::NotAllowed } else { Cause::Exhausted };
-        return escalate(cause, history, policy);
+        return Some(if allowance.attempts_max == 0 { Cause::NotAllowed } else { Cause::Exhausted });
     }
-    if policy.attempts_per_day_max <= history.attempts_last_day {
-        return escalate(Cause::TooManyAttempts, history, policy);
-    }
-    if let Some(last) = history.last_attempt_at
-        && history.observed_at - last < allowance.delay
-    {
-        return Decision::Wait { until: last.checked_add_signed(allowance.delay).unwrap_or(last) };
-    }
-    Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy }
+    (policy.attempts_per_day_max <= history.attempts_last_day).then_some(Cause::TooManyAttempts)
+}
+
+/// Until when the last attempt is too young for another.
+fn resting_until(history: &History, allowance: &Allowance) -> Option<DateTime<Utc>> {
+    let last = history.last_attempt_at.filter(|last| history.observed_at - *last < allowance.delay)?;
+    Some(last.checked_add_signed(allowance.delay).unwrap_or(last))
 }
 
 /// However often somebody sets a subject back to work, people are told no more often in a day than agents are woken.

@@ -1,0 +1,234 @@
+//! Live stall detectors, for a control plane that holds its sessions itself and need not wait for the next sweep.
+//!
+//! A session is *stalled* if and only if the sweep would find it silent: no sign of life for longer than
+//! `StallConfig::silent_after`. Then its detector tells, once each and in this order: `Stalled`; up to `nudges_max` times
+//! `AutoNudge`, `nudge_delay` apart; `Escalated`, when the last nudge has had its delay as well. Any sign of life ends
+//! the stall: `SelfRecovered`, and the count begins anew. What is due is decided by `rules::decide`, so that detectors
+//! and sweeps never differ; `attempts_per_day_max` bounds nudges and escalations however often a session stalls.
+//!
+//! **A slow reader** loses nothing that is still true. What is due is decided in the moment in which the channel has room
+//! for it and is recorded only then: an escalation waits for room, and so do the steps before it; a nudge or an
+//! escalation that its session made needless meanwhile is never told; a told stall is always followed by its recovery.
+//! **A closed channel** is no reason to stop looking: an escalation that nobody hears is logged as a warning, and is the
+//! `Outcome`.
+//!
+//! **The end**: a detector is one tokio task and ends with its handle. `join` stops it and waits; dropping the handle, or
+//! the registry that holds it, stops it without waiting. Nothing is told afterwards. A panic in it is what `join` returns.
+//!
+//! ```
+//! use sweep::rules::Id;
+//! use sweep::watch::{DetectorRegistry, StallConfig, StallDetector, StallEvent};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (events, mut inbox) = tokio::sync::mpsc::channel(64);
+//! let registry = DetectorRegistry::default();
+//! let id = Id("session-1".to_owned());
+//! registry.spawn(StallDetector::new(id.clone(), StallConfig::default()), events)?;
+//!
+//! // For each line of the session's output, but not for the echo of a nudge:
+//! registry.reset(&id);
+//!
+//! while let Some(event) = inbox.recv().await {
+//!     match event {
+//!         StallEvent::Stalled { session_id, .. } => println!("{} is stalled", session_id.0),
+//!         StallEvent::AutoNudge { session_id, message, .. } => {
+//!             println!("typing into {}: {message}", session_id.0);
+//!             registry.get(&session_id).inspect(|session| session.nudge_sent());
+//!         }
+//!         StallEvent::SelfRecovered { session_id, .. } => println!("{} goes on", session_id.0),
+//!         StallEvent::Escalated { session_id, cause, .. } => {
+//!             println!("{} needs a person: {cause}", session_id.0);
+//!             break;
+//!         }
+//!     }
+//! }
+//! registry.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod episode;
+mod registry;
+mod watched;
+
+use std::convert::Infallible;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use tokio::sync::mpsc::Sender;
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::sleep_until;
+
+use crate::rules::{Cause, Id, Policy};
+pub use registry::{AlreadyWatched, DetectorRegistry};
+use watched::Next;
+pub use watched::Watched;
+
+/// What is a stall, and what is done about it; the defaults are those of `Policy`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StallConfig {
+    /// A session is stalled when it is silent for longer.
+    pub silent_after: Duration,
+    /// Between two nudges, and between the last one and the escalation.
+    pub nudge_delay: Duration,
+    /// Per episode.
+    pub nudges_max: u32,
+    /// What `AutoNudge` asks to be typed.
+    pub nudge_message: Arc<str>,
+    /// Nudges in 24 hours, and escalations (of these one at least), however often the episode restarts.
+    pub attempts_per_day_max: u32,
+}
+
+/// What the reader of the events should know, or do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StallEvent {
+    /// It has been silent for longer than its threshold.
+    Stalled { session_id: Id, silent_for: Duration },
+    /// The message should be typed into it; then `nudge_sent` says that it was.
+    AutoNudge { session_id: Id, attempt: u32, attempts_max: u32, message: Arc<str>, silent_for: Duration },
+    /// A person should look at it; nothing more is tried.
+    Escalated { session_id: Id, cause: Cause, attempts: u32, silent_for: Duration },
+    /// It showed a sign of life, after so long and so many nudges.
+    SelfRecovered { session_id: Id, silent_for: Duration, attempts: u32 },
+}
+
+/// What became of a watch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// No escalation was missed.
+    Heard,
+    /// This escalation, the latest, was told when nobody listened any more.
+    Unheard(StallEvent),
+}
+
+/// A detector that has not been started.
+#[derive(Clone, Debug)]
+pub struct StallDetector {
+    session_id: Id,
+    config: StallConfig,
+}
+
+/// A detector at work. Dropping it stops the detector.
+#[must_use = "a detector ends with its handle"]
+pub struct StallDetectorHandle {
+    watched: Arc<Watched>,
+    task: JoinHandle<Infallible>,
+}
+
+impl StallDetector {
+    pub fn new(session_id: Id, config: StallConfig) -> StallDetector {
+        StallDetector { session_id, config }
+    }
+
+    /// Starts to watch: the session counts as alive now.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with a timer.
+    pub fn spawn(self, events: Sender<StallEvent>) -> StallDetectorHandle {
+        let watched = Arc::new(Watched::new(self.session_id, self.config));
+        let task = tokio::spawn(watch(Arc::clone(&watched), events));
+        StallDetectorHandle { watched, task }
+    }
+}
+
+async fn watch(watched: Arc<Watched>, events: Sender<StallEvent>) -> Infallible {
+    loop {
+        match watched.next() {
+            Next::AwaitWake => watched.woken().await,
+            Next::LookAt(instant) => tokio::select! {
+                () = sleep_until(instant) => {}
+                () = watched.woken() => {}
+            },
+            Next::Tell => tokio::select! {
+                biased;
+                room = events.reserve() => match room {
+                    Ok(room) => watched.tell(|event| room.send(event)),
+                    Err(_) => watched.tell_nobody(),
+                },
+                () = watched.woken() => {}
+            },
+        }
+    }
+}
+
+impl StallDetectorHandle {
+    /// Nothing is told once this has returned, and the task ends soon after.
+    pub fn stop(&self) {
+        self.watched.pause();
+        self.task.abort();
+    }
+
+    /// Stops the detector and waits until its task has ended. An error is a panic of the task.
+    pub async fn join(mut self) -> Result<Outcome, JoinError> {
+        self.stop();
+        match (&mut self.task).await {
+            Err(error) if error.is_cancelled() => Ok(self.watched.outcome()),
+            Err(error) => Err(error),
+            Ok(never) => match never {},
+        }
+    }
+}
+
+impl Deref for StallDetectorHandle {
+    type Target = Watched;
+
+    fn deref(&self) -> &Watched {
+        &self.watched
+    }
+}
+
+impl Drop for StallDetectorHandle {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl StallEvent {
+    pub fn session_id(&self) -> &Id {
+        match self {
+            StallEvent::Stalled { session_id, .. }
+            | StallEvent::AutoNudge { session_id, .. }
+            | StallEvent::Escalated { session_id, .. }
+            | StallEvent::SelfRecovered { session_id, .. } => session_id,
+        }
+    }
+}
+
+impl Default for StallConfig {
+    fn default() -> StallConfig {
+        let policy = Policy::default();
+        StallConfig {
+            silent_after: policy.session_silent_after.to_std().unwrap_or_default(),
+            nudge_delay: policy.nudge_delay.to_std().unwrap_or_default(),
+            nudges_max: policy.nudges_max,
+            nudge_message: policy.nudge_message.into(),
+            attempts_per_day_max: policy.attempts_per_day_max,
+        }
+    }
+}
+
+impl StallConfig {
+    /// The sweep's policy with these limits.
+    fn policy(&self) -> Policy {
+        Policy {
+            session_silent_after: time_delta(self.silent_after),
+            nudge_delay: time_delta(self.nudge_delay),
+            nudges_max: self.nudges_max,
+            nudge_message: self.nudge_message.to_string(),
+            attempts_per_day_max: self.attempts_per_day_max,
+            ..Policy::default()
+        }
+    }
+}
+
+/// A century is for ever, and can be added to any moment of a clock that began at zero.
+fn time_delta(duration: Duration) -> TimeDelta {
+    let century = TimeDelta::days(36_500);
+    TimeDelta::from_std(duration).map_or(century, |delta| delta.min(century))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! One session while it is watched: what its task, its handle and the registry share.
+//!
+//! A sign of life is one store to an atomic. The task sleeps until the earliest moment at which something could be due
+//! and then looks at what was stored, so that no timer is ever moved; a sign of life wakes it only when a stall has been
+//! told. Both sides store first and look at the other's word afterwards (`SeqCst`): one of them sees the other.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::TimeDelta;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+use tokio::time::Instant;
+
+use super::episode::{Due, Episode, Moment, START, Sight};
+use super::{Outcome, StallConfig, StallEvent};
+use crate::rules::Id;
+
+/// One session while it is watched. None of its methods waits for anything but another of them.
+pub struct Watched {
+    session_id: Id,
+    config: StallConfig,
+    pulse: Pulse,
+    state: Mutex<State>,
+    wake: Notify,
+    #[cfg(test)]
+    pub looks: std::sync::atomic::AtomicU32,
+}
+
+/// All that a sign of life touches, side by side in memory.
+struct Pulse {
+    started: Instant,
+    /// In nanoseconds since the start.
+    active_at: AtomicI64,
+    awaits_sign: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    episode: Episode,
+    paused_at: Option<Moment>,
+    unheard: Option<Box<StallEvent>>,
+}
+
+/// What the task does next.
+pub enum Next {
+    /// Tell, as soon as there is room.
+    Tell,
+    /// Sleep.
+    LookAt(Instant),
+    /// Sleep until it is woken.
+    AwaitWake,
+}
+
+impl Watched {
+    pub(super) fn new(session_id: Id, config: StallConfig) -> Watched {
+        Watched {
+            session_id,
+            config,
+            pulse: Pulse { started: Instant::now(), active_at: AtomicI64::new(0), awaits_sign: AtomicBool::new(false) },
+            state: Mutex::default(),
+            wake: Notify::new(),
+            #[cfg(test)]
+            looks: 0.into(),
+        }
+    }
+
+    pub fn session_id(&self) -> &Id {
+        &self.session_id
+    }
+
+    /// A sign of life.
+    pub fn reset(&self) {
+        self.pulse.active_at.fetch_max(self.nanoseconds(), SeqCst);
+        if self.pulse.awaits_sign.load(SeqCst) {
+            self.wake.notify_one();
+        }
+    }
+
+    /// A nudge was typed into it: the one that `AutoNudge` asked for, whose delay runs from now, or else one more.
+    pub fn nudge_sent(&self) {
+        let mut state = self.lock();
+        let sight = self.sight(&state);
+        state.episode.nudge_sent(&sight);
+        self.publish(&state);
+    }
+
+    /// Stops its clock, also for the delays and the bounds of a day. Nothing is told before it goes on.
+    pub fn pause(&self) {
+        let mut state = self.lock();
+        state.paused_at.get_or_insert_with(|| self.now());
+        self.publish(&state);
+    }
+
+    /// Lets its clock go on with the time that was left.
+    pub fn resume(&self) {
+        let mut state = self.lock();
+        let Some(since) = state.paused_at.take() else { return };
+        let now = self.now();
+        let paused_for = now - since;
+        state.episode.postpone(paused_for);
+        // A sign of life that came meanwhile counts from now.
+        let later = |at| nanoseconds_of((moment_of(at) + paused_for).min(now));
+        let _ = self.pulse.active_at.fetch_update(SeqCst, SeqCst, |at| Some(later(at)));
+        self.publish(&state);
+        self.wake.notify_one();
+    }
+
+    /// Has it been silent for longer than its threshold, told or not?
+    pub fn is_stalled(&self) -> bool {
+        let state = self.lock();
+        state.episode.is_stalled(&self.sight(&state))
+    }
+
+    /// What has become of the watch so far.
+    pub fn outcome(&self) -> Outcome {
+        self.lock().unheard.as_deref().cloned().map_or(Outcome::Heard, Outcome::Unheard)
+    }
+
+    pub(super) fn next(&self) -> Next {
+        #[cfg(test)]
+        self.looks.fetch_add(1, SeqCst);
+        let mut state = self.lock();
+        if state.paused_at.is_some() {
+            return Next::AwaitWake;
+        }
+        let sight = self.sight(&state);
+        let due = state.episode.due(&sight);
+        self.publish(&state);
+        match due {
+            Due::Event(_) => Next::Tell,
+            Due::NotBefore(moment) => Next::LookAt(self.pulse.started + (moment - START).to_std().unwrap_or_default()),
+            Due::Nothing => Next::AwaitWake,
+        }
+    }
+
+    /// Tells what is due now that it can be told, if anything still is.
+    pub(super) fn tell(&self, say: impl FnOnce(StallEvent)) {
+        let mut state = self.lock();
+        let sight = self.sight(&state);
+        if state.paused_at.is_none()
+            && let Due::Event(event) = state.episode.due(&sight)
+        {
+            state.episode.record(&event, &sight);
+            // Under the lock, so that nothing is told once `pause` has returned.
+            say(event);
+        }
+        self.publish(&state);
+    }
+
+    /// Nobody listens any more, and nobody will.
+    pub(super) fn tell_nobody(&self) {
+        let mut unheard = None;
+        self.tell(|event| unheard = Some(event));
+        let Some(event) = unheard else { return };
+        let session = &self.session_id.0;
+        match &event {
+            StallEvent::Escalated { cause, .. } => {
+                self.lock().unheard = Some(Box::new(event.clone()));
+                tracing::warn!(session, "session {session} needs a person ({cause}), and nobody listens");
+            }
+            StallEvent::Stalled { .. } | StallEvent::AutoNudge { .. } | StallEvent::SelfRecovered { .. } => {
+                tracing::debug!(session, ?event, "nobody listens");
+            }
+        }
+    }
+
+    pub(super) fn woken(&self) -> Notified<'_> {
+        self.wake.notified()
+    }
+
+    fn publish(&self, state: &State) {
+        self.pulse.awaits_sign.store(state.episode.awaits_sign() && state.paused_at.is_none(), SeqCst);
+    }
+
+    /// The session by its own clock: while that stands still, nothing is later than the pause.
+    fn sight(&self, state: &State) -> Sight<'_> {
+        let active_at = moment_of(self.pulse.active_at.load(SeqCst));
+        let (active_at, now) = match state.paused_at {
+            Some(paused_at) => (active_at.min(paused_at), paused_at),
+            None => (active_at, self.now()),
+        };
+        Sight { session_id: &self.session_id, config: &self.config, active_at, now }
+    }
+
+    fn now(&self) -> Moment {
+        moment_of(self.nanoseconds())
+    }
+
+    fn nanoseconds(&self) -> i64 {
+        self.pulse.started.elapsed().as_nanos() as i64
+    }
+
+    /// A panic in one thread must not make the session deaf in all others; every change is complete when it is visible.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn moment_of(nanoseconds: i64) -> Moment {
+    START + TimeDelta::nanoseconds(nanoseconds)
+}
+
+fn nanoseconds_of(moment: Moment) -> i64 {
+    (moment - START).num_nanoseconds().unwrap_or(i64::MAX)
+}
