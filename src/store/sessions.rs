@@ -116,11 +116,20 @@ impl Subject for SessionFacts {
 }
 
 #[derive(Queryable)]
+struct ProcessRow {
+    started_at: DateTime<Utc>,
+    progressed_at: DateTime<Utc>,
+    ended_at: Option<DateTime<Utc>>,
+    exit_code: Option<i32>,
+    silent_after_seconds: Option<i32>,
+}
+
+#[derive(Queryable)]
 struct Row {
     subject: (Id, String, Option<String>, String, String, Option<String>),
     agent: AgentRow,
     issue: (Option<Id>, Option<String>, bool, Option<DateTime<Utc>>),
-    process: (DateTime<Utc>, DateTime<Utc>, Option<DateTime<Utc>>, Option<i32>, Option<i32>),
+    process: ProcessRow,
     /// Output may hold any bytes.
     activity: (Option<Words>, Words, bool, Option<DateTime<Utc>>),
     history: HistoryRow,
@@ -130,7 +139,7 @@ impl From<Row> for SessionFacts {
     fn from(row: Row) -> SessionFacts {
         let (id, tenant, identifier, title, status, declared_wait) = row.subject;
         let (issue_id, issue_status, has_live_run, pending_wake_since) = row.issue;
-        let (started_at, progressed_at, ended_at, exit_code, silent_after_seconds) = row.process;
+        let ProcessRow { started_at, progressed_at, ended_at, exit_code, silent_after_seconds } = row.process;
         let (last_tool, recent_output, takes_commands, pending_command_since) = row.activity;
         let history: crate::rules::History = row.history.into();
         let linked =

@@ -68,6 +68,17 @@ fn imports_run_one_way() {
     refuse(&["report"], &["crate::sweep", "crate::settings"]);
 }
 
+/// The live detectors need no database: a control plane has them in its own process.
+#[test]
+fn the_live_detectors_know_the_rules_alone() {
+    for (path, text) in module("watch") {
+        let imported = text.lines().filter(|line| line.contains("crate::") && !line.contains("///"));
+        for line in imported {
+            assert!(line.contains("crate::rules") || line.contains("crate::watch"), "{}: {line}", path.display());
+        }
+    }
+}
+
 #[test]
 fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
     refuse(&["commands", "settings", "report"], &["sql_query", "SELECT ", "batch_execute(\"BEGIN"]);
@@ -94,6 +105,7 @@ fn nothing_asks_this_machines_clock_for_the_time() {
         "parse",
         "telemetry",
         "text",
+        "watch",
         "main",
         "lib",
         "cli",

@@ -164,6 +164,8 @@ fn a_crashed_session_whose_issue_is_continued_otherwise_is_left(#[case] issue: L
 #[case::tried_a_moment_ago(session(), tried(1, -119), Decision::Wait { until: at(1) })]
 #[case::the_delay_has_just_passed(session(), tried(1, -120), nudge(2))]
 #[case::tried_twice(session(), tried(2, -300), Decision::Escalate(Cause::Exhausted))]
+#[case::the_second_nudge_has_its_delay_as_well(session(), tried(2, -119), Decision::Wait { until: at(1) })]
+#[case::which_has_just_passed(session(), tried(2, -120), Decision::Escalate(Cause::Exhausted))]
 #[case::escalated(session(), History { escalated: true, ..tried(0, -300) }, Decision::Leave(Reason::Escalated))]
 #[case::a_days_nudges_are_used_up(
     session(), History { attempts_last_day: 4, ..history() }, Decision::Escalate(Cause::TooManyAttempts))]
