@@ -12,7 +12,7 @@ use sweep::store::{Access, Db, Subject, Timeouts};
 use crate::world::{On, World, on_each_database, on_each_host};
 
 /// Subjects that the rules would touch or report, and that the view did not name.
-fn overlooked<S: Subject>(db: &mut Db, all: &[Id]) -> Vec<String> {
+pub fn overlooked<S: Subject>(db: &mut Db, all: &[Id]) -> Vec<String> {
     let timeouts = Timeouts::default();
     let candidates = |db: &mut Db| S::candidates(db, &Part::whole(), 100_000);
     let named = db.in_transaction(Access::ReadOnly, &timeouts, candidates).expect("candidates");

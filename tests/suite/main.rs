@@ -22,6 +22,7 @@ mod limits;
 mod lost_commits;
 mod migrations;
 mod paperclip;
+mod paperclip_sessions;
 mod plans;
 mod poison;
 mod poisoned;

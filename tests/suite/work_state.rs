@@ -24,7 +24,7 @@ struct Row {
 }
 
 /// What the view says, by id; each subject at most once.
-fn viewed(world: &mut World, view: &str) -> BTreeMap<Id, String> {
+pub fn viewed(world: &mut World, view: &str) -> BTreeMap<Id, String> {
     let sql = format!("select cast(subject_id as text) as id, state from {view}");
     let rows: Vec<Row> = diesel::sql_query(sql).load(&mut world.db).expect("states");
     let count = rows.len();
@@ -53,7 +53,7 @@ fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) -> Opt
     }
 }
 
-fn decided<S: Subject>(db: &mut Db, all: &[Id], abandoned: &'static str) -> BTreeMap<Id, String> {
+pub fn decided<S: Subject>(db: &mut Db, all: &[Id], abandoned: &'static str) -> BTreeMap<Id, String> {
     let read =
         |db: &mut Db| all.iter().map(|id| S::read(db, id).map(|facts| (id, facts))).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
@@ -73,7 +73,7 @@ fn blocked(world: &mut World) -> BTreeMap<Id, String> {
     rows.into_iter().map(|row| (Id(row.id), row.state)).collect()
 }
 
-fn exempt(world: &mut World, kind: &str, id: &Id, minutes_ago: Option<i64>) {
+pub fn exempt(world: &mut World, kind: &str, id: &Id, minutes_ago: Option<i64>) {
     let until = minutes_ago.map_or("null".to_owned(), |minutes| world.ago(minutes));
     world.run(&format!(
         "insert into exemptions (kind, subject_id, reason, until) values ('{kind}', '{id}', 'on purpose', {until})"
