@@ -25,9 +25,9 @@ fn beside_a_good_one() -> (World, Id, Id) {
     (world, bad, good)
 }
 
-/// Another sign of life tells; one that has not been yet is life as well.
+/// Long ago: another sign of life tells. Not yet: it would look alive for ever, and is reported by name.
 #[test]
-fn an_absurd_sign_of_life_is_long_ago_or_not_yet() {
+fn an_absurd_sign_of_life_keeps_no_run_out_of_sight() {
     for column in SIGNS {
         let (mut world, bad, good) = beside_a_good_one();
         for time in PAST {
@@ -35,10 +35,10 @@ fn an_absurd_sign_of_life_is_long_ago_or_not_yet() {
             world.run("delete from sweep.recoveries");
             assert_eq!(outcome_of(&mut world, time, &bad, &good), "escalated", "{column} {time}");
         }
-        world.run("delete from sweep.recoveries");
         for time in FUTURE {
             world.set("heartbeat_runs", &bad, &format!("{column} = '{time}'"));
-            assert_eq!(world.sweep().outcome(&bad), "not examined", "{column} {time}");
+            world.run("delete from sweep.recoveries; delete from sweep.failures");
+            assert_eq!(outcome_of(&mut world, time, &bad, &good), "quarantined", "{column} {time}");
         }
     }
 }
@@ -95,4 +95,15 @@ fn a_run_without_a_context_names_no_issue() {
     let (mut world, bad, good) = beside_a_good_one();
     world.set("heartbeat_runs", &bad, "context_snapshot = null");
     assert_eq!(outcome_of(&mut world, "null", &bad, &good), "escalated");
+}
+
+/// A clock that is ahead by a little is life; the report says by how much.
+#[test]
+fn a_sign_of_life_of_next_week_is_left_and_told() {
+    let (mut world, bad, good) = beside_a_good_one();
+    let next_week = world.ago(-7 * 24 * 60);
+    world.set("heartbeat_runs", &bad, &format!("last_output_at = {next_week}"));
+    let swept = world.sweep();
+    assert_eq!((swept.outcome(&bad), swept.outcome(&good)), ("healthy", "escalated"));
+    assert!(swept.json["clocks"]["future_seconds"].as_f64() > Some(600_000.0), "{}", swept.json);
 }

@@ -27,6 +27,12 @@ fn what_nobody_is_to_be_told_of_waits_and_the_report_says_why() {
     let tomorrow = "now() + interval '1 day'";
     let waits = [
         ("update issues set hidden_at = now() where id = ':i'".to_owned(), "its issue is hidden"),
+        (
+            "update issues set conversation_agent_id = assignee_agent_id, conversation_user_id = 'grace',
+                               conversation_state = 'active' where id = ':i'"
+                .to_owned(),
+            "its issue is a conversation",
+        ),
         ("update companies set status = 'paused'".to_owned(), "its company is paused"),
         ("update companies set status = 'archived'".to_owned(), "its company is archived"),
         (snooze("snooze", tomorrow), "snoozed until 20"),

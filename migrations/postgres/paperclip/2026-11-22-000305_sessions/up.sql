@@ -31,11 +31,12 @@ from public.companies c
 join sessions s on s.company_id = c.id
 where s.run_status = 'running';
 
--- Without a sign of life for a second, the shortest threshold that there is.
+-- Without a sign of life for a second, the shortest threshold that there is; or with one that nobody can have shown, which would
+-- otherwise keep it out of sight for ever.
 create view unattended_sessions as
 select id as subject_id, agent_id as group_id, last_sign_at as since, company_id::text as tenant
 from running_sessions
-where last_sign_at < statement_timestamp() - interval '1 second';
+where last_sign_at < statement_timestamp() - interval '1 second' or last_sign_at > statement_timestamp() + interval '1 day';
 
 create view session_candidates as
 select subject_id, group_id, since, tenant from unattended_sessions
