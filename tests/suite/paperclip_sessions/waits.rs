@@ -76,10 +76,10 @@ fn what_its_issue_waits_for_keeps_nobody_from_hearing_of_a_silent_run() {
 fn a_snooze_is_an_answer_and_the_silence_after_it_is_told_again() {
     let (mut world, issue, session) = with_a_silent_run();
     world.sweep();
-    world.run(&format!(
+    world.run(
         "insert into heartbeat_run_watchdog_decisions (company_id, run_id, decision, snoozed_until)
-         select company_id, id, 'snooze', now() + interval '1 hour' from heartbeat_runs"
-    ));
+         select company_id, id, 'snooze', now() + interval '1 hour' from heartbeat_runs",
+    );
     assert_eq!(world.sweep().outcome(&session), "recovered");
     assert_eq!(world.sweep().outcome(&session), "waiting");
     world.run("update heartbeat_run_watchdog_decisions set snoozed_until = now() - interval '1 second'");
