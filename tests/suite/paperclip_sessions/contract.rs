@@ -17,6 +17,7 @@ fn a_silent_run_is_told_of_once_and_neither_it_nor_its_issue_is_changed() {
 
     assert_eq!((swept.outcome(&run), &swept.subject(&run)["finding"]), ("escalated", &"silent".into()));
     assert_eq!(swept.subject(&run)["reason"], "it takes no commands");
+    assert_eq!((&swept.subject(&run)["attempt"], &swept.subject(&run)["attempts_max"]), (&0.into(), &0.into()));
     assert_eq!(swept.outcome(&issue), "not examined", "a run is live");
     for _ in 0..3 {
         assert_eq!(world.sweep().outcome(&run), "waiting");
