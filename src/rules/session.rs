@@ -216,6 +216,7 @@ impl Facts for SessionFacts {
         let (remedy, attempts_max) = match (self.suspicion(policy), policy.auto_relaunch) {
             (Finding::Crashed, true) => (Remedy::Relaunch, policy.relaunches_max),
             (Finding::Crashed, false) => (Remedy::Relaunch, 0),
+            _ if !self.session.takes_commands => (Remedy::Nudge, 0),
             _ => (Remedy::Nudge, policy.nudges_max),
         };
         Allowance { remedy, attempts_max, delay: policy.nudge_delay }

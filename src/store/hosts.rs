@@ -41,11 +41,12 @@ impl Host {
 }
 
 /// Relations by which Paperclip's database is recognised; its views read all of them.
-const PAPERCLIP_TABLES: [&str; 13] = [
+const PAPERCLIP_TABLES: [&str; 14] = [
     "companies",
     "agents",
     "issues",
     "heartbeat_runs",
+    "heartbeat_run_watchdog_decisions",
     "agent_wakeup_requests",
     "issue_comments",
     "activity_log",

@@ -108,3 +108,44 @@ fn an_issue_is_found_by_its_identifier_without_reading_the_others() {
     }
     assert!(plan.contains("Index Cond: (identifier = 'ACM-12'::text)"), "{plan}");
 }
+
+/// Of 50,000 runs, 1 % are running: they are found through the host's index on the status, and nothing else is read.
+#[test]
+fn the_running_runs_are_found_by_the_hosts_index_however_many_have_ended() {
+    let mut world = World::new(On::Paperclip);
+    world.run(
+        "set session_replication_role = replica;
+         insert into agents (id, company_id, name) select gen_random_uuid(), id, 'Ada' from companies;
+         insert into issues (id, company_id, identifier, title, status)
+             select md5(n::text)::uuid, (select id from companies), 'ACM-' || n, 'x', 'done' from generate_series(1, 5000) n;
+         insert into heartbeat_runs (company_id, agent_id, status, context_snapshot)
+             select company_id, id, case when n % 100 = 0 then 'running' else 'succeeded' end,
+                    jsonb_build_object('issueId', md5((n / 10)::text)::uuid)
+             from agents, generate_series(1, 50000) n;
+         analyze",
+    );
+
+    for view in ["sweep.session_candidates", "sweep.session_subjects", "sweep.session_work_state"] {
+        let plan = explain(&mut world, &format!("select * from {view}"));
+        assert!(plan.contains("heartbeat_runs_company_status_"), "{view}:\n{plan}");
+        for table in ["issues", "heartbeat_runs"] {
+            assert!(!plan.contains(&format!("Seq Scan on {table}")), "{view}:\n{plan}");
+        }
+    }
+    world.run(
+        "drop index heartbeat_runs_company_status_last_output_idx, heartbeat_runs_company_status_process_started_idx",
+    );
+    let without = plan_of(&mut world, "sweep.session_candidates");
+    assert!(!without.contains("heartbeat_runs_company_status_"), "the control:\n{without}");
+    // Whatever locks one, or explains it, must not read the others.
+    let id = world.text("id", "heartbeat_runs limit 1").expect("a run");
+    for query in [
+        format!("select * from sweep.session_facts where subject_id = '{id}'"),
+        format!("select issue_id from sweep.sessions s where id = '{id}' for update of s skip locked"),
+    ] {
+        let plan = explain(&mut world, &query);
+        for table in ["issues", "heartbeat_runs"] {
+            assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
+        }
+    }
+}

@@ -23,6 +23,7 @@ mod loops;
 mod lost_commits;
 mod migrations;
 mod paperclip;
+mod paperclip_sessions;
 mod plans;
 mod poison;
 mod poisoned;

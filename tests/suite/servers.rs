@@ -133,7 +133,9 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
                 "exemptions, failures, issue_subjects, issue_candidates, issue_facts, step_subjects, step_candidates, \
                  step_facts, session_subjects, session_candidates, session_facts"
             }
-            On::Paperclip | On::Sqlite => "exemptions, failures, issue_subjects, issue_candidates, issue_facts",
+            On::Paperclip | On::Sqlite => {
+                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, session_subjects, session_candidates, session_facts"
+            }
         },
     );
     for right in ["usage on schema sweep".to_owned(), format!("select on __diesel_schema_migrations, {relations}")] {

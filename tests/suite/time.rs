@@ -35,6 +35,9 @@ impl World {
         columns.extend(match self.on {
             On::Paperclip => vec![
                 ("heartbeat_runs", "created_at"),
+                ("heartbeat_runs", "started_at"),
+                ("heartbeat_runs", "last_output_at"),
+                ("heartbeat_runs", "updated_at"),
                 ("heartbeat_runs", "finished_at"),
                 ("agent_wakeup_requests", "created_at"),
             ],

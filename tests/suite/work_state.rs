@@ -53,7 +53,7 @@ pub fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) ->
     }
 }
 
-fn decided<S: Subject>(db: &mut Db, all: &[Id], abandoned: &'static str) -> BTreeMap<Id, String> {
+pub fn decided<S: Subject>(db: &mut Db, all: &[Id], abandoned: &'static str) -> BTreeMap<Id, String> {
     let read =
         |db: &mut Db| all.iter().map(|id| S::read(db, id).map(|facts| (id, facts))).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");

@@ -1,0 +1,65 @@
+-- Every session's state in one word, by the rules of src/rules/session.rs: a test holds the two together.
+
+-- The limits of the latest sweep of everything; they were written as JSON, which may hold anything.
+create view policy_limits as
+select key, seconds
+from (
+    select l.key, case jsonb_typeof(l.value) when 'number' then l.value::numeric end as seconds
+    from (select case jsonb_typeof(s.policy) when 'object' then s.policy else '{}' end as policy
+          from sweeps s where s.policy <> '{}' and not s.partial order by s.started_at desc limit 1) latest
+    cross join lateral jsonb_each(latest.policy) l
+) limits
+where seconds between 0 and 315576000;  -- ten years
+
+create or replace view policy as
+select coalesce(max(seconds) filter (where key = 'orphan_grace_seconds'), 120)::float8 as orphan_grace_seconds,
+       coalesce(max(seconds) filter (where key = 'step_stalled_after_seconds'), 1800)::float8 as step_stalled_after_seconds,
+       coalesce(max(seconds) filter (where key = 'wake_stuck_after_seconds'), 3600)::float8 as wake_stuck_after_seconds,
+       coalesce(max(seconds) filter (where key = 'attempts_max'), 1)::float8 as attempts_max,
+       coalesce(max(seconds) filter (where key = 'attempts_per_day_max'), 4)::float8 as attempts_per_day_max
+from policy_limits;
+
+create view session_policy as
+select coalesce(max(seconds) filter (where key = 'session_silent_after_seconds'), 300)::float8 as session_silent_after_seconds,
+       coalesce(max(seconds) filter (where key = 'run_silent_after_seconds'), 3600)::float8 as run_silent_after_seconds,
+       coalesce(max(seconds) filter (where key = 'nudge_delay_seconds'), 120)::float8 as nudge_delay_seconds
+from policy_limits;
+
+-- A run that is running has not ended, and takes no command: it is silent or it is not.
+create view session_work_state as
+select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
+       case w.state
+           when 'active' then 'it is not idle for long enough'
+           when 'waiting' then w.declared_wait
+           when 'exempt' then w.exemption
+           when 'skipped' then case when w.agent_status is null then 'its agent does not exist'
+                                    else coalesce(w.agent_name, '') || ' is ' || replace(w.agent_status, '_', ' ') end
+           when 'escalated' then (select r.reason from recoveries r where r.kind = 'session' and r.subject_id = w.subject_id
+                                  and r.action = 'escalate' order by r.created_at desc limit 1)
+           else 'it shows no sign of life' end as detail,
+       case w.state
+           when 'escalated' then (select max(r.created_at) from recoveries r where r.kind = 'session' and r.subject_id = w.subject_id
+                                  and r.action = 'escalate')
+           else w.idle_since end as since
+from (
+    select f.*,
+           case when f.declared_wait is not null then 'waiting'
+                when f.observed_at - (select make_interval(secs => run_silent_after_seconds) from session_policy) <= f.idle_since
+                then 'active'
+                when f.exemption is not null then 'exempt'
+                when not f.can_be_woken then 'skipped'
+                -- A sign of life after an escalation begins anew, though no sweep has seen it.
+                when f.escalated and f.idle_since <= f.open_recovery_at
+                     or (select greatest(attempts_per_day_max, 1) from policy) <= f.escalations_last_day then 'escalated'
+                else 'silent' end as state
+    from (
+        select f.*, e.reason as exemption, coalesce(f.agent_status in ('active', 'idle', 'running', 'error'), false) as can_be_woken
+        from session_subjects running
+        -- One by one: joined, all that ever ran would be read.
+        cross join lateral (select * from session_facts f where f.subject_id = running.subject_id offset 0) f
+        left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
+                              and (e.until is null or f.observed_at < e.until)
+        where coalesce(f.issue_status not in ('done', 'cancelled'), true)
+        offset 0  -- each question is asked once, not once for each column that needs its answer
+    ) f
+) w;
