@@ -207,8 +207,10 @@ impl Facts for SessionFacts {
         (finding, clauses)
     }
 
-    /// A wait heals nothing: the session is as it was.
+    /// A wait that somebody declares is an answer. That its issue became a person's is none: a sweep may have done that.
     fn withholds_recovery(&self, policy: &Policy) -> Option<Reason> {
+        let is_a_persons = |issue: &LinkedIssue| matches!(issue.status.as_str(), "blocked" | "in_review");
+        self.issue.as_ref().filter(|issue| is_a_persons(issue))?;
         self.diagnose(policy).err().filter(|reason| matches!(reason, Reason::DeclaredWait(_)))
     }
 
