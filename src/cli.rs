@@ -168,8 +168,8 @@ pub struct PolicyFlags {
     /// What an escalation does: comment_and_block, comment_only [default: comment_and_block]
     #[arg(long, value_name = "HOW", value_parser = parse::escalation)]
     pub escalation: Option<Escalation>,
-    /// Wait between two commands to one session; one that nobody takes for longer is escalated [default: 2m]
-    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    /// Wait between two commands to one session; one that nobody takes for longer is escalated; at least 1s [default: 2m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_second, allow_hyphen_values = true)]
     pub nudge_delay: Option<TimeDelta>,
     /// Nudges of a session that is silent or loops, before an escalation [default: 2]
     #[arg(long, value_name = "N", value_parser = parse::number, allow_hyphen_values = true)]

@@ -33,7 +33,7 @@ pub fn lock_timeout(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, MILLISECOND, below_a_second, "of at least 1ms and below 1s, the server's deadlock_timeout")
 }
 
-/// The candidates leave out a session that made progress within the last second.
+/// The candidates leave out a session that made progress within the last second; and its supervisor needs a moment.
 pub fn at_least_a_second(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, TimeDelta::seconds(1), TEN_YEARS, "of at least 1s and at most ten years")
 }
