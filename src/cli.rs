@@ -113,7 +113,7 @@ pub struct LimitFlags {
     /// Begin nothing more after this time; what is in hand is finished [default: 10m]
     #[arg(long, value_name = "DURATION", value_parser = parse::positive_duration, allow_hyphen_values = true)]
     pub deadline: Option<TimeDelta>,
-    /// Wake one agent at most this many times in one sweep [default: 10]
+    /// Wake or nudge one agent at most this many times in one sweep [default: 10]
     #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true)]
     pub wakes_per_agent_max: Option<u32>,
     /// Leave a kind alone when more than this share of its subjects in progress look stranded [default: 0.5]

@@ -157,7 +157,7 @@ async fn watch(watched: Arc<Watched>, events: Sender<StallEvent>) -> Infallible 
 impl StallDetectorHandle {
     /// Nothing is told once this has returned, and the task ends soon after.
     pub fn stop(&self) {
-        self.watched.pause();
+        self.watched.stop();
         self.task.abort();
     }
 

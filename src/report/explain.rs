@@ -105,7 +105,7 @@ impl Explanation {
         };
         let mut rows = vec![
             ["episode".to_owned(), format!("began {}", ago(history.episode_began_at))],
-            ["attempts".to_owned(), format!("{} of {} in this episode", history.attempts, self.verdict.attempts_max)],
+            ["attempts".to_owned(), self.told_attempts()],
             [
                 "in 24 hours".to_owned(),
                 format!(
@@ -123,6 +123,13 @@ impl Explanation {
             ["failures".to_owned(), format!("in {sweeps} sweeps running, the last {}: {reason}", ago(failure.last_at))]
         }));
         format!("{}\n{}{}", "History".bold(), grid::without_header(rows), self.recoveries())
+    }
+
+    fn told_attempts(&self) -> String {
+        match (self.history.attempts, self.verdict.attempts_max) {
+            (0, 0) => "none is allowed".to_owned(),
+            (made, max) => format!("{made} of {max} in this episode"),
+        }
     }
 
     fn recoveries(&self) -> String {

@@ -9,8 +9,8 @@
 //! The threshold is its own, else `session_silent_after`; for a session that takes no commands, `run_silent_after`.
 //! Something is done only when no command is on its way to it.
 //!
-//! Any activity after a stall is progress, with two exceptions: the output of a loop, and the first minutes of a process
-//! that was started again, else one that crashes at every start would be relaunched for ever.
+//! Any activity after a stall is progress, with two exceptions: the output of a loop, as long as it is among the last lines,
+//! and the first minutes of a process that was relaunched, else one that crashes at every start would be so for ever.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -21,7 +21,7 @@ use super::{
     Allowance, Assignee, Cause, Clause, Facts, Finding, History, Id, Loop, Policy, Reason, Remedy, detect_loop,
 };
 
-/// A process that was started again shows progress once it has been active for longer.
+/// A process that was relaunched shows progress once it has been active for longer.
 const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// One session of an agent, as it stands.
@@ -94,10 +94,12 @@ impl SessionFacts {
         mut history: History,
     ) -> SessionFacts {
         let repeats = detect_loop(&session.recent_output);
-        let sign = if repeats.is_some() { session.progressed_at } else { session.active_at };
+        let is_out_of_it = repeats.is_none() && (history.open.is_none() || !looped_lately(&session.recent_output));
+        let sign = if is_out_of_it { session.active_at } else { session.progressed_at };
         history.idle_since = session.ended.map_or(sign, |ended| ended.at);
-        let started_again = history.open.as_ref().is_some_and(|open| open.since < session.started_at);
-        if !started_again || PROVEN_AFTER < sign - session.started_at {
+        let was_relaunched =
+            !history.escalated && history.open.as_ref().is_some_and(|open| open.since < session.started_at);
+        if !was_relaunched || PROVEN_AFTER < sign - session.started_at {
             history.progressed(sign);
         }
         SessionFacts { session, tenant, assignee, issue, history, repeats }
@@ -181,6 +183,11 @@ impl SessionFacts {
             self.history.no_wake_is_pending(wake, policy),
         ]
     }
+}
+
+/// The echo of a nudge, or a word in answer, is no end of a loop that was seen on the same screen.
+fn looped_lately(output: &[String]) -> bool {
+    (1..output.len()).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
 }
 
 impl Ended {

@@ -184,7 +184,7 @@ impl Decision {
             Decision::Wait { .. } => "time, a sign of life, or an exemption (sweep exempt add)",
             Decision::Continue { .. } => "a run, a wake or another sign of life; or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::Exhausted) => {
-                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher --attempts-max"
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher limit (--attempts-max; for sessions --nudges-max, --relaunches-max)"
             }
             Decision::Escalate(Cause::TooManyAttempts) => {
                 "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher --attempts-per-day-max"
@@ -220,7 +220,9 @@ impl Reason {
             Reason::EndedWell => "it is started again",
             Reason::PlanStillStalled => "the other stalled steps of its plan heal",
             Reason::Exempt(_) => "its exemption ends, or is removed (sweep exempt remove)",
-            Reason::Escalated => "a person answers: another status, another assignee, a new run",
+            Reason::Escalated => {
+                "a person answers: another status, another assignee, a new run; or it shows a sign of life"
+            }
         }
     }
 }

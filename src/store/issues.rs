@@ -13,6 +13,7 @@ use super::types::{Document, Instant};
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment};
 use crate::rules::{Cause, Escalation, Id, Kind, Policy, Remedy};
+use crate::text::shown;
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
 const REASON: &str = "issue_continuation_needed";
@@ -126,8 +127,9 @@ impl IssueFacts {
     }
 }
 
-/// Adds a comment to an issue.
+/// Adds a comment to an issue, without what looks like a credential.
 pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
+    let body = body.lines().map(shown).collect::<Vec<_>>().join("\n");
     diesel::insert_into(comments::table)
         .values((
             comments::id.eq(Id::generate()),

@@ -15,7 +15,6 @@ use super::types::Words;
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::session::{Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
 use crate::rules::{Cause, Id, Kind, Policy, Remedy};
-use crate::text::shown;
 
 /// The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
 const LOCK: LockStatement = LockStatement {
@@ -155,8 +154,7 @@ impl From<Row> for SessionFacts {
             progressed_at,
             ended: ended_at.map(|at| Ended { at, exit_code }),
             silent_after: silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
-            // It goes into a comment, and is often a whole command line.
-            last_tool: last_tool.map(|tool| shown(&tool.0)),
+            last_tool: last_tool.map(|tool| tool.0),
             recent_output: recent_output.0.lines().map(str::to_owned).collect(),
             takes_commands,
             pending_command_since,

@@ -145,7 +145,7 @@ fn told(
         }
         Progress::Deferred => {
             let wakes = terms.wakes.per_agent_max;
-            because(Outcome::Deferred, &format!("its agent was woken {wakes} times in this sweep"))
+            because(Outcome::Deferred, &format!("its agent was woken or nudged {wakes} times in this sweep"))
         }
     }
 }

@@ -39,6 +39,7 @@ struct Pulse {
 struct State {
     episode: Episode,
     paused_at: Option<Moment>,
+    is_stopped: bool,
     unheard: Option<Box<StallEvent>>,
 }
 
@@ -92,6 +93,11 @@ impl Watched {
         self.publish(&state);
     }
 
+    /// Nothing is told any more.
+    pub(super) fn stop(&self) {
+        self.lock().is_stopped = true;
+    }
+
     /// Lets its clock go on with the time that was left.
     pub fn resume(&self) {
         let mut state = self.lock();
@@ -121,7 +127,7 @@ impl Watched {
         #[cfg(test)]
         self.looks.fetch_add(1, SeqCst);
         let mut state = self.lock();
-        if state.paused_at.is_some() {
+        if state.paused_at.is_some() || state.is_stopped {
             return Next::AwaitWake;
         }
         let sight = self.sight(&state);
@@ -139,6 +145,7 @@ impl Watched {
         let mut state = self.lock();
         let sight = self.sight(&state);
         if state.paused_at.is_none()
+            && !state.is_stopped
             && let Due::Event(event) = state.episode.due(&sight)
         {
             state.episode.record(&event, &sight);

@@ -145,7 +145,7 @@ fn the_table_tells_what_was_left_and_why() {
     for (arguments, says) in [
         (["--limit", "2"], "The limit is reached"),
         (["--deadline", "1ms"], "The deadline is reached"),
-        (["--wakes-per-agent-max", "2"], "its agent was woken 2 times in this sweep"),
+        (["--wakes-per-agent-max", "2"], "its agent was woken or nudged 2 times in this sweep"),
     ] {
         let ran = sweep_at(&world.url, arguments.into_iter().chain(["--dry-run"])).run().done();
         assert!(

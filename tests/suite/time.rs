@@ -53,6 +53,7 @@ impl World {
                 ("sessions", "last_progress_at"),
                 ("sessions", "ended_at"),
                 ("session_commands", "created_at"),
+                ("session_commands", "updated_at"),
             ],
         });
         for (table, column) in columns {

@@ -1,6 +1,8 @@
 drop view issue_facts;
 drop view unattended_issues;
 drop view session_facts;
+drop view issue_relaunches;
+drop view issue_sessions;
 drop view session_episodes;
 drop view session_subjects;
 drop view session_candidates;

@@ -7,8 +7,12 @@ select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
        coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at) as since, s.tenant
 from sessions s
 where s.status = 'active' and not s.stall_paused
-  and (s.ended_at is not null
-       or coalesce(s.last_progress_at, s.started_at, s.created_at) < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 seconds'));
+  and case when s.ended_at is not null
+           then s.exit_code is not 0
+                and not exists (select 1 from issues i where i.id = s.issue_id and i.status in ('done', 'cancelled'))
+           -- One that nobody can have shown would otherwise keep it out of sight for ever.
+           else coalesce(s.last_progress_at, s.started_at, s.created_at) < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 seconds')
+                or coalesce(s.last_progress_at, s.started_at, s.created_at) > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 day') end;
 
 create view session_candidates as
 select subject_id, group_id, since, tenant from unattended_sessions
@@ -19,7 +23,7 @@ where r.kind = 'session' and r.settled_at is null
   and not exists (select 1 from unattended_sessions u where u.subject_id = s.id);
 
 create view session_subjects as
-select s.id as subject_id, s.tenant from sessions s where s.status = 'active';
+select s.id as subject_id, s.tenant from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is not 0);
 
 -- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
 create view session_episodes as
@@ -27,6 +31,19 @@ select s.id as session_id, max(s.created_at, coalesce(
     (select max(e.created_at) from recoveries e
      where e.kind = 'session' and e.subject_id = s.id and e.action in ('escalate', 'recover')), '')) as began_at
 from sessions s;
+
+-- The sessions that work on an issue: its assignee's, or nobody's in particular.
+create view issue_sessions as
+select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
+from issues i join sessions s on s.issue_id = i.id
+where s.agent_id is null or s.agent_id = i.assignee_agent_id;
+
+-- Relaunches on their way; one that was taken a moment ago is, until its process is up.
+create view issue_relaunches as
+select s.issue_id, s.id as session_id, c.created_at
+from issue_sessions s join session_commands c on c.session_id = s.id
+where s.status = 'active' and c.command = 'relaunch'
+  and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
 
 create view session_facts as
 select
@@ -37,6 +54,7 @@ select
     s.status,
     -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
     case when s.stall_paused then 'its stall detection is paused'
+         when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
          when i.status in ('blocked', 'in_review') then 'its issue is ' || replace(i.status, '_', ' ')
          when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then 'its issue waits: ' || i.waiting_for
          when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
@@ -49,13 +67,17 @@ select
     i.status as issue_status,
     exists (select 1 from runs r where r.issue_id = s.issue_id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
-        or exists (select 1 from sessions o where o.issue_id = s.issue_id and o.status = 'active' and o.ended_at is null and o.id <> s.id)
+        or exists (select 1 from issue_sessions o where o.issue_id = s.issue_id and o.status = 'active' and o.ended_at is null and o.id <> s.id)
+        or exists (select 1 from plans p join plan_steps t on t.plan_id = p.id join worked_steps r on r.step_id = t.id
+                   where p.issue_id = s.issue_id)
         as issue_has_live_run,
     (select min(since) from (
         select min(w.created_at) as since from wakes w where w.issue_id = s.issue_id and w.status in ('queued', 'deferred', 'claimed')
         union all
-        select min(c.created_at) from sessions o join session_commands c on c.session_id = o.id
-        where o.issue_id = s.issue_id and o.status = 'active' and o.id <> s.id and c.command = 'relaunch' and c.status = 'queued'
+        select min(w.created_at) from plans p join plan_steps t on t.plan_id = p.id join wakes w on w.plan_step_id = t.id
+        where p.issue_id = s.issue_id and w.status in ('queued', 'deferred', 'claimed')
+        union all
+        select min(r.created_at) from issue_relaunches r where r.issue_id = s.issue_id and r.session_id <> s.id
     )) as issue_wake_since,
     coalesce(s.started_at, s.created_at) as started_at,
     coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
@@ -63,7 +85,7 @@ select
     s.exit_code,
     s.silent_after_seconds,
     s.last_tool,
-    s.recent_output,
+    substr(s.recent_output, -65536) as recent_output,
     1 as takes_commands,
     (select min(c.created_at) from session_commands c where c.session_id = s.id and c.status = 'queued') as pending_command_since,
     max(coalesce(s.started_at, s.created_at), coalesce(s.last_activity_at, ''), coalesce(s.last_progress_at, '')) as idle_since,
@@ -95,7 +117,7 @@ select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as sinc
 from issues i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
-  and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+  and not exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
   and not exists (select 1 from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
 
@@ -114,7 +136,7 @@ select
         or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
                    where p.issue_id = i.id)
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
-        or exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+        or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
         as has_live_run,
     (select min(since) from (
         select min(w.created_at) as since from wakes w
@@ -124,12 +146,11 @@ select
         where p.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
         -- A relaunch resumes its session's issue.
-        select min(c.created_at) from sessions s join session_commands c on c.session_id = s.id
-        where s.issue_id = i.id and s.status = 'active' and c.command = 'relaunch' and c.status = 'queued'
+        select min(r.created_at) from issue_relaunches r where r.issue_id = i.id
     )) as pending_wake_since,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then i.waiting_for
          when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever')
-         when exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'paused') then 'its session is paused' end
+         when exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
         as declared_wait,
     cast(null as text) as obstacle,
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,

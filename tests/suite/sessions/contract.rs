@@ -133,6 +133,24 @@ on_each_database! {
         assert_eq!(world.commands(&session, "nudge"), 2);
     }
 
+    /// The nudge's echo, or a word in answer, is no end of it.
+    fn a_loop_that_answers_with_one_line_is_the_same_episode(world) {
+        let agent = world.agent("idle");
+        let session = world.session(Some(&agent), None);
+        let mut outcomes = Vec::new();
+        for _ in 0..4 {
+            world.loops(&session);
+            outcomes.push(world.sweep().outcome(&session).to_owned());
+            world.deliver_commands();
+            world.pass(10);
+            let (now, output) = (world.ago(0), [LOOP; 8].join("\n") + "\nOK, going on.");
+            world.set("sessions", &session, &format!("last_activity_at = {now}, recent_output = '{output}'"));
+            assert_ne!(world.sweep().outcome(&session), "recovered");
+        }
+
+        assert_eq!(outcomes, ["continued", "continued", "escalated", "waiting"]);
+    }
+
     fn a_loop_that_was_broken_is_recovered(world) {
         let agent = world.agent("idle");
         let session = world.session(Some(&agent), None);

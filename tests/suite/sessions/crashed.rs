@@ -30,7 +30,7 @@ on_each_database! {
         let session = world.session(Some(&agent), None);
         world.ends(&session, "0");
 
-        assert_eq!(world.sweep().outcome(&session), "healthy");
+        assert_eq!(world.sweep().outcome(&session), "not examined");
     }
 
     /// A process that crashes as soon as it is started proves nothing by starting.
@@ -48,6 +48,42 @@ on_each_database! {
 
         assert_eq!(outcomes, ["continued", "escalated", "waiting", "waiting"]);
         assert_eq!(world.commands(&session, "relaunch"), 1);
+    }
+
+    /// A person did it, and knows: that it fails again is news.
+    fn a_session_that_a_person_started_again_and_that_fails_at_once_is_told_of_again(world) {
+        let agent = world.agent("idle");
+        let session = world.session(Some(&agent), None);
+        world.ends(&session, "1");
+        assert_eq!(world.sweep().outcome(&session), "escalated");
+        world.pass(60);
+        let start = world.ago(4);
+        world.set("sessions", &session, &format!("started_at = {start}, ended_at = null, exit_code = null"));
+        world.progresses(&session);
+        world.ends(&session, "1");
+
+        assert_eq!(world.sweep().outcome(&session), "escalated");
+    }
+
+    /// The supervisor has taken the command, and the process is not up yet.
+    fn a_relaunch_that_was_taken_a_moment_ago_is_still_on_its_way(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let session = world.session(Some(&agent), Some(&issue));
+        let settings = relaunching(world);
+        world.ends(&session, "1");
+        world.pass(30);
+        world.sweep_as(&settings);
+        let now = world.ago(0);
+        world.run(&format!("update session_commands set status = 'delivered', updated_at = {now}"));
+
+        let swept = world.sweep_as(&settings);
+
+        assert_eq!((swept.outcome(&session), swept.outcome(&issue)), ("waiting", "healthy"), "{}", swept.json);
+        world.pass(5);
+        let swept = world.sweep_as(&settings);
+        assert_eq!((swept.outcome(&session), swept.outcome(&issue)), ("escalated", "continued"), "it never came up: {}", swept.json);
+        assert_eq!((world.commands(&session, "relaunch"), world.wakes_for(&issue)), (1, 1));
     }
 
     fn a_relaunched_session_that_goes_on_working_is_recovered(world) {

@@ -52,7 +52,9 @@ impl World {
                                  exit_code = null, recent_output = 'starting'
              where id in (select session_id from session_commands where status = 'queued' and command = 'relaunch')"
         ));
-        self.run("update session_commands set status = 'delivered' where status = 'queued'");
+        self.run(&format!(
+            "update session_commands set status = 'delivered', updated_at = {now} where status = 'queued'"
+        ));
         queued
     }
 

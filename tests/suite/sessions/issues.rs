@@ -96,6 +96,46 @@ on_each_database! {
         assert_eq!(relaunches, 1);
     }
 
+    /// Its agent has gone on to something else, or somebody took the issue over.
+    fn a_session_of_an_agent_that_no_longer_has_the_issue_is_left_and_holds_nothing(world) {
+        let (agent, other) = (world.agent("idle"), world.agent("idle"));
+        for (broken, status) in [("last_tool = null", "active"), ("exit_code = 1, ended_at = last_activity_at", "active"), ("last_tool = null", "paused")] {
+            let issue = world.orphan(&agent);
+            let session = world.session(Some(&agent), Some(&issue));
+            world.set("sessions", &session, &format!("{broken}, status = '{status}'"));
+            world.set("issues", &issue, &format!("assignee_agent_id = '{other}'"));
+
+            let swept = world.sweep_as(&relaunching(world));
+
+            assert_eq!(swept.outcome(&issue), "continued", "{broken}: {}", swept.json);
+            assert_eq!(world.commands(&session, "nudge") + world.commands(&session, "relaunch"), 0, "{broken}");
+        }
+    }
+
+    fn a_paused_session_whose_process_is_dead_holds_nothing(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let session = world.session(Some(&agent), Some(&issue));
+        world.ends(&session, "137");
+        world.set("sessions", &session, "status = 'paused'");
+        world.pass(10);
+
+        assert_eq!(world.sweep().outcome(&issue), "continued");
+    }
+
+    fn a_crashed_session_is_not_relaunched_beside_a_run_of_its_issues_plan(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let session = world.session(Some(&agent), Some(&issue));
+        let (plan, step) = world.stalled_step(Some(&agent));
+        world.set("plans", &plan, &format!("issue_id = '{issue}'"));
+        let run = sweep::rules::Id::generate();
+        world.run(&format!("insert into runs (id, agent_id, plan_step_id, status) values ('{run}', '{agent}', '{step}', 'running')"));
+        world.ends(&session, "1");
+
+        assert_eq!(world.sweep_as(&relaunching(world)).subject(&session)["reason"], "a run is live");
+    }
+
     fn an_issue_whose_session_was_paused_waits_for_it(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

@@ -100,6 +100,36 @@ fn absurd_times_in_postgres_are_quarantined_by_name_or_left() {
     }
 }
 
+/// Nobody can have shown it: it would be active for ever.
+#[test]
+fn progress_in_the_future_is_examined_and_told() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let session = world.session(None, None);
+        let later = world.ago(-60 * 24 * 365);
+        world.set("sessions", &session, &format!("last_progress_at = {later}"));
+        let swept = world.sweep();
+        assert_eq!(swept.outcome(&session), "healthy", "{on:?}: {}", swept.json);
+        assert!(swept.json["clocks"]["future_seconds"].is_number(), "{on:?}: {}", swept.json);
+    }
+}
+
+/// P9: what is over costs nothing.
+#[test]
+fn sessions_that_ended_well_or_whose_issue_is_finished_are_not_examined() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.set("issues", &issue, "status = 'done'");
+        let (well, finished) = (world.session(None, None), world.session(Some(&agent), Some(&issue)));
+        world.ends(&well, "0");
+        world.ends(&finished, "1");
+        let swept = world.sweep();
+        assert_eq!((swept.outcome(&well), swept.outcome(&finished)), ("not examined", "not examined"), "{on:?}");
+    }
+}
+
 /// P8
 #[test]
 fn rows_of_sqlite_that_are_broken_are_quarantined_and_output_of_any_bytes_is_read() {

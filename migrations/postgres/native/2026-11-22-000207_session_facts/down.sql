@@ -1,8 +1,3 @@
-drop view session_facts;
-drop view session_subjects;
-drop view session_candidates;
-drop view unattended_sessions;
-
 create or replace view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
 from issues i
@@ -77,3 +72,10 @@ cross join lateral (
            max(c.created_at) as last_at
     from issue_continuations c where c.issue_id = i.id
 ) continuation;
+
+drop view session_facts;
+drop view issue_relaunches;
+drop view issue_sessions;
+drop view session_subjects;
+drop view session_candidates;
+drop view unattended_sessions;

@@ -29,7 +29,8 @@ create view session_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
        case w.state
            when 'active' then case when w.ended_at is not null then 'its process has ended' else 'it is not idle for long enough' end
-           when 'queued' then case when w.command_on_its_way then 'a command is on its way to it' else 'a wake is queued' end
+           when 'queued' then case when w.command_on_its_way then 'a command is on its way to it'
+                                   when w.is_stuck then 'stuck wake' else 'a wake is queued' end
            when 'waiting' then w.declared_wait
            when 'exempt' then w.exemption
            when 'skipped' then case when w.agent_status is null then 'its agent does not exist'
@@ -46,6 +47,7 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
            else w.idle_since end as since
 from (
     select f.*,
+           f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy) > f.issue_wake_since as is_stuck,
            case when f.declared_wait is not null then 'waiting'
                 when f.command_on_its_way then 'queued'
                 when f.ended_at is not null and f.exit_code is distinct from 0 and not f.issue_has_live_run and f.observed_at >= f.ended_at
