@@ -1,0 +1,353 @@
+//! The keeper of a session's row: on a thread of its own, so that a slow or absent database stops nothing.
+//!
+//! At each interval it writes what has changed, takes one command, and, unless sweeps do it, has the session examined by
+//! the very code of a sweep. What is decided is none of its business; it only tells the supervisor what came of it.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use anyhow::Error;
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::result::Error as Refused;
+
+use super::Event;
+use super::record::{Glimpse, Shared};
+use crate::report::Outcome;
+use crate::rules::session::SessionFacts;
+use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};
+use crate::store::open::Url;
+use crate::store::supervision::{self, Changes, Close, Held, Order, Takes, What};
+use crate::store::types::Instant as Moment;
+use crate::store::{Abort, Access, Db, Subject, Timeouts, errors};
+use crate::sweep::examine::{Terms, examine};
+use crate::sweep::limits::Wakes;
+use crate::sweep::logs;
+
+/// How the keeper works.
+pub struct Keeping {
+    pub url: Url,
+    pub policy: Policy,
+    pub timeouts: Timeouts,
+    pub interval: Duration,
+    pub examiner: Examiner,
+    pub held: Held,
+}
+
+/// Who examines the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Examiner {
+    Watcher,
+    /// The sweeps that somebody schedules.
+    Sweeps,
+}
+
+/// What the supervisor tells the keeper.
+pub enum Call {
+    /// Something happened that should not wait for the next interval.
+    Look,
+    /// The process was started again, as ordered.
+    Relaunched,
+    /// A command could not be carried out.
+    Failed(Id),
+}
+
+/// Intervals after which the row says again that somebody keeps it.
+const HEARTBEAT: u32 = 2;
+
+/// Intervals without a word after which a session counts as left by its watcher.
+pub const LEFT_AFTER: u32 = 5;
+
+/// Between two attempts to reach a database that is gone.
+const RETRY_MIN: Duration = Duration::from_millis(500);
+const RETRY_MAX: Duration = Duration::from_secs(15);
+
+/// A database that others kept busy for longer is as good as gone.
+const BUSY_MAX: Duration = Duration::from_secs(10);
+
+/// Why a round could not be finished.
+enum Trouble {
+    /// Somebody else is at it: the next round tries again.
+    Passing(String),
+    /// The connection is gone, or useless.
+    Lost(String),
+    /// The row is somebody else's now, or deleted.
+    Gone,
+}
+
+/// The database as the operator was told of it.
+#[derive(Clone, Copy, PartialEq)]
+enum Reach {
+    Reached,
+    Failing { since: Instant },
+    Lost,
+}
+
+/// What the row says of the process.
+#[derive(Default)]
+struct Written {
+    active_at: Option<Instant>,
+    progressed_at: Option<Instant>,
+    recent_output: Vec<String>,
+    has_ended: bool,
+    at: Option<Instant>,
+}
+
+pub struct Keeper {
+    keeping: Keeping,
+    record: Shared,
+    events: Sender<Event>,
+    db: Option<Db>,
+    written: Written,
+    failed: Vec<Id>,
+    /// A relaunch was ordered and has not happened yet.
+    relaunches: bool,
+    /// The latest progress that an examination knows of.
+    examined_progress: Option<Instant>,
+    has_open_recovery: bool,
+    is_stuck: bool,
+    last_reason: String,
+    sweep_id: Id,
+    reach: Reach,
+    retry: (Instant, Duration),
+}
+
+impl Keeper {
+    pub fn new(keeping: Keeping, db: Db, record: Shared, events: Sender<Event>) -> Keeper {
+        Keeper {
+            keeping,
+            record,
+            events,
+            db: Some(db),
+            written: Written::default(),
+            failed: Vec::new(),
+            relaunches: false,
+            examined_progress: None,
+            has_open_recovery: true,
+            is_stuck: false,
+            last_reason: String::new(),
+            sweep_id: Id::generate(),
+            reach: Reach::Reached,
+            retry: (Instant::now(), RETRY_MIN),
+        }
+    }
+
+    /// Keeps the row until nobody calls any more, nothing is left to be done, or the row is somebody else's.
+    pub fn run(mut self, calls: &Receiver<Call>) {
+        loop {
+            match calls.recv_timeout(self.keeping.interval) {
+                Ok(Call::Look) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Call::Relaunched) => self.relaunches = false,
+                Ok(Call::Failed(id)) => {
+                    self.failed.push(id);
+                    self.relaunches = false;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.relaunches || Instant::now() < self.retry.0 {
+                continue;
+            }
+            let round = self.round();
+            if let Err(Trouble::Gone) = round {
+                let _ = self.events.send(Event::TakenOver);
+                return;
+            }
+            self.tell_of_database(round.err());
+        }
+    }
+
+    fn tell_of_database(&mut self, trouble: Option<Trouble>) {
+        let now = Instant::now();
+        let Some(trouble) = trouble else {
+            if self.reach == Reach::Lost {
+                let _ = self.events.send(Event::DatabaseBack);
+            }
+            (self.reach, self.retry) = (Reach::Reached, (now, RETRY_MIN));
+            return;
+        };
+        let since = if let Reach::Failing { since } = self.reach { since } else { now };
+        let (words, is_lost) = match trouble {
+            Trouble::Passing(words) => (words, BUSY_MAX < now - since),
+            Trouble::Lost(words) => (words, true),
+            Trouble::Gone => return,
+        };
+        if is_lost {
+            self.db = None;
+            self.retry = (now + self.retry.1, (self.retry.1 * 2).min(RETRY_MAX));
+        }
+        self.reach = match (self.reach, is_lost) {
+            (Reach::Lost, _) => Reach::Lost,
+            (Reach::Reached | Reach::Failing { .. }, false) => Reach::Failing { since },
+            (Reach::Reached | Reach::Failing { .. }, true) => {
+                let _ = self.events.send(Event::DatabaseLost(words));
+                Reach::Lost
+            }
+        };
+    }
+
+    fn round(&mut self) -> Result<(), Trouble> {
+        let mut db = match self.db.take() {
+            Some(db) => db,
+            None => self.keeping.url.connect(Access::Write).map_err(|error| Trouble::Lost(format!("{error:#}")))?,
+        };
+        let done = self.round_on(&mut db);
+        if !matches!(done, Err(Trouble::Lost(_))) {
+            self.db = Some(db);
+        }
+        done
+    }
+
+    fn round_on(&mut self, db: &mut Db) -> Result<(), Trouble> {
+        let glimpse = self.record.lock().glimpse();
+        if let Some(order) = self.write(db, &glimpse)? {
+            self.relaunches = matches!(order.what, What::Relaunch(_));
+            let _ = self.events.send(Event::Order(order));
+            if self.relaunches {
+                return Ok(());
+            }
+        }
+        if glimpse.is_stopped {
+            let _ = self.events.send(Event::Settled);
+            return Ok(());
+        }
+        let is_certain = self.examine(db, &glimpse)?;
+        let Some(facts) = self.read(db)? else { return Err(Trouble::Gone) };
+        self.has_open_recovery = facts.history().open.is_some();
+        self.tell_of_escalation(&facts);
+        if glimpse.end.is_some() {
+            let decision = decide(&facts, &self.keeping.policy).decision;
+            let _ = self.events.send(match decision {
+                Decision::Continue { .. } | Decision::Wait { .. } | Decision::Leave(Reason::PendingCommand) => {
+                    Event::AwaitsRelaunch
+                }
+                Decision::Escalate(_) if !is_certain => return Ok(()),
+                _ => Event::Settled,
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes what has changed, and takes a command.
+    fn write(&mut self, db: &mut Db, glimpse: &Glimpse) -> Result<Option<Order>, Trouble> {
+        let Keeper { keeping: Keeping { held, timeouts, interval, .. }, written, failed, .. } = self;
+        let asked = Instant::now();
+        let is_due = written.at.is_none_or(|at| *interval * HEARTBEAT <= asked - at);
+        let (has_ended, closes) = (glimpse.end.is_some(), close_of(glimpse));
+        let mut wrote = false;
+        let order = db.in_transaction(Access::Write, timeouts, |db| {
+            let now = db.now()?;
+            let at = |instant: Instant| now - TimeDelta::from_std(asked - instant).unwrap_or_default();
+            let changes = written.changes(glimpse, at);
+            let is_unchanged = changes == Changes::default() && failed.is_empty() && closes.is_none();
+            if is_unchanged && !is_due && !supervision::has_command(db, held)? {
+                return Err(Refused::RollbackTransaction);
+            }
+            wrote = true;
+            supervision::note(db, held, &changes, now)?;
+            failed.iter().try_for_each(|id| supervision::fail(db, id, now))?;
+            if let Some(close) = closes {
+                supervision::close(db, held, close)?;
+            }
+            supervision::claim(db, held, if has_ended { Takes::Relaunches } else { Takes::Nudges }, now)
+        });
+        let order = match order {
+            Err(Abort::RolledBack(Refused::RollbackTransaction)) if !wrote => return Ok(None),
+            order => order.map_err(trouble)?,
+        };
+        failed.clear();
+        written.now_says(glimpse, asked);
+        if let Some(Order { what: What::Relaunch(started_at), .. }) = &order {
+            held.started_at = *started_at;
+            *written = Written::default();
+        }
+        Ok(order)
+    }
+
+    /// Examines the session when something may be wrong, or open. Is it certain that what was decided is done?
+    fn examine(&mut self, db: &mut Db, glimpse: &Glimpse) -> Result<bool, Trouble> {
+        let Keeping { policy, timeouts, examiner, held, .. } = &self.keeping;
+        let is_quiet = glimpse.progressed_at == self.examined_progress;
+        self.examined_progress = glimpse.progressed_at;
+        if *examiner == Examiner::Sweeps || !(is_quiet || self.has_open_recovery || glimpse.end.is_some()) {
+            return Ok(true);
+        }
+        let (wakes, timeouts) = (Wakes::new(1), *timeouts);
+        let (sweep_id, access) = (&self.sweep_id, Access::Write);
+        let terms =
+            Terms { sweep_id, access, policy, timeouts, tenant: None, plan: None, wakes: &wakes, shadow: false };
+        let examination = examine::<SessionFacts>(db, &held.id, &terms);
+        let examined = examination.examined;
+        if examined.reason != self.last_reason {
+            logs::subject(&examined, access);
+            self.last_reason.clone_from(&examined.reason);
+        }
+        match examination.lost {
+            Some(_) => Err(Trouble::Lost(examined.reason)),
+            None => Ok(!matches!(examined.outcome, Outcome::Busy | Outcome::Failed)),
+        }
+    }
+
+    fn read(&self, db: &mut Db) -> Result<Option<SessionFacts>, Trouble> {
+        let id = &self.keeping.held.id;
+        db.in_transaction(Access::ReadOnly, &self.keeping.timeouts, |db| SessionFacts::read(db, id)).map_err(trouble)
+    }
+
+    /// Says once that a person was told, by whichever sweep, and once that the session goes on.
+    fn tell_of_escalation(&mut self, facts: &SessionFacts) {
+        let session = &facts.session;
+        let is_at_work = session.status == "active" && session.ended.is_none();
+        let is_stuck = is_at_work && facts.history().escalated;
+        if is_stuck != self.is_stuck {
+            self.is_stuck = is_stuck;
+            if is_stuck || is_at_work {
+                let _ = self.events.send(if is_stuck { Event::Stuck } else { Event::Recovered });
+            }
+        }
+    }
+}
+
+/// How a session is closed that is over, and did not crash.
+fn close_of(glimpse: &Glimpse) -> Option<Close> {
+    match glimpse.end {
+        _ if glimpse.is_stopped => Some(Close::Interrupted),
+        Some(end) if end.exit_code == Some(0) => Some(Close::Terminated),
+        Some(_) | None => None,
+    }
+}
+
+impl Written {
+    /// By how much a glimpse differs from what the row says; `at` is the database's clock.
+    fn changes(&self, glimpse: &Glimpse, at: impl Fn(Instant) -> DateTime<Utc>) -> Changes {
+        let newer = |seen: Option<Instant>, known| seen.filter(|_| seen != known).map(|seen| Moment(at(seen)));
+        let end = glimpse.end.filter(|_| !self.has_ended);
+        Changes {
+            last_activity_at: newer(glimpse.active_at, self.active_at),
+            last_progress_at: newer(glimpse.progressed_at, self.progressed_at),
+            recent_output: (glimpse.recent_output != self.recent_output).then(|| glimpse.recent_output.join("\n")),
+            ended_at: end.map(|end| Moment(at(end.at))),
+            exit_code: end.and_then(|end| end.exit_code),
+        }
+    }
+
+    fn now_says(&mut self, glimpse: &Glimpse, at: Instant) {
+        let Glimpse { active_at, progressed_at, recent_output, end, is_stopped: _ } = glimpse;
+        *self = Written {
+            active_at: *active_at,
+            progressed_at: *progressed_at,
+            recent_output: recent_output.clone(),
+            has_ended: end.is_some(),
+            at: Some(at),
+        };
+    }
+}
+
+fn trouble(abort: Abort) -> Trouble {
+    match abort {
+        Abort::RolledBack(Refused::NotFound) => Trouble::Gone,
+        Abort::RolledBack(error)
+            if errors::is_contention(&error) || errors::is_lock_timeout(&error) || errors::is_undecodable(&error) =>
+        {
+            Trouble::Passing(errors::words(&error))
+        }
+        abort => Trouble::Lost(format!("{:#}", Error::from(abort))),
+    }
+}
