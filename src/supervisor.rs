@@ -48,8 +48,8 @@ pub enum Event {
     Recovered,
     /// The process has ended, and by the policy it will be started again.
     AwaitsRelaunch,
-    /// The end is recorded, and nothing more will come of it.
-    Settled,
+    /// This end is recorded, or without one that the operator stopped the watcher, and nothing more will come of it.
+    Settled(Option<End>),
     /// The row is somebody else's now.
     TakenOver,
     DatabaseLost(String),
@@ -188,8 +188,9 @@ impl Supervisor {
             Event::Stuck => self.tell_stuck(),
             Event::Recovered => self.say("the session goes on"),
             Event::AwaitsRelaunch => self.give_up_at = None,
-            Event::Settled if self.end.is_some() || self.stop.is_some() => return ControlFlow::Break(()),
-            Event::Settled => {}
+            Event::Settled(end) if end == self.end && self.is_over() => return ControlFlow::Break(()),
+            // Of the process before, or of one that is still on its way to its end.
+            Event::Settled(_) => {}
             Event::TakenOver => {
                 self.say("another watcher has taken up this session, or its row is gone; the agent goes on without");
                 self.is_kept = false;
@@ -214,6 +215,11 @@ impl Supervisor {
         }
         let is_over = self.end.is_some() && !self.is_kept || self.give_up_at.is_some_and(|at| at <= now);
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// A pane that is not watched any more goes on.
+    fn is_over(&self) -> bool {
+        self.end.is_some() || self.stop.is_some() && matches!(self.place, Place::Pane(_))
     }
 
     fn ended(&mut self, end: End) -> ControlFlow<()> {

@@ -56,8 +56,9 @@ fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
         return Ok(Work::Pane(Pane::find(pane)?));
     }
     let directory: PathBuf = std::env::current_dir().context("finding the working directory")?;
-    let command = Command { words: std::mem::take(&mut flags.command), directory };
-    match command.exists(environment.search_path()) {
+    let search_path = environment.search_path().to_owned();
+    let command = Command { words: std::mem::take(&mut flags.command), directory, search_path };
+    match command.exists() {
         true => Ok(Work::Command(command)),
         false => Err(not_found(format!("{}: command not found", shown(&title_of(&command)))).into()),
     }

@@ -104,6 +104,7 @@ pub struct Keeper {
     /// The latest progress that an examination knows of.
     examined_progress: Option<Instant>,
     has_open_recovery: bool,
+    nudged_at: Option<Instant>,
     is_stuck: bool,
     last_reason: String,
     sweep_id: Id,
@@ -123,6 +124,7 @@ impl Keeper {
             relaunches: false,
             examined_progress: None,
             has_open_recovery: true,
+            nudged_at: None,
             is_stuck: false,
             last_reason: String::new(),
             sweep_id: Id::generate(),
@@ -200,13 +202,14 @@ impl Keeper {
         let glimpse = self.record.lock().glimpse();
         if let Some(order) = self.write(db, &glimpse)? {
             self.relaunches = matches!(order.what, What::Relaunch(_));
+            self.nudged_at = Some(Instant::now());
             let _ = self.events.send(Event::Order(order));
             if self.relaunches {
                 return Ok(());
             }
         }
         if glimpse.is_stopped {
-            let _ = self.events.send(Event::Settled);
+            let _ = self.events.send(Event::Settled(glimpse.end));
             return Ok(());
         }
         let is_certain = self.examine(db, &glimpse)?;
@@ -220,7 +223,7 @@ impl Keeper {
                     Event::AwaitsRelaunch
                 }
                 Decision::Escalate(_) if !is_certain => return Ok(()),
-                _ => Event::Settled,
+                _ => Event::Settled(glimpse.end),
             });
         }
         Ok(())
@@ -267,7 +270,11 @@ impl Keeper {
         let Keeping { policy, timeouts, examiner, held, .. } = &self.keeping;
         let is_quiet = glimpse.progressed_at == self.examined_progress;
         self.examined_progress = glimpse.progressed_at;
-        if *examiner == Examiner::Sweeps || !(is_quiet || self.has_open_recovery || glimpse.end.is_some()) {
+        let is_suspect = is_quiet || self.has_open_recovery;
+        // When no attempt is left, the rules tell a person at once: the last nudge must have its time as well.
+        let delay = policy.nudge_delay.to_std().unwrap_or_default();
+        let has_time = is_quiet && self.nudged_at.is_some_and(|at| at.elapsed() < delay);
+        if *examiner == Examiner::Sweeps || glimpse.end.is_none() && (has_time || !is_suspect) {
             return Ok(true);
         }
         let (wakes, timeouts) = (Wakes::new(1), *timeouts);

@@ -33,17 +33,19 @@ const REST_LASTS: Duration = Duration::from_millis(500);
 pub struct Command {
     pub words: Vec<OsString>,
     pub directory: PathBuf,
+    /// Where shells look for it.
+    pub search_path: String,
 }
 
 impl Command {
-    /// Is there such a program? `path`: where shells look for it.
-    pub fn exists(&self, path: &str) -> bool {
+    /// Is there such a program?
+    pub fn exists(&self) -> bool {
         let Some(program) = self.words.first() else { return false };
         let is_executable = |file: &Path| {
             file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
         };
         match Path::new(program).components().count() {
-            1 if !program.to_string_lossy().contains('/') => std::env::split_paths(path)
+            1 if !program.to_string_lossy().contains('/') => std::env::split_paths(&self.search_path)
                 .any(|directory| is_executable(&self.directory.join(directory).join(program))),
             _ => is_executable(&self.directory.join(program)),
         }
@@ -52,6 +54,7 @@ impl Command {
     fn builder(&self) -> CommandBuilder {
         let mut builder = CommandBuilder::from_argv(self.words.clone());
         builder.cwd(&self.directory);
+        builder.env("PATH", &self.search_path);
         builder
     }
 }
