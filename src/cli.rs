@@ -46,6 +46,7 @@ Exit codes:
  130, 143  ended by Ctrl-C or SIGTERM, after what was in hand";
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one, once")]
 pub enum Command {
     /// Show how the work stands, what waits for a person, and how well sweep does; writes nothing
     Status(StatusFlags),

@@ -3,11 +3,13 @@
 //! At each interval it writes what has changed, takes one command, and, unless sweeps do it, has the session examined by
 //! the very code of a sweep. What is decided is none of its business; it only tells the supervisor what came of it.
 
+mod reach;
+mod written;
+
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use anyhow::Error;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use diesel::result::Error as Refused;
 
 use super::Event;
@@ -16,12 +18,13 @@ use crate::report::Outcome;
 use crate::rules::session::SessionFacts;
 use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};
 use crate::store::open::Url;
-use crate::store::supervision::{self, Changes, Close, Held, Order, Takes, What};
-use crate::store::types::Instant as Moment;
-use crate::store::{Abort, Access, Db, Subject, Timeouts, errors};
+use crate::store::supervision::{self, Changes, Held, Order, Takes, What};
+use crate::store::{Abort, Access, Db, Subject, Timeouts};
 use crate::sweep::examine::{Terms, examine};
 use crate::sweep::limits::Wakes;
 use crate::sweep::logs;
+use reach::{Reach, Trouble};
+use written::{Written, close_of};
 
 /// How the keeper works.
 pub struct Keeping {
@@ -57,41 +60,6 @@ const HEARTBEAT: u32 = 2;
 /// Intervals without a word after which a session counts as left by its watcher.
 pub const LEFT_AFTER: u32 = 5;
 
-/// Between two attempts to reach a database that is gone.
-const RETRY_MIN: Duration = Duration::from_millis(500);
-const RETRY_MAX: Duration = Duration::from_secs(15);
-
-/// A database that others kept busy for longer is as good as gone.
-const BUSY_MAX: Duration = Duration::from_secs(10);
-
-/// Why a round could not be finished.
-enum Trouble {
-    /// Somebody else is at it: the next round tries again.
-    Passing(String),
-    /// The connection is gone, or useless.
-    Lost(String),
-    /// The row is somebody else's now, or deleted.
-    Gone,
-}
-
-/// The database as the operator was told of it.
-#[derive(Clone, Copy, PartialEq)]
-enum Reach {
-    Reached,
-    Failing { since: Instant },
-    Lost,
-}
-
-/// What the row says of the process.
-#[derive(Default)]
-struct Written {
-    active_at: Option<Instant>,
-    progressed_at: Option<Instant>,
-    recent_output: Vec<String>,
-    has_ended: bool,
-    at: Option<Instant>,
-}
-
 pub struct Keeper {
     keeping: Keeping,
     record: Shared,
@@ -109,7 +77,6 @@ pub struct Keeper {
     last_reason: String,
     sweep_id: Id,
     reach: Reach,
-    retry: (Instant, Duration),
 }
 
 impl Keeper {
@@ -128,8 +95,7 @@ impl Keeper {
             is_stuck: false,
             last_reason: String::new(),
             sweep_id: Id::generate(),
-            reach: Reach::Reached,
-            retry: (Instant::now(), RETRY_MIN),
+            reach: Reach::new(),
         }
     }
 
@@ -145,45 +111,25 @@ impl Keeper {
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if self.relaunches || Instant::now() < self.retry.0 {
+            if self.relaunches || !self.reach.may_be_tried() {
                 continue;
             }
             let round = self.round();
             if let Err(Trouble::Gone) = round {
-                let _ = self.events.send(Event::TakenOver);
+                self.tell(Event::TakenOver);
                 return;
             }
-            self.tell_of_database(round.err());
+            let told = self.reach.note(round.err());
+            if self.reach.is_lost() {
+                self.db = None;
+            }
+            told.into_iter().for_each(|event| self.tell(event));
         }
     }
 
-    fn tell_of_database(&mut self, trouble: Option<Trouble>) {
-        let now = Instant::now();
-        let Some(trouble) = trouble else {
-            if self.reach == Reach::Lost {
-                let _ = self.events.send(Event::DatabaseBack);
-            }
-            (self.reach, self.retry) = (Reach::Reached, (now, RETRY_MIN));
-            return;
-        };
-        let since = if let Reach::Failing { since } = self.reach { since } else { now };
-        let (words, is_lost) = match trouble {
-            Trouble::Passing(words) => (words, BUSY_MAX < now - since),
-            Trouble::Lost(words) => (words, true),
-            Trouble::Gone => return,
-        };
-        if is_lost {
-            self.db = None;
-            self.retry = (now + self.retry.1, (self.retry.1 * 2).min(RETRY_MAX));
-        }
-        self.reach = match (self.reach, is_lost) {
-            (Reach::Lost, _) => Reach::Lost,
-            (Reach::Reached | Reach::Failing { .. }, false) => Reach::Failing { since },
-            (Reach::Reached | Reach::Failing { .. }, true) => {
-                let _ = self.events.send(Event::DatabaseLost(words));
-                Reach::Lost
-            }
-        };
+    /// A supervisor that is gone needs to know nothing.
+    fn tell(&self, event: Event) {
+        let _ = self.events.send(event);
     }
 
     fn round(&mut self) -> Result<(), Trouble> {
@@ -203,13 +149,13 @@ impl Keeper {
         if let Some(order) = self.write(db, &glimpse)? {
             self.relaunches = matches!(order.what, What::Relaunch(_));
             self.nudged_at = Some(Instant::now());
-            let _ = self.events.send(Event::Order(order));
+            self.tell(Event::Order(order));
             if self.relaunches {
                 return Ok(());
             }
         }
         if glimpse.is_stopped {
-            let _ = self.events.send(Event::Settled(glimpse.end));
+            self.tell(Event::Settled(glimpse.end));
             return Ok(());
         }
         let is_certain = self.examine(db, &glimpse)?;
@@ -218,7 +164,7 @@ impl Keeper {
         self.tell_of_escalation(&facts);
         if glimpse.end.is_some() {
             let decision = decide(&facts, &self.keeping.policy).decision;
-            let _ = self.events.send(match decision {
+            self.tell(match decision {
                 Decision::Continue { .. } | Decision::Wait { .. } | Decision::Leave(Reason::PendingCommand) => {
                     Event::AwaitsRelaunch
                 }
@@ -254,7 +200,7 @@ impl Keeper {
         });
         let order = match order {
             Err(Abort::RolledBack(Refused::RollbackTransaction)) if !wrote => return Ok(None),
-            order => order.map_err(trouble)?,
+            order => order.map_err(Trouble::from)?,
         };
         failed.clear();
         written.now_says(glimpse, asked);
@@ -295,7 +241,8 @@ impl Keeper {
 
     fn read(&self, db: &mut Db) -> Result<Option<SessionFacts>, Trouble> {
         let id = &self.keeping.held.id;
-        db.in_transaction(Access::ReadOnly, &self.keeping.timeouts, |db| SessionFacts::read(db, id)).map_err(trouble)
+        db.in_transaction(Access::ReadOnly, &self.keeping.timeouts, |db| SessionFacts::read(db, id))
+            .map_err(Trouble::from)
     }
 
     /// Says once that a person was told, by whichever sweep, and once that the session goes on.
@@ -306,55 +253,8 @@ impl Keeper {
         if is_stuck != self.is_stuck {
             self.is_stuck = is_stuck;
             if is_stuck || is_at_work {
-                let _ = self.events.send(if is_stuck { Event::Stuck } else { Event::Recovered });
+                self.tell(if is_stuck { Event::Stuck } else { Event::Recovered });
             }
         }
-    }
-}
-
-/// How a session is closed that is over, and did not crash.
-fn close_of(glimpse: &Glimpse) -> Option<Close> {
-    match glimpse.end {
-        _ if glimpse.is_stopped => Some(Close::Interrupted),
-        Some(end) if end.exit_code == Some(0) => Some(Close::Terminated),
-        Some(_) | None => None,
-    }
-}
-
-impl Written {
-    /// By how much a glimpse differs from what the row says; `at` is the database's clock.
-    fn changes(&self, glimpse: &Glimpse, at: impl Fn(Instant) -> DateTime<Utc>) -> Changes {
-        let newer = |seen: Option<Instant>, known| seen.filter(|_| seen != known).map(|seen| Moment(at(seen)));
-        let end = glimpse.end.filter(|_| !self.has_ended);
-        Changes {
-            last_activity_at: newer(glimpse.active_at, self.active_at),
-            last_progress_at: newer(glimpse.progressed_at, self.progressed_at),
-            recent_output: (glimpse.recent_output != self.recent_output).then(|| glimpse.recent_output.join("\n")),
-            ended_at: end.map(|end| Moment(at(end.at))),
-            exit_code: end.and_then(|end| end.exit_code),
-        }
-    }
-
-    fn now_says(&mut self, glimpse: &Glimpse, at: Instant) {
-        let Glimpse { active_at, progressed_at, recent_output, end, is_stopped: _ } = glimpse;
-        *self = Written {
-            active_at: *active_at,
-            progressed_at: *progressed_at,
-            recent_output: recent_output.clone(),
-            has_ended: end.is_some(),
-            at: Some(at),
-        };
-    }
-}
-
-fn trouble(abort: Abort) -> Trouble {
-    match abort {
-        Abort::RolledBack(Refused::NotFound) => Trouble::Gone,
-        Abort::RolledBack(error)
-            if errors::is_contention(&error) || errors::is_lock_timeout(&error) || errors::is_undecodable(&error) =>
-        {
-            Trouble::Passing(errors::words(&error))
-        }
-        abort => Trouble::Lost(format!("{:#}", Error::from(abort))),
     }
 }

@@ -237,6 +237,15 @@ impl RawMode {
         }
         RawMode(before)
     }
+
+    /// The operator's terminal stays as it is.
+    pub fn none() -> RawMode {
+        RawMode(None)
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 impl Drop for RawMode {

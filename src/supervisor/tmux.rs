@@ -78,42 +78,11 @@ impl Pane {
         format!("tmux {}: {}", self.id, shown(&self.began_with))
     }
 
-    /// Looks at the pane at each interval, until its agent has ended.
-    pub fn watch(&self, interval: Duration, record: Shared, events: Sender<Event>) {
-        let pane = self.clone();
-        thread::spawn(move || {
-            let mut seen = Seen::default();
-            loop {
-                if let Some(end) = pane.observe(&record, &mut seen) {
-                    record.lock().log_all(pane.capture().unwrap_or_default());
-                    let _ = events.send(Event::Ended(end));
-                    return;
-                }
-                thread::sleep(interval);
-            }
-        });
-    }
-
-    /// Takes in what is new; returns the end, if it has come.
-    fn observe(&self, record: &Shared, seen: &mut Seen) -> Option<End> {
-        let at = Instant::now();
-        let unseen = End { at, exit_code: None, signal: None };
-        let Some(look) = self.look() else { return Some(unseen) };
-        if look.is_dead {
-            return Some(End { exit_code: look.exit_code, signal: look.signal, ..unseen });
-        }
-        if self.is_left_to_a_shell(&look) {
-            let since = *seen.shell_since.get_or_insert(at);
-            return (SHELL_STAYS <= at - since).then_some(End { at: since, ..unseen });
-        }
-        seen.shell_since = None;
-        let screen = self.capture()?;
-        let lines = complete_lines(&screen, &look);
-        let now = Some((look.history, screen));
-        let has_changed = seen.screen.is_some() && seen.screen != now;
-        record.lock().take_in_screen(lines, has_changed, at);
-        seen.screen = now;
-        None
+    /// Looks at it at each interval from now on.
+    pub fn watch(self, interval: Duration, record: Shared, events: Sender<Event>) -> WatchedPane {
+        let watched = WatchedPane { pane: self, interval, record, events };
+        watched.look_on();
+        watched
     }
 
     fn is_left_to_a_shell(&self, look: &Look) -> bool {
@@ -124,12 +93,13 @@ impl Pane {
     /// None: the pane is gone.
     fn look(&self) -> Option<Look> {
         // The command comes last: it is the agent's own word.
-        const FORMAT: &str = "#{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{history_size} \
+        const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{history_size} \
             #{cursor_y} #{pane_current_command}";
         let answer = tmux(&["display-message", "-p", "-t", &self.id, FORMAT])?;
-        let mut parts = answer.trim_end_matches('\n').splitn(7, ' ');
+        let mut parts = answer.trim_end_matches('\n').splitn(8, ' ');
         let mut next = || parts.next().unwrap_or_default();
-        Some(Look {
+        // For a pane that is gone tmux has empty answers.
+        (next() == self.id).then(|| Look {
             is_dead: next() == "1",
             exit_code: next().parse().ok(),
             signal: next().parse().ok(),
@@ -145,32 +115,91 @@ impl Pane {
         let text = tmux(&["capture-pane", "-p", "-t", &self.id, "-S", &format!("-{HISTORY_LINES}")])?;
         Some(text.trim_end_matches('\n').split('\n').map(str::to_owned).collect())
     }
+}
+
+/// A pane that is looked at.
+#[derive(Clone)]
+pub struct WatchedPane {
+    pane: Pane,
+    interval: Duration,
+    record: Shared,
+    events: Sender<Event>,
+}
+
+impl WatchedPane {
+    /// Until its agent has ended.
+    fn look_on(&self) {
+        let watched = self.clone();
+        thread::spawn(move || {
+            let mut seen = Seen::default();
+            loop {
+                if let Some(end) = watched.observe(&mut seen) {
+                    watched.record.lock().log_all(watched.pane.capture().unwrap_or_default());
+                    let _ = watched.events.send(Event::Ended(end));
+                    return;
+                }
+                thread::sleep(watched.interval);
+            }
+        });
+    }
+
+    /// Takes in what is new; returns the end, if it has come.
+    fn observe(&self, seen: &mut Seen) -> Option<End> {
+        let at = Instant::now();
+        let unseen = End { at, exit_code: None, signal: None };
+        let Some(look) = self.pane.look() else { return Some(unseen) };
+        if look.is_dead {
+            return Some(End { exit_code: look.exit_code, signal: look.signal, ..unseen });
+        }
+        if self.pane.is_left_to_a_shell(&look) {
+            let since = *seen.shell_since.get_or_insert(at);
+            return (SHELL_STAYS <= at - since).then_some(End { at: since, ..unseen });
+        }
+        seen.shell_since = None;
+        let screen = self.pane.capture()?;
+        let lines = complete_lines(&screen, &look);
+        let now = Some((look.history, screen));
+        let has_changed = seen.screen.is_some() && seen.screen != now;
+        self.record.lock().take_in_screen(lines, has_changed, at);
+        seen.screen = now;
+        None
+    }
 
     /// Types a message, unless nobody is there who should read it. Did it work?
-    pub fn type_message(&self, message: &str, record: &Shared) -> bool {
-        let can_type = |look: &Look| !look.is_dead && !look.is_in_mode && !self.is_left_to_a_shell(look);
-        if !self.look().as_ref().is_some_and(can_type) {
-            return false;
+    pub fn type_message(&self, message: &str) -> bool {
+        self.takes_keys() && {
+            self.record.lock().typed(message, Instant::now());
+            // A semicolon at the end would end the command.
+            let keys = message.strip_suffix(';').map_or(message.to_owned(), |message| format!("{message}\\;"));
+            let is_typed = self.send(&["-l", "--", &keys]);
+            thread::sleep(BEFORE_RETURN);
+            self.record.lock().typed(message, Instant::now());
+            is_typed && self.takes_keys() && self.send(&["Enter"])
         }
-        record.lock().typed(message, Instant::now());
-        // A semicolon at the end would end the command.
-        let keys = message.strip_suffix(';').map_or(message.to_owned(), |message| format!("{message}\\;"));
-        let is_typed = tmux(&["send-keys", "-t", &self.id, "-l", "--", &keys]).is_some();
-        thread::sleep(BEFORE_RETURN);
-        record.lock().typed(message, Instant::now());
-        is_typed
-            && self.look().as_ref().is_some_and(can_type)
-            && tmux(&["send-keys", "-t", &self.id, "Enter"]).is_some()
+    }
+
+    fn takes_keys(&self) -> bool {
+        let takes = |look: Look| !look.is_dead && !look.is_in_mode && !self.pane.is_left_to_a_shell(&look);
+        self.pane.look().is_some_and(takes)
+    }
+
+    fn send(&self, keys: &[&str]) -> bool {
+        tmux(&[&["send-keys", "-t", &self.pane.id], keys].concat()).is_some()
     }
 
     /// Starts the pane's command again. Not where a shell has taken over: it is somebody's.
     pub fn start_again(&self) -> bool {
-        tmux(&["respawn-pane", "-t", &self.id]).is_some()
+        let is_started = tmux(&["respawn-pane", "-t", &self.pane.id]).is_some();
+        if is_started {
+            self.record.lock().began_again();
+            self.look_on();
+        }
+        is_started
     }
 
     /// Shows words of sweep's own in the status line.
     pub fn show(&self, words: &'static str) {
-        let _ = tmux(&["display-message", "-t", &self.id, words]);
+        let _ = tmux(&["display-message", "-t", &self.pane.id, words]);
     }
 }
 

@@ -1,7 +1,5 @@
 //! What `sweep watch` refuses, before anything runs.
 
-use std::path::Path;
-
 use super::fixture::path;
 use crate::program::{Program, sweep};
 use crate::world::{On, World, on_each_database};
@@ -56,23 +54,6 @@ on_each_database! {
         assert_eq!(world.of_agent("silent_after_seconds").as_deref(), Some("90"));
         assert_eq!(world.of_agent("title").as_deref(), Some("true"));
     }
-}
-
-#[test]
-fn a_program_that_cannot_be_run_leaves_no_session_at_work() {
-    let mut world = World::new(On::Sqlite);
-    let directory = tempfile::tempdir().expect("a directory");
-    let program = directory.path().join("agent");
-    std::fs::write(&program, "\u{7f}ELF, but not really").expect("a file");
-    make_executable(&program);
-    let ran = watch(&world.url, &["--name", "agent", "--", &program.display().to_string()]).run();
-    assert_ne!(ran.code, 0, "{ran}");
-    assert_ne!(world.of_agent("status").as_deref(), Some("active"));
-}
-
-fn make_executable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("rights");
 }
 
 #[test]
