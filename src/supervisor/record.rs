@@ -14,7 +14,7 @@ use crate::rules::detect_loop;
 /// How long a terminal may take to show what was typed.
 const ECHO_LASTS: Duration = Duration::from_secs(3);
 
-/// Bytes of output that wait to be written into the log.
+/// Bytes of memory for output that waits to be written into the log.
 const UNLOGGED_MAX: usize = 1 << 20;
 
 /// How a process ended.
@@ -48,7 +48,7 @@ pub struct Record {
     progressed_at: Option<Instant>,
     /// The latest nudge, and when it was typed.
     nudge: Option<(String, Instant)>,
-    /// Lines for the log, and how many bytes they are.
+    /// Lines for the log, and how much memory they take.
     unlogged: (VecDeque<String>, usize),
     end: Option<End>,
     is_stopped: bool,
@@ -140,11 +140,12 @@ impl Record {
     }
 
     fn log(&mut self, line: String) {
+        let size = |line: &String| line.len() + size_of::<String>();
         let (lines, bytes) = &mut self.unlogged;
-        *bytes += line.len();
+        *bytes += size(&line);
         lines.push_back(line);
         while UNLOGGED_MAX < *bytes {
-            *bytes -= lines.pop_front().map_or(*bytes, |line| line.len());
+            *bytes -= lines.pop_front().map_or(*bytes, |line| size(&line));
         }
     }
 

@@ -1,7 +1,7 @@
 //! A pane of tmux that somebody else has started, watched from outside.
 //!
-//! Its agent has ended when the pane is dead or gone, or when for a second a shell has been there that was not there at the
-//! start: into that one nothing is typed. Every argument reaches tmux as one word behind `--`, and no format holds a word of the
+//! Its agent has ended when the pane is dead or gone, or when for a second a shell has been there, and what ran at the
+//! start was none: into that one nothing is typed. Every argument reaches tmux as one word behind `--`, and no format holds a word of the
 //! agent's: tmux runs what stands in `#(…)`.
 
 use std::process::{Command, Stdio};
@@ -30,6 +30,8 @@ pub struct Pane {
     /// `%3`: a name may mean another pane tomorrow.
     id: String,
     began_with: String,
+    /// As a script does; and so does every command of tmux's, for a moment.
+    began_as_shell: bool,
 }
 
 /// One look at a pane.
@@ -64,11 +66,12 @@ impl Pane {
             let why = String::from_utf8_lossy(&asked.stderr).into_owned();
             return Err(refuse(if why.trim().is_empty() { "there is no such pane" } else { &why }));
         }
-        let mut pane = Pane { id, began_with: String::new() };
+        let mut pane = Pane { id, began_with: String::new(), began_as_shell: false };
         let look = pane.look().ok_or_else(|| refuse("there is no such pane"))?;
         if look.is_dead {
             return Err(refuse("its process has ended already"));
         }
+        pane.began_as_shell = is_shell(&look.command) || look.command.starts_with("tmux");
         pane.began_with = look.command;
         Ok(pane)
     }
@@ -86,8 +89,7 @@ impl Pane {
     }
 
     fn is_left_to_a_shell(&self, look: &Look) -> bool {
-        let name = look.command.rsplit('/').next().unwrap_or_default().trim_start_matches('-');
-        SHELLS.contains(&name) && look.command != self.began_with
+        is_shell(&look.command) && !self.began_as_shell
     }
 
     /// None: the pane is gone.
@@ -201,6 +203,11 @@ impl WatchedPane {
     pub fn show(&self, words: &'static str) {
         let _ = tmux(&["display-message", "-t", &self.pane.id, words]);
     }
+}
+
+fn is_shell(command: &str) -> bool {
+    // A login shell has a hyphen before its name.
+    SHELLS.contains(&command.rsplit('/').next().unwrap_or_default().trim_start_matches('-'))
 }
 
 /// The last lines above the cursor.

@@ -15,7 +15,10 @@ use crate::program::BINARY;
 use crate::world::{On, World};
 
 /// Short enough that a test need not wait for long.
-pub const SHORT: [&str; 6] = ["--interval", "100ms", "--session-silent-after", "1s", "--nudge-delay", "1s"];
+pub const POLICY: [&str; 4] = ["--session-silent-after", "1s", "--nudge-delay", "1s"];
+
+/// For an agent that recovers: however slow the machine is, it has the time.
+pub const PATIENT: [&str; 2] = ["--nudge-delay", "10m"];
 
 /// Waits for it; a test that waits for so long has failed.
 #[track_caller]
@@ -96,9 +99,7 @@ pub struct Ended {
 impl Watcher {
     /// Watches a shell's script as the session `agent`, with further flags.
     pub fn of(url: &str, flags: &[&str], script: &str) -> Watcher {
-        Watcher::with(
-            &[&["--database", url, "--name", "agent"], &SHORT[..], flags, &["--", "sh", "-c", script]].concat(),
-        )
+        Watcher::with(&[&["--database", url, "--name", "agent"], flags, &["--", "sh", "-c", script]].concat())
     }
 
     pub fn with(arguments: &[&str]) -> Watcher {
@@ -114,6 +115,10 @@ impl Watcher {
         command.env("PATH", path());
         command.env("TERM", "xterm-256color");
         command.env("TMUX_TMPDIR", home.path());
+        // The same as `POLICY`, unless a flag says otherwise.
+        command.env("SWEEP_SESSION_SILENT_AFTER", "1s");
+        command.env("SWEEP_NUDGE_DELAY", "1s");
+        command.env("SWEEP_WATCH_INTERVAL", "100ms");
         command.arg("watch");
         command.args(arguments);
         command.cwd(home.path());

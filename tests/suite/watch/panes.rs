@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portable_pty::CommandBuilder;
 use tempfile::TempDir;
 
-use super::fixture::{SHORT, Screen, Watcher, path, until};
+use super::fixture::{PATIENT, Screen, Watcher, path, until};
 use super::hostile::HOSTILE;
 use crate::world::{World, on_each_database};
 
@@ -63,7 +63,7 @@ impl Tmux {
 
     fn watch(&self, world: &World, flags: &[&str]) -> Watcher {
         let words = ["--database", &world.url, "--name", "agent", "--tmux", "%1"];
-        Watcher::at_home(Arc::clone(&self.home), &[&words[..], &SHORT[..], flags].concat())
+        Watcher::at_home(Arc::clone(&self.home), &[&words[..], flags].concat())
     }
 
     fn has_no_trace_of_a_shell(&self) -> bool {
@@ -96,7 +96,7 @@ on_each_database! {
     fn a_silent_agent_that_answers_a_nudge_goes_on(world) {
         let script = "echo working; read x; echo \"got $x\"; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
         let tmux = Tmux::running(script);
-        let watcher = tmux.watch(world, &[]);
+        let watcher = tmux.watch(world, &PATIENT);
         world.until_recovered("recover");
 
         tmux.until_it_shows(&format!("got {NUDGE}"));
@@ -119,7 +119,7 @@ on_each_database! {
     fn an_agent_that_crashes_in_its_pane_is_started_again_there(world) {
         let script = "echo run >> runs; echo \"run $(wc -l < runs)\"; [ $(wc -l < runs) = 1 ] && sleep 1 && exit 3; cat";
         let tmux = Tmux::running(script);
-        let watcher = tmux.watch(world, &["--auto-relaunch", "on"]);
+        let watcher = tmux.watch(world, &["--auto-relaunch", "on", "--silent-after", "60s"]);
         watcher.until_it_prints("the agent crashed and was started again");
 
         tmux.until_it_shows("run 2");
@@ -141,7 +141,7 @@ on_each_database! {
 
     fn a_pane_that_is_gone_has_crashed_unseen(world) {
         let tmux = Tmux::running("echo working; cat");
-        let watcher = tmux.watch(world, &["--auto-relaunch", "on"]);
+        let watcher = tmux.watch(world, &["--auto-relaunch", "on", "--silent-after", "60s"]);
         until("output", || world.of_agent("recent_output").filter(|output| output == "working"));
         tmux.ask(&["kill-pane", "-t", "%1"]);
         let ended = watcher.end();

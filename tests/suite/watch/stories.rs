@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::fixture::{Watcher, until};
+use super::fixture::{PATIENT, Watcher, until};
 use crate::world::on_each_database;
 
 const NUDGE: &str = "You seem to be stuck.";
@@ -38,7 +38,7 @@ on_each_database! {
 
     fn an_agent_that_answers_a_nudge_goes_on_and_is_left_alone(world) {
         let script = "echo working; read x; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
-        let watcher = Watcher::of(&world.url, &[], script);
+        let watcher = Watcher::of(&world.url, &PATIENT, script);
         world.until_recovered("recover");
 
         let n = watcher.screen.text().matches("step").count();

@@ -7,7 +7,7 @@ use std::thread;
 use rustix::process::Signal;
 use sweep::rules::Id;
 
-use super::fixture::{SHORT, Watcher, until};
+use super::fixture::{POLICY, Watcher, until};
 use crate::program::{Ran, sweep, sweep_at};
 use crate::world::on_each_database;
 
@@ -20,10 +20,13 @@ fn take_up(url: &str) -> Ran {
 
 on_each_database! {
     fn a_paused_session_gets_no_nudge(world) {
-        let watcher = Watcher::of(&world.url, &[], "echo working; sleep 0.5; echo ready; read x; echo \"$x\" >> got; cat");
-        watcher.until_it_prints("ready");
+        let watcher = Watcher::of(&world.url, &["--no-examine"], "echo working; read x; echo \"$x\" >> got; cat");
+        watcher.until_it_prints("working");
         world.run("update sessions set status = 'paused'");
-        world.run("delete from session_commands");
+        let long_ago = world.ago(60);
+        world.run(&format!("update sessions set last_activity_at = {long_ago}, last_progress_at = {long_ago}"));
+        let swept = sweep_at(&world.url, POLICY).run().done();
+        assert_eq!(world.agents_commands("true"), 0, "{swept}");
         world.queue("nudge", "hello there");
         until("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
 
@@ -87,7 +90,7 @@ on_each_database! {
                 let (url, is_over) = (&world.url, &is_over);
                 scope.spawn(move || {
                     while !is_over.load(Ordering::Relaxed) {
-                        let ran = sweep_at(url, SHORT[2..].iter().copied().chain(["--connections", "1"])).run();
+                        let ran = sweep_at(url, POLICY.into_iter().chain(["--connections", "1"])).run();
                         assert!([0, 1, 75].contains(&ran.code), "{ran}");
                     }
                 });
@@ -117,7 +120,7 @@ on_each_database! {
         watcher.end_on_screen();
 
         until("an escalation", || {
-            let ran = sweep_at(&world.url, SHORT[2..].iter().copied()).run();
+            let ran = sweep_at(&world.url, POLICY).run();
             assert!([0, 75].contains(&ran.code), "{ran}");
             (0 < world.recovered("escalate")).then_some(())
         });
@@ -132,7 +135,7 @@ on_each_database! {
         let watcher = Watcher::of(&world.url, &["--no-examine"], SILENT);
         watcher.until_it_prints("working");
         let id = Id(world.of_agent("id").expect("a session"));
-        let quiet = ["--session", &id.0, "--dry-run", "--output", "json"].into_iter().chain(SHORT[2..].iter().copied());
+        let quiet = ["--session", &id.0, "--dry-run", "--output", "json"].into_iter().chain(POLICY);
         let quiet: Vec<&str> = quiet.collect();
         until("silence", || {
             let ran = sweep_at(&world.url, quiet.iter().copied()).run();
