@@ -229,7 +229,8 @@ impl Keeper {
             Terms { sweep_id, access, policy, timeouts, tenant: None, plan: None, wakes: &wakes, shadow: false };
         let examination = examine::<SessionFacts>(db, &held.id, &terms);
         let examined = examination.examined;
-        if examined.reason != self.last_reason {
+        // Each thing that is done, and each thing that is wrong once.
+        if examined.outcome.is_change() || examined.reason != self.last_reason {
             logs::subject(&examined, access);
             self.last_reason.clone_from(&examined.reason);
         }
