@@ -32,10 +32,10 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
     }
     let work = work(&mut flags, environment)?;
     let held = hold(&mut opened, &flags, &title(&work), tenant.as_deref(), interval)?;
-    let sessions = environment.data_directory().map(|directory| directory.join("sessions"));
+    let directory = environment.data_directory().map(|directory| directory.join("sessions"));
     let watch = Watch {
         work,
-        log: flags.log.or_else(|| Some(sessions?.join(format!("{}.log", held.id)))),
+        log: flags.log.or_else(|| Some(directory?.join(log_name(&held.id)))),
         keeping: Keeping {
             url: environment.database(&flags.database)?,
             policy,
@@ -62,6 +62,12 @@ fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
         true => Ok(Work::Command(command)),
         false => Err(not_found(format!("{}: command not found", shown(&title_of(&command)))).into()),
     }
+}
+
+/// On SQLite an id may be any text, a path as well.
+fn log_name(id: &Id) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    format!("{}.log", id.0.chars().map(plain).take(100).collect::<String>())
 }
 
 /// What people read of what runs in the session.

@@ -1,8 +1,8 @@
 //! Output and messages that want to be more than text.
 
 use super::fixture::{Watcher, until};
-use crate::program::{command_at, sweep_at};
-use crate::world::on_each_database;
+use crate::program::{command_at, sweep, sweep_at};
+use crate::world::{On, World, on_each_database};
 
 /// Titles, the clipboard, another screen, C1 controls, invalid UTF-8, NULs, formats of tmux, shells and SQL.
 pub const HOSTILE: &str = r#"
@@ -65,4 +65,24 @@ on_each_database! {
         });
         assert_eq!(world.of_agent("status").as_deref(), Some("terminated"));
     }
+}
+
+#[test]
+fn what_looks_like_a_credential_on_the_command_line_is_not_kept() {
+    let mut world = World::new(On::Sqlite);
+    let words = ["watch", "--database", &world.url, "--name", "agent", "--", "echo", "--token=hunter2hunter2"];
+    assert_eq!(sweep(words).run().code, 0);
+    assert_eq!(world.of_agent("title").as_deref(), Some("echo --token=***"));
+    assert_eq!(world.of_agent("recent_output").as_deref(), Some("--token=***"));
+}
+
+#[test]
+fn an_id_does_not_choose_where_the_log_is() {
+    let mut world = World::new(On::Sqlite);
+    world.run("insert into sessions (id) values ('../../../evil')");
+    let words = ["--database", &world.url, "--session", "../../../evil", "--", "sh", "-c", "echo oh; exit 3"];
+    let ended = Watcher::with(&words).end();
+    assert_eq!(ended.code, 3, "{}", ended.text);
+    let log = ended.log().expect("a log in its place");
+    assert!(log.ends_with("_________evil.log"), "{}", log.display());
 }
