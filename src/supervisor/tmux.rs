@@ -1,8 +1,8 @@
 //! A pane of tmux that somebody else has started, watched from outside.
 //!
-//! Its agent has ended when the pane is dead or gone, or when for a second a shell has been there, and what ran at the
-//! start was none: into that one nothing is typed. Every argument reaches tmux as one word behind `--`, and no format holds a word of the
-//! agent's: tmux runs what stands in `#(…)`.
+//! Its agent has ended when the pane is dead or gone, or when for a second a shell has been there that was not there at
+//! the start: into that one nothing is typed. What is typed reaches tmux as one word behind `--`, and no format holds a
+//! word of the agent's: tmux runs what stands in `#(…)`.
 
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Sender;
@@ -24,14 +24,19 @@ const HISTORY_LINES: usize = 200;
 /// What starts an agent may be a shell for a moment.
 const SHELL_STAYS: Duration = Duration::from_secs(1);
 
+/// How long the exit code of a dead pane is waited for.
+const STATUS_TAKES: Duration = Duration::from_secs(2);
+
+/// How often, and how far apart, a new pane is looked at until the same is seen twice.
+const SETTLING_LOOKS: u32 = 10;
+const SETTLING_PAUSE: Duration = Duration::from_millis(200);
+
 /// A pane, and what ran in it at the start.
 #[derive(Clone, Debug)]
 pub struct Pane {
     /// `%3`: a name may mean another pane tomorrow.
     id: String,
     began_with: String,
-    /// As a script does; and so does every command of tmux's, for a moment.
-    began_as_shell: bool,
 }
 
 /// One look at a pane.
@@ -53,6 +58,7 @@ struct Seen {
     /// Its history's length and its lines.
     screen: Option<(String, Vec<String>)>,
     shell_since: Option<Instant>,
+    dead_since: Option<Instant>,
 }
 
 impl Pane {
@@ -66,12 +72,11 @@ impl Pane {
             let why = String::from_utf8_lossy(&asked.stderr).into_owned();
             return Err(refuse(if why.trim().is_empty() { "there is no such pane" } else { &why }));
         }
-        let mut pane = Pane { id, began_with: String::new(), began_as_shell: false };
-        let look = pane.look().ok_or_else(|| refuse("there is no such pane"))?;
+        let mut pane = Pane { id, began_with: String::new() };
+        let look = pane.look_twice().ok_or_else(|| refuse("there is no such pane"))?;
         if look.is_dead {
             return Err(refuse("its process has ended already"));
         }
-        pane.began_as_shell = is_shell(&look.command) || look.command.starts_with("tmux");
         pane.began_with = look.command;
         Ok(pane)
     }
@@ -89,7 +94,20 @@ impl Pane {
     }
 
     fn is_left_to_a_shell(&self, look: &Look) -> bool {
-        is_shell(&look.command) && !self.began_as_shell
+        is_shell(&look.command) && look.command != self.began_with
+    }
+
+    /// A pane that is new runs tmux itself for a moment, then a shell.
+    fn look_twice(&self) -> Option<Look> {
+        let mut look = self.look()?;
+        for _ in 0..SETTLING_LOOKS {
+            thread::sleep(SETTLING_PAUSE);
+            let before = std::mem::replace(&mut look, self.look()?);
+            if look.command == before.command && !look.command.starts_with("tmux") {
+                break;
+            }
+        }
+        Some(look)
     }
 
     /// None: the pane is gone.
@@ -151,7 +169,14 @@ impl WatchedPane {
         let unseen = End { at, exit_code: None, signal: None };
         let Some(look) = self.pane.look() else { return Some(unseen) };
         if look.is_dead {
-            return Some(End { exit_code: look.exit_code, signal: look.signal, ..unseen });
+            // tmux sees that its terminal is closed before it hears how the process ended.
+            let since = *seen.dead_since.get_or_insert(at);
+            let is_told = look.exit_code.is_some() || look.signal.is_some();
+            return (is_told || STATUS_TAKES <= at - since).then_some(End {
+                at: since,
+                exit_code: look.exit_code,
+                signal: look.signal,
+            });
         }
         if self.pane.is_left_to_a_shell(&look) {
             let since = *seen.shell_since.get_or_insert(at);
