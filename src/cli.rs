@@ -1,6 +1,7 @@
 //! The command line.
 
 mod subjects;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
     RemoveFlags, SubjectFlags, SubjectName,
 };
+pub use watch::WatchFlags;
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then tells a person.
 #[derive(Debug, Parser)]
@@ -58,6 +60,8 @@ pub enum Command {
     Quarantine(QuarantineCommand),
     /// Create or upgrade sweep's schema in the database
     Migrate(MigrateFlags),
+    /// Run an agent's command, or watch its tmux pane, and keep its session: nudge it, relaunch it, tell a person
+    Watch(WatchFlags),
     /// Watch a sweep at work on a small made-up company in a new SQLite file
     Demo(DemoFlags),
 }

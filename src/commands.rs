@@ -8,6 +8,7 @@ mod opened;
 mod quarantine;
 mod run;
 mod status;
+mod watch;
 
 use std::io::Write;
 
@@ -30,6 +31,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
         Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),
+        Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Exempt(command)) => exempt::run(command, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, environment),
     }

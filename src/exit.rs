@@ -22,6 +22,8 @@ pub enum Exit {
     Busy = 75,
     /// Wrong settings, rights or schema: trying again does not help.
     Config = 78,
+    /// The command to watch was not found, as shells say it.
+    NotFound = 127,
     /// Ended by SIGINT, after what was in hand.
     Interrupted = 130,
     /// Ended by SIGTERM, after what was in hand.
@@ -61,6 +63,10 @@ pub fn busy(message: impl Into<String>) -> Refusal {
 
 pub fn config(message: impl Into<String>) -> Refusal {
     Refusal { exit: Exit::Config, message: message.into() }
+}
+
+pub fn not_found(message: impl Into<String>) -> Refusal {
+    Refusal { exit: Exit::NotFound, message: message.into() }
 }
 
 /// The exit code of an error; one that nobody has classified comes from the database.

@@ -25,6 +25,7 @@ pub mod report;
 pub mod rules;
 pub mod settings;
 pub mod store;
+pub mod supervisor;
 pub mod sweep;
 pub mod telemetry;
 pub mod text;

@@ -38,6 +38,19 @@ pub fn at_least_a_second(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, TimeDelta::seconds(1), TEN_YEARS, "of at least 1s and at most ten years")
 }
 
+/// Oftener, a watcher would load the database and see no more.
+pub fn watch_interval(value: &str) -> Parsed<TimeDelta> {
+    duration_within(value, TimeDelta::milliseconds(100), TimeDelta::hours(1), "of at least 100ms and at most 1h")
+}
+
+/// A row holds whole seconds.
+pub fn whole_seconds(value: &str) -> Parsed<TimeDelta> {
+    match duration_within(value, TimeDelta::seconds(1), TEN_YEARS, "of at least 1s and at most ten years")? {
+        duration if duration.subsec_nanos() == 0 => Ok(duration),
+        _ => Err("expected whole seconds".to_owned()),
+    }
+}
+
 /// The candidates hide a subject whose wake is younger than a minute: a shorter limit could not be kept.
 pub fn at_least_a_minute(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, TimeDelta::minutes(1), TEN_YEARS, "of at least 1m and at most ten years")

@@ -191,7 +191,9 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     let resting = resting_until(history, &allowance);
     match (spent(history, &allowance, policy), resting) {
         // The end of a wake's run shows that it did not help; only time shows it of a command, and that it arrived.
-        (Some(_), Some(until)) if allowance.remedy != Remedy::Wake => Decision::Wait { until },
+        (Some(Cause::Exhausted | Cause::TooManyAttempts), Some(until)) if allowance.remedy != Remedy::Wake => {
+            Decision::Wait { until }
+        }
         (Some(cause), _) => escalate(cause, history, policy),
         (None, Some(until)) => Decision::Wait { until },
         (None, None) => Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy },

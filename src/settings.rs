@@ -224,6 +224,14 @@ impl Environment {
         resolve_policy(flags, &self.variables()?)
     }
 
+    /// How often a watcher looks, and the tenant of a session that it begins.
+    pub fn watch(&self, interval: Option<TimeDelta>, tenant: Option<String>) -> Result<(TimeDelta, Option<String>)> {
+        let variables = self.variables()?;
+        let interval = pick(interval, "watch_interval", &variables.watch_interval, parse::watch_interval)?;
+        let tenant = pick(tenant, "tenant", &variables.tenant, parse::words)?;
+        Ok((interval.unwrap_or(TimeDelta::seconds(2)), tenant))
+    }
+
     /// None when it is not set: then the latest sweep's tells more than the default does.
     pub fn step_stalled_after(&self) -> Result<Option<TimeDelta>> {
         let variables = self.variables()?;

@@ -21,6 +21,7 @@ pub mod schema;
 mod sessions;
 pub mod status;
 pub mod steps;
+pub mod supervision;
 pub mod types;
 
 use chrono::{DateTime, TimeDelta, Utc};

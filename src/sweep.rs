@@ -7,7 +7,7 @@ mod clock;
 pub mod examine;
 mod guard;
 pub mod limits;
-mod logs;
+pub mod logs;
 mod quarantine;
 pub mod scan;
 pub mod signals;

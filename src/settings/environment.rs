@@ -57,6 +57,7 @@ known_settings!(
     guard_min,
     connections,
     output,
+    watch_interval,
     log,
     log_format,
 );
@@ -128,12 +129,20 @@ impl Environment {
     }
 
     fn embedded_database(&self) -> Result<PathBuf> {
-        // systemd names the state directory of a service so.
-        let directory =
-            self.get("STATE_DIRECTORY").map(PathBuf::from).or_else(|| Some(dirs::data_dir()?.join("sweep")));
-        let directory =
-            directory.ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;
+        let directory = self
+            .data_directory()
+            .ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;
         Ok(directory.join("sweep.db"))
+    }
+
+    /// Where sweep keeps what is its own; systemd names the state directory of a service so.
+    pub fn data_directory(&self) -> Option<PathBuf> {
+        self.get("STATE_DIRECTORY").map(PathBuf::from).or_else(|| Some(dirs::data_dir()?.join("sweep")))
+    }
+
+    /// Where commands are looked for.
+    pub fn search_path(&self) -> &str {
+        self.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin")
     }
 
     /// The log filter, if it is set, and whether logs are JSON.

@@ -63,8 +63,9 @@ fn the_rules_are_pure() {
 
 #[test]
 fn imports_run_one_way() {
-    refuse(&["store"], &["crate::sweep", "crate::commands", "crate::settings", "crate::report"]);
-    refuse(&["sweep", "report", "settings"], &["crate::commands"]);
+    refuse(&["store"], &["crate::sweep", "crate::commands", "crate::settings", "crate::report", "crate::supervisor"]);
+    refuse(&["sweep", "report", "settings", "supervisor"], &["crate::commands"]);
+    refuse(&["sweep", "report", "settings"], &["crate::supervisor"]);
     refuse(&["report"], &["crate::sweep", "crate::settings"]);
 }
 
@@ -81,14 +82,16 @@ fn the_live_detectors_know_the_rules_alone() {
 
 #[test]
 fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
-    refuse(&["commands", "settings", "report"], &["sql_query", "SELECT ", "batch_execute(\"BEGIN"]);
-    refuse(&["store", "sweep", "commands", "report", "rules", "telemetry", "main"], &["std::env::var", "env::vars"]);
+    refuse(&["commands", "settings", "report", "supervisor"], &["sql_query", "SELECT ", "batch_execute(\"BEGIN"]);
+    let others = ["store", "sweep", "supervisor", "commands", "report", "rules", "telemetry", "main"];
+    refuse(&others, &["std::env::var", "env::vars"]);
 }
 
 /// P15: what is printed is not only brought on one line, but goes through `text::shown`.
 #[test]
 fn texts_of_others_are_shown_in_one_way() {
-    refuse(&["commands", "sweep", "report", "store", "settings", "telemetry", "main"], &["one_line("]);
+    let all = ["commands", "supervisor", "sweep", "report", "store", "settings", "telemetry", "main"];
+    refuse(&all, &["one_line("]);
 }
 
 /// P10: the only clock is the one in `History::observed_at`; how long the sweep itself took is measured with `Instant`.
@@ -99,6 +102,7 @@ fn nothing_asks_this_machines_clock_for_the_time() {
         "rules",
         "store",
         "sweep",
+        "supervisor",
         "report",
         "commands",
         "settings",

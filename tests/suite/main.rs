@@ -44,6 +44,7 @@ mod status;
 mod swept;
 mod tenants;
 mod time;
+mod watch;
 mod weather;
 mod work_state;
 mod world;

@@ -1,0 +1,151 @@
+//! `sweep watch`: begins a session, or takes one up, and has its process supervised.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use chrono::TimeDelta;
+use diesel::QueryResult;
+use diesel::result::{DatabaseErrorKind, Error};
+
+use super::opened::Opened;
+use crate::cli::WatchFlags;
+use crate::exit::{Exit, Refusal, not_found, usage};
+use crate::rules::{Id, Kind};
+use crate::settings::Environment;
+use crate::store::find::{Label, find};
+use crate::store::rights::Purpose;
+use crate::store::supervision::{self, Beginning, Held};
+use crate::store::{Abort, Db};
+use crate::supervisor::keeper::{Examiner, Keeping, LEFT_AFTER};
+use crate::supervisor::terminal::Command;
+use crate::supervisor::tmux::Pane;
+use crate::supervisor::{self, Watch, Work};
+use crate::text::shown;
+
+pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
+    let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
+    let (interval, tenant) = environment.watch(flags.interval, flags.tenant.take())?;
+    let mut opened = Opened::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
+    opened.store.refuse_unprovided(Kind::Session)?;
+    if !opened.change(|db, _| supervision::is_provided(db))? {
+        return Err(usage("sessions that take commands: not provided by this database").into());
+    }
+    let work = work(&mut flags, environment)?;
+    let held = hold(&mut opened, &flags, &title(&work), tenant.as_deref(), interval)?;
+    let directory = environment.data_directory().map(|directory| directory.join("sessions"));
+    let watch = Watch {
+        work,
+        log: flags.log.or_else(|| Some(directory?.join(log_name(&held.id)))),
+        keeping: Keeping {
+            url: environment.database(&flags.database)?,
+            policy,
+            timeouts,
+            interval: interval.to_std().unwrap_or_default(),
+            examiner: if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher },
+            held,
+        },
+        db: opened.store.db,
+    };
+    let code = supervisor::run(watch)?;
+    // The command's code, which may be any, is no `Exit` of sweep's own.
+    std::process::exit(code.into())
+}
+
+fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
+    if let Some(pane) = &flags.tmux {
+        return Ok(Work::Pane(Pane::find(pane)?));
+    }
+    let directory: PathBuf = std::env::current_dir().context("finding the working directory")?;
+    let search_path = environment.search_path().to_owned();
+    let command = Command { words: std::mem::take(&mut flags.command), directory, search_path };
+    match command.exists() {
+        true => Ok(Work::Command(command)),
+        false => Err(not_found(format!("{}: command not found", shown(&title_of(&command)))).into()),
+    }
+}
+
+/// On SQLite an id may be any text, a path as well.
+fn log_name(id: &Id) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    format!("{}.log", id.0.chars().map(plain).take(100).collect::<String>())
+}
+
+/// What people read of what runs in the session.
+fn title(work: &Work) -> String {
+    match work {
+        Work::Command(command) => shown(&title_of(command)),
+        Work::Pane(pane) => pane.title(),
+    }
+}
+
+fn title_of(command: &Command) -> String {
+    command.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Registers the session, or takes it up.
+fn hold(
+    opened: &mut Opened,
+    flags: &WatchFlags,
+    title: &str,
+    tenant: Option<&str>,
+    interval: TimeDelta,
+) -> Result<Held> {
+    let held = opened.transact(|db, _| match &flags.session {
+        Some(session) => take_up(db, session, title, interval),
+        None => begin(db, flags, title, tenant),
+    });
+    match (held, &flags.name) {
+        (Err(Abort::RolledBack(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _))), Some(name)) => {
+            let name = shown(name);
+            Err(usage(format!("--name: a session is called {name} already; take it up with --session {name}")).into())
+        }
+        (held, _) => Ok(held.map_err(|abort| opened.explain(abort))??),
+    }
+}
+
+fn take_up(db: &mut Db, session: &str, title: &str, interval: TimeDelta) -> QueryResult<Result<Held, Refusal>> {
+    let label = match find(db, Kind::Session, session)?.one(Kind::Session, session) {
+        Ok(label) => label,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let held = supervision::take_up(db, &label.id, title, interval * LEFT_AFTER as i32)?;
+    Ok(held.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name()))))
+}
+
+fn begin(db: &mut Db, flags: &WatchFlags, title: &str, tenant: Option<&str>) -> QueryResult<Result<Held, Refusal>> {
+    let agent = match flags.agent.as_deref().map(|name| agent(db, name)).transpose()?.transpose() {
+        Ok(agent) => agent,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let issue = match flags.issue.as_deref().map(|name| issue(db, name)).transpose()?.transpose() {
+        Ok(issue) => issue,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let its_tenant = issue.as_ref().and_then(|issue| issue.tenant.as_deref());
+    let beginning = Beginning {
+        tenant: tenant.or(its_tenant).unwrap_or("default"),
+        identifier: flags.name.as_deref(),
+        title,
+        agent_id: agent.as_ref(),
+        issue_id: issue.as_ref().map(|issue| &issue.id),
+        silent_after_seconds: flags.silent_after.map(|after| i32::try_from(after.num_seconds()).unwrap_or(i32::MAX)),
+    };
+    supervision::register(db, &beginning).map(Ok)
+}
+
+fn agent(db: &mut Db, name: &str) -> QueryResult<Result<Id, Refusal>> {
+    let mut agents = supervision::agents_called(db, name)?;
+    let name = shown(name);
+    Ok(match (agents.pop(), agents.pop()) {
+        (Some(agent), None) => Ok(agent),
+        (Some(one), Some(other)) => {
+            let ids = format!("{}, {}", shown(&other.0), shown(&one.0));
+            Err(usage(format!("--agent: more than one agent is called {name}; give the id: {ids}")))
+        }
+        (None, _) => Err(usage(format!("--agent: there is no agent {name} in this database"))),
+    })
+}
+
+fn issue(db: &mut Db, name: &str) -> QueryResult<Result<Label, Refusal>> {
+    Ok(find(db, Kind::Issue, name)?.one(Kind::Issue, name))
+}

@@ -1,0 +1,260 @@
+//! What a supervisor writes about its session, and how it takes the commands that are queued for it.
+//!
+//! A supervisor holds its session from when it wrote `started_at` until another one does: every write repeats that time,
+//! so that a supervisor that slept meanwhile finds nothing to write. The status is written where the session begins and
+//! where its end is no crash, and what others made of it is never overwritten.
+
+use chrono::{DateTime, SubsecRound, Utc};
+use diesel::prelude::*;
+
+use super::Db;
+use super::open::exists;
+use super::schema::sessions::{session_commands, sessions};
+use super::types::Instant;
+use crate::rules::Id;
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    agents (id) {
+        id -> Id,
+        name -> Text,
+        tenant -> Text,
+    }
+}
+
+/// Has the host such sessions? Others may have some that take no commands.
+pub fn is_provided(db: &mut Db) -> QueryResult<bool> {
+    Ok(exists(db, "sessions")? && exists(db, "session_commands")?)
+}
+
+/// The first two agents of a name, or the one with this id, in the order of their ids.
+pub fn agents_called(db: &mut Db, name: &str) -> QueryResult<Vec<Id>> {
+    let by_id = match (uuid::Uuid::parse_str(name), &*db) {
+        (Ok(uuid), _) => Some(Id(uuid.to_string())),
+        (Err(_), Db::Sqlite(_)) => Some(Id(name.to_owned())),
+        (Err(_), Db::Postgres(_)) => None,
+    };
+    if let Some(id) = by_id {
+        let found = agents::table.filter(agents::id.eq(id)).select(agents::id).first(db).optional()?;
+        if let Some(found) = found {
+            return Ok(vec![found]);
+        }
+    }
+    agents::table.filter(agents::name.eq(name)).select(agents::id).order(agents::id).limit(2).load(db)
+}
+
+/// A session that a supervisor begins.
+pub struct Beginning<'a> {
+    pub tenant: &'a str,
+    pub identifier: Option<&'a str>,
+    pub title: &'a str,
+    pub agent_id: Option<&'a Id>,
+    pub issue_id: Option<&'a Id>,
+    pub silent_after_seconds: Option<i32>,
+}
+
+/// A session in the hands of a supervisor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    pub id: Id,
+    /// When its present process was started; what both databases can hold of it.
+    pub started_at: DateTime<Utc>,
+}
+
+/// Registers a new session, active from now on. Fails with `UniqueViolation` when another one is called so.
+pub fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
+    let held = Held { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
+    let Beginning { tenant, identifier, title, agent_id, issue_id, silent_after_seconds } = beginning;
+    diesel::insert_into(sessions::table)
+        .values((
+            sessions::id.eq(&held.id),
+            sessions::tenant.eq(*tenant),
+            sessions::identifier.eq(*identifier),
+            sessions::title.eq(*title),
+            sessions::agent_id.eq(*agent_id),
+            sessions::issue_id.eq(*issue_id),
+            sessions::status.eq("active"),
+            sessions::started_at.eq(Some(Instant(held.started_at))),
+            sessions::recent_output.eq(""),
+            sessions::silent_after_seconds.eq(*silent_after_seconds),
+        ))
+        .execute(db)?;
+    Ok(held)
+}
+
+/// Takes a session up, active from now on, unless a supervisor keeps it: it has not ended, and was heard of within
+/// `silence`. What is queued for it was meant for the process before.
+pub fn take_up(db: &mut Db, id: &Id, title: &str, silence: chrono::TimeDelta) -> QueryResult<Option<Held>> {
+    let now = db.now()?.trunc_subsecs(3);
+    let left = sessions::status
+        .ne("active")
+        .or(sessions::ended_at.is_not_null())
+        .or(sessions::updated_at.lt(Instant(now - silence)));
+    let taken = diesel::update(sessions::table.filter(sessions::id.eq(id)).filter(left))
+        .set((
+            sessions::title.eq(title),
+            sessions::status.eq("active"),
+            sessions::recent_output.eq(""),
+            Restart::at(now),
+        ))
+        .execute(db)?;
+    if taken == 0 {
+        return Ok(None);
+    }
+    let stale = session_commands::table.filter(session_commands::session_id.eq(id)).filter(queued());
+    diesel::update(stale)
+        .set((session_commands::status.eq("failed"), session_commands::updated_at.eq(Instant(now))))
+        .execute(db)?;
+    Ok(Some(Held { id: id.clone(), started_at: now }))
+}
+
+/// What a row is told of a process that begins in it.
+#[derive(AsChangeset)]
+#[diesel(table_name = sessions, treat_none_as_null = true)]
+struct Restart {
+    started_at: Option<Instant>,
+    last_activity_at: Option<Instant>,
+    last_progress_at: Option<Instant>,
+    ended_at: Option<Instant>,
+    exit_code: Option<i32>,
+    updated_at: Instant,
+}
+
+impl Restart {
+    fn at(now: DateTime<Utc>) -> Restart {
+        let began = Some(Instant(now));
+        Restart {
+            started_at: began,
+            last_activity_at: began,
+            last_progress_at: began,
+            ended_at: None,
+            exit_code: None,
+            updated_at: Instant(now),
+        }
+    }
+}
+
+/// What has changed about a session; None: nothing.
+#[derive(Debug, Default, PartialEq, AsChangeset)]
+#[diesel(table_name = sessions)]
+pub struct Changes {
+    pub last_activity_at: Option<Instant>,
+    pub last_progress_at: Option<Instant>,
+    pub recent_output: Option<String>,
+    pub ended_at: Option<Instant>,
+    pub exit_code: Option<i32>,
+}
+
+/// Writes what has changed, and that somebody keeps the session. Fails with `NotFound` when it is somebody else's now.
+pub fn note(db: &mut Db, held: &Held, changes: &Changes, now: DateTime<Utc>) -> QueryResult<()> {
+    let rows = diesel::update(held_by(held)).set((changes, sessions::updated_at.eq(Instant(now)))).execute(db)?;
+    found(rows)
+}
+
+/// How a session ended when it was no crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Close {
+    /// Its process ended well.
+    Terminated,
+    /// The operator stopped it.
+    Interrupted,
+}
+
+/// Closes a session that nobody has closed or paused.
+pub fn close(db: &mut Db, held: &Held, close: Close) -> QueryResult<()> {
+    let status = match close {
+        Close::Terminated => "terminated",
+        Close::Interrupted => "interrupted",
+    };
+    let active = held_by(held).filter(sessions::status.eq("active"));
+    diesel::update(active).set(sessions::status.eq(status)).execute(db).map(drop)
+}
+
+/// A command that a supervisor has taken, and must carry out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    pub id: Id,
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// Type this; None: whatever its policy says.
+    Nudge(Option<String>),
+    /// Start the process again. The session's row says so already, with this as its `started_at`.
+    Relaunch(DateTime<Utc>),
+}
+
+/// What a session's process can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// It runs.
+    Nudges,
+    /// It has ended.
+    Relaunches,
+}
+
+/// Is any command queued?
+pub fn has_command(db: &mut Db, held: &Held) -> QueryResult<bool> {
+    let of_session = session_commands::table.filter(session_commands::session_id.eq(&held.id)).filter(queued());
+    diesel::select(diesel::dsl::exists(of_session)).get_result(db)
+}
+
+/// Takes the oldest command that is queued. One that the process cannot take, or that would disturb a session that is not
+/// active or must not be disturbed, has failed.
+pub fn claim(db: &mut Db, held: &Held, takes: Takes, now: DateTime<Utc>) -> QueryResult<Option<Order>> {
+    let oldest = session_commands::table
+        .filter(session_commands::session_id.eq(&held.id))
+        .filter(queued())
+        .order((session_commands::created_at, session_commands::id))
+        .select((session_commands::id, session_commands::command, session_commands::message))
+        .first::<(Id, String, Option<String>)>(db)
+        .optional()?;
+    let Some((id, command, message)) = oldest else { return Ok(None) };
+    // Its row is locked with this, so that nobody pauses it meanwhile.
+    let undisturbed = held_by(held).filter(sessions::status.eq("active")).filter(sessions::stall_paused.eq(false));
+    let is_active = 0 < diesel::update(undisturbed).set(sessions::updated_at.eq(Instant(now))).execute(db)?;
+    let what = match (is_active, command.as_str(), takes) {
+        (true, "nudge", Takes::Nudges) => Some(What::Nudge(message)),
+        (true, "relaunch", Takes::Relaunches) => Some(What::Relaunch(now.trunc_subsecs(3))),
+        _ => None,
+    };
+    let status = if what.is_some() { "delivered" } else { "failed" };
+    let still_queued = session_commands::table.filter(session_commands::id.eq(&id)).filter(queued());
+    let rows = diesel::update(still_queued)
+        .set((session_commands::status.eq(status), session_commands::updated_at.eq(Instant(now))))
+        .execute(db)?;
+    if rows == 0 {
+        return Ok(None);
+    }
+    if let Some(What::Relaunch(started_at)) = what {
+        // At once: between the command and its effect the session would look crashed, with nothing on the way.
+        found(diesel::update(held_by(held)).set(Restart::at(started_at)).execute(db)?)?;
+    }
+    Ok(what.map(|what| Order { id, what }))
+}
+
+/// A command that was taken could not be carried out.
+pub fn fail(db: &mut Db, command_id: &Id, now: DateTime<Utc>) -> QueryResult<()> {
+    diesel::update(session_commands::table.filter(session_commands::id.eq(command_id)))
+        .set((session_commands::status.eq("failed"), session_commands::updated_at.eq(Instant(now))))
+        .execute(db)
+        .map(drop)
+}
+
+#[diesel::dsl::auto_type(no_type_alias)]
+fn held_by<'a>(held: &'a Held) -> _ {
+    let id: &'a Id = &held.id;
+    let started_at: Instant = Instant(held.started_at);
+    sessions::table.filter(sessions::id.eq(id)).filter(sessions::started_at.eq(started_at))
+}
+
+#[diesel::dsl::auto_type(no_type_alias)]
+fn queued() -> _ {
+    session_commands::status.eq("queued")
+}
+
+fn found(rows: usize) -> QueryResult<()> {
+    if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+}

@@ -1,0 +1,115 @@
+//! One agent's process under supervision: it runs in a terminal, its session's row is kept, and what sweeps decide is done.
+//!
+//! Each part is a thread that tells this one of its events; nothing here waits for the database, for the disk longer than a
+//! write takes, or for a process that does not read.
+
+mod course;
+pub mod keeper;
+mod log;
+mod output;
+mod place;
+mod record;
+pub mod terminal;
+pub mod tmux;
+
+use std::io::{Write, stderr};
+use std::path::PathBuf;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::iterator::Signals;
+
+use crate::rules::Id;
+use crate::store::supervision::{self, Close, Order};
+use crate::store::{Access, Db};
+use course::Course;
+use keeper::{Keeper, Keeping};
+use log::Log;
+use place::Place;
+use record::{End, Shared};
+use terminal::{Command, RawMode, Terminal};
+use tmux::Pane;
+
+/// What the threads of a watcher tell.
+pub enum Event {
+    /// The process has ended.
+    Ended(End),
+    /// The operator's, or their terminal's.
+    Signal(i32),
+    /// To be carried out.
+    Order(Order),
+    /// What this command wanted to type could not be typed.
+    Undelivered(Id),
+    /// A person was told.
+    Stuck,
+    /// It goes on after all.
+    Recovered,
+    /// The process has ended, and by the policy it will be started again.
+    AwaitsRelaunch,
+    /// This end is recorded, or without one that the operator stopped the watcher, and nothing more will come of it.
+    Settled(Option<End>),
+    /// The row is somebody else's now.
+    TakenOver,
+    DatabaseLost(String),
+    DatabaseBack,
+}
+
+/// What is watched.
+pub enum Work {
+    Command(Command),
+    Pane(Pane),
+}
+
+/// One session, as the operator wants it watched.
+pub struct Watch {
+    pub work: Work,
+    pub keeping: Keeping,
+    pub db: Db,
+    /// None: there is no place for it.
+    pub log: Option<PathBuf>,
+}
+
+/// Watches until the end, and returns the exit code that passes it on.
+pub fn run(watch: Watch) -> Result<u8> {
+    let Watch { work, keeping, mut db, log } = watch;
+    let (events, happens) = channel();
+    listen(events.clone())?;
+    let (record, message) = (Shared::default(), keeping.policy.nudge_message.clone());
+    let log = log.and_then(|path| {
+        Log::create(&path)
+            .inspect_err(|error| say_plainly(&format!("its output will not be kept: {}: {error}", path.display())))
+            .ok()
+    });
+    let raw_mode = if let Work::Command(_) = work { RawMode::begin() } else { RawMode::none() };
+    let place = match work {
+        Work::Command(command) => {
+            let started = Terminal::start(command, record.clone(), events.clone());
+            Place::Terminal(started.inspect_err(|_| {
+                // Nothing ever ran in it.
+                let close = |db: &mut Db| supervision::close(db, &keeping.held, Close::Interrupted);
+                let _ = db.in_transaction(Access::Write, &keeping.timeouts, close);
+            })?)
+        }
+        Work::Pane(pane) => Place::Pane(pane.watch(keeping.interval, record.clone(), events.clone())),
+    };
+    let (calls, called) = channel();
+    let keeper = Keeper::new(keeping, db, record.clone(), events);
+    thread::spawn(move || keeper.run(&called));
+    let (code, words) = Course::new(place, record, calls, log, message, raw_mode.is_on()).run(&happens);
+    drop(raw_mode);
+    words.iter().for_each(|words| say_plainly(words));
+    Ok(code)
+}
+
+fn listen(events: Sender<Event>) -> Result<()> {
+    let signals = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGWINCH];
+    let mut signals = Signals::new(signals).context("listening for signals")?;
+    thread::spawn(move || signals.forever().try_for_each(|signal| events.send(Event::Signal(signal))));
+    Ok(())
+}
+
+fn say_plainly(words: &str) {
+    let _ = writeln!(stderr(), "sweep: {words}");
+}

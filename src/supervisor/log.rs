@@ -1,0 +1,91 @@
+//! The log of a watched process: its plain output, kept in a file of the operator's own when it crashes.
+//!
+//! The last mebibyte of it, without what looks like a credential. A log that cannot be written is given up, and stops
+//! nothing.
+
+use std::collections::VecDeque;
+use std::fs::{DirBuilder, File, OpenOptions, remove_file};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::text::shown;
+
+/// Bytes of the output that are kept.
+const KEPT: u64 = 1 << 20;
+
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl Log {
+    /// Makes the file, and the directories above it, for nobody else's eyes.
+    pub fn create(path: &Path) -> std::io::Result<Log> {
+        if let Some(directory) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        }
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        Ok(Log { path: path.to_owned(), file, length: 0 })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn write(&mut self, lines: &VecDeque<String>) -> std::io::Result<()> {
+        let text: String = lines.iter().map(|line| shown(line) + "\n").collect();
+        self.file.write_all(text.as_bytes())?;
+        self.length += text.len() as u64;
+        // Seldom, so that each byte is written about twice.
+        if 2 * KEPT < self.length { self.shorten() } else { Ok(()) }
+    }
+
+    /// Leaves whole lines only, at most as much as is kept.
+    pub fn shorten(&mut self) -> std::io::Result<()> {
+        if self.length <= KEPT {
+            return Ok(());
+        }
+        let mut kept = Vec::new();
+        self.file.seek(SeekFrom::End(-(KEPT as i64)))?;
+        self.file.read_to_end(&mut kept)?;
+        let begin = kept.iter().position(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        self.file.set_len(0)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&kept[begin..])?;
+        self.length = (kept.len() - begin) as u64;
+        Ok(())
+    }
+
+    /// Nobody will want to read it.
+    pub fn remove(self) {
+        let _ = remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::{KEPT, Log};
+
+    #[test]
+    fn the_last_mebibyte_is_kept_in_whole_lines_for_its_owner_only() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("logs/agent.log");
+        let mut log = Log::create(&path).expect("a log");
+        for n in 0..40 {
+            log.write(&(0..1000).map(|m| format!("{n} {m} {}", "x".repeat(90))).collect()).expect("room");
+        }
+        log.shorten().expect("room");
+        let text = std::fs::read_to_string(&path).expect("a log");
+        assert!((KEPT - 200..=KEPT).contains(&(text.len() as u64)), "{}", text.len());
+        assert!(text.ends_with(&format!("39 999 {}\n", "x".repeat(90))));
+        assert!(text.lines().all(|line| line.len() < 100 && line.ends_with('x')));
+        assert_eq!(path.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+        log.remove();
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,53 @@
+//! Where a watched process runs, and what can be done to it there.
+
+use rustix::process::Signal;
+
+use super::terminal::Terminal;
+use super::tmux::WatchedPane;
+use crate::rules::Id;
+
+pub enum Place {
+    /// A terminal of the watcher's own, which ends with it.
+    Terminal(Terminal),
+    /// Somebody else's pane.
+    Pane(WatchedPane),
+}
+
+impl Place {
+    /// Types a message that brings no keys. Is it on its way?
+    pub fn type_message(&self, message: String, command_id: &Id) -> bool {
+        match self {
+            Place::Terminal(terminal) => terminal.type_message(message, command_id.clone()),
+            Place::Pane(pane) => pane.type_message(&message),
+        }
+    }
+
+    /// Starts the same command again, where it ran before. Did it start?
+    pub fn start_again(&mut self) -> bool {
+        match self {
+            Place::Terminal(terminal) => terminal.start_again().is_ok(),
+            Place::Pane(pane) => pane.start_again(),
+        }
+    }
+
+    /// The operator's window has another size.
+    pub fn resize(&self) {
+        if let Place::Terminal(terminal) = self {
+            terminal.resize();
+        }
+    }
+
+    /// A pane is left as it is.
+    pub fn kill(&self, signal: Signal) {
+        if let Place::Terminal(terminal) = self {
+            terminal.kill(signal);
+        }
+    }
+
+    /// Shows a person words of sweep's own, where no terminal of the watcher's does.
+    pub fn show(&self, words: &'static str) {
+        if let Place::Pane(pane) = self {
+            pane.show(words);
+        }
+    }
+}

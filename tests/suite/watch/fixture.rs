@@ -1,0 +1,218 @@
+//! A watcher in a terminal of the test's, and what can be seen of it from outside.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::program::BINARY;
+use crate::world::{On, World};
+
+/// Short enough that a test need not wait for long.
+pub const POLICY: [&str; 4] = ["--session-silent-after", "1s", "--nudge-delay", "1s"];
+
+/// For an agent that recovers: however slow the machine is, it has the time.
+pub const PATIENT: [&str; 2] = ["--nudge-delay", "10m"];
+
+/// Waits for it; a test that waits for so long has failed.
+#[track_caller]
+pub fn until<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(seen) = seen() {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "never: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A terminal of a size, and what was printed on it.
+pub struct Screen {
+    pub master: Box<dyn MasterPty + Send>,
+    slave: Box<dyn SlavePty + Send>,
+    writer: Box<dyn Write + Send>,
+    printed: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Screen {
+    pub fn new() -> Screen {
+        let size = PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).expect("a terminal");
+        let mut reader = pair.master.try_clone_reader().expect("its output");
+        let writer = pair.master.take_writer().expect("its input");
+        let printed = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&printed);
+        thread::spawn(move || {
+            let mut buffer = [0; 65536];
+            while let Ok(n @ 1..) = reader.read(&mut buffer) {
+                to.lock().expect("a screen").extend_from_slice(&buffer[..n]);
+            }
+        });
+        Screen { master: pair.master, slave: pair.slave, writer, printed }
+    }
+
+    pub fn start(&self, command: CommandBuilder) -> Box<dyn Child + Send + Sync> {
+        self.slave.spawn_command(command).expect("it starts")
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        self.printed.lock().expect("a screen").clone()
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+
+    pub fn types(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).and_then(|()| self.writer.flush()).expect("a terminal");
+    }
+
+    /// `stty -g`
+    pub fn modes(&self) -> String {
+        let path = self.master.tty_name().expect("a name");
+        let stty = Command::new("stty").arg("-g").stdin(std::fs::File::open(path).expect("a terminal")).output();
+        String::from_utf8(stty.expect("stty").stdout).expect("modes")
+    }
+}
+
+/// `sweep watch` in a terminal.
+pub struct Watcher {
+    pub screen: Screen,
+    child: Box<dyn Child + Send + Sync>,
+    home: Arc<TempDir>,
+}
+
+/// How a watcher ended.
+pub struct Ended {
+    pub code: u32,
+    pub text: String,
+    pub home: Arc<TempDir>,
+}
+
+impl Watcher {
+    /// Watches a shell's script as the session `agent`, with further flags.
+    pub fn of(url: &str, flags: &[&str], script: &str) -> Watcher {
+        Watcher::with(&[&["--database", url, "--name", "agent"], flags, &["--", "sh", "-c", script]].concat())
+    }
+
+    pub fn with(arguments: &[&str]) -> Watcher {
+        Watcher::at_home(Arc::new(tempfile::tempdir().expect("a home")), arguments)
+    }
+
+    /// With a home that others know, and tmux's sockets in it.
+    pub fn at_home(home: Arc<TempDir>, arguments: &[&str]) -> Watcher {
+        let screen = Screen::new();
+        let mut command = CommandBuilder::new(BINARY);
+        command.env_clear();
+        command.env("HOME", home.path());
+        command.env("PATH", path());
+        command.env("TERM", "xterm-256color");
+        command.env("TMUX_TMPDIR", home.path());
+        // The same as `POLICY`, unless a flag says otherwise.
+        command.env("SWEEP_SESSION_SILENT_AFTER", "1s");
+        command.env("SWEEP_NUDGE_DELAY", "1s");
+        command.env("SWEEP_WATCH_INTERVAL", "100ms");
+        command.arg("watch");
+        command.args(arguments);
+        command.cwd(home.path());
+        let child = screen.start(command);
+        Watcher { screen, child, home }
+    }
+
+    /// The working directory of the agent.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    #[track_caller]
+    pub fn until_it_prints(&self, text: &str) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !self.screen.text().contains(text) {
+            assert!(Instant::now() < deadline, "never printed: {text}\nbut: {}", self.screen.text());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let process = self.child.process_id().and_then(|id| Pid::from_raw(id as i32)).expect("a process");
+        kill_process(process, signal).expect("a process");
+    }
+
+    #[track_caller]
+    pub fn end(mut self) -> Ended {
+        let code = until("an end of the watcher", || self.child.try_wait().expect("a process")).exit_code();
+        // What it printed last may still be on its way.
+        let text = until("its last words", || {
+            let before = self.screen.text();
+            thread::sleep(Duration::from_millis(50));
+            (self.screen.text() == before).then_some(before)
+        });
+        Ended { code, text, home: Arc::clone(&self.home) }
+    }
+
+    /// The same, and its screen is still there.
+    #[track_caller]
+    pub fn end_on_screen(&mut self) -> u32 {
+        until("an end of the watcher", || self.child.try_wait().expect("a process")).exit_code()
+    }
+
+    pub fn stop(self) -> Ended {
+        self.signal(Signal::TERM);
+        self.end()
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+impl Ended {
+    /// The log that it kept, if it did.
+    pub fn log(&self) -> Option<PathBuf> {
+        let directory = std::fs::read_dir(self.home.path().join(".local/share/sweep/sessions")).ok()?;
+        directory.map(|entry| entry.expect("an entry").path()).next()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "where the shell and tmux are, no setting of sweep's")]
+pub fn path() -> String {
+    std::env::var("PATH").expect("PATH")
+}
+
+impl World {
+    /// A column of the session `agent`, as text.
+    pub fn of_agent(&mut self, column: &str) -> Option<String> {
+        self.text(column, "sessions where identifier = 'agent'")
+    }
+
+    pub fn agents_commands(&mut self, condition: &str) -> i64 {
+        self.count(&format!("session_commands where {condition}"))
+    }
+
+    pub fn recovered(&mut self, action: &str) -> i64 {
+        self.count(&format!("recoveries where kind = 'session' and action = '{action}'"))
+    }
+
+    #[track_caller]
+    pub fn until_recovered(&mut self, action: &str) {
+        until(action, || (0 < self.recovered(action)).then_some(()));
+    }
+
+    /// A command that somebody else queues.
+    pub fn queue(&mut self, command: &str, message: &str) {
+        let id = if self.on == On::Sqlite { "lower(hex(randomblob(16)))" } else { "gen_random_uuid()" };
+        self.run(&format!(
+            "insert into session_commands (id, session_id, command, message, requested_by)
+             select {id}, id, '{command}', '{message}', 'a person' from sessions where identifier = 'agent'"
+        ));
+    }
+}

@@ -1,0 +1,206 @@
+//! The same stories in panes of a real tmux, on a server of the test's own.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use portable_pty::CommandBuilder;
+use tempfile::TempDir;
+
+use super::fixture::{PATIENT, Screen, Watcher, path, until};
+use super::hostile::HOSTILE;
+use crate::world::{World, on_each_database};
+
+const NUDGE: &str = "You seem to be stuck.";
+const STUCK: &str = "⚠ session stuck — needs input";
+
+/// A server of tmux with one pane, `%1`, that stays when its process ends.
+struct Tmux {
+    home: Arc<TempDir>,
+}
+
+impl Tmux {
+    fn running(script: &str) -> Tmux {
+        let tmux = Tmux { home: Arc::new(tempfile::tempdir().expect("a directory")) };
+        std::fs::write(tmux.home.path().join("agent.sh"), script).expect("a file");
+        tmux.ask(&["new-session", "-d", "-s", "main", "-x", "100", "-y", "30", "sleep 1000"]);
+        tmux.ask(&["set-option", "-g", "remain-on-exit", "on"]);
+        tmux.ask(&["new-window", "-t", "main:", "sh agent.sh"]);
+        tmux
+    }
+
+    fn ask(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.env_clear().env("PATH", path()).env("TMUX_TMPDIR", self.home.path()).env("SHELL", "/bin/sh");
+        let asked = command.args(["-u", "-f", "/dev/null"]).args(arguments).current_dir(self.home.path()).output();
+        let asked = asked.expect("tmux");
+        assert!(asked.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&asked.stderr));
+        String::from_utf8_lossy(&asked.stdout).into_owned()
+    }
+
+    fn pane(&self) -> String {
+        self.ask(&["capture-pane", "-p", "-J", "-S", "-1000", "-t", "%1"])
+    }
+
+    #[track_caller]
+    fn until_it_shows(&self, text: &str) {
+        until(text, || self.pane().contains(text).then_some(()));
+    }
+
+    /// A person's terminal.
+    fn attach(&self) -> Screen {
+        let screen = Screen::new();
+        let mut command = CommandBuilder::new("tmux");
+        command.env_clear();
+        let tmpdir = self.home.path().display().to_string();
+        [("PATH", path()), ("TERM", "xterm-256color".to_owned()), ("TMUX_TMPDIR", tmpdir)]
+            .into_iter()
+            .for_each(|(name, value)| command.env(name, value));
+        command.args(["-u", "attach", "-t", "main"]);
+        drop(screen.start(command));
+        until("a client", || (!self.ask(&["list-clients"]).is_empty()).then_some(()));
+        screen
+    }
+
+    fn watch(&self, world: &World, flags: &[&str]) -> Watcher {
+        let words = ["--database", &world.url, "--name", "agent", "--tmux", "%1"];
+        Watcher::at_home(Arc::clone(&self.home), &[&words[..], flags].concat())
+    }
+
+    fn has_no_trace_of_a_shell(&self) -> bool {
+        !self.home.path().join("ran").exists()
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.ask(&["kill-server"]);
+    }
+}
+
+on_each_database! {
+    fn an_agent_that_repeats_itself_is_nudged_twice_then_the_status_line_asks_for_a_person(world) {
+        let tmux = Tmux::running("while :; do echo 'Error: connection refused'; sleep 0.05; done");
+        let screen = tmux.attach();
+        let watcher = tmux.watch(world, &[]);
+        world.until_recovered("escalate");
+
+        watcher.until_it_prints(STUCK);
+        until("the status line", || screen.text().contains("session stuck").then_some(()));
+        assert_eq!((world.agents_commands("status = 'delivered'"), world.recovered("recover")), (2, 0));
+        let ended = watcher.stop();
+        assert_eq!((ended.code, ended.text.matches(STUCK).count()), (143, 1));
+        assert_eq!(world.of_agent("status").as_deref(), Some("interrupted"));
+        assert_eq!(world.of_agent("ended_at"), None, "it goes on in its pane");
+    }
+
+    fn a_silent_agent_that_answers_a_nudge_goes_on(world) {
+        let script = "echo working; read x; echo \"got $x\"; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
+        let tmux = Tmux::running(script);
+        let watcher = tmux.watch(world, &PATIENT);
+        world.until_recovered("recover");
+
+        tmux.until_it_shows(&format!("got {NUDGE}"));
+        tmux.until_it_shows("step 20");
+        assert_eq!((world.agents_commands("true"), world.recovered("escalate")), (1, 0));
+        watcher.stop();
+    }
+
+    fn the_echo_of_a_nudge_in_a_pane_is_no_recovery(world) {
+        let tmux = Tmux::running("echo working; while read x; do :; done");
+        let watcher = tmux.watch(world, &[]);
+        world.until_recovered("escalate");
+
+        assert_eq!(tmux.pane().matches(NUDGE).count(), 2, "{}", tmux.pane());
+        assert_eq!((world.agents_commands("status = 'delivered'"), world.recovered("recover")), (2, 0));
+        assert_eq!(world.of_agent("recent_output").as_deref(), Some("working"));
+        watcher.stop();
+    }
+
+    fn an_agent_that_crashes_in_its_pane_is_started_again_there(world) {
+        let script = "echo run >> runs; echo \"run $(wc -l < runs)\"; [ $(wc -l < runs) = 1 ] && sleep 1 && exit 3; cat";
+        let tmux = Tmux::running(script);
+        let watcher = tmux.watch(world, &["--auto-relaunch", "on", "--silent-after", "60s"]);
+        watcher.until_it_prints("the agent crashed and was started again");
+
+        tmux.until_it_shows("run 2");
+        until("a new process", || world.of_agent("recent_output").filter(|output| output.contains("run 2")));
+        assert_eq!((world.of_agent("ended_at"), world.of_agent("exit_code")), (None, None));
+        assert_eq!(world.agents_commands("command = 'relaunch' and status = 'delivered'"), 1);
+        watcher.stop();
+    }
+
+    fn an_agent_that_crashes_in_its_pane_is_told_with_its_exit_code(world) {
+        let tmux = Tmux::running("echo working; sleep 1; echo 'out of memory'; exit 3");
+        let ended = tmux.watch(world, &[]).end();
+        // tmux 3.3 now and then forgets it.
+        let dead = tmux.ask(&["display-message", "-p", "-t", "%1", "#{pane_dead_status}"]);
+        let known: Option<u32> = dead.trim().parse().ok();
+        assert_eq!(ended.code, known.unwrap_or(1), "{}", ended.text);
+        assert_eq!(world.of_agent("exit_code").as_deref(), known.map(|_| "3"));
+        assert_eq!(world.recovered("escalate"), 1);
+        let log = std::fs::read_to_string(ended.log().expect("a log")).expect("a log");
+        assert!(log.contains("working\nout of memory\n"), "{log}");
+    }
+
+    fn a_pane_that_is_gone_has_crashed_unseen(world) {
+        let tmux = Tmux::running("echo working; cat");
+        let watcher = tmux.watch(world, &["--auto-relaunch", "on", "--silent-after", "60s"]);
+        until("output", || world.of_agent("recent_output").filter(|output| output == "working"));
+        tmux.ask(&["kill-pane", "-t", "%1"]);
+        let ended = watcher.end();
+        assert_eq!(ended.code, 1, "{}", ended.text);
+        assert!(ended.text.contains("crashed (nobody saw its end)"), "{}", ended.text);
+        assert_eq!(world.agents_commands("command = 'relaunch' and status = 'failed'"), 1);
+        assert_eq!(world.recovered("escalate"), 1);
+    }
+
+    /// The agent, cat, was begun by hand in a shell.
+    fn into_a_shell_that_took_over_nothing_is_typed(world) {
+        let tmux = Tmux::running("exec sh");
+        tmux.ask(&["send-keys", "-t", "%1", "cat", "Enter"]);
+        let runs = || tmux.ask(&["display-message", "-p", "-t", "%1", "#{pane_current_command}"]);
+        until("cat", || (runs().trim() == "cat").then_some(()));
+        let watcher = tmux.watch(world, &["--no-examine"]);
+        until("a session", || world.of_agent("id"));
+
+        tmux.ask(&["send-keys", "-t", "%1", "C-d"]);
+        until("a shell", || (runs().trim() != "cat").then_some(()));
+        world.queue("nudge", "touch ran");
+
+        let ended = watcher.end();
+        assert_eq!(ended.code, 1, "{}", ended.text);
+        assert!(!tmux.pane().contains("touch ran") && tmux.has_no_trace_of_a_shell());
+        assert_eq!(world.agents_commands("status = 'failed'"), 1);
+        assert_eq!((world.of_agent("exit_code"), world.of_agent("ended_at").is_some()), (None, true));
+    }
+
+    fn while_somebody_reads_the_history_nothing_is_typed(world) {
+        let tmux = Tmux::running("echo working; cat > got");
+        let watcher = tmux.watch(world, &["--no-examine"]);
+        until("output", || world.of_agent("recent_output").filter(|output| output == "working"));
+        tmux.ask(&["copy-mode", "-t", "%1"]);
+        world.queue("nudge", "hello there");
+        until("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+        tmux.ask(&["send-keys", "-t", "%1", "-X", "cancel"]);
+        world.queue("nudge", "a word; and another;");
+        until("delivery", || (world.agents_commands("status = 'delivered'") == 1).then_some(()));
+        let got = || std::fs::read_to_string(tmux.home.path().join("got")).unwrap_or_default();
+        until("the message", || (got() == "a word; and another;\n").then_some(()));
+        watcher.stop();
+    }
+
+    fn hostile_output_in_a_pane_neither_runs_nor_reaches_the_operators_terminal(world) {
+        let tmux = Tmux::running(&format!("{HOSTILE} printf '#(touch ran) #{{session_name}}\n'; read x; read x"));
+        let screen = tmux.attach();
+        let watcher = tmux.watch(world, &["--nudges-max", "0"]);
+        watcher.until_it_prints(STUCK);
+        until("the status line", || screen.text().contains("session stuck").then_some(()));
+
+        let ended = watcher.stop();
+        assert!(!ended.text.chars().any(|c| c.is_control() && !"\r\n".contains(c)), "{:?}", ended.text);
+        let kept = world.of_agent("recent_output").expect("output");
+        assert!(!kept.chars().any(|c| c.is_control() && c != '\n'), "{kept:?}");
+        assert!(kept.contains("#(touch ran) #{session_name}"), "{kept}");
+        assert!(tmux.has_no_trace_of_a_shell());
+    }
+}
