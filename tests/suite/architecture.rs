@@ -59,6 +59,19 @@ fn the_rules_are_pure() {
         "crate::text",
     ];
     refuse(&["rules"], &layers);
+    let known = ["std", "chrono", "serde", "anstream::adapter", "super", "crate::rules", "proptest", "rstest"];
+    for (path, text) in module("rules") {
+        let imports = text.lines().map(str::trim_start).filter_map(|line| line.strip_prefix("use "));
+        for import in imports.filter(|import| import.contains("::")) {
+            let is_local = import.starts_with(|c: char| c.is_lowercase())
+                && text.contains(&format!("mod {};", import.split("::").next().unwrap_or_default()));
+            assert!(
+                is_local || known.iter().any(|known| import.starts_with(known)),
+                "{}: use {import}",
+                path.display()
+            );
+        }
+    }
 }
 
 #[test]

@@ -53,7 +53,8 @@ impl Scan {
         if let Some(length) = bracketed_bar(rest) {
             return length;
         }
-        if before.is_none_or(|before| !is_attached(before)) {
+        // `"time":1763784903`: a value in JSON stands by itself.
+        if before.is_none_or(|before| !is_attached(before)) || self.words.ends_with("\":") {
             if let Some(length) = time::length(rest, &self.words) {
                 self.skip();
                 return length;

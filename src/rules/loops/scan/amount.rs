@@ -91,9 +91,13 @@ pub fn of(text: &str) -> Option<(usize, Amount)> {
     }
 }
 
+/// A longer one is no amount, and reading it to its end from each of its digits would take for ever.
+const NUMBER_MAX: usize = 32;
+
 /// `12`, `1,234`, `0.52`; not the beginning of `1.2.3`.
 fn number(text: &str) -> Option<(usize, f64)> {
-    let length = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(text.len());
+    let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'.' || byte == b',';
+    let length = text.bytes().take(NUMBER_MAX).take_while(|&byte| is_part(byte)).count();
     let digits = text[..length].trim_end_matches(['.', ',']);
     let number = digits.replace(',', "").parse().ok().filter(|_| digits.starts_with(|c: char| c.is_ascii_digit()))?;
     Some((digits.len(), number))

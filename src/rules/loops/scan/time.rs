@@ -64,9 +64,17 @@ fn between_brackets<'text>(text: &'text str, said: &str) -> Option<&'text str> {
     rest.starts_with(['<', ',', ']', ')']).then_some(rest)
 }
 
-/// At the beginning of a line: seconds or milliseconds since 1970, or seconds since the start (`[   12.345678]`).
+/// What a time is called in JSON and in `key=value`.
+const NAMES: [&str; 4] = ["time", "ts", "timestamp", "t"];
+
+/// At the beginning of a line, or behind its name: seconds or milliseconds since 1970; or seconds since the start (`[   12.345678]`).
 fn epoch<'text>(text: &'text str, said: &str) -> Option<&'text str> {
-    if !said.chars().all(|c| "[(#".contains(c)) {
+    let name = said.trim_end().strip_suffix([':', '=']).map(|before| before.trim_end_matches(['"', ' ']));
+    let is_named = name.is_some_and(|before| {
+        let name = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        NAMES.contains(&name.to_lowercase().as_str())
+    });
+    if !is_named && !said.chars().all(|c| "[(#".contains(c)) {
         return None;
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
