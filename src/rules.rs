@@ -56,6 +56,10 @@ pub trait Facts {
     fn allowance(&self, policy: &Policy) -> Allowance {
         Allowance { remedy: Remedy::Wake, attempts_max: policy.attempts_max, delay: policy.retry_delay }
     }
+    /// May the last attempt still help, as long as it is young? The end of a wake's run shows that it did not.
+    fn last_attempt_may_help(&self) -> bool {
+        false
+    }
     /// Why no continuation could reach it.
     fn unreachable(&self, _policy: &Policy) -> Option<Cause> {
         (*self.assignee() == Assignee::Nobody).then_some(Cause::NoAgent)
@@ -190,8 +194,7 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     }
     let resting = resting_until(history, &allowance);
     match (spent(history, &allowance, policy), resting) {
-        // The end of a wake's run shows that it did not help; only time shows it of a command, and that it arrived.
-        (Some(Cause::Exhausted | Cause::TooManyAttempts), Some(until)) if allowance.remedy != Remedy::Wake => {
+        (Some(Cause::Exhausted | Cause::TooManyAttempts), Some(until)) if facts.last_attempt_may_help() => {
             Decision::Wait { until }
         }
         (Some(cause), _) => escalate(cause, history, policy),

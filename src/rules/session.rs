@@ -231,6 +231,12 @@ impl Facts for SessionFacts {
         Allowance { remedy, attempts_max, delay: policy.nudge_delay }
     }
 
+    /// Only time shows that a nudge did not help, and that a relaunch did not arrive.
+    fn last_attempt_may_help(&self) -> bool {
+        self.session.ended.is_none()
+            || self.history.open.as_ref().is_some_and(|open| self.session.started_at <= open.since)
+    }
+
     fn unreachable(&self, policy: &Policy) -> Option<Cause> {
         let is_ignored = self.command_pending_for().is_some_and(|age| policy.nudge_delay < age);
         match self.session.takes_commands {
