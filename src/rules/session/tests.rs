@@ -209,7 +209,9 @@ fn what_counts_as_a_recovery(#[case] session: Session, #[case] history: History,
 #[case::it_crashed_at_once_and_a_person_is_told_at_once(
     Session { started_at: at(-20), active_at: at(-15), ..ended(Some(1)) }, tried(1, -30), Decision::Escalate(Cause::Exhausted))]
 #[case::it_is_not_up_yet(ended(Some(1)), tried(1, -30), Decision::Wait { until: at(90) })]
-#[case::it_never_came_up(ended(Some(1)), tried(1, -120), Decision::Escalate(Cause::Exhausted))]
+#[case::it_never_came_up(
+    Session { active_at: at(-200), ended: Some(Ended { at: at(-200), exit_code: Some(1) }), ..session() }, tried(1, -120),
+    Decision::Escalate(Cause::Exhausted))]
 #[case::it_worked_for_a_while_before(
     Session { started_at: at(-400), active_at: at(-60), ..ended(Some(1)) }, tried(1, -500),
     Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
