@@ -16,6 +16,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::clause::{no_run_is_live, no_wait_is_declared};
 use super::issue::tried;
+use super::loops::WINDOW;
 use super::words::{Spoken, moment, one_line, spaced};
 use super::{
     Allowance, Assignee, Cause, Clause, Facts, Finding, History, Id, Loop, Policy, Reason, Remedy, detect_loop,
@@ -187,7 +188,7 @@ impl SessionFacts {
 
 /// The echo of a nudge, or a word in answer, is no end of a loop that was seen on the same screen.
 fn looped_lately(output: &[String]) -> bool {
-    (1..output.len()).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
+    (1..output.len().min(WINDOW)).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
 }
 
 impl Ended {
