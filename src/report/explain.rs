@@ -92,8 +92,10 @@ impl Explanation {
             [mark, shown(&clause.demand), shown(&clause.found)]
         });
         let rows = grid::without_header(rows);
-        let holds = if self.verdict.finding.is_some() { "So it is" } else { "So it is not" };
-        format!("{}\n{rows}{holds} {finding}.\n", finding.definition())
+        // Not "so it is not": a session that waits for its nudge loops all the same.
+        let so =
+            self.verdict.finding.map_or("Not all of it holds.".to_owned(), |finding| format!("So it is {finding}."));
+        format!("{}\n{rows}{so}\n", finding.definition())
     }
 
     fn told_history(&self) -> String {

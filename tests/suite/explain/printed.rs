@@ -126,7 +126,7 @@ An issue is orphaned if and only if:
   ✗  no wake is pending             one, for 30m
   ✓  no wait is declared            none
   ✓  it is idle for longer than 2m  3h 4m, since 2027-01-15 04:56:00 UTC
-So it is not orphaned.
+Not all of it holds.
 
 History
   episode       began 3h 50m ago, at 2027-01-15 04:10:00 UTC
