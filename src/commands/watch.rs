@@ -17,6 +17,7 @@ use crate::store::rights::Purpose;
 use crate::store::supervision::{self, Beginning, Held};
 use crate::store::{Abort, Db};
 use crate::supervisor::keeper::{Examiner, Keeping, LEFT_AFTER};
+use crate::supervisor::log::may_be_log;
 use crate::supervisor::terminal::Command;
 use crate::supervisor::tmux::Pane;
 use crate::supervisor::{self, Watch, Work};
@@ -25,6 +26,9 @@ use crate::text::shown;
 pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
     let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
     let (interval, tenant) = environment.watch(flags.interval, flags.tenant.take())?;
+    if let Some(path) = flags.log.as_deref().filter(|path| !may_be_log(path)) {
+        return Err(usage(format!("--log: {}: no regular file", shown(&path.to_string_lossy()))).into());
+    }
     let mut opened = Opened::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
     opened.store.refuse_unprovided(Kind::Session)?;
     if !opened.change(|db, _| supervision::is_provided(db))? {

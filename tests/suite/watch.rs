@@ -2,6 +2,7 @@
 
 mod fixture;
 mod hostile;
+mod logs;
 mod panes;
 mod refused;
 mod stories;
