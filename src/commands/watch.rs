@@ -68,10 +68,11 @@ fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
     }
 }
 
-/// On SQLite an id may be any text, a path as well.
+/// On SQLite an id may be any text, a path as well. Whoever takes up a session leaves its earlier logs as they are.
 fn log_name(id: &Id) -> String {
+    let watch = Id::generate().0;
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    format!("{}.log", id.0.chars().map(plain).take(100).collect::<String>())
+    format!("{}.{watch}.log", id.0.chars().map(plain).take(100).collect::<String>())
 }
 
 /// What people read of what runs in the session.
