@@ -1,6 +1,6 @@
 //! A pane of tmux that somebody else has started, watched from outside.
 //!
-//! Its agent has ended when the pane is dead or gone, or when for a second a shell has been there that was not there at
+//! Its agent has ended when the pane is dead or gone, tmux has not answered for three seconds, or when for a second a shell has been there that was not there at
 //! the start: into that one nothing is typed. What is typed reaches tmux as one word behind `--`, and no format holds a
 //! word of the agent's: tmux runs what stands in `#(…)`.
 
@@ -27,6 +27,9 @@ const SHELL_STAYS: Duration = Duration::from_secs(1);
 /// How long the exit code of a dead pane is waited for.
 const STATUS_TAKES: Duration = Duration::from_secs(2);
 
+/// How long tmux may fail to answer: one call that fails says nothing of the agent.
+const SILENCE_LASTS: Duration = Duration::from_secs(3);
+
 /// How often, and how far apart, a new pane is looked at until the same is seen twice.
 const SETTLING_LOOKS: u32 = 10;
 const SETTLING_PAUSE: Duration = Duration::from_millis(200);
@@ -52,11 +55,29 @@ struct Look {
     command: String,
 }
 
+/// What tmux says of a pane.
+enum Answer {
+    Pane(Look),
+    Gone,
+    /// tmux cannot be run, or has no server.
+    Nothing,
+}
+
+impl Answer {
+    fn look(self) -> Option<Look> {
+        match self {
+            Answer::Pane(look) => Some(look),
+            Answer::Gone | Answer::Nothing => None,
+        }
+    }
+}
+
 /// What the last look at a pane saw.
 #[derive(Default)]
 struct Seen {
     /// Its history's length and its lines.
     screen: Option<(String, Vec<String>)>,
+    silent_since: Option<Instant>,
     shell_since: Option<Instant>,
     dead_since: Option<Instant>,
 }
@@ -99,10 +120,10 @@ impl Pane {
 
     /// A pane that is new runs tmux itself for a moment, then a shell.
     fn look_twice(&self) -> Option<Look> {
-        let mut look = self.look()?;
+        let mut look = self.ask().look()?;
         for _ in 0..SETTLING_LOOKS {
             thread::sleep(SETTLING_PAUSE);
-            let before = std::mem::replace(&mut look, self.look()?);
+            let before = std::mem::replace(&mut look, self.ask().look()?);
             if look.command == before.command && !look.command.starts_with("tmux") {
                 break;
             }
@@ -110,16 +131,18 @@ impl Pane {
         Some(look)
     }
 
-    /// None: the pane is gone.
-    fn look(&self) -> Option<Look> {
+    fn ask(&self) -> Answer {
         // The command comes last: it is the agent's own word.
         const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{history_size} \
             #{cursor_y} #{pane_current_command}";
-        let answer = tmux(&["display-message", "-p", "-t", &self.id, FORMAT])?;
+        let Some(answer) = tmux(&["display-message", "-p", "-t", &self.id, FORMAT]) else { return Answer::Nothing };
         let mut parts = answer.trim_end_matches('\n').splitn(8, ' ');
         let mut next = || parts.next().unwrap_or_default();
         // For a pane that is gone tmux has empty answers.
-        (next() == self.id).then(|| Look {
+        if next() != self.id {
+            return Answer::Gone;
+        }
+        Answer::Pane(Look {
             is_dead: next() == "1",
             exit_code: next().parse().ok(),
             signal: next().parse().ok(),
@@ -167,7 +190,15 @@ impl WatchedPane {
     fn observe(&self, seen: &mut Seen) -> Option<End> {
         let at = Instant::now();
         let unseen = End { at, exit_code: None, signal: None };
-        let Some(look) = self.pane.look() else { return Some(unseen) };
+        let look = match self.pane.ask() {
+            Answer::Pane(look) => look,
+            Answer::Gone => return Some(unseen),
+            Answer::Nothing => {
+                let since = *seen.silent_since.get_or_insert(at);
+                return (SILENCE_LASTS <= at - since).then_some(End { at: since, ..unseen });
+            }
+        };
+        seen.silent_since = None;
         if look.is_dead {
             // tmux sees that its terminal is closed before it hears how the process ended.
             let since = *seen.dead_since.get_or_insert(at);
@@ -207,7 +238,7 @@ impl WatchedPane {
 
     fn takes_keys(&self) -> bool {
         let takes = |look: Look| !look.is_dead && !look.is_in_mode && !self.pane.is_left_to_a_shell(&look);
-        self.pane.look().is_some_and(takes)
+        self.pane.ask().look().is_some_and(takes)
     }
 
     fn send(&self, keys: &[&str]) -> bool {

@@ -3,6 +3,7 @@
 mod fixture;
 mod hostile;
 mod logs;
+mod more_panes;
 mod panes;
 mod refused;
 mod stories;
