@@ -50,6 +50,10 @@ struct Look {
     signal: Option<i32>,
     /// Somebody reads its history: keys would be commands of tmux's own.
     is_in_mode: bool,
+    /// Other panes of its window would get its keys as well.
+    is_synchronized: bool,
+    /// tmux would drop its keys.
+    is_input_off: bool,
     history: String,
     cursor_row: usize,
     command: String,
@@ -133,10 +137,10 @@ impl Pane {
 
     fn ask(&self) -> Answer {
         // The command comes last: it is the agent's own word.
-        const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{history_size} \
-            #{cursor_y} #{pane_current_command}";
+        const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} \
+            #{pane_synchronized} #{pane_input_off} #{history_size} #{cursor_y} #{pane_current_command}";
         let Some(answer) = tmux(&["display-message", "-p", "-t", &self.id, FORMAT]) else { return Answer::Nothing };
-        let mut parts = answer.trim_end_matches('\n').splitn(8, ' ');
+        let mut parts = answer.trim_end_matches('\n').splitn(10, ' ');
         let mut next = || parts.next().unwrap_or_default();
         // For a pane that is gone tmux has empty answers.
         if next() != self.id {
@@ -147,6 +151,8 @@ impl Pane {
             exit_code: next().parse().ok(),
             signal: next().parse().ok(),
             is_in_mode: !matches!(next(), "" | "0"),
+            is_synchronized: next() == "1",
+            is_input_off: next() == "1",
             history: next().to_owned(),
             cursor_row: next().parse().unwrap_or_default(),
             command: next().to_owned(),
@@ -237,7 +243,8 @@ impl WatchedPane {
     }
 
     fn takes_keys(&self) -> bool {
-        let takes = |look: Look| !look.is_dead && !look.is_in_mode && !self.pane.is_left_to_a_shell(&look);
+        let loses = |look: &Look| look.is_dead || look.is_in_mode || look.is_synchronized || look.is_input_off;
+        let takes = |look: Look| !loses(&look) && !self.pane.is_left_to_a_shell(&look);
         self.pane.ask().look().is_some_and(takes)
     }
 

@@ -42,4 +42,26 @@ on_each_database! {
         assert_eq!(watcher.end().code, 1);
         assert!(world.of_agent("ended_at").is_some());
     }
+
+    fn a_nudge_that_would_reach_other_panes_or_none_has_failed(world) {
+        let tmux = Tmux::running("echo working; cat > got");
+        tmux.ask(&["split-window", "-d", "-t", "%1", "cat > other"]);
+        let watcher = tmux.watch(world, &["--no-examine"]);
+        until("output", || world.of_agent("recent_output").filter(|output| output == "working"));
+        let set = |value| tmux.ask(&["set-option", "-w", "-t", "%1", "synchronize-panes", value]);
+        set("on");
+        world.queue("nudge", "to everybody");
+        until("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+        set("off");
+        tmux.ask(&["select-pane", "-d", "-t", "%1"]);
+        world.queue("nudge", "to nobody");
+        until("another refusal", || (world.agents_commands("status = 'failed'") == 2).then_some(()));
+        tmux.ask(&["select-pane", "-e", "-t", "%1"]);
+        world.queue("nudge", "to the agent");
+
+        let read = |name: &str| std::fs::read_to_string(tmux.home.path().join(name)).unwrap_or_default();
+        until("the message", || (read("got") == "to the agent\n").then_some(()));
+        assert_eq!(read("other"), "");
+        watcher.stop();
+    }
 }
