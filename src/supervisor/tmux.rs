@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Event;
-use super::output::{LINES_MAX, plain};
+use super::output::{Cutter, LINES_MAX};
 use super::record::{End, Shared};
 use super::terminal::BEFORE_RETURN;
 use crate::exit::{Refusal, usage};
@@ -20,6 +20,9 @@ const SHELLS: [&str; 12] = ["sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "
 
 /// How many lines of the pane's history are looked at besides the screen.
 const HISTORY_LINES: usize = 200;
+
+/// Of a capture: the last row of the screen.
+const TO_THE_END: &str = "-";
 
 /// What starts an agent may be a shell for a moment.
 const SHELL_STAYS: Duration = Duration::from_secs(1);
@@ -159,10 +162,21 @@ impl Pane {
         })
     }
 
-    /// The last lines of its history, then those of the screen.
-    fn capture(&self) -> Option<Vec<String>> {
-        let text = tmux(&["capture-pane", "-p", "-t", &self.id, "-S", &format!("-{HISTORY_LINES}")])?;
-        Some(text.trim_end_matches('\n').split('\n').map(str::to_owned).collect())
+    /// The last lines of its history, then those of the screen up to a row.
+    fn capture(&self, last: &str) -> Option<Vec<String>> {
+        // Joined as they were before they were wrapped: no credential is cut in two before it is hidden.
+        let text = tmux(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &format!("-{HISTORY_LINES}"), "-E", last])?;
+        Some(Cutter::default().cut(text.as_bytes()))
+    }
+
+    /// The last lines above the cursor.
+    fn complete_lines(&self, look: &Look) -> Option<Vec<String>> {
+        // The row above the first is the history's last, if there is one.
+        if look.cursor_row == 0 && look.history == "0" {
+            return Some(Vec::new());
+        }
+        let mut lines = self.capture(&(look.cursor_row as i64 - 1).to_string())?;
+        Some(lines.split_off(lines.len().saturating_sub(LINES_MAX)))
     }
 }
 
@@ -183,7 +197,9 @@ impl WatchedPane {
             let mut seen = Seen::default();
             loop {
                 if let Some(end) = watched.observe(&mut seen) {
-                    watched.record.lock().log_all(watched.pane.capture().unwrap_or_default());
+                    // Of a pane that is gone stays what was seen of it last.
+                    let lines = watched.pane.capture(TO_THE_END).or(seen.screen.map(|(_, lines)| lines));
+                    watched.record.lock().log_all(lines.unwrap_or_default());
                     let _ = watched.events.send(Event::Ended(end));
                     return;
                 }
@@ -220,8 +236,8 @@ impl WatchedPane {
             return (SHELL_STAYS <= at - since).then_some(End { at: since, ..unseen });
         }
         seen.shell_since = None;
-        let screen = self.pane.capture()?;
-        let lines = complete_lines(&screen, &look);
+        let screen = self.pane.capture(TO_THE_END)?;
+        let lines = self.pane.complete_lines(&look)?;
         let now = Some((look.history, screen));
         let has_changed = seen.screen.is_some() && seen.screen != now;
         self.record.lock().take_in_screen(lines, has_changed, at);
@@ -271,15 +287,6 @@ impl WatchedPane {
 fn is_shell(command: &str) -> bool {
     // A login shell has a hyphen before its name.
     SHELLS.contains(&command.rsplit('/').next().unwrap_or_default().trim_start_matches('-'))
-}
-
-/// The last lines above the cursor.
-fn complete_lines(screen: &[String], look: &Look) -> Vec<String> {
-    let history = look.history.parse().unwrap_or(0).min(HISTORY_LINES);
-    let above = screen.iter().take(history + look.cursor_row);
-    let lines: Vec<String> = above.filter_map(|line| plain(line.as_bytes())).collect();
-    let first = lines.len().saturating_sub(LINES_MAX);
-    lines[first..].to_vec()
 }
 
 /// What tmux answers; None if it refuses.

@@ -64,4 +64,23 @@ on_each_database! {
         assert_eq!(read("other"), "");
         watcher.stop();
     }
+
+    fn of_a_pane_no_secret_is_kept_that_is_wrapped_or_has_many_lines(world) {
+        let wrapped = format!("{}GITHUB_TOKEN=hunter2hunter2hunter2", "x ".repeat(40));
+        let key = "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----";
+        let tmux = Tmux::running(&format!("echo '{wrapped}'; echo '{key}'; echo after; read x; exit 3"));
+        let watcher = tmux.watch(world, &["--no-examine"]);
+        let kept = until("output", || world.of_agent("recent_output").filter(|output| output.contains("after")));
+        assert!(kept.contains("GITHUB_TOKEN=***") && !kept.contains("hunter2"), "{kept}");
+
+        tmux.ask(&["send-keys", "-t", "%1", "Enter"]);
+        until("an end", || world.of_agent("ended_at"));
+        until("a log", || {
+            let logs = std::fs::read_dir(tmux.home.path().join(".local/share/sweep/sessions")).expect("a directory");
+            let log = logs.map(|log| std::fs::read_to_string(log.expect("a log").path()).expect("a log")).next()?;
+            assert!(!log.contains("hunter2"), "{log}");
+            log.contains("after").then_some(())
+        });
+        watcher.stop();
+    }
 }

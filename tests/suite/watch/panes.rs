@@ -150,6 +150,8 @@ on_each_database! {
         let ended = watcher.end();
         assert_eq!(ended.code, 1, "{}", ended.text);
         assert!(ended.text.contains("crashed (nobody saw its end)"), "{}", ended.text);
+        let log = std::fs::read_to_string(ended.log().expect("a log")).expect("a log");
+        assert_eq!(log, "working\n");
         assert_eq!(world.agents_commands("command = 'relaunch' and status = 'failed'"), 1);
         assert_eq!(world.recovered("escalate"), 1);
     }
