@@ -5,7 +5,7 @@
 
 mod course;
 pub mod keeper;
-mod log;
+pub mod log;
 mod output;
 mod place;
 mod record;

@@ -17,6 +17,7 @@ use crate::store::rights::Purpose;
 use crate::store::supervision::{self, Beginning, Held};
 use crate::store::{Abort, Db};
 use crate::supervisor::keeper::{Examiner, Keeping, LEFT_AFTER};
+use crate::supervisor::log::may_be_log;
 use crate::supervisor::terminal::Command;
 use crate::supervisor::tmux::Pane;
 use crate::supervisor::{self, Watch, Work};
@@ -25,6 +26,9 @@ use crate::text::shown;
 pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
     let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
     let (interval, tenant) = environment.watch(flags.interval, flags.tenant.take())?;
+    if let Some(path) = flags.log.as_deref().filter(|path| !may_be_log(path)) {
+        return Err(usage(format!("--log: {}: no regular file", shown(&path.to_string_lossy()))).into());
+    }
     let mut opened = Opened::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
     opened.store.refuse_unprovided(Kind::Session)?;
     if !opened.change(|db, _| supervision::is_provided(db))? {
@@ -64,10 +68,11 @@ fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
     }
 }
 
-/// On SQLite an id may be any text, a path as well.
+/// On SQLite an id may be any text, a path as well. Whoever takes up a session leaves its earlier logs as they are.
 fn log_name(id: &Id) -> String {
+    let watch = Id::generate().0;
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    format!("{}.log", id.0.chars().map(plain).take(100).collect::<String>())
+    format!("{}.{watch}.log", id.0.chars().map(plain).take(100).collect::<String>())
 }
 
 /// What people read of what runs in the session.

@@ -4,9 +4,9 @@
 //! nothing.
 
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File, OpenOptions, remove_file};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, remove_file};
+use std::io::{Error, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::text::shown;
@@ -26,8 +26,14 @@ impl Log {
         if let Some(directory) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         }
+        // To open a pipe would wait for whoever reads it.
+        if !may_be_log(path) {
+            return Err(Error::other("no regular file"));
+        }
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        // One that was there may have been for everybody.
+        file.set_permissions(Permissions::from_mode(0o600))?;
         Ok(Log { path: path.to_owned(), file, length: 0 })
     }
 
@@ -65,11 +71,37 @@ impl Log {
     }
 }
 
+/// A log is overwritten and removed: that may happen to a file, or to nothing at all, but to no device, link or pipe.
+pub fn may_be_log(path: &Path) -> bool {
+    path.symlink_metadata().map_or(true, |metadata| metadata.is_file())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::{KEPT, Log};
+
+    #[test]
+    fn a_file_that_was_there_becomes_its_owners_only() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("agent.log");
+        std::fs::write(&path, "earlier").expect("a file");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("a file of one's own");
+        Log::create(&path).expect("a log");
+        let metadata = path.metadata().expect("a file");
+        assert_eq!((metadata.permissions().mode() & 0o777, metadata.len()), (0o600, 0));
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_written() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+        std::fs::write(&file, "kept").expect("a file");
+        symlink(&file, &link).expect("a link");
+        assert!(Log::create(&link).is_err() && Log::create(directory.path()).is_err());
+        assert_eq!(std::fs::read_to_string(&file).expect("a file"), "kept");
+    }
 
     #[test]
     fn the_last_mebibyte_is_kept_in_whole_lines_for_its_owner_only() {

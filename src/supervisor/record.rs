@@ -4,7 +4,7 @@
 //! complete lines that have nothing of the message in them and were not among the last lines already. Otherwise the
 //! echo of every nudge would count as its success. A complete line is progress, unless the last lines are a loop.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,8 @@ pub struct Record {
     progressed_at: Option<Instant>,
     /// The latest nudge, and when it was typed.
     nudge: Option<(String, Instant)>,
+    /// Lines of a pane that came with a nudge: they stay on its screen.
+    echoes: HashSet<String>,
     /// Lines for the log, and how much memory they take.
     unlogged: (VecDeque<String>, usize),
     end: Option<End>,
@@ -82,8 +84,12 @@ impl Record {
         if has_changed && self.awaited_echo(now).is_none() {
             self.active_at = Some(now);
         }
-        let lines = lines.into_iter().filter(|line| !self.is_nudge(line));
-        let seen: Window = lines.collect();
+        if self.awaited_echo(now).is_some() {
+            let is_echo = |line: &&String| self.is_nudge(line) && !self.window.contains(line);
+            let echoes: Vec<String> = lines.iter().filter(is_echo).cloned().collect();
+            self.echoes.extend(echoes);
+        }
+        let seen: Window = lines.into_iter().filter(|line| !self.echoes.contains(line)).collect();
         let has_new_line = seen.lines().any(|line| !self.window.contains(line));
         if has_new_line || seen.lines().ne(self.window.lines()) && self.awaited_echo(now).is_none() {
             self.line_at = Some(now);
@@ -177,7 +183,7 @@ const BEGAN_AGAIN: &str = "(started again)";
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::Record;
+    use super::{Glimpse, Record};
 
     const MESSAGE: &str = "You seem to be stuck. Go on with your task.";
 
@@ -234,6 +240,25 @@ mod tests {
         let mut story = Story::of_a_nudge();
         story.prints(&format!("{MESSAGE}\r\nSorry, I go on.\r\n"), 10.1);
         story.was_last_active(10.1);
+    }
+
+    #[test]
+    fn in_a_pane_only_lines_that_came_with_the_nudge_are_its_echo() {
+        let mut story = Story { record: Record::default(), began: Instant::now() };
+        let mut shows = |lines: &[&str], seconds| {
+            let at = story.at(seconds);
+            story.record.take_in_screen(lines.iter().map(|line| (*line).to_owned()).collect(), true, at);
+            if seconds == 0.0 {
+                story.record.typed(MESSAGE, story.at(10.0));
+            }
+            let Glimpse { active_at, recent_output, .. } = story.record.glimpse();
+            (active_at == Some(at), recent_output)
+        };
+        let (before, answer) = ("nothing to do with your task", "done with your task.");
+        assert_eq!(shows(&[before], 0.0), (true, vec![before.to_owned()]));
+        assert_eq!(shows(&[before, MESSAGE], 10.1), (false, vec![before.to_owned()]));
+        let all = vec![before.to_owned(), answer.to_owned()];
+        assert_eq!(shows(&[before, MESSAGE, answer], 14.0), (true, all));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A pane of tmux that somebody else has started, watched from outside.
 //!
-//! Its agent has ended when the pane is dead or gone, or when for a second a shell has been there that was not there at
+//! Its agent has ended when the pane is dead or gone, tmux has not answered for three seconds, or when for a second a shell has been there that was not there at
 //! the start: into that one nothing is typed. What is typed reaches tmux as one word behind `--`, and no format holds a
 //! word of the agent's: tmux runs what stands in `#(…)`.
 
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Event;
-use super::output::{LINES_MAX, plain};
+use super::output::{Cutter, LINES_MAX};
 use super::record::{End, Shared};
 use super::terminal::BEFORE_RETURN;
 use crate::exit::{Refusal, usage};
@@ -21,11 +21,17 @@ const SHELLS: [&str; 12] = ["sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "
 /// How many lines of the pane's history are looked at besides the screen.
 const HISTORY_LINES: usize = 200;
 
+/// Of a capture: the last row of the screen.
+const TO_THE_END: &str = "-";
+
 /// What starts an agent may be a shell for a moment.
 const SHELL_STAYS: Duration = Duration::from_secs(1);
 
 /// How long the exit code of a dead pane is waited for.
 const STATUS_TAKES: Duration = Duration::from_secs(2);
+
+/// How long tmux may fail to answer: one call that fails says nothing of the agent.
+const SILENCE_LASTS: Duration = Duration::from_secs(3);
 
 /// How often, and how far apart, a new pane is looked at until the same is seen twice.
 const SETTLING_LOOKS: u32 = 10;
@@ -47,9 +53,30 @@ struct Look {
     signal: Option<i32>,
     /// Somebody reads its history: keys would be commands of tmux's own.
     is_in_mode: bool,
+    /// Other panes of its window would get its keys as well.
+    is_synchronized: bool,
+    /// tmux would drop its keys.
+    is_input_off: bool,
     history: String,
     cursor_row: usize,
     command: String,
+}
+
+/// What tmux says of a pane.
+enum Answer {
+    Pane(Look),
+    Gone,
+    /// tmux cannot be run, or has no server.
+    Nothing,
+}
+
+impl Answer {
+    fn look(self) -> Option<Look> {
+        match self {
+            Answer::Pane(look) => Some(look),
+            Answer::Gone | Answer::Nothing => None,
+        }
+    }
 }
 
 /// What the last look at a pane saw.
@@ -57,6 +84,7 @@ struct Look {
 struct Seen {
     /// Its history's length and its lines.
     screen: Option<(String, Vec<String>)>,
+    silent_since: Option<Instant>,
     shell_since: Option<Instant>,
     dead_since: Option<Instant>,
 }
@@ -99,10 +127,10 @@ impl Pane {
 
     /// A pane that is new runs tmux itself for a moment, then a shell.
     fn look_twice(&self) -> Option<Look> {
-        let mut look = self.look()?;
+        let mut look = self.ask().look()?;
         for _ in 0..SETTLING_LOOKS {
             thread::sleep(SETTLING_PAUSE);
-            let before = std::mem::replace(&mut look, self.look()?);
+            let before = std::mem::replace(&mut look, self.ask().look()?);
             if look.command == before.command && !look.command.starts_with("tmux") {
                 break;
             }
@@ -110,30 +138,45 @@ impl Pane {
         Some(look)
     }
 
-    /// None: the pane is gone.
-    fn look(&self) -> Option<Look> {
+    fn ask(&self) -> Answer {
         // The command comes last: it is the agent's own word.
-        const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{history_size} \
-            #{cursor_y} #{pane_current_command}";
-        let answer = tmux(&["display-message", "-p", "-t", &self.id, FORMAT])?;
-        let mut parts = answer.trim_end_matches('\n').splitn(8, ' ');
+        const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} \
+            #{pane_synchronized} #{pane_input_off} #{history_size} #{cursor_y} #{pane_current_command}";
+        let Some(answer) = tmux(&["display-message", "-p", "-t", &self.id, FORMAT]) else { return Answer::Nothing };
+        let mut parts = answer.trim_end_matches('\n').splitn(10, ' ');
         let mut next = || parts.next().unwrap_or_default();
         // For a pane that is gone tmux has empty answers.
-        (next() == self.id).then(|| Look {
+        if next() != self.id {
+            return Answer::Gone;
+        }
+        Answer::Pane(Look {
             is_dead: next() == "1",
             exit_code: next().parse().ok(),
             signal: next().parse().ok(),
             is_in_mode: !matches!(next(), "" | "0"),
+            is_synchronized: next() == "1",
+            is_input_off: next() == "1",
             history: next().to_owned(),
             cursor_row: next().parse().unwrap_or_default(),
             command: next().to_owned(),
         })
     }
 
-    /// The last lines of its history, then those of the screen.
-    fn capture(&self) -> Option<Vec<String>> {
-        let text = tmux(&["capture-pane", "-p", "-t", &self.id, "-S", &format!("-{HISTORY_LINES}")])?;
-        Some(text.trim_end_matches('\n').split('\n').map(str::to_owned).collect())
+    /// The last lines of its history, then those of the screen up to a row.
+    fn capture(&self, last: &str) -> Option<Vec<String>> {
+        // Joined as they were before they were wrapped: no credential is cut in two before it is hidden.
+        let text = tmux(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &format!("-{HISTORY_LINES}"), "-E", last])?;
+        Some(Cutter::default().cut(text.as_bytes()))
+    }
+
+    /// The last lines above the cursor.
+    fn complete_lines(&self, look: &Look) -> Option<Vec<String>> {
+        // The row above the first is the history's last, if there is one.
+        if look.cursor_row == 0 && look.history == "0" {
+            return Some(Vec::new());
+        }
+        let mut lines = self.capture(&(look.cursor_row as i64 - 1).to_string())?;
+        Some(lines.split_off(lines.len().saturating_sub(LINES_MAX)))
     }
 }
 
@@ -154,7 +197,9 @@ impl WatchedPane {
             let mut seen = Seen::default();
             loop {
                 if let Some(end) = watched.observe(&mut seen) {
-                    watched.record.lock().log_all(watched.pane.capture().unwrap_or_default());
+                    // Of a pane that is gone stays what was seen of it last.
+                    let lines = watched.pane.capture(TO_THE_END).or(seen.screen.map(|(_, lines)| lines));
+                    watched.record.lock().log_all(lines.unwrap_or_default());
                     let _ = watched.events.send(Event::Ended(end));
                     return;
                 }
@@ -167,7 +212,15 @@ impl WatchedPane {
     fn observe(&self, seen: &mut Seen) -> Option<End> {
         let at = Instant::now();
         let unseen = End { at, exit_code: None, signal: None };
-        let Some(look) = self.pane.look() else { return Some(unseen) };
+        let look = match self.pane.ask() {
+            Answer::Pane(look) => look,
+            Answer::Gone => return Some(unseen),
+            Answer::Nothing => {
+                let since = *seen.silent_since.get_or_insert(at);
+                return (SILENCE_LASTS <= at - since).then_some(End { at: since, ..unseen });
+            }
+        };
+        seen.silent_since = None;
         if look.is_dead {
             // tmux sees that its terminal is closed before it hears how the process ended.
             let since = *seen.dead_since.get_or_insert(at);
@@ -183,8 +236,8 @@ impl WatchedPane {
             return (SHELL_STAYS <= at - since).then_some(End { at: since, ..unseen });
         }
         seen.shell_since = None;
-        let screen = self.pane.capture()?;
-        let lines = complete_lines(&screen, &look);
+        let screen = self.pane.capture(TO_THE_END)?;
+        let lines = self.pane.complete_lines(&look)?;
         let now = Some((look.history, screen));
         let has_changed = seen.screen.is_some() && seen.screen != now;
         self.record.lock().take_in_screen(lines, has_changed, at);
@@ -206,8 +259,9 @@ impl WatchedPane {
     }
 
     fn takes_keys(&self) -> bool {
-        let takes = |look: Look| !look.is_dead && !look.is_in_mode && !self.pane.is_left_to_a_shell(&look);
-        self.pane.look().is_some_and(takes)
+        let loses = |look: &Look| look.is_dead || look.is_in_mode || look.is_synchronized || look.is_input_off;
+        let takes = |look: Look| !loses(&look) && !self.pane.is_left_to_a_shell(&look);
+        self.pane.ask().look().is_some_and(takes)
     }
 
     fn send(&self, keys: &[&str]) -> bool {
@@ -233,15 +287,6 @@ impl WatchedPane {
 fn is_shell(command: &str) -> bool {
     // A login shell has a hyphen before its name.
     SHELLS.contains(&command.rsplit('/').next().unwrap_or_default().trim_start_matches('-'))
-}
-
-/// The last lines above the cursor.
-fn complete_lines(screen: &[String], look: &Look) -> Vec<String> {
-    let history = look.history.parse().unwrap_or(0).min(HISTORY_LINES);
-    let above = screen.iter().take(history + look.cursor_row);
-    let lines: Vec<String> = above.filter_map(|line| plain(line.as_bytes())).collect();
-    let first = lines.len().saturating_sub(LINES_MAX);
-    lines[first..].to_vec()
 }
 
 /// What tmux answers; None if it refuses.

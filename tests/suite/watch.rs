@@ -2,6 +2,8 @@
 
 mod fixture;
 mod hostile;
+mod logs;
+mod more_panes;
 mod panes;
 mod refused;
 mod stories;

@@ -14,12 +14,12 @@ const NUDGE: &str = "You seem to be stuck.";
 const STUCK: &str = "⚠ session stuck — needs input";
 
 /// A server of tmux with one pane, `%1`, that stays when its process ends.
-struct Tmux {
-    home: Arc<TempDir>,
+pub struct Tmux {
+    pub home: Arc<TempDir>,
 }
 
 impl Tmux {
-    fn running(script: &str) -> Tmux {
+    pub fn running(script: &str) -> Tmux {
         let tmux = Tmux { home: Arc::new(tempfile::tempdir().expect("a directory")) };
         std::fs::write(tmux.home.path().join("agent.sh"), script).expect("a file");
         tmux.ask(&["new-session", "-d", "-s", "main", "-x", "100", "-y", "30", "sleep 1000"]);
@@ -28,7 +28,7 @@ impl Tmux {
         tmux
     }
 
-    fn ask(&self, arguments: &[&str]) -> String {
+    pub fn ask(&self, arguments: &[&str]) -> String {
         let mut command = Command::new("tmux");
         command.env_clear().env("PATH", path()).env("TMUX_TMPDIR", self.home.path()).env("SHELL", "/bin/sh");
         let asked = command.args(["-u", "-f", "/dev/null"]).args(arguments).current_dir(self.home.path()).output();
@@ -37,12 +37,12 @@ impl Tmux {
         String::from_utf8_lossy(&asked.stdout).into_owned()
     }
 
-    fn pane(&self) -> String {
+    pub fn pane(&self) -> String {
         self.ask(&["capture-pane", "-p", "-J", "-S", "-1000", "-t", "%1"])
     }
 
     #[track_caller]
-    fn until_it_shows(&self, text: &str) {
+    pub fn until_it_shows(&self, text: &str) {
         until(text, || self.pane().contains(text).then_some(()));
     }
 
@@ -61,7 +61,7 @@ impl Tmux {
         screen
     }
 
-    fn watch(&self, world: &World, flags: &[&str]) -> Watcher {
+    pub fn watch(&self, world: &World, flags: &[&str]) -> Watcher {
         let words = ["--database", &world.url, "--name", "agent", "--tmux", "%1"];
         Watcher::at_home(Arc::clone(&self.home), &[&words[..], flags].concat())
     }
@@ -150,6 +150,8 @@ on_each_database! {
         let ended = watcher.end();
         assert_eq!(ended.code, 1, "{}", ended.text);
         assert!(ended.text.contains("crashed (nobody saw its end)"), "{}", ended.text);
+        let log = std::fs::read_to_string(ended.log().expect("a log")).expect("a log");
+        assert_eq!(log, "working\n");
         assert_eq!(world.agents_commands("command = 'relaunch' and status = 'failed'"), 1);
         assert_eq!(world.recovered("escalate"), 1);
     }
