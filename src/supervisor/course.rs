@@ -100,6 +100,10 @@ impl Course {
     /// What no event tells: time passes.
     fn look_after(&mut self) -> ControlFlow<()> {
         let now = Instant::now();
+        if self.place.is_held_up() {
+            // Who waits to be read is at work, and can print no sign of life.
+            self.record.lock().take_in(&[], now);
+        }
         if self.end.is_none() && self.stop.is_some_and(|(_, kill_at)| kill_at <= now) {
             self.place.kill(Signal::KILL);
         }
