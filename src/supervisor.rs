@@ -82,6 +82,7 @@ pub fn run(watch: Watch) -> Result<u8> {
             .inspect_err(|error| say_plainly(&format!("its output will not be kept: {}: {error}", path.display())))
             .ok()
     });
+    let examiner = keeping.examiner;
     let raw_mode = if let Work::Command(_) = work { RawMode::begin() } else { RawMode::none() };
     let place = match work {
         Work::Command(command) => {
@@ -97,7 +98,7 @@ pub fn run(watch: Watch) -> Result<u8> {
     let (calls, called) = channel();
     let keeper = Keeper::new(keeping, db, record.clone(), events);
     thread::spawn(move || keeper.run(&called));
-    let (code, words) = Course::new(place, record, calls, log, message, raw_mode.is_on()).run(&happens);
+    let (code, words) = Course::new(place, record, calls, log, message, examiner, raw_mode.is_on()).run(&happens);
     drop(raw_mode);
     words.iter().for_each(|words| say_plainly(words));
     Ok(code)

@@ -1,27 +1,30 @@
 //! The course of a watch: what happens, one event after the other, and what is done about it, up to the exit code.
 
+mod ending;
+
 use std::io::{Write, stderr};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use signal_hook::consts::SIGWINCH;
+use signal_hook::consts::{SIGINT, SIGWINCH};
 
 use super::Event;
-use super::keeper::Call;
+use super::keeper::{Call, Examiner};
 use super::log::Log;
 use super::place::Place;
 use super::record::{End, Shared};
 use crate::rules::Id;
 use crate::store::supervision::{Order, What};
 use crate::text::shown;
+use ending::{Stop, how, is_interruption};
 
 /// How often the log is written, and what is overdue is looked after.
 const TICK: Duration = Duration::from_millis(200);
 
-/// How long a process may take to end after the operator's signal.
-const END_LASTS: Duration = Duration::from_secs(3);
+/// How long a relaunch by somebody else is waited for without a word.
+const SILENT_WAIT_LASTS: Duration = Duration::from_secs(2);
 
 /// How long the row of a process that has ended is waited for.
 const SETTLING_LASTS: Duration = Duration::from_secs(10);
@@ -36,8 +39,14 @@ pub struct Course {
     /// In raw mode a newline does not go back to the beginning of the line.
     is_raw: bool,
     end: Option<End>,
-    /// The operator's signal, and when the process is killed that does not heed it.
-    stop: Option<(i32, Instant)>,
+    stop: Option<Stop>,
+    /// The operator's own keys ended the process.
+    is_interrupted: bool,
+    /// The process has ended, and somebody will start it again.
+    awaits_relaunch: bool,
+    /// When it is said that sweeps have to start it again.
+    say_waiting_at: Option<Instant>,
+    examiner: Examiner,
     give_up_at: Option<Instant>,
     /// Does somebody keep the row?
     is_kept: bool,
@@ -50,10 +59,25 @@ impl Course {
         calls: Sender<Call>,
         log: Option<Log>,
         message: String,
+        examiner: Examiner,
         is_raw: bool,
     ) -> Course {
-        let (end, stop, give_up_at) = (None, None, None);
-        Course { place, record, calls, log, message, is_raw, end, stop, give_up_at, is_kept: true }
+        Course {
+            place,
+            record,
+            calls,
+            log,
+            message,
+            is_raw,
+            end: None,
+            stop: None,
+            is_interrupted: false,
+            awaits_relaunch: false,
+            say_waiting_at: None,
+            examiner,
+            give_up_at: None,
+            is_kept: true,
+        }
     }
 
     /// Returns the exit code, and what there is to say about the end.
@@ -80,7 +104,7 @@ impl Course {
             Event::Undelivered(command_id) => self.call(Call::Failed(command_id)),
             Event::Stuck => self.tell_stuck(),
             Event::Recovered => self.say("the session goes on"),
-            Event::AwaitsRelaunch => self.give_up_at = None,
+            Event::AwaitsRelaunch => self.await_relaunch(),
             Event::Settled(end) if end == self.end && self.is_over() => return ControlFlow::Break(()),
             // Of the process before, or of one that is still on its way to its end.
             Event::Settled(_) => {}
@@ -90,7 +114,9 @@ impl Course {
             }
             Event::DatabaseLost(why) => {
                 self.say(&format!("the session's row cannot be kept: {}; the agent goes on", shown(&why)));
-                self.give_up_at = self.end.map(|_| Instant::now() + SETTLING_LASTS);
+                if self.end.is_some() || self.stop.is_some() {
+                    self.give_up_at.get_or_insert(Instant::now() + SETTLING_LASTS);
+                }
             }
             Event::DatabaseBack => self.say("the session's row is kept again"),
         }
@@ -100,8 +126,16 @@ impl Course {
     /// What no event tells: time passes.
     fn look_after(&mut self) -> ControlFlow<()> {
         let now = Instant::now();
-        if self.end.is_none() && self.stop.is_some_and(|(_, kill_at)| kill_at <= now) {
-            self.place.kill(Signal::KILL);
+        if self.place.is_held_up() {
+            // Who waits to be read is at work, and can print no sign of life.
+            self.record.lock().take_in(&[], now);
+        }
+        match self.end {
+            Some(end) if self.awaits_relaunch => self.wait_for_relaunch(end, now),
+            Some(_) => {}
+            None => {
+                self.stop.as_mut().and_then(|stop| stop.due(now)).into_iter().for_each(|signal| self.place.kill(signal))
+            }
         }
         let is_over = self.is_over() && !self.is_kept || self.give_up_at.is_some_and(|at| at <= now);
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -114,7 +148,14 @@ impl Course {
 
     fn ended(&mut self, end: End) {
         self.end = Some(end);
-        self.record.lock().ended(end);
+        self.is_interrupted = self.place.interrupted_at().is_some_and(|at| is_interruption(end, at));
+        {
+            let mut record = self.record.lock();
+            record.ended(end);
+            if self.is_interrupted {
+                record.stopped();
+            }
+        }
         self.give_up_at = Some(Instant::now() + SETTLING_LASTS);
         self.call(Call::Look);
     }
@@ -122,16 +163,35 @@ impl Course {
     /// The operator's first signal is passed on; after the second there is no grace. A pane is left as it is.
     fn stop(&mut self, signal: i32) {
         let now = Instant::now();
-        let grace = if self.stop.is_some() { Duration::ZERO } else { END_LASTS };
-        self.stop = Some((signal, now + grace));
-        self.give_up_at = Some(now + grace + SETTLING_LASTS);
+        let is_first = self.stop.is_none();
+        let stop = if is_first { Stop::first(signal, now) } else { Stop::again(signal, now) };
+        self.give_up_at = Some(stop.kill_at + SETTLING_LASTS);
+        self.stop = Some(stop);
+        self.awaits_relaunch = false;
         self.record.lock().stopped();
-        if self.end.is_none() {
+        if self.end.is_none() && is_first {
             self.place.kill(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
-            // A shell at work heeds nothing else.
-            self.place.kill(Signal::HUP);
         }
         self.call(Call::Look);
+    }
+
+    fn await_relaunch(&mut self) {
+        // The operator's signal may have come meanwhile, or the relaunch itself.
+        let Some(end) = self.end.filter(|_| self.stop.is_none()) else { return };
+        if !self.awaits_relaunch && self.examiner == Examiner::Sweeps {
+            self.say_waiting_at = Some(end.at + SILENT_WAIT_LASTS);
+        }
+        (self.awaits_relaunch, self.give_up_at) = (true, None);
+    }
+
+    /// No process is there that a key could interrupt, and the wait has no end of its own.
+    fn wait_for_relaunch(&mut self, end: End, now: Instant) {
+        if self.place.interrupted_at().is_some_and(|at| end.at < at) {
+            return self.stop(SIGINT);
+        }
+        if self.say_waiting_at.take_if(|at| *at <= now).is_some() {
+            self.say("the agent crashed; waiting to be relaunched by a sweep");
+        }
     }
 
     fn carry_out(&mut self, Order { id, what }: Order) {
@@ -148,12 +208,13 @@ impl Course {
     }
 
     fn relaunch(&mut self, command_id: Id) {
-        if self.stop.is_some() || !self.place.start_again() {
+        if self.stop.is_some() || self.is_interrupted || !self.place.start_again() {
             self.end.into_iter().for_each(|end| self.record.lock().ended(end));
             self.say("the agent could not be started again");
             return self.call(Call::Failed(command_id));
         }
-        (self.end, self.give_up_at) = (None, None);
+        (self.end, self.give_up_at, self.say_waiting_at) = (None, None, None);
+        self.awaits_relaunch = false;
         self.say("the agent crashed and was started again");
         self.call(Call::Relaunched);
     }
@@ -182,13 +243,13 @@ impl Course {
     fn conclude(mut self) -> (u8, Option<String>) {
         self.write_log();
         let log = self.log.take();
-        let code = match (self.stop, self.end) {
-            (Some((signal, _)), _) => 128 + signal,
+        let code = match (&self.stop, self.end) {
+            (Some(Stop { signal, .. }), _) => 128 + signal,
             (None, Some(End { exit_code: Some(code), .. })) => code,
             (None, Some(End { signal: Some(signal), .. })) => 128 + signal,
             (None, _) => 1,
         };
-        let has_crashed = self.stop.is_none() && code != 0;
+        let has_crashed = self.stop.is_none() && !self.is_interrupted && code != 0;
         let mut words = None;
         match log {
             Some(mut log) if has_crashed => {
@@ -214,14 +275,6 @@ impl Course {
 
     fn say(&self, words: &str) {
         self.print(&format!("sweep: {words}"));
-    }
-}
-
-fn how(end: Option<End>) -> String {
-    match end {
-        Some(End { exit_code: Some(code), .. }) => format!("exit code {code}"),
-        Some(End { signal: Some(signal), .. }) => format!("signal {signal}"),
-        Some(_) | None => "nobody saw its end".to_owned(),
     }
 }
 

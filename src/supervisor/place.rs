@@ -1,5 +1,7 @@
 //! Where a watched process runs, and what can be done to it there.
 
+use std::time::Instant;
+
 use rustix::process::Signal;
 
 use super::terminal::Terminal;
@@ -34,6 +36,22 @@ impl Place {
     pub fn resize(&self) {
         if let Place::Terminal(terminal) = self {
             terminal.resize();
+        }
+    }
+
+    /// Does the agent wait for somebody who reads what it prints?
+    pub fn is_held_up(&self) -> bool {
+        match self {
+            Place::Terminal(terminal) => terminal.is_held_up(),
+            Place::Pane(_) => false,
+        }
+    }
+
+    /// When the operator last typed Ctrl-C or Ctrl-\, where that can be known.
+    pub fn interrupted_at(&self) -> Option<Instant> {
+        match self {
+            Place::Terminal(terminal) => terminal.interrupted_at(),
+            Place::Pane(_) => None,
         }
     }
 

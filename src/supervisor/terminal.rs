@@ -3,13 +3,16 @@
 //! All bytes pass both ways as they are: the operator's terminal is in raw mode meanwhile, and as it was before at the end.
 //! Without a terminal, what is on stdin is typed, and its end is not passed on: a nudge may come yet.
 
+mod keyboard;
+mod outlet;
+
 use std::ffi::OsString;
-use std::io::{IsTerminal, Read, Write, stdin, stdout};
+use std::io::{IsTerminal, stdin, stdout};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,12 +24,11 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 use super::Event;
 use super::record::{End, Shared};
 use crate::rules::Id;
+use keyboard::Keyboard;
+use outlet::Outlet;
 
 /// Between a message and the return key: many programs take both together for a paste.
 pub const BEFORE_RETURN: Duration = Duration::from_millis(150);
-
-/// A process that has ended may have left others, which keep its terminal open: how long their output is waited for.
-const REST_LASTS: Duration = Duration::from_millis(500);
 
 /// The command of a session, and where it is started.
 #[derive(Clone, Debug)]
@@ -59,21 +61,12 @@ impl Command {
     }
 }
 
-/// Keys on their way into the terminal.
-enum Keys {
-    Bytes(Vec<u8>),
-    /// With the id of the command that it came from.
-    Message(String, Id),
-}
-
-type Writer = Arc<Mutex<Box<dyn Write + Send>>>;
-
 pub struct Terminal {
     command: Command,
     master: Box<dyn MasterPty + Send>,
     process: Option<Pid>,
-    writer: Writer,
-    keys: SyncSender<Keys>,
+    outlet: Arc<Outlet>,
+    keyboard: Keyboard,
     record: Shared,
     events: Sender<Event>,
 }
@@ -82,14 +75,10 @@ impl Terminal {
     /// Starts the command, and passes keys and output on from now on.
     pub fn start(command: Command, record: Shared, events: Sender<Event>) -> Result<Terminal> {
         let pair = open()?;
-        let writer: Writer = Arc::new(Mutex::new(pair.master.take_writer()?));
-        let (keys, typed) = sync_channel(64);
-        let process = spawn(&command, &pair, &record, &events)?;
-        let typist = Typist { writer: Arc::clone(&writer), record: record.clone(), events: events.clone() };
-        thread::spawn(move || typist.run(&typed));
-        let from_operator = keys.clone();
-        thread::spawn(move || pass_keys(&from_operator));
-        Ok(Terminal { command, master: pair.master, process, writer, keys, record, events })
+        let writer = pair.master.take_writer()?;
+        let (process, outlet) = spawn(&command, &pair, &record, &events)?;
+        let keyboard = Keyboard::new(writer, record.clone(), events.clone());
+        Ok(Terminal { command, master: pair.master, process, outlet, keyboard, record, events })
     }
 
     /// The same command again, in a new terminal in the place of the old one: what the old process did to it is over.
@@ -97,18 +86,25 @@ impl Terminal {
         let pair = open()?;
         let writer = pair.master.take_writer()?;
         self.record.lock().began_again();
-        self.process = spawn(&self.command, &pair, &self.record, &self.events)?;
-        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = writer;
+        (self.process, self.outlet) = spawn(&self.command, &pair, &self.record, &self.events)?;
+        self.keyboard.move_to(writer);
         self.master = pair.master;
         Ok(())
     }
 
     /// Has a message typed. Is there room for it?
     pub fn type_message(&self, message: String, command_id: Id) -> bool {
-        match self.keys.try_send(Keys::Message(message, command_id)) {
-            Ok(()) => true,
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => false,
-        }
+        self.keyboard.type_message(message, command_id)
+    }
+
+    /// When the operator last typed Ctrl-C or Ctrl-\.
+    pub fn interrupted_at(&self) -> Option<Instant> {
+        self.keyboard.interrupted_at()
+    }
+
+    /// Does the agent wait for the reader of stdout?
+    pub fn is_held_up(&self) -> bool {
+        self.outlet.is_held_up()
     }
 
     /// The operator's window has another size.
@@ -116,8 +112,11 @@ impl Terminal {
         let _ = self.master.resize(window_size());
     }
 
-    /// Passes a signal on to the process and its children.
+    /// Passes a signal on to the process and its children. Nobody waits for the output of what has to be killed.
     pub fn kill(&self, signal: Signal) {
+        if signal == Signal::KILL {
+            self.outlet.abandon();
+        }
         if let Some(process) = self.process {
             let _ = kill_process_group(process, signal);
         }
@@ -139,88 +138,35 @@ fn window_size() -> PtySize {
     }
 }
 
+type Spawned = (Option<Pid>, Arc<Outlet>);
+
 /// Starts the command, with one thread that passes its output on and one that waits for its end.
-fn spawn(command: &Command, pair: &PtyPair, record: &Shared, events: &Sender<Event>) -> Result<Option<Pid>> {
+fn spawn(command: &Command, pair: &PtyPair, record: &Shared, events: &Sender<Event>) -> Result<Spawned> {
     let reader = pair.master.try_clone_reader()?;
     let child: Box<dyn Child> = pair.slave.spawn_command(command.builder()).context("starting the command")?;
     // Only so its signal can be told.
     let child = child.downcast::<std::process::Child>().map_err(|_| anyhow!("the command is no process"))?;
     let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (rest, is_over) = sync_channel(1);
-    let of_reader = record.clone();
+    let outlet = Arc::new(Outlet::new(record.clone()));
+    let of_reader = Arc::clone(&outlet);
     thread::spawn(move || {
-        pass_output(reader, &of_reader);
+        of_reader.pass(reader);
         let _ = rest.send(());
     });
-    let events = events.clone();
-    thread::spawn(move || wait(*child, &is_over, &events));
-    Ok(process)
+    let (of_waiter, events) = (Arc::clone(&outlet), events.clone());
+    thread::spawn(move || {
+        let end = end_of(*child);
+        of_waiter.wait_for_rest(&is_over);
+        let _ = events.send(Event::Ended(end));
+    });
+    Ok((process, outlet))
 }
 
-fn wait(mut child: std::process::Child, output_is_over: &Receiver<()>, events: &Sender<Event>) {
+fn end_of(mut child: std::process::Child) -> End {
     let status = child.wait();
-    let at = Instant::now();
-    let _ = output_is_over.recv_timeout(REST_LASTS);
     let (exit_code, signal) = status.map_or((None, None), |status| (status.code(), status.signal()));
-    let _ = events.send(Event::Ended(End { at, exit_code, signal }));
-}
-
-/// Until the terminal is closed. A stdout that nobody reads any more stops the output, and not the agent.
-fn pass_output(mut reader: Box<dyn Read + Send>, record: &Shared) {
-    let mut buffer = [0; 65536];
-    let mut is_read = true;
-    while let Ok(n @ 1..) = reader.read(&mut buffer) {
-        record.lock().take_in(&buffer[..n], Instant::now());
-        if is_read {
-            let mut stdout = stdout().lock();
-            is_read = stdout.write_all(&buffer[..n]).and_then(|()| stdout.flush()).is_ok();
-        }
-    }
-}
-
-fn pass_keys(keys: &SyncSender<Keys>) {
-    let mut buffer = [0; 4096];
-    while let Ok(n @ 1..) = stdin().lock().read(&mut buffer) {
-        if keys.send(Keys::Bytes(buffer[..n].to_vec())).is_err() {
-            return;
-        }
-    }
-}
-
-/// Types, one after the other, what the operator and the nudges send: a process that does not read keeps it waiting, and
-/// nobody else.
-struct Typist {
-    writer: Writer,
-    record: Shared,
-    events: Sender<Event>,
-}
-
-impl Typist {
-    fn run(&self, keys: &Receiver<Keys>) {
-        for keys in keys {
-            match keys {
-                Keys::Bytes(bytes) => drop(self.write(&bytes)),
-                Keys::Message(message, command_id) => {
-                    if self.write_message(&message).is_err() {
-                        let _ = self.events.send(Event::Undelivered(command_id));
-                    }
-                }
-            }
-        }
-    }
-
-    fn write_message(&self, message: &str) -> std::io::Result<()> {
-        self.record.lock().typed(message, Instant::now());
-        self.write(message.as_bytes())?;
-        thread::sleep(BEFORE_RETURN);
-        self.record.lock().typed(message, Instant::now());
-        self.write(b"\r")
-    }
-
-    fn write(&self, bytes: &[u8]) -> std::io::Result<()> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.write_all(bytes).and_then(|()| writer.flush())
-    }
+    End { at: Instant::now(), exit_code, signal }
 }
 
 /// The operator's terminal in raw mode. Dropped, it is as it was before.

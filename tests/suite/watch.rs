@@ -9,4 +9,5 @@ mod refused;
 mod stories;
 mod supervision;
 mod terminal;
+mod terminals;
 mod weather;

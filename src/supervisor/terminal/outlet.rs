@@ -1,0 +1,116 @@
+//! The output of a process on its way to stdout, whose reader may be slow, pause, or be gone.
+
+use std::io::{Read, stdout};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::io::{Errno, write};
+
+use crate::supervisor::record::Shared;
+
+/// Before stdout or stdin is tried again, if whoever opened it wants nobody to be kept waiting.
+pub const BEFORE_RETRY: Duration = Duration::from_millis(5);
+
+/// A process that has ended may have left others, which keep its terminal open: how long it is silent until nothing more
+/// is expected of it.
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// How long the others may go on printing. Time that the reader of stdout takes does not count.
+const REST_LASTS: Duration = Duration::from_secs(3);
+
+/// More bytes than a terminal holds: what follows was printed by others.
+const REST_MAX: usize = 1 << 20;
+
+const TICK: Duration = Duration::from_millis(20);
+
+pub struct Outlet {
+    record: Shared,
+    flow: Mutex<Flow>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Flow {
+    /// When something was last read from the terminal, or written to stdout.
+    moved_at: Option<Instant>,
+    bytes_read: usize,
+    is_writing: bool,
+    is_abandoned: bool,
+}
+
+impl Outlet {
+    pub fn new(record: Shared) -> Outlet {
+        Outlet { record, flow: Mutex::default() }
+    }
+
+    /// Until the terminal is closed. A stdout that nobody reads any more stops the output, and not the agent.
+    pub fn pass(&self, mut reader: Box<dyn Read + Send>) {
+        let mut buffer = [0; 65536];
+        let mut is_read = true;
+        while let Ok(n @ 1..) = reader.read(&mut buffer) {
+            let now = Instant::now();
+            self.moved(now, n, is_read);
+            self.record.lock().take_in(&buffer[..n], now);
+            if is_read {
+                is_read = print(&buffer[..n]).is_ok();
+                self.moved(Instant::now(), 0, false);
+            }
+        }
+    }
+
+    /// Does the agent wait for the reader of stdout?
+    pub fn is_held_up(&self) -> bool {
+        self.flow().is_writing
+    }
+
+    /// What is still on its way is waited for no longer.
+    pub fn abandon(&self) {
+        self.flow().is_abandoned = true;
+    }
+
+    /// Waits for what a process printed that has just ended: its last line may have no end.
+    pub fn wait_for_rest(&self, is_over: &Receiver<()>) {
+        let (end, before) = (Instant::now(), self.flow().bytes_read);
+        let mut waited = Duration::ZERO;
+        while is_over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            let flow = *self.flow();
+            if flow.is_abandoned || before + REST_MAX < flow.bytes_read {
+                break;
+            }
+            if flow.is_writing {
+                continue;
+            }
+            waited += TICK;
+            let moved_at = flow.moved_at.map_or(end, |at| at.max(end));
+            if SILENCE <= moved_at.elapsed() || REST_LASTS <= waited {
+                break;
+            }
+        }
+        let moved_at = self.flow().moved_at;
+        moved_at.into_iter().for_each(|at| self.record.lock().take_in(b"\n", at));
+    }
+
+    fn moved(&self, now: Instant, bytes_read: usize, is_writing: bool) {
+        let mut flow = self.flow();
+        *flow = Flow { moved_at: Some(now), bytes_read: flow.bytes_read + bytes_read, is_writing, ..*flow };
+    }
+
+    fn flow(&self) -> MutexGuard<'_, Flow> {
+        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Past the standard library's buffer, which forgets how far it came when a write would block.
+fn print(mut bytes: &[u8]) -> Result<(), Errno> {
+    let stdout = stdout().lock();
+    while !bytes.is_empty() {
+        match write(&stdout, bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => thread::sleep(BEFORE_RETRY),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
