@@ -13,16 +13,11 @@ use crate::world::{On, World, on_each_database};
 const AWAITING: &str = "sweep: the agent crashed; waiting to be relaunched by a sweep";
 
 fn watch(world: &World, script: &str) -> Command {
-    let home = world_home();
     let mut command = Command::new(BINARY);
     command.args(["watch", "--database", &world.url, "--name", "agent", "--interval", "100ms"]);
     command.args(["--session-silent-after", "1s", "--nudge-delay", "1s", "--", "sh", "-c", script]);
-    command.env("HOME", home).stdin(Stdio::null());
+    command.env("HOME", env!("CARGO_TARGET_TMPDIR")).stdin(Stdio::null());
     command
-}
-
-fn world_home() -> std::path::PathBuf {
-    tempfile::tempdir().expect("a home").keep()
 }
 
 #[test]
