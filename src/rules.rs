@@ -57,7 +57,7 @@ pub trait Facts {
         Allowance { remedy: Remedy::Wake, attempts_max: policy.attempts_max, delay: policy.retry_delay }
     }
     /// May the last attempt still help, as long as it is young? The end of a wake's run shows that it did not.
-    fn last_attempt_may_help(&self) -> bool {
+    fn last_attempt_may_help(&self, _policy: &Policy) -> bool {
         false
     }
     /// Why no continuation could reach it.
@@ -194,9 +194,7 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     }
     let resting = resting_until(history, &allowance);
     match (spent(history, &allowance, policy), resting) {
-        (Some(Cause::Exhausted | Cause::TooManyAttempts), Some(until)) if facts.last_attempt_may_help() => {
-            Decision::Wait { until }
-        }
+        (Some(_), Some(until)) if facts.last_attempt_may_help(policy) => Decision::Wait { until },
         (Some(cause), _) => escalate(cause, history, policy),
         (None, Some(until)) => Decision::Wait { until },
         (None, None) => Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy },

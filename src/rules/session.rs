@@ -19,7 +19,8 @@ use super::issue::tried;
 use super::loops::WINDOW;
 use super::words::{Spoken, moment, one_line, spaced};
 use super::{
-    Allowance, Assignee, Cause, Clause, Facts, Finding, History, Id, Loop, Policy, Reason, Remedy, detect_loop,
+    Allowance, Assignee, Cause, Clause, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, Remedy,
+    detect_loop,
 };
 
 /// A process that was relaunched shows progress once it has been active for longer.
@@ -233,9 +234,9 @@ impl Facts for SessionFacts {
     }
 
     /// Only time shows that a nudge did not help, and that a relaunch did not arrive.
-    fn last_attempt_may_help(&self) -> bool {
-        self.session.ended.is_none()
-            || self.history.open.as_ref().is_some_and(|open| self.session.started_at <= open.since)
+    fn last_attempt_may_help(&self, policy: &Policy) -> bool {
+        let is_not_up = |open: &OpenRecovery| self.session.started_at <= open.since;
+        self.session.ended.is_none() || policy.auto_relaunch && self.history.open.as_ref().is_some_and(is_not_up)
     }
 
     fn unreachable(&self, policy: &Policy) -> Option<Cause> {
