@@ -84,5 +84,6 @@ fn an_id_does_not_choose_where_the_log_is() {
     let ended = Watcher::with(&words).end();
     assert_eq!(ended.code, 3, "{}", ended.text);
     let log = ended.log().expect("a log in its place");
-    assert!(log.ends_with("_________evil.log"), "{}", log.display());
+    let name = log.file_name().and_then(|name| name.to_str()).expect("a name");
+    assert!(name.starts_with("_________evil."), "{}", log.display());
 }
