@@ -1,6 +1,6 @@
 //! The nominations: which subjects of a kind to look at, oldest first, and how many there are.
 //!
-//! What is in quarantine is not nominated.
+//! What is in quarantine is not nominated. Whom a name means is asked of every kind in the same way as well.
 
 use super::types::Since;
 use crate::rules::Id;
@@ -109,6 +109,14 @@ macro_rules! nominations {
         fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool> {
             let of_tenant = $facts::table.filter($facts::tenant.eq(tenant));
             diesel::select(diesel::dsl::exists(of_tenant)).get_result(db)
+        }
+
+        fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
+            labels!($facts).filter($facts::subject_id.eq(id)).first(db).optional()
+        }
+
+        fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+            labels!($facts).filter($facts::identifier.eq(identifier)).order($facts::subject_id).limit(2).load(db)
         }
     };
 }

@@ -55,18 +55,6 @@ impl Subject for IssueFacts {
         Ok(row.map(IssueFacts::from))
     }
 
-    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
-        labels!(issue_facts).filter(issue_facts::subject_id.eq(id)).first(db).optional()
-    }
-
-    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
-        labels!(issue_facts)
-            .filter(issue_facts::identifier.eq(identifier))
-            .order(issue_facts::subject_id)
-            .limit(2)
-            .load(db)
-    }
-
     fn identifier(&self) -> Option<&str> {
         self.identifier.as_deref()
     }

@@ -57,18 +57,6 @@ impl Subject for SessionFacts {
         Ok(row.map(SessionFacts::from))
     }
 
-    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
-        labels!(session_facts).filter(session_facts::subject_id.eq(id)).first(db).optional()
-    }
-
-    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
-        labels!(session_facts)
-            .filter(session_facts::identifier.eq(identifier))
-            .order(session_facts::subject_id)
-            .limit(2)
-            .load(db)
-    }
-
     fn identifier(&self) -> Option<&str> {
         self.session.identifier.as_deref()
     }

@@ -54,18 +54,6 @@ impl Subject for StepFacts {
         Ok(Some(facts))
     }
 
-    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
-        labels!(step_facts).filter(step_facts::subject_id.eq(id)).first(db).optional()
-    }
-
-    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
-        labels!(step_facts)
-            .filter(step_facts::identifier.eq(identifier))
-            .order(step_facts::subject_id)
-            .limit(2)
-            .load(db)
-    }
-
     fn identifier(&self) -> Option<&str> {
         Some(&self.identifier)
     }
