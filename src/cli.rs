@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::parse;
 use crate::report::heading::KindMode;
 use crate::rules::{Escalation, Id, Kind};
+use crate::store::candidates::Shard;
 use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
 pub use subjects::{
@@ -25,6 +26,9 @@ pub use watch::WatchFlags;
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Settings as lines of NAME=VALUE; flags and the environment win [default: SWEEP_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
     #[command(flatten)]
     pub sweep: SweepFlags,
 }
@@ -68,25 +72,14 @@ pub enum Command {
 
 #[derive(Debug, Default, Args)]
 pub struct SweepFlags {
-    #[command(flatten)]
-    pub database: DatabaseFlag,
     /// Show what would be done and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Only these kinds: sessions, issues, steps
-    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = parse::kind)]
-    pub only: Option<Vec<Kind>>,
     #[command(flatten)]
     pub subjects: SubjectFlags,
-    /// Only what belongs to this tenant (Paperclip: the company's id)
-    #[arg(long, value_name = "TENANT", value_parser = parse::words)]
-    pub tenant: Option<String>,
     /// Do what this plan says and nothing else: the output of `sweep --dry-run --output json`, or - for stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "session", "issue", "step", "tenant"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "session", "issue", "step", "tenant", "shard"])]
     pub apply: Option<PathBuf>,
-    /// Work on this many subjects at once [default: 4]
-    #[arg(long, value_name = "N", value_parser = parse::connections, allow_hyphen_values = true)]
-    pub connections: Option<u32>,
     /// How to print the report: table, json, ndjson [default: table]
     #[arg(long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
     pub output: Option<Format>,
@@ -94,12 +87,36 @@ pub struct SweepFlags {
     #[arg(long)]
     pub detailed_exitcode: bool,
     #[command(flatten)]
+    pub scope: ScopeFlags,
+}
+
+/// What any sweep looks at and goes by, started by hand or by the daemon.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ScopeFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    /// Only these kinds: sessions, issues, steps
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = parse::kind)]
+    pub only: Option<Vec<Kind>>,
+    /// Only what belongs to this tenant (Paperclip: the company's id)
+    #[arg(long, value_name = "TENANT", value_parser = parse::words)]
+    pub tenant: Option<String>,
+    /// Only this part, such as 0/4: the work of one agent in four, so that four machines share a sweep
+    #[arg(long, value_name = "I/N", value_parser = parse::shard)]
+    pub shard: Option<Shard>,
+    /// Work on this many subjects at once [default: 4]
+    #[arg(long, value_name = "N", value_parser = parse::connections, allow_hyphen_values = true)]
+    pub connections: Option<u32>,
+    /// Write metrics here after the sweep, for node_exporter's textfile collector
+    #[arg(long, value_name = "FILE")]
+    pub metrics_file: Option<PathBuf>,
+    #[command(flatten)]
     pub limits: LimitFlags,
     #[command(flatten)]
     pub policy: PolicyFlags,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitFlags {
     /// Sessions: on, shadow (decided and reported, never written), off [default: on]
@@ -131,7 +148,7 @@ pub struct LimitFlags {
     pub no_guard: bool,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct DatabaseFlag {
     /// postgres://…, or sqlite://PATH
     #[arg(long, value_name = "URL")]
@@ -142,7 +159,7 @@ pub struct DatabaseFlag {
 }
 
 /// Durations as `30m`, `1h 30m`.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Policy")]
 pub struct PolicyFlags {
     /// An issue is orphaned when idle for longer [default: 2m]

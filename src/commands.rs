@@ -20,7 +20,8 @@ use crate::settings::Environment;
 use crate::telemetry;
 
 /// Runs one command line to its exit code.
-pub fn run(cli: Cli, environment: &Environment) -> Result<Exit> {
+pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
+    let environment = &environment.with_file(cli.config.as_deref())?;
     // The demo is there to be watched: its reports say it all.
     if !matches!(cli.command, Some(Command::Demo(_))) {
         telemetry::start(environment)?;

@@ -29,4 +29,5 @@ pub mod supervisor;
 pub mod sweep;
 pub mod telemetry;
 pub mod text;
+pub mod unattended;
 pub mod watch;

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         // clap itself would exit with 2, which means something else here.
         Err(error) => return fail(&first_words(&error), Exit::Usage),
     };
-    match commands::run(cli, &Environment::of_process()) {
+    match commands::run(cli, Environment::of_process()) {
         Ok(exit) => code(exit),
         Err(error) => fail(&format!("{error:#}"), code_of(&error)),
     }

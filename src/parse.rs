@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::cli::Format;
 use crate::report::heading::KindMode;
 use crate::rules::{Escalation, Id, Kind};
+use crate::store::candidates::Shard;
 use crate::store::open::StatementCache;
 
 type Parsed<T> = Result<T, String>;
@@ -81,6 +82,15 @@ fn between(value: &str, min: u32, max: u32) -> Parsed<u32> {
     match value.trim().parse() {
         Ok(n) if (min..=max).contains(&n) => Ok(n),
         _ => Err(format!("expected a whole number from {min} to {max}")),
+    }
+}
+
+pub fn shard(value: &str) -> Parsed<Shard> {
+    let numbers =
+        value.trim().split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+    match numbers {
+        Some((index, count)) if index < count && count <= Shard::COUNT_MAX => Ok(Shard { index, count }),
+        _ => Err(format!("expected a part such as 0/4 or 3/4, of at most {}", Shard::COUNT_MAX)),
     }
 }
 

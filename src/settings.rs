@@ -3,9 +3,10 @@
 //! Flags win over the environment, the environment over the defaults.
 
 mod environment;
+pub mod known;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::TimeDelta;
@@ -17,9 +18,11 @@ use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
 use crate::rules::{Guard, Kind, Policy};
 use crate::store::Timeouts;
+use crate::store::candidates::Shard;
 use crate::store::open::Url;
-pub use environment::Environment;
-use environment::{Variables, malformed};
+use environment::malformed;
+pub use environment::{Environment, Source};
+use known::Variables;
 
 /// One sweep, as the operator wants it.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ pub struct Settings {
     pub dry_run: bool,
     pub selection: Selection,
     pub tenant: Option<String>,
+    /// Only this part of what is selected.
+    pub shard: Option<Shard>,
     /// What is done about each kind; on, unless it says otherwise.
     pub modes: BTreeMap<Kind, KindMode>,
     /// Continuations and escalations at most.
@@ -40,6 +45,8 @@ pub struct Settings {
     pub connections: u32,
     pub output: Format,
     pub detailed_exitcode: bool,
+    /// Where node_exporter reads metrics.
+    pub metrics_file: Option<PathBuf>,
     pub policy: Policy,
     pub timeouts: Timeouts,
 }
@@ -76,15 +83,16 @@ impl Selection {
 impl Settings {
     pub fn resolve(flags: SweepFlags, environment: &Environment) -> Result<Settings> {
         let variables = environment.variables()?;
-        let (policy, timeouts) = resolve_policy(flags.policy, &variables)?;
+        let scope = flags.scope;
+        let (policy, timeouts) = resolve_policy(scope.policy, &variables)?;
         let subjects = flags.subjects.named();
-        if flags.only.is_some() && !subjects.is_empty() {
+        if scope.only.is_some() && !subjects.is_empty() {
             return Err(usage(
                 "--only names kinds, --session, --issue and --step name subjects: give one or the other",
             )
             .into());
         }
-        let mut only = pick(flags.only, "only", &variables.only, parse::kinds)?;
+        let mut only = pick(scope.only, "only", &variables.only, parse::kinds)?;
         if let Some(kinds) = &mut only {
             kinds.sort();
             kinds.dedup();
@@ -94,17 +102,21 @@ impl Settings {
             (None, true) => Selection::Kinds(only.unwrap_or_else(|| Kind::ALL.to_vec())),
             (None, false) => Selection::Subjects(subjects),
         };
-        let tenant = pick(flags.tenant, "tenant", &variables.tenant, parse::words)?;
-        if let (Selection::Plan(_), true) = (&selection, tenant.is_some() || variables.only.is_some()) {
-            return Err(usage("--apply: a plan names its subjects: unset SWEEP_TENANT and SWEEP_ONLY").into());
+        let tenant = pick(scope.tenant, "tenant", &variables.tenant, parse::words)?;
+        let shard = pick(scope.shard, "shard", &variables.shard, parse::shard)?.filter(Shard::is_part);
+        let narrowed = tenant.is_some() || variables.only.is_some() || shard.is_some();
+        if let (Selection::Plan(_), true) = (&selection, narrowed) {
+            return Err(
+                usage("--apply: a plan names its subjects: unset SWEEP_TENANT, SWEEP_ONLY and SWEEP_SHARD").into()
+            );
         }
-        let limits = flags.limits;
+        let limits = scope.limits;
         macro_rules! limit {
             ($name:ident, $parse:path) => {
                 pick(limits.$name, stringify!($name), &variables.$name, $parse)?
             };
         }
-        let default = Settings::of(environment.database(&flags.database)?);
+        let default = Settings::of(environment.database(&scope.database)?);
         let guard = Guard {
             share: limit!(guard_share, parse::share).unwrap_or(Guard::default().share),
             min: limit!(guard_min, parse::number).unwrap_or(Guard::default().min),
@@ -118,15 +130,17 @@ impl Settings {
             dry_run: flags.dry_run,
             selection,
             tenant,
+            shard,
             modes: modes.into_iter().filter_map(|(kind, mode)| Some((kind, mode?))).collect(),
             limit: limit!(limit, parse::positive),
             deadline: limit!(deadline, parse::positive_duration).unwrap_or(default.deadline),
             wakes_per_agent_max: limit!(wakes_per_agent_max, parse::positive).unwrap_or(default.wakes_per_agent_max),
             guard: (!limits.no_guard).then_some(guard),
-            connections: pick(flags.connections, "connections", &variables.connections, parse::connections)?
+            connections: pick(scope.connections, "connections", &variables.connections, parse::connections)?
                 .unwrap_or(default.connections),
             output: pick(flags.output, "output", &variables.output, parse::format)?.unwrap_or_default(),
             detailed_exitcode: flags.detailed_exitcode,
+            metrics_file: scope.metrics_file.or_else(|| variables.metrics_file.as_ref().map(PathBuf::from)),
             policy,
             timeouts,
             ..default
@@ -140,6 +154,7 @@ impl Settings {
             dry_run: false,
             selection: Selection::Kinds(Kind::ALL.to_vec()),
             tenant: None,
+            shard: None,
             modes: BTreeMap::new(),
             limit: None,
             deadline: TimeDelta::minutes(10),
@@ -148,6 +163,7 @@ impl Settings {
             connections: 4,
             output: Format::default(),
             detailed_exitcode: false,
+            metrics_file: None,
             policy: Policy::default(),
             timeouts: Timeouts::default(),
         }

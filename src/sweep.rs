@@ -22,7 +22,7 @@ use diesel::QueryResult;
 
 use crate::exit::{Exit, code_of, config, some_failed, usage};
 use crate::report::heading::{Heading, KindMode, Mode, SCHEMA};
-use crate::report::{Examined, Report, Stopper};
+use crate::report::{Examined, Report, Stopper, Tally};
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::ledger::{self, Ended};
@@ -35,8 +35,16 @@ use scan::Scan;
 use signals::Stop;
 use workers::Workers;
 
-/// Sweeps once, prints the report to `out` and says how to exit.
-pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Exit> {
+/// What one sweep came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Swept {
+    pub exit: Exit,
+    /// All kinds that are on, together.
+    pub total: Tally,
+}
+
+/// Sweeps once and prints the report to `out`.
+pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Swept> {
     let began = Instant::now();
     let access = if settings.dry_run { Access::ReadOnly } else { Access::Write };
     let explain = |error, doing| settings.database.explain(error).context(doing);
@@ -48,7 +56,7 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
     let mut sweep = Sweep {
         settings,
-        partial: named.is_some() || !is_whole(settings, &store.kinds),
+        narrowed: named.is_some() || !is_whole(settings, &store.kinds),
         named,
         id: Id::generate(),
         began_at,
@@ -73,12 +81,13 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let closed = sweep
         .close(&mut store.db, ended, exit, &report)
         .or_else(|_| sweep.close(&mut settings.database.connect(access)?, ended, exit, &report));
+    let total = report.total();
     logs::sweep(&report, ended);
     let printed = report.finish(ended, began.elapsed());
     swept?;
     closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     printed.map_err(|error| some_failed(format!("the report could not be written: {error}")))?;
-    Ok(exit)
+    Ok(Swept { exit, total })
 }
 
 /// Asks in a read-only transaction.
@@ -153,8 +162,8 @@ fn is_whole(settings: &Settings, kinds: &[Kind]) -> bool {
 /// A sweep under way.
 struct Sweep<'a> {
     settings: &'a Settings,
-    /// It does not look at everything.
-    partial: bool,
+    /// It does not look at everything; that other shards look at the rest is no matter.
+    narrowed: bool,
     /// Only these subjects, whether they are candidates or not.
     named: Option<Vec<(Kind, Id)>>,
     id: Id,
@@ -176,12 +185,13 @@ impl Sweep<'_> {
     }
 
     fn opening(&self) -> ledger::Opening<'_> {
-        ledger::Opening { began_at: self.began_at, partial: self.partial, policy: &self.settings.policy }
+        let Settings { shard, policy, .. } = self.settings;
+        ledger::Opening { began_at: self.began_at, narrowed: self.narrowed, shard: *shard, policy }
     }
 
     fn close(&self, db: &mut Db, ended: Ended, exit: Exit, report: &Report) -> Result<()> {
         let (counts, oldest_left) = (report.counts(), report.oldest_left());
-        let partial = self.partial || report.stopped_by() == Some(Stopper::Deadline);
+        let partial = self.narrowed || report.stopped_by() == Some(Stopper::Deadline);
         let closing = ledger::Closing { ended, exit, partial, counts, oldest_left };
         self.record(db, |db, sweep| ledger::close_sweep(db, &sweep.id, closing))
     }
@@ -199,7 +209,7 @@ impl Sweep<'_> {
     }
 
     fn kind<S: Subject>(&mut self, db: &mut Db, mode: KindMode, report: &mut Report) -> Result<()> {
-        let Sweep { settings, named, id, began_at, access, workers, wakes, limits, partial: _ } = self;
+        let Sweep { settings, named, id, began_at, access, workers, wakes, limits, narrowed: _ } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is, and the other way round.
         let mut shadow_limits = Limits { left: settings.limit, ..limits.clone() };
@@ -211,6 +221,8 @@ impl Sweep<'_> {
             policy: &settings.policy,
             timeouts: settings.timeouts,
             tenant: settings.tenant.as_deref(),
+            // What is named is swept by whoever names it.
+            shard: settings.shard.filter(|_| named.is_none()),
             plan: settings.selection.plan(),
             wakes,
             shadow,

@@ -14,7 +14,7 @@ mod throughput;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sweep::cli::{DatabaseFlag, SweepFlags};
+use sweep::cli::{DatabaseFlag, ScopeFlags, SweepFlags};
 use sweep::exit::Exit;
 use sweep::settings::{Environment, Settings};
 use sweep::sweep::signals::Stop;
@@ -44,14 +44,12 @@ fn main() -> Result<()> {
 
 /// One sweep of everything in a database, as `sweep --connections N` does it; how long it took.
 fn sweep_all(database: &str, connections: u32) -> Result<Duration> {
-    let flags = SweepFlags {
-        database: DatabaseFlag { database: Some(database.to_owned()), ..DatabaseFlag::default() },
-        connections: Some(connections),
-        ..SweepFlags::default()
-    };
+    let database = DatabaseFlag { database: Some(database.to_owned()), ..DatabaseFlag::default() };
+    let scope = ScopeFlags { database, connections: Some(connections), ..ScopeFlags::default() };
+    let flags = SweepFlags { scope, ..SweepFlags::default() };
     let settings = Settings::resolve(flags, &Environment::of(&[]))?;
     let began = Instant::now();
-    let exit = sweep::sweep::run(&settings, &Stop::default(), &mut std::io::sink())?;
+    let exit = sweep::sweep::run(&settings, &Stop::default(), &mut std::io::sink())?.exit;
     let took = began.elapsed();
     ensure!(exit == Exit::Done, "the sweep ended with {exit:?}");
     Ok(took)

@@ -92,7 +92,7 @@ fn play(db: &mut Db, url: &Url) -> Result<Exit> {
         happen(db, scene.happens)?;
         let command = if scene.dry_run { "sweep --dry-run" } else { "sweep" };
         say(&format!("\n{}\n\n{} {}\n", scene.story.cyan(), "$".dimmed(), command.bold()));
-        let exit = sweep::run(&settings(url, scene.dry_run), &stop, &mut anstream::stdout())?;
+        let exit = sweep::run(&settings(url, scene.dry_run), &stop, &mut anstream::stdout())?.exit;
         if exit != scene.ends {
             return Ok(exit);
         }

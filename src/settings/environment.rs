@@ -4,63 +4,28 @@
 //! setting that is off.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use secrecy::{ExposeSecret, SecretString};
 
+use super::known::{KNOWN, Variables};
 use super::pick;
 use crate::cli::DatabaseFlag;
 use crate::exit::{Refusal, config, usage};
 use crate::parse;
 use crate::store::open::Url;
 
-/// The variables, as they came.
-pub struct Environment(BTreeMap<String, String>);
+/// The variables, as they came, and where each came from.
+pub struct Environment(BTreeMap<String, (String, Source)>);
 
-macro_rules! known_settings {
-    ($($name:ident),+ $(,)?) => {
-        /// `SWEEP_…`, as strings: an error of envy's own would not name the variable.
-        #[derive(Debug, Default, Deserialize)]
-        pub struct Variables { $(pub $name: Option<String>),+ }
-
-        const KNOWN: &[&str] = &[$(stringify!($name)),+];
-    };
+/// Where a variable was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    Environment,
+    /// The file that `--config` names.
+    File(PathBuf),
 }
-known_settings!(
-    orphan_grace,
-    step_stalled_after,
-    session_silent_after,
-    run_silent_after,
-    wake_stuck_after,
-    retry_delay,
-    attempts_max,
-    attempts_per_day_max,
-    escalation,
-    nudge_delay,
-    nudges_max,
-    nudge_message,
-    auto_relaunch,
-    relaunches_max,
-    lock_timeout,
-    statement_timeout,
-    statement_cache,
-    only,
-    tenant,
-    sessions,
-    issues,
-    steps,
-    limit,
-    deadline,
-    wakes_per_agent_max,
-    guard_share,
-    guard_min,
-    connections,
-    output,
-    watch_interval,
-    log,
-    log_format,
-);
 
 const PREFIX: &str = "SWEEP_";
 
@@ -74,23 +39,66 @@ impl Environment {
         let variables = std::env::vars_os();
         // A variable that is no UTF-8 is kept, so that a check of its value refuses it by name.
         let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
-        Environment(variables.map(|(name, value)| (text(name), text(value))).collect())
+        Environment::from(variables.map(|(name, value)| (text(name), text(value))))
     }
 
     /// For tests.
     pub fn of(variables: &[(&str, &str)]) -> Environment {
-        Environment(variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+        Environment::from(variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())))
+    }
+
+    fn from(variables: impl Iterator<Item = (String, String)>) -> Environment {
+        Environment(variables.map(|(name, value)| (name, (value, Source::Environment))).collect())
+    }
+
+    /// Adds what the file of `--config`, else of SWEEP_CONFIG, says and the environment does not: lines of NAME=VALUE.
+    pub fn with_file(mut self, path: Option<&Path>) -> Result<Environment> {
+        let Some(path) = path.map(Path::to_owned).or_else(|| self.get("SWEEP_CONFIG").map(PathBuf::from)) else {
+            return Ok(self);
+        };
+        let refuse = |why: String| config(format!("--config {}: {why}", path.display()));
+        let lines = dotenvy::from_path_iter(&path).map_err(|error| refuse(error.to_string()))?;
+        for line in lines {
+            let (name, value) = line.map_err(|error| refuse(error.to_string()))?;
+            if !name.starts_with(PREFIX) && !["DATABASE_URL", "DATABASE_URL_FILE"].contains(&name.as_str()) {
+                return Err(refuse(format!("{name}: expected SWEEP_…, DATABASE_URL or DATABASE_URL_FILE")).into());
+            }
+            if self.get(&name).is_none() {
+                self.0.insert(name, (value, Source::File(path.clone())));
+            }
+        }
+        Ok(self)
     }
 
     /// Empty is unset.
     fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
+        self.0.get(name).map(|(value, _)| value.as_str()).filter(|value| !value.trim().is_empty())
+    }
+
+    /// Where a variable that is not empty was set.
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        self.get(name).and_then(|_| self.0.get(name)).map(|(_, source)| source)
+    }
+
+    /// A secret: its variable, else the file that the variable of the same name and `_FILE` names.
+    pub fn secret(&self, name: &str) -> Result<Option<SecretString>> {
+        if let Some(value) = self.get(name) {
+            return Ok(Some(value.trim().into()));
+        }
+        let variable = format!("{name}_FILE");
+        let Some(path) = self.get(&variable) else { return Ok(None) };
+        let value = std::fs::read_to_string(path)
+            .map_err(|error| config(format!("{variable}: cannot read {path}: {error}")))?;
+        match value.trim() {
+            "" => Err(config(format!("{variable}: {path} is empty")).into()),
+            value => Ok(Some(value.into())),
+        }
     }
 
     pub fn variables(&self) -> Result<Variables> {
         let ours = self.0.keys().filter_map(|name| name.strip_prefix(PREFIX));
         for name in ours.filter(|name| !is_service_link(name)) {
-            if !KNOWN.contains(&name.to_lowercase().as_str()) {
+            if !KNOWN.iter().any(|known| known.name == name.to_lowercase()) {
                 return Err(unknown(name).into());
             }
         }
@@ -114,13 +122,9 @@ impl Environment {
         if let Some(url) = flag {
             return Url::parse(url).map_err(|why| usage(format!("--database: {why}")).into());
         }
-        if let Some(url) = self.get("DATABASE_URL") {
-            return Url::parse(url).map_err(|why| config(format!("DATABASE_URL: {why}")).into());
-        }
-        if let Some(path) = self.get("DATABASE_URL_FILE") {
-            let url = std::fs::read_to_string(path)
-                .map_err(|error| config(format!("DATABASE_URL_FILE: cannot read {path}: {error}")))?;
-            return Url::parse(url.trim()).map_err(|why| config(format!("DATABASE_URL_FILE ({path}): {why}")).into());
+        if let Some(url) = self.secret("DATABASE_URL")? {
+            let variable = if self.get("DATABASE_URL").is_some() { "DATABASE_URL" } else { "DATABASE_URL_FILE" };
+            return Url::parse(url.expose_secret()).map_err(|why| config(format!("{variable}: {why}")).into());
         }
         if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
             return Ok(Url::postgres(""));
@@ -167,11 +171,12 @@ fn is_service_link(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> Refusal {
+    let names = || KNOWN.iter().map(|known| known.name);
     let lower = name.to_lowercase();
-    let nearest = KNOWN.iter().map(|known| (strsim::damerau_levenshtein(&lower, known), known)).min();
+    let nearest = names().map(|known| (strsim::damerau_levenshtein(&lower, known), known)).min();
     let hint = match nearest {
         Some((distance, known)) if distance <= 4 => format!("; did you mean {PREFIX}{}?", known.to_uppercase()),
-        _ => format!("; known are {PREFIX}… {}", KNOWN.join(", ").to_uppercase()),
+        _ => format!("; known are {PREFIX}… {}", names().collect::<Vec<_>>().join(", ").to_uppercase()),
     };
     config(format!("{PREFIX}{name}: no such setting{hint}"))
 }

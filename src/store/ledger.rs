@@ -6,6 +6,7 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
+use super::candidates::Shard;
 use super::schema::{recoveries, sweeps};
 use super::types::{Document, Instant};
 use super::{Db, Subject};
@@ -105,7 +106,8 @@ impl Ended {
 pub struct Opening<'a> {
     pub began_at: DateTime<Utc>,
     /// It does not look at everything: at named subjects, one tenant or some kinds only.
-    pub partial: bool,
+    pub narrowed: bool,
+    pub shard: Option<Shard>,
     pub policy: &'a Policy,
 }
 
@@ -122,14 +124,18 @@ pub struct Closing {
 
 /// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
 pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryResult<()> {
-    let Opening { began_at, partial, policy } = opening;
+    let Opening { began_at, narrowed, shard, policy } = opening;
+    let Shard { index, count } = shard.unwrap_or(Shard { index: 0, count: 1 });
     diesel::insert_into(sweeps::table)
         .values((
             sweeps::id.eq(id),
             sweeps::host.eq(host),
             sweeps::version.eq(env!("CARGO_PKG_VERSION")),
             sweeps::started_at.eq(Instant(began_at)),
-            sweeps::partial.eq(partial),
+            sweeps::narrowed.eq(narrowed),
+            sweeps::partial.eq(narrowed),
+            sweeps::shard.eq(index as i32),
+            sweeps::shards.eq(count as i32),
             sweeps::policy.eq(Document(serde_json::json!(policy))),
         ))
         .execute(db)

@@ -180,10 +180,34 @@ diesel::table! {
         finished_at -> Nullable<Instant>,
         ended -> Nullable<Text>,
         exit_code -> Nullable<Integer>,
+        narrowed -> Bool,
         partial -> Bool,
+        shard -> Integer,
+        shards -> Integer,
         policy -> Document,
         counts -> Document,
         oldest_left_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    notifications (id) {
+        id -> Id,
+        destination -> Text,
+        event -> Text,
+        kind -> Text,
+        subject_id -> Nullable<Id>,
+        sweep_id -> Id,
+        details -> Document,
+        created_at -> Instant,
+        message_id -> Nullable<Id>,
+        attempts -> Integer,
+        due_at -> Instant,
+        delivered_at -> Nullable<Instant>,
+        dead_at -> Nullable<Instant>,
+        last_error -> Nullable<Text>,
     }
 }
 

@@ -219,8 +219,17 @@ impl Keeper {
         }
         let (wakes, timeouts) = (Wakes::new(1), *timeouts);
         let (sweep_id, access) = (&self.sweep_id, Access::Write);
-        let terms =
-            Terms { sweep_id, access, policy, timeouts, tenant: None, plan: None, wakes: &wakes, shadow: false };
+        let terms = Terms {
+            sweep_id,
+            access,
+            policy,
+            timeouts,
+            tenant: None,
+            shard: None,
+            plan: None,
+            wakes: &wakes,
+            shadow: false,
+        };
         let examination = examine::<SessionFacts>(db, &held.id, &terms);
         let examined = examination.examined;
         // Each thing that is done, and each thing that is wrong once.

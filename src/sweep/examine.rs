@@ -10,6 +10,7 @@ use super::limits::Wakes;
 use crate::report::plan::Plan;
 use crate::report::{Examined, Outcome};
 use crate::rules::{Decision, History, Id, Policy, Verdict, decide};
+use crate::store::candidates::Shard;
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::{Abort, Access, Db, Lock, Subject, Timeouts, errors};
 
@@ -21,6 +22,7 @@ pub struct Terms<'a> {
     pub policy: &'a Policy,
     pub timeouts: Timeouts,
     pub tenant: Option<&'a str>,
+    pub shard: Option<Shard>,
     /// Touch only what it says, if a fresh decision is the same.
     pub plan: Option<&'a Plan>,
     pub wakes: &'a Wakes,

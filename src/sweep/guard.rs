@@ -38,7 +38,7 @@ pub fn check<S: Subject>(
         return Ok(None);
     }
     let counted_max = guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
-    let look = Terms { access: Access::ReadOnly, plan: None, wakes: &Wakes::new(u32::MAX), ..*terms };
+    let look = Terms { access: Access::ReadOnly, plan: None, shard: None, wakes: &Wakes::new(u32::MAX), ..*terms };
     let mut counting = Limits { left: u32::try_from(counted_max).ok(), ..limits.clone() };
     let mut stranded = 0;
     workers.examine_all(&mut scan.again(&look), &look, &mut counting, |examined| {

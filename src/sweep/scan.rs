@@ -61,6 +61,9 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// What has not been taken. A count that cannot be had is told, and no reason for a sweep to fail.
     pub fn rest(&mut self) -> Deferred {
+        if self.terms.shard.is_some() {
+            return self.rest_of_shard();
+        }
         let in_hand = self.page.len() as u64;
         let counted = if self.ended { Ok(0) } else { self.ask("counting", S::count_candidates) };
         let unseen = counted.unwrap_or_else(|error| {
@@ -72,6 +75,18 @@ impl<'a, S: Subject> Scan<'a, S> {
         }
         let oldest = self.page.front().and_then(|candidate| candidate.since.instant());
         Deferred { count: in_hand + unseen as u64, oldest }
+    }
+
+    /// Only this machine knows what is its shard's: the rest is read to the end.
+    fn rest_of_shard(&mut self) -> Deferred {
+        let mut rest = Deferred::default();
+        for candidate in self {
+            match candidate {
+                Ok(candidate) => rest.add(Deferred { count: 1, oldest: candidate.since.instant() }),
+                Err(error) => warn!("more is left than is told: {}", shown(&format!("{error:#}"))),
+            }
+        }
+        rest
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -92,13 +107,21 @@ impl<S: Subject> Iterator for Scan<'_, S> {
     type Item = Result<Candidate>;
 
     fn next(&mut self) -> Option<Result<Candidate>> {
-        if self.page.is_empty()
-            && !self.ended
-            && let Err(error) = self.fetch()
-        {
-            self.ended = true;
-            return Some(Err(error));
+        loop {
+            if self.page.is_empty()
+                && !self.ended
+                && let Err(error) = self.fetch()
+            {
+                self.ended = true;
+                return Some(Err(error));
+            }
+            match self.page.pop_front() {
+                Some(candidate) if self.terms.shard.is_some_and(|shard| !shard.has(&candidate)) => {}
+                Some(candidate) => return Some(Ok(candidate)),
+                // A page may have had nothing of this shard.
+                None if self.ended => return None,
+                None => {}
+            }
         }
-        self.page.pop_front().map(Ok)
     }
 }

@@ -1,3 +1,5 @@
+//! What a sweep and its process tell one another: that it should end, and that it gets on.
+//!
 //! SIGTERM and Ctrl-C: the first ends the sweep after what is in hand, the second at once.
 
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use crate::exit::Exit;
 pub struct Stop {
     /// The number of the signal; 0 for none.
     signal: Arc<AtomicUsize>,
+    steps: Arc<AtomicUsize>,
 }
 
 impl Stop {
@@ -41,6 +44,16 @@ impl Stop {
             SIGINT => Some(Exit::Interrupted),
             _ => None,
         }
+    }
+
+    /// The sweep got on by a step: a page was read, or a subject examined.
+    pub fn step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many steps were made: a sweep that hangs makes none.
+    pub fn steps(&self) -> usize {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// Asks the sweep to end, as SIGTERM does.

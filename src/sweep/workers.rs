@@ -107,6 +107,7 @@ fn coordinate(
                 None => break,
                 Some(Err(error)) => failure = Some(error),
                 Some(Ok(candidate)) => {
+                    limits.stop.step();
                     queues.send(candidate);
                     in_flight += 1;
                 }
@@ -116,6 +117,7 @@ fn coordinate(
             return failure.map_or(Ok(not_begun), Err);
         }
         let Done { fate, retired } = receive(answers);
+        limits.stop.step();
         failure = failure.or(retired.and_then(|(worker, error)| queues.retire(worker, error)));
         match fate {
             Fate::HandedBack(candidate) if failure.is_none() && !limits.are_over() => {

@@ -15,9 +15,18 @@ type Change = (&'static str, Box<dyn Fn(&mut World)>);
 
 pub fn examine_by<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> Outcome {
     let (sweep_id, wakes, timeouts) = (Id::generate(), Wakes::new(10), Timeouts::default());
-    let (tenant, plan, shadow) = (None, None, false);
-    let terms =
-        Terms { sweep_id: &sweep_id, access: Access::Write, policy, timeouts, tenant, plan, wakes: &wakes, shadow };
+    let (tenant, shard, plan, shadow) = (None, None, None, false);
+    let terms = Terms {
+        sweep_id: &sweep_id,
+        access: Access::Write,
+        policy,
+        timeouts,
+        tenant,
+        shard,
+        plan,
+        wakes: &wakes,
+        shadow,
+    };
     examine::<S>(db, id, &terms).examined.outcome
 }
 

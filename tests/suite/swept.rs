@@ -1,7 +1,7 @@
 //! Sweeps in this process, and what they said.
 
 use serde_json::Value;
-use sweep::cli::{DatabaseFlag, LimitFlags, SweepFlags};
+use sweep::cli::{DatabaseFlag, LimitFlags, ScopeFlags, SweepFlags};
 use sweep::exit::Exit;
 use sweep::rules::Id;
 use sweep::settings::{Environment, Settings};
@@ -35,9 +35,9 @@ impl World {
     /// Without the guard and with wide limits, which would be in the way of all tests but those about them.
     pub fn settings(&self) -> Settings {
         let limits = LimitFlags { no_guard: true, wakes_per_agent_max: Some(1_000_000), ..LimitFlags::default() };
+        let database = DatabaseFlag { database: Some(self.url.clone()), ..DatabaseFlag::default() };
         let flags = SweepFlags {
-            limits,
-            database: DatabaseFlag { database: Some(self.url.clone()), ..DatabaseFlag::default() },
+            scope: ScopeFlags { database, limits, ..ScopeFlags::default() },
             output: Some(sweep::cli::Format::Json),
             ..SweepFlags::default()
         };
@@ -60,6 +60,6 @@ impl World {
 /// One sweep in this process.
 pub fn sweep_once(settings: &Settings) -> Swept {
     let mut out = Vec::new();
-    let exit = sweep::sweep::run(settings, &Stop::default(), &mut out).unwrap_or_else(|error| panic!("{error:#}"));
+    let exit = sweep::sweep::run(settings, &Stop::default(), &mut out).unwrap_or_else(|error| panic!("{error:#}")).exit;
     Swept { exit, json: serde_json::from_slice(&out).expect("a JSON report") }
 }

@@ -121,7 +121,7 @@ on_each_host! {
         for sweeps in [1, 2] {
             let settings = world.settings();
             let mut reader = Overlapping { settings: &settings, further: 3 };
-            let exit = sweep::sweep::run(&settings, &Stop::default(), &mut reader).expect("a sweep");
+            let exit = sweep::sweep::run(&settings, &Stop::default(), &mut reader).expect("a sweep").exit;
             assert_eq!((exit, world.failed_sweeps(&bad)), (Exit::SomeFailed, (sweeps, false)));
         }
         assert_eq!(world.count("sweeps where ended = 'completed'"), 8);

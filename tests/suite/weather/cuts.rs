@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
-use sweep::cli::{DatabaseFlag, Format, SweepFlags};
+use sweep::cli::{DatabaseFlag, Format, ScopeFlags, SweepFlags};
 use sweep::exit::{Exit, code_of};
 use sweep::rules::Id;
 use sweep::settings::{Environment, Settings};
@@ -83,20 +83,14 @@ impl Company {
 
     /// Through a proxy: how it ended, and its report, if it came to one.
     fn sweep_through(&self, proxy: &Proxy, dry_run: bool) -> (Exit, Value) {
-        let flags = SweepFlags {
-            database: DatabaseFlag {
-                database: Some(proxy.url(self.world.name(), "disable")),
-                ..DatabaseFlag::default()
-            },
-            output: Some(Format::Json),
-            connections: Some(1),
-            dry_run,
-            ..SweepFlags::default()
-        };
+        let database =
+            DatabaseFlag { database: Some(proxy.url(self.world.name(), "disable")), ..DatabaseFlag::default() };
+        let scope = ScopeFlags { database, connections: Some(1), ..ScopeFlags::default() };
+        let flags = SweepFlags { scope, output: Some(Format::Json), dry_run, ..SweepFlags::default() };
         let settings = Settings::resolve(flags, &Environment::of(&[])).expect("settings");
         let mut out = Vec::new();
         let ended = sweep::sweep::run(&settings, &Stop::default(), &mut out);
-        let exit = ended.unwrap_or_else(|error| {
+        let exit = ended.map(|swept| swept.exit).unwrap_or_else(|error| {
             let exit = code_of(&error);
             assert_eq!(exit, Exit::Unavailable, "{error:#}");
             exit

@@ -1,0 +1,76 @@
+//! The settings that sweep knows: `SWEEP_…` in the environment or in the file of `--config`.
+
+use serde::Deserialize;
+
+/// One setting.
+pub struct Known {
+    /// As in `SWEEP_…`, in lower case.
+    pub name: &'static str,
+    /// Empty: none.
+    pub default: &'static str,
+}
+
+macro_rules! known_settings {
+    ($($name:ident: $default:literal),+ $(,)?) => {
+        /// `SWEEP_…`, as strings: an error of envy's own would not name the variable.
+        #[derive(Debug, Default, Deserialize)]
+        pub struct Variables { $(pub $name: Option<String>),+ }
+
+        pub const KNOWN: &[Known] = &[$(Known { name: stringify!($name), default: $default }),+];
+    };
+}
+known_settings! {
+    orphan_grace: "2m",
+    step_stalled_after: "30m",
+    session_silent_after: "5m",
+    run_silent_after: "1h",
+    wake_stuck_after: "1h",
+    retry_delay: "5m",
+    attempts_max: "1",
+    attempts_per_day_max: "4",
+    escalation: "comment_and_block",
+    nudge_delay: "2m",
+    nudges_max: "2",
+    nudge_message: "You seem to be stuck. Go on with your task, or say what you need.",
+    auto_relaunch: "off",
+    relaunches_max: "1",
+    lock_timeout: "500ms",
+    statement_timeout: "30s",
+    statement_cache: "on",
+    only: "sessions,issues,steps",
+    tenant: "",
+    shard: "0/1",
+    sessions: "on",
+    issues: "on",
+    steps: "on",
+    limit: "",
+    deadline: "10m",
+    wakes_per_agent_max: "10",
+    guard_share: "0.5",
+    guard_min: "20",
+    connections: "4",
+    output: "table",
+    metrics_file: "",
+    slack_url: "",
+    slack_url_file: "",
+    webhook_url: "",
+    webhook_url_file: "",
+    webhook_secret: "",
+    webhook_secret_file: "",
+    ping_url: "",
+    ping_url_file: "",
+    notify_on: "escalated,guard_stopped,quarantined,session_stuck",
+    notify_private: "off",
+    schedule: "*/5 * * * *",
+    timezone: "UTC",
+    jitter: "0s",
+    at_start: "off",
+    http: "127.0.0.1:9464",
+    listen: "off",
+    listen_grace: "500ms",
+    hung_after: "5m",
+    watch_interval: "2s",
+    config: "",
+    log: "info",
+    log_format: "text",
+}
