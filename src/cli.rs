@@ -219,6 +219,9 @@ pub struct MigrateFlags {
     /// Whose database it is: native (sweep's own tables), paperclip [default: as detected]
     #[arg(long, value_enum, hide_possible_values = true)]
     pub host: Option<Host>,
+    /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that ends
+    #[arg(long)]
+    pub with_listen: bool,
     /// Print the SQL and change nothing
     #[arg(long)]
     pub print: bool,

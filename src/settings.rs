@@ -16,7 +16,7 @@ use crate::exit::usage;
 use crate::parse;
 use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
-use crate::rules::{Guard, Kind, Policy};
+use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::candidates::Shard;
 use crate::store::open::Url;
@@ -58,6 +58,8 @@ pub enum Selection {
     Kinds(Vec<Kind>),
     /// These, by an id or by what people call them, whether they are candidates or not.
     Subjects(Vec<(Kind, String)>),
+    /// These, whether there are such subjects or not.
+    Ids(Vec<(Kind, Id)>),
     /// What this plan says.
     Plan(Box<Plan>),
 }
@@ -68,6 +70,7 @@ impl Selection {
         match self {
             Selection::Kinds(kinds) => kinds.clone(),
             Selection::Subjects(subjects) => kinds_of(subjects.iter().map(|(kind, _)| kind)),
+            Selection::Ids(ids) => kinds_of(ids.iter().map(|(kind, _)| kind)),
             Selection::Plan(plan) => kinds_of(plan.order.iter().map(|(kind, _)| kind)),
         }
     }
@@ -75,7 +78,7 @@ impl Selection {
     pub fn plan(&self) -> Option<&Plan> {
         match self {
             Selection::Plan(plan) => Some(plan),
-            Selection::Kinds(_) | Selection::Subjects(_) => None,
+            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Ids(_) => None,
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod history;
 pub mod hosts;
 pub mod issues;
 pub mod ledger;
+pub mod listen;
 pub mod migrate;
 pub mod open;
 pub mod quarantine;

@@ -101,7 +101,7 @@ fn heading(settings: &Settings, store: &mut Store) -> Result<Heading> {
         mode: match (settings.dry_run, &settings.selection) {
             (true, _) => Mode::DryRun,
             (false, Selection::Plan(_)) => Mode::Apply,
-            (false, Selection::Kinds(_) | Selection::Subjects(_)) => Mode::Sweep,
+            (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Ids(_)) => Mode::Sweep,
         },
         host: store.host.name().to_owned(),
         database: look(settings, &mut store.db, Db::identity)?,
@@ -134,6 +134,7 @@ fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<(
 fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)>>> {
     match &settings.selection {
         Selection::Kinds(_) => Ok(None),
+        Selection::Ids(ids) => Ok(Some(ids.clone())),
         Selection::Plan(plan) => Ok(Some(plan.order.clone())),
         Selection::Subjects(subjects) => {
             let mut find = |kind, name: &str| {

@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use sweep::store::Access;
 use sweep::store::hosts::Host;
-use sweep::store::migrate::migrate;
+use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
 
 use crate::fixtures::Company;
@@ -46,7 +46,10 @@ impl Server {
     pub fn create(&self, database: &str, company: &Company) -> Result<()> {
         self.drop(database)?;
         self.execute("postgres", &format!("create database {database}"))?;
-        migrate(&mut Url::postgres(self.url(database)).connect(Access::Write)?, Some(Host::Native))?;
+        migrate(
+            &mut Url::postgres(self.url(database)).connect(Access::Write)?,
+            Wanted { host: Some(Host::Native), ..Wanted::default() },
+        )?;
         for statements in company.postgres() {
             self.execute(database, &statements)?;
         }

@@ -5,7 +5,7 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use sweep::store::Access;
-use sweep::store::migrate::migrate;
+use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
 use sweep::store::schema::recoveries;
 
@@ -22,7 +22,7 @@ pub fn run() -> Result<()> {
     let company = Company::with_orphans(ORPHANS, 10);
     let url = Url::Sqlite(template.clone());
     url.create()?;
-    migrate(&mut url.connect(Access::Write)?, None)?;
+    migrate(&mut url.connect(Access::Write)?, Wanted::default())?;
     let path = template.to_str().context("the temporary directory's name is no UTF-8")?;
     SqliteConnection::establish(path)?.batch_execute(&company.sqlite())?;
 

@@ -18,7 +18,7 @@ use super::say;
 use crate::cli::DemoFlags;
 use crate::exit::{Exit, config, usage};
 use crate::settings::Settings;
-use crate::store::migrate::migrate;
+use crate::store::migrate::{Wanted, migrate};
 use crate::store::open::Url;
 use crate::store::{Access, Db};
 use crate::sweep::{self, signals::Stop};
@@ -73,7 +73,7 @@ pub fn run(flags: DemoFlags) -> Result<Exit> {
     let home = Home::make(&flags)?;
     let url = Url::Sqlite(home.file.clone());
     let mut db = url.connect(Access::Write)?;
-    migrate(&mut db, None)?;
+    migrate(&mut db, Wanted::default())?;
     happen(&mut db, include_str!("demo/company.sql"))?;
     let at = shown(&format!("sqlite://{}", home.file.display()));
     let board = text(&mut db, include_str!("demo/board.sql"))?;

@@ -7,20 +7,22 @@ use crate::cli::MigrateFlags;
 use crate::exit::Exit;
 use crate::settings::Environment;
 use crate::store::Access;
-use crate::store::migrate::{migrate, plan, print};
+use crate::store::migrate::{Listen, Wanted, migrate, plan, print};
 use crate::store::open::Url;
 use crate::text::shown;
 
 pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     let url = environment.database(&flags.database)?;
+    let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
+    let wanted = Wanted { host: flags.host, listen };
     if flags.print {
         let mut db = url.connect(Access::ReadOnly)?;
-        let plan = plan(&mut db, flags.host).map_err(|error| url.explain(error))?;
+        let plan = plan(&mut db, wanted).map_err(|error| url.explain(error))?;
         say(&print(&db, &plan));
         return Ok(Exit::Done);
     }
     url.create()?;
-    let plan = migrate(&mut url.connect(Access::Write)?, flags.host).map_err(|error| url.explain(error))?;
+    let plan = migrate(&mut url.connect(Access::Write)?, wanted).map_err(|error| url.explain(error))?;
     let host = plan.host.name();
     match plan.missing.as_slice() {
         [] => say(&format!("The schema is up to date (host {host}).\n")),

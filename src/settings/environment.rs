@@ -95,6 +95,15 @@ impl Environment {
         }
     }
 
+    /// Where a secret was read: its variable, or the other one and the file.
+    pub fn origin(&self, name: &str) -> String {
+        let variable = format!("{name}_FILE");
+        match (self.get(name), self.get(&variable)) {
+            (None, Some(path)) => format!("{variable} ({path})"),
+            (Some(_), _) | (None, None) => name.to_owned(),
+        }
+    }
+
     pub fn variables(&self) -> Result<Variables> {
         let ours = self.0.keys().filter_map(|name| name.strip_prefix(PREFIX));
         for name in ours.filter(|name| !is_service_link(name)) {
@@ -123,8 +132,8 @@ impl Environment {
             return Url::parse(url).map_err(|why| usage(format!("--database: {why}")).into());
         }
         if let Some(url) = self.secret("DATABASE_URL")? {
-            let variable = if self.get("DATABASE_URL").is_some() { "DATABASE_URL" } else { "DATABASE_URL_FILE" };
-            return Url::parse(url.expose_secret()).map_err(|why| config(format!("{variable}: {why}")).into());
+            let refuse = |why| config(format!("{}: {why}", self.origin("DATABASE_URL")));
+            return Url::parse(url.expose_secret()).map_err(|why| refuse(why).into());
         }
         if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
             return Ok(Url::postgres(""));

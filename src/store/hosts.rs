@@ -13,6 +13,7 @@ use crate::exit::config;
 
 const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/postgres/native");
 const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip");
+const PAPERCLIP_LISTEN: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip_listen");
 
 /// The control plane whose database it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,6 +37,14 @@ impl Host {
         match self {
             Host::Native => NATIVE,
             Host::Paperclip => PAPERCLIP,
+        }
+    }
+
+    /// What only `--with-listen` adds: a trigger on a table of the host's. On tables of our own it is there anyway.
+    pub(super) fn listen_migrations(self) -> Option<EmbeddedMigrations> {
+        match self {
+            Host::Native => None,
+            Host::Paperclip => Some(PAPERCLIP_LISTEN),
         }
     }
 }

@@ -17,7 +17,7 @@ use include_dir::{Dir, include_dir};
 use super::hosts::{self, Host};
 use super::open::exists;
 use super::{Db, rights};
-use crate::exit::{config, unavailable};
+use crate::exit::{config, unavailable, usage};
 
 const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/postgres/ledger");
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -28,11 +28,15 @@ static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 /// diesel's own table, in our schema.
 pub(super) const VERSIONS: &str = "__diesel_schema_migrations";
 
-/// The folders of a host's migrations below `migrations/`, in the order in which they run.
-fn folders(db: &Db, host: Host) -> Vec<String> {
+/// The folders of a host's migrations below `migrations/`, in the order in which they run; `with` what only who wants it has.
+fn folders(db: &Db, host: Host, with: Listen) -> Vec<String> {
     let sources = match db {
         Db::Sqlite(_) => vec!["sqlite".to_owned()],
-        Db::Postgres(_) => vec!["postgres/ledger".to_owned(), format!("postgres/{}", host.name())],
+        Db::Postgres(_) => {
+            let mut sources = vec!["postgres/ledger".to_owned(), format!("postgres/{}", host.name())];
+            sources.extend((with == Listen::Wanted).then(|| format!("postgres/{}_listen", host.name())));
+            sources
+        }
     };
     let inside = |source: String| FILES.get_dir(source).into_iter().flat_map(|dir| dir.dirs());
     let mut folders: Vec<String> =
@@ -57,8 +61,8 @@ struct Found {
 
 impl Found {
     /// The host's migrations that have not run, by folder.
-    fn missing(&self, db: &Db, host: Host) -> Vec<String> {
-        let mut folders = folders(db, host);
+    fn missing(&self, db: &Db, host: Host, with: Listen) -> Vec<String> {
+        let mut folders = folders(db, host, with);
         folders.retain(|folder| !self.applied.contains(&version(folder)));
         folders
     }
@@ -71,7 +75,8 @@ fn look(db: &mut Db) -> Result<Found> {
         Db::Postgres(_) => Host::value_variants(),
         Db::Sqlite(_) => &[Host::Native],
     };
-    let of_host = |host| folders(db, host).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
+    let of_host =
+        |host| folders(db, host, Listen::Wanted).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
     let known: Vec<(Host, BTreeSet<String>)> = hosts.iter().map(|&host| (host, of_host(host))).collect();
     let is_known = |version: &&String| known.iter().any(|(_, versions)| versions.contains(*version));
     let is_shared = |version: &&String| known.iter().all(|(_, versions)| versions.contains(*version));
@@ -119,7 +124,7 @@ pub fn check(db: &mut Db) -> Result<(Host, String)> {
     let Some(host) = found.host else {
         return Err(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)).into());
     };
-    match found.missing(db, host).as_slice() {
+    match found.missing(db, host, Listen::AsItIs).as_slice() {
         [] => Ok((host, found.applied.last().cloned().unwrap_or_default())),
         [first, ..] => Err(config(format!(
             "the schema of the database {} is behind this sweep, it lacks {first}: run `sweep migrate`",
@@ -137,27 +142,46 @@ pub struct Plan {
     pub missing: Vec<String>,
 }
 
+/// Should a host that brings no such trigger itself tell at once of runs that end?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listen {
+    #[default]
+    AsItIs,
+    Wanted,
+}
+
+/// The operator's word.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    /// None: as it is detected.
+    pub host: Option<Host>,
+    pub listen: Listen,
+}
+
 /// What `migrate` would do.
-pub fn plan(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
+pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
+    if wanted.listen == Listen::Wanted && matches!(db, Db::Sqlite(_)) {
+        return Err(usage("--with-listen: only PostgreSQL can tell of runs that end").into());
+    }
     if let Db::Postgres(db) = db {
         rights::check_version(db)?;
     }
     let found = look(db)?;
     let host = match (found.host, &mut *db) {
         (Some(host), _) => host,
-        (None, Db::Postgres(db)) => hosts::detect(db, wanted)?,
+        (None, Db::Postgres(db)) => hosts::detect(db, wanted.host)?,
         (None, Db::Sqlite(_)) => Host::Native,
     };
-    match wanted {
+    match wanted.host {
         Some(wanted) if wanted != host => {
             Err(config(format!("--host {}: this database's host is {}", wanted.name(), host.name())).into())
         }
-        Some(_) | None => Ok(Plan { host, missing: found.missing(db, host) }),
+        Some(_) | None => Ok(Plan { host, missing: found.missing(db, host, wanted.listen) }),
     }
 }
 
-/// Runs what is missing, in one transaction under one lock. `wanted`: the operator's word; else the host is detected.
-pub fn migrate(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
+/// Runs what is missing, in one transaction under one lock.
+pub fn migrate(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     if let Db::Sqlite(db) = db {
         // Kept by the file: readers and the writer do not wait for one another.
         db.batch_execute("PRAGMA journal_mode = WAL").context("setting the journal's mode")?;
@@ -173,7 +197,7 @@ pub fn migrate(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
         let plan = plan(db, wanted)?;
         if !plan.missing.is_empty() {
             match db {
-                Db::Postgres(db) => run_postgres(db, plan.host)?,
+                Db::Postgres(db) => run_postgres(db, plan.host, wanted.listen)?,
                 Db::Sqlite(db) => run(db, SQLITE)?,
             }
         }
@@ -186,14 +210,18 @@ pub fn migrate(db: &mut Db, wanted: Option<Host>) -> Result<Plan> {
     })
 }
 
-fn run_postgres(db: &mut PgConnection, host: Host) -> Result<()> {
+fn run_postgres(db: &mut PgConnection, host: Host, with: Listen) -> Result<()> {
     // A role that owns the schema, but may not create one, is refused even when there is nothing to create.
     let create: bool = diesel::select(sql::<Bool>("to_regnamespace('sweep') IS NULL")).get_result(db)?;
     let create = if create { "CREATE SCHEMA sweep;" } else { "" };
     db.batch_execute(&format!("{create} SET LOCAL search_path = sweep"))
         .map_err(|error| config(format!("cannot create the schema sweep: {error}")))?;
     run(db, LEDGER)?;
-    run(db, host.migrations())
+    run(db, host.migrations())?;
+    match (with, host.listen_migrations()) {
+        (Listen::Wanted, Some(source)) => run(db, source),
+        (Listen::Wanted, None) | (Listen::AsItIs, _) => Ok(()),
+    }
 }
 
 fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, source: EmbeddedMigrations) -> Result<()> {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use diesel::connection::SimpleConnection;
 use sweep::rules::Id;
 use sweep::store::hosts::Host;
-use sweep::store::migrate::migrate;
+use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
 use sweep::store::{Access, Db};
 
@@ -74,7 +74,7 @@ pub fn template(on: On) -> &'static str {
             load_paperclip(&name);
         }
         let mut db = Url::parse(&database_url(&name)).expect("a URL").connect(Access::Write).expect("a connection");
-        migrate(&mut db, Some(host)).expect("migrations");
+        migrate(&mut db, Wanted { host: Some(host), ..Wanted::default() }).expect("migrations");
         name
     })
 }

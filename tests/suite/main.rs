@@ -19,6 +19,7 @@ mod guard;
 mod histories;
 mod indexes;
 mod limits;
+mod listen;
 mod loops;
 mod lost_commits;
 mod migrations;

@@ -6,7 +6,7 @@ use diesel::connection::SimpleConnection;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 use sweep::rules::Id;
-use sweep::store::migrate::migrate;
+use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
 use sweep::store::{Access, Db};
 
@@ -67,7 +67,8 @@ impl World {
                 let url = format!("sqlite://{}", directory.path().join("test.db").display());
                 let parsed = Url::parse(&url).expect("a URL");
                 parsed.create().expect("a file");
-                migrate(&mut parsed.connect(Access::Write).expect("a connection"), None).expect("migrations");
+                migrate(&mut parsed.connect(Access::Write).expect("a connection"), Wanted::default())
+                    .expect("migrations");
                 (url, Some(directory))
             }
         };

@@ -4,7 +4,7 @@ use anyhow::Result;
 use sweep::cli::DatabaseFlag;
 use sweep::exit::{Exit, code_of};
 use sweep::settings::Environment;
-use sweep::store::migrate::migrate;
+use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::{Access, Db};
 
 use crate::proxy::{Afterwards, Cut, Direction, Proxy};
@@ -37,7 +37,7 @@ fn a_connection_cut_while_it_is_made_is_unavailable_with_tls_and_without() {
 #[test]
 fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
     let through = |proxy: &Proxy, scratch: &Scratch| {
-        connect(proxy, scratch.name(), "disable").and_then(|mut db| migrate(&mut db, None))
+        connect(proxy, scratch.name(), "disable").and_then(|mut db| migrate(&mut db, Wanted::default()))
     };
     let (undisturbed, scratch) = (Proxy::start(None), Scratch::empty());
     let empty = scratch.catalog();
@@ -56,7 +56,7 @@ fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
             }
             let catalog = scratch.catalog();
             assert!(catalog == whole || (catalog == empty && migrated.is_err()), "{byte}: {catalog:?}");
-            migrate(&mut scratch.connect(), None).expect("a migration");
+            migrate(&mut scratch.connect(), Wanted::default()).expect("a migration");
             assert_eq!(scratch.catalog(), whole);
         }
     }

@@ -1,0 +1,71 @@
+//! Hearing at once of runs that have ended: LISTEN on a connection of its own (PostgreSQL).
+//!
+//! Nothing depends on it. What is not heard, since the connection was lost or a pooler swallowed it, the next sweep finds.
+
+use std::collections::BTreeSet;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use uuid::Uuid;
+
+use super::open::Url;
+use super::{Access, Db};
+use crate::exit::{unavailable, usage};
+use crate::rules::Id;
+
+/// How long the first notification may take: behind a transaction pooler it never comes.
+const PROBE_MAX: Duration = Duration::from_secs(2);
+/// Between two looks at what has arrived: a look is one read of a socket, no query.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A connection that listens.
+pub struct Listener(PgConnection);
+
+impl Listener {
+    /// Connects, and makes sure that notifications arrive.
+    pub fn open(url: &Url) -> Result<Listener> {
+        let Db::Postgres(mut db) = url.connect(Access::ReadOnly)? else {
+            return Err(usage("--listen: only PostgreSQL can tell of runs that end").into());
+        };
+        let probe = Uuid::now_v7().simple();
+        let listening = "listening for runs that end";
+        db.batch_execute(&format!("LISTEN sweep_run_ended; LISTEN sweep_{probe}")).context(listening)?;
+        // From another connection: its own words a pooler would pass on.
+        url.connect(Access::ReadOnly)?.batch_execute(&format!("NOTIFY sweep_{probe}")).context(listening)?;
+        let mut listener = Listener(db);
+        let began = Instant::now();
+        while !listener.arrived()?.iter().any(|(channel, _)| *channel == format!("sweep_{probe}")) {
+            if PROBE_MAX < began.elapsed() {
+                return Err(unavailable(
+                    "no notification arrives on this connection: through a transaction pooler none does, \
+                     listening needs a connection of its own to the server",
+                )
+                .into());
+            }
+            sleep(PAUSE);
+        }
+        Ok(listener)
+    }
+
+    /// The issues of which a run has ended, once there are any, or after `patience`. Fails when the connection is lost.
+    pub fn wait(&mut self, patience: Duration) -> Result<BTreeSet<Id>> {
+        let began = Instant::now();
+        loop {
+            // An id that is none comes from somebody else's NOTIFY.
+            let ids = self.arrived()?.into_iter().filter_map(|(_, payload)| Uuid::parse_str(&payload).ok());
+            let issues: BTreeSet<Id> = ids.map(|id| Id(id.to_string())).collect();
+            if !issues.is_empty() || patience < began.elapsed() {
+                return Ok(issues);
+            }
+            sleep(PAUSE);
+        }
+    }
+
+    fn arrived(&mut self) -> Result<Vec<(String, String)>> {
+        let arrived = self.0.notifications_iter().map(|it| it.map(|it| (it.channel, it.payload)));
+        arrived.collect::<QueryResult<_>>().context("hearing of runs that end")
+    }
+}
