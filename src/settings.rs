@@ -58,8 +58,8 @@ pub enum Selection {
     Kinds(Vec<Kind>),
     /// These, by an id or by what people call them, whether they are candidates or not.
     Subjects(Vec<(Kind, String)>),
-    /// These, whether there are such subjects or not.
-    Ids(Vec<(Kind, Id)>),
+    /// The candidates among these issues.
+    Among(Vec<Id>),
     /// What this plan says.
     Plan(Box<Plan>),
 }
@@ -70,7 +70,7 @@ impl Selection {
         match self {
             Selection::Kinds(kinds) => kinds.clone(),
             Selection::Subjects(subjects) => kinds_of(subjects.iter().map(|(kind, _)| kind)),
-            Selection::Ids(ids) => kinds_of(ids.iter().map(|(kind, _)| kind)),
+            Selection::Among(_) => vec![Kind::Issue],
             Selection::Plan(plan) => kinds_of(plan.order.iter().map(|(kind, _)| kind)),
         }
     }
@@ -78,7 +78,14 @@ impl Selection {
     pub fn plan(&self) -> Option<&Plan> {
         match self {
             Selection::Plan(plan) => Some(plan),
-            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Ids(_) => None,
+            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Among(_) => None,
+        }
+    }
+
+    pub fn among(&self) -> Option<&[Id]> {
+        match self {
+            Selection::Among(issues) => Some(issues),
+            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Plan(_) => None,
         }
     }
 }

@@ -101,7 +101,7 @@ fn heading(settings: &Settings, store: &mut Store) -> Result<Heading> {
         mode: match (settings.dry_run, &settings.selection) {
             (true, _) => Mode::DryRun,
             (false, Selection::Plan(_)) => Mode::Apply,
-            (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Ids(_)) => Mode::Sweep,
+            (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Among(_)) => Mode::Sweep,
         },
         host: store.host.name().to_owned(),
         database: look(settings, &mut store.db, Db::identity)?,
@@ -133,8 +133,7 @@ fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<(
 /// wrong with it.
 fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)>>> {
     match &settings.selection {
-        Selection::Kinds(_) => Ok(None),
-        Selection::Ids(ids) => Ok(Some(ids.clone())),
+        Selection::Kinds(_) | Selection::Among(_) => Ok(None),
         Selection::Plan(plan) => Ok(Some(plan.order.clone())),
         Selection::Subjects(subjects) => {
             let mut find = |kind, name: &str| {
@@ -157,7 +156,10 @@ fn is_whole(settings: &Settings, kinds: &[Kind]) -> bool {
     let swept = settings.selection.kinds();
     let is_swept = |kind: &Kind| swept.contains(kind) && settings.mode(*kind) != KindMode::Off;
     let is_on = |kind: &Kind| settings.mode(*kind) == KindMode::On;
-    settings.tenant.is_none() && kinds.iter().all(is_swept) && kinds.iter().any(is_on)
+    settings.tenant.is_none()
+        && settings.selection.among().is_none()
+        && kinds.iter().all(is_swept)
+        && kinds.iter().any(is_on)
 }
 
 /// A sweep under way.
@@ -224,6 +226,7 @@ impl Sweep<'_> {
             tenant: settings.tenant.as_deref(),
             // What is named is swept by whoever names it.
             shard: settings.shard.filter(|_| named.is_none()),
+            among: settings.selection.among(),
             plan: settings.selection.plan(),
             wakes,
             shadow,
@@ -234,7 +237,7 @@ impl Sweep<'_> {
             None => Scan::<S>::new(db, &terms),
             Some(subjects) => Scan::named(db, &terms, subjects),
         };
-        if let (None, Some(guard)) = (&named, &settings.guard)
+        if let (None, None, Some(guard)) = (&named, terms.among, &settings.guard)
             && let Some(guarded) = guard::check(guard, &mut scan, workers, &terms, limits)?
         {
             logs::guard(S::KIND, &guarded);

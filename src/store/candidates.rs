@@ -38,12 +38,14 @@ impl From<&Candidate> for Position {
 pub struct Part<'a> {
     pub after: Position,
     pub tenant: Option<&'a str>,
+    /// And of these, those among some.
+    pub among: Option<&'a [Id]>,
 }
 
 impl Part<'_> {
     /// All of them.
     pub fn whole<'a>() -> Part<'a> {
-        Part { after: Position::beginning(), tenant: None }
+        Part { after: Position::beginning(), tenant: None, among: None }
     }
 }
 
@@ -95,9 +97,13 @@ macro_rules! candidates {
             .filter($view::since.gt(&after.since).or($view::subject_id.gt(&after.id)))
             .filter(diesel::dsl::not(diesel::dsl::exists(quarantined)))
             .into_boxed();
-        match $part.tenant {
+        let query = match $part.tenant {
             None => query,
             Some(tenant) => query.filter($view::tenant.eq(tenant)),
+        };
+        match $part.among {
+            None => query,
+            Some(ids) => query.filter($view::subject_id.eq_any(ids)),
         }
     }};
 }

@@ -226,6 +226,7 @@ impl Keeper {
             timeouts,
             tenant: None,
             shard: None,
+            among: None,
             plan: None,
             wakes: &wakes,
             shadow: false,

@@ -23,6 +23,8 @@ pub struct Terms<'a> {
     pub timeouts: Timeouts,
     pub tenant: Option<&'a str>,
     pub shard: Option<Shard>,
+    /// Only the candidates among these.
+    pub among: Option<&'a [Id]>,
     /// Touch only what it says, if a fresh decision is the same.
     pub plan: Option<&'a Plan>,
     pub wakes: &'a Wakes,

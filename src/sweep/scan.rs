@@ -98,7 +98,7 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// Asks about what comes after the page at hand.
     fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
-        let part = Part { after: self.position.clone(), tenant: self.terms.tenant };
+        let part = Part { after: self.position.clone(), tenant: self.terms.tenant, among: self.terms.among };
         self.look(doing, |db| body(db, &part))
     }
 }

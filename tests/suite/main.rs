@@ -1,5 +1,6 @@
 //! The test suite: one binary, and each file is one promise or one part.
 
+mod among;
 mod apply;
 mod architecture;
 mod bad_databases;

@@ -15,7 +15,7 @@ type Change = (&'static str, Box<dyn Fn(&mut World)>);
 
 pub fn examine_by<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> Outcome {
     let (sweep_id, wakes, timeouts) = (Id::generate(), Wakes::new(10), Timeouts::default());
-    let (tenant, shard, plan, shadow) = (None, None, None, false);
+    let (tenant, shard, among, plan, shadow) = (None, None, None, None, false);
     let terms = Terms {
         sweep_id: &sweep_id,
         access: Access::Write,
@@ -23,6 +23,7 @@ pub fn examine_by<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> Outcome 
         timeouts,
         tenant,
         shard,
+        among,
         plan,
         wakes: &wakes,
         shadow,

@@ -1,0 +1,75 @@
+//! Sweeps of the candidates among some issues, as a daemon makes them when it hears that runs have ended.
+
+use chrono::TimeDelta;
+use sweep::exit::Exit;
+use sweep::rules::Id;
+use sweep::settings::{Selection, Settings};
+
+use crate::world::{On, World, on_each_database, on_each_host};
+
+impl World {
+    fn among(&self, issues: &[&Id]) -> Settings {
+        let selection = Selection::Among(issues.iter().map(|id| (*id).clone()).collect());
+        Settings { selection, ..self.settings() }
+    }
+}
+
+on_each_host! {
+    fn only_the_named_issues_are_touched_and_no_other_kind_is_looked_at(world) {
+        let agent = world.agent("idle");
+        let (one, other) = (world.orphan(&agent), world.orphan(&agent));
+        let swept = world.sweep_as(&world.among(&[&one]));
+        assert_eq!((swept.outcome(&one), swept.outcome(&other)), ("continued", "not examined"));
+        assert_eq!((world.wakes_for(&one), world.wakes_for(&other)), (1, 0));
+        assert!(swept.json["kinds"]["steps"].is_null() && swept.json["kinds"]["sessions"].is_null(), "{}", swept.json);
+    }
+
+    fn what_is_no_candidate_is_not_even_examined(world) {
+        let agent = world.agent("idle");
+        let (done, gone) = (world.orphan(&agent), Id::generate());
+        world.set("issues", &done, "status = 'done'");
+        let swept = world.sweep_as(&world.among(&[&done, &gone]));
+        assert_eq!((swept.exit, swept.count("issues", "scanned")), (Exit::Done, 0));
+    }
+
+    fn the_sweep_is_recorded_as_one_of_a_part(world) {
+        world.sweep_as(&world.among(&[]));
+        let sweeps = if world.on == On::Sqlite { "sweeps" } else { "sweep.sweeps" };
+        assert_eq!(world.count(&format!("{sweeps} where narrowed and partial")), 1);
+    }
+}
+
+mod on_our_tables {
+    use super::*;
+
+    on_each_database! {
+        fn of_another_tenant_they_are_left(world) {
+            let agent = world.agent("idle");
+            let (ours, theirs) = (world.orphan(&agent), world.orphan(&agent));
+            world.set("issues", &ours, "tenant = 'ours'");
+            let settings = Settings { tenant: Some("ours".to_owned()), ..world.among(&[&ours, &theirs]) };
+            let swept = world.sweep_as(&settings);
+            assert_eq!((swept.outcome(&ours), swept.outcome(&theirs)), ("continued", "not examined"));
+        }
+
+        fn what_is_in_quarantine_stays_there(world) {
+            let agent = world.agent("idle");
+            let issue = world.orphan(&agent);
+            let now = world.ago(0);
+            world.run(&format!(
+                "insert into failures (kind, subject_id, reason, quarantined_at) values ('issue', '{issue}', 'poison', {now})"
+            ));
+            assert_eq!(world.sweep_as(&world.among(&[&issue])).outcome(&issue), "not examined");
+        }
+
+        fn its_own_grace_holds(world) {
+            let agent = world.agent("idle");
+            let issue = world.orphan(&agent);
+            let mut settings = world.among(&[&issue]);
+            settings.policy.orphan_grace = TimeDelta::hours(2);
+            assert_eq!(world.sweep_as(&settings).outcome(&issue), "healthy");
+            settings.policy.orphan_grace = TimeDelta::milliseconds(500);
+            assert_eq!(world.sweep_as(&settings).outcome(&issue), "continued");
+        }
+    }
+}
