@@ -1,5 +1,6 @@
 //! The command line.
 
+mod daemon;
 mod subjects;
 mod watch;
 
@@ -14,6 +15,7 @@ use crate::rules::{Escalation, Id, Kind};
 use crate::store::candidates::Shard;
 use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
+pub use daemon::{DaemonFlags, Http};
 pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
     RemoveFlags, SubjectFlags, SubjectName,
@@ -52,6 +54,8 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 #[expect(clippy::large_enum_variant, reason = "it is made once")]
 pub enum Command {
+    /// Sweep on a schedule until told to end
+    Daemon(DaemonFlags),
     /// Show how the work stands, what waits for a person, and how well sweep does; writes nothing
     Status(StatusFlags),
     /// Explain one subject: what holds of it, what was tried, what a sweep would do; writes nothing

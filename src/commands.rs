@@ -1,5 +1,6 @@
 //! The commands: each reads its flags, calls the library and prints.
 
+mod daemon;
 mod demo;
 mod exempt;
 mod explain;
@@ -17,17 +18,19 @@ use anyhow::Result;
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::settings::Environment;
-use crate::telemetry;
+use crate::telemetry::{self, Audience};
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
     let environment = &environment.with_file(cli.config.as_deref())?;
     // The demo is there to be watched: its reports say it all.
     if !matches!(cli.command, Some(Command::Demo(_))) {
-        telemetry::start(environment)?;
+        let unattended = matches!(cli.command, Some(Command::Daemon(_)));
+        telemetry::start(environment, if unattended { Audience::Log } else { Audience::of_stderr() })?;
     }
     match cli.command {
         None => run::run(cli.sweep, environment),
+        Some(Command::Daemon(flags)) => daemon::run(flags, cli.config, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),
         Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Demo(flags)) => demo::run(flags),

@@ -19,10 +19,12 @@
 
 pub mod cli;
 pub mod commands;
+pub mod daemon;
 pub mod exit;
 pub mod parse;
 pub mod report;
 pub mod rules;
+pub mod schedule;
 pub mod settings;
 pub mod store;
 pub mod supervisor;

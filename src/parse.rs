@@ -1,9 +1,10 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
 use uuid::Uuid;
 
-use crate::cli::Format;
+use crate::cli::{Format, Http};
 use crate::report::heading::KindMode;
 use crate::rules::{Escalation, Id, Kind};
 use crate::store::candidates::Shard;
@@ -118,6 +119,21 @@ pub fn switch(value: &str) -> Parsed<bool> {
         "on" => Ok(true),
         "off" => Ok(false),
         _ => Err("expected on or off".to_owned()),
+    }
+}
+
+pub fn timezone(value: &str) -> Parsed<Tz> {
+    let expected = |_| "expected a time zone such as UTC, Europe/Berlin or America/New_York".to_owned();
+    Tz::from_str_insensitive(value.trim()).map_err(expected)
+}
+
+pub fn http(value: &str) -> Parsed<Http> {
+    match value.trim() {
+        "off" => Ok(Http::Off),
+        address => address
+            .parse()
+            .map(Http::On)
+            .map_err(|_| "expected an address such as 127.0.0.1:9464, 0.0.0.0:9464 or [::1]:9464, or off".to_owned()),
     }
 }
 

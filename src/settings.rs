@@ -2,6 +2,7 @@
 //!
 //! Flags win over the environment, the environment over the defaults.
 
+mod daemon;
 mod environment;
 pub mod known;
 
@@ -20,6 +21,7 @@ use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::candidates::Shard;
 use crate::store::open::Url;
+pub use daemon::DaemonSettings;
 use environment::malformed;
 pub use environment::{Environment, Source};
 use known::Variables;

@@ -8,10 +8,28 @@ use tracing_subscriber::EnvFilter;
 use crate::exit::config;
 use crate::settings::Environment;
 
+/// For whom logs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Reads the report as well.
+    Person,
+    /// There is nothing else to read.
+    Log,
+}
+
+impl Audience {
+    pub fn of_stderr() -> Audience {
+        if stderr().is_terminal() { Audience::Person } else { Audience::Log }
+    }
+}
+
 /// Starts logging as SWEEP_LOG (a filter such as `info` or `sweep=debug`) and SWEEP_LOG_FORMAT say.
-pub fn start(environment: &Environment) -> Result<()> {
+pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
     let (filter, json) = environment.log()?;
-    let default = if stderr().is_terminal() { "error" } else { "info" };
+    let default = match audience {
+        Audience::Person => "error",
+        Audience::Log => "info",
+    };
     let filter = filter.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(filter).map_err(|error| {
         config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"))

@@ -3,7 +3,7 @@
 //! An empty variable is an unset one; a `SWEEP_…` that is not known is refused, since a setting that is misspelt is a
 //! setting that is off.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -17,6 +17,7 @@ use crate::parse;
 use crate::store::open::Url;
 
 /// The variables, as they came, and where each came from.
+#[derive(Clone)]
 pub struct Environment(BTreeMap<String, (String, Source)>);
 
 /// Where a variable was set.
@@ -102,6 +103,12 @@ impl Environment {
             (None, Some(path)) => format!("{variable} ({path})"),
             (Some(_), _) | (None, None) => name.to_owned(),
         }
+    }
+
+    /// The names of what is set, and not to the same value, in the other one.
+    pub fn differing(&self, other: &Environment) -> Vec<String> {
+        let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
+        names.into_iter().filter(|name| self.get(name) != other.get(name)).cloned().collect()
     }
 
     pub fn variables(&self) -> Result<Variables> {

@@ -1,0 +1,215 @@
+//! Sweeps on a schedule, until it is told to end.
+//!
+//! A sweep is due at each time of the schedule. It has one thing in hand at a time: what becomes due meanwhile is made up once, as
+//! soon as that is done, however often it was. While the database is away nothing is due: it is asked now and then, and
+//! swept when it is back.
+//!
+//! ```text
+//!            due ─┐
+//!  signals, ticks ├→ one loop, one thread → one sweep, on a thread of its own → unattended → sweep
+//!    asked again ─┘        └ state ← /healthz, /readyz, /metrics; the service manager
+//! ```
+
+mod beats;
+mod clock;
+mod course;
+mod heard;
+mod http;
+mod listening;
+mod metrics;
+mod outage;
+mod reaction;
+mod signals;
+mod state;
+mod timer;
+mod words;
+mod work;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
+use tracing::info;
+
+use crate::cli::Http;
+use crate::exit::Exit;
+use crate::settings::{DaemonSettings, Environment};
+use beats::Beats;
+use heard::Heard;
+use listening::{Listening, News};
+use outage::Outage;
+use signals::{Asked, Signals};
+use state::Shared;
+use timer::Timer;
+use work::{Done, Work};
+
+/// Settings, and what they were made of.
+pub struct Resolved {
+    pub settings: DaemonSettings,
+    pub environment: Environment,
+}
+
+/// Reads the settings again.
+pub type Resolve = Box<dyn Fn() -> Result<Resolved>>;
+
+/// Runs until a signal ends it, or until the first look at the database shows that it cannot be swept at all.
+pub fn run(resolved: Resolved, again: Resolve) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the daemon")?;
+    let ended = runtime.block_on(async { Daemon::start(resolved, again).await?.run().await });
+    // A look at a database that does not answer is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+struct Daemon {
+    resolved: Resolved,
+    again: Resolve,
+    signals: Signals,
+    timer: Timer,
+    /// The next time of the schedule, without the jitter.
+    planned: Option<DateTime<Utc>>,
+    work: Option<Work>,
+    outage: Outage,
+    /// None: it was not asked for.
+    listening: Option<Listening>,
+    /// It cannot hear, and has said so.
+    is_deaf: bool,
+    heard: Heard,
+    /// More was heard than may be done, and it has said so.
+    is_overrun: bool,
+    /// The database could be swept once: what is wrong later is waited for.
+    is_proven: bool,
+    is_stopping: bool,
+    /// What went wrong the last time, so that it is said once.
+    trouble: Option<String>,
+    /// What the last sweep came to.
+    last: Option<String>,
+    shared: Shared,
+    beats: Beats,
+    ticks: Interval,
+    idled_at: Instant,
+}
+
+enum Event {
+    Asked(Asked),
+    Done(Done),
+    /// The schedule's next time has come.
+    Due,
+    /// News of runs that end.
+    Heard(News),
+    /// An issue of which a run has ended is to be looked at.
+    React,
+    /// The database is to be asked again.
+    Retry,
+    Tick,
+}
+
+/// How often it looks for what nobody tells it: clocks that were set, notifications that wait.
+const IDLE: Duration = Duration::from_secs(10);
+
+impl Daemon {
+    async fn start(resolved: Resolved, again: Resolve) -> Result<Daemon> {
+        let (signals, shared, beats) = (Signals::listen()?, Shared::default(), Beats::new());
+        let settings = &resolved.settings;
+        if let Http::On(address) = settings.http {
+            let address = http::serve(address, shared.clone()).await?;
+            info!("HTTP on {address}: /healthz, /readyz, /metrics");
+        }
+        let ticks = ticks(settings, &beats);
+        let timer = Timer::start().await?;
+        let mut daemon = Daemon {
+            resolved,
+            again,
+            signals,
+            timer,
+            planned: None,
+            work: None,
+            outage: Outage::none(),
+            listening: None,
+            is_deaf: false,
+            heard: Heard::default(),
+            is_overrun: false,
+            is_proven: false,
+            is_stopping: false,
+            trouble: None,
+            last: None,
+            shared,
+            beats,
+            ticks,
+            idled_at: Instant::now(),
+        };
+        daemon.plan().await?;
+        daemon.tell_schedule();
+        daemon.listen()?;
+        daemon.beats.ready();
+        daemon.check_now();
+        Ok(daemon)
+    }
+
+    async fn run(mut self) -> Result<Exit> {
+        loop {
+            self.tell_status();
+            match self.next().await {
+                Event::Asked(Asked::Stop) => self.stop(),
+                Event::Asked(Asked::Reload) => self.reload().await?,
+                Event::Done(done) => self.done(done)?,
+                Event::Due => self.due().await?,
+                Event::Heard(news) => self.hear(news),
+                Event::React => self.react(),
+                Event::Retry => self.check_now(),
+                Event::Tick => self.tick().await?,
+            }
+            if self.is_stopping && self.work.is_none() {
+                info!("ended");
+                return Ok(Exit::Done);
+            }
+        }
+    }
+
+    /// Each of these may be dropped and asked again.
+    async fn next(&mut self) -> Event {
+        let is_idle = self.work.is_none() && !self.is_stopping;
+        let is_away = self.outage.lasts();
+        tokio::select! {
+            biased;
+            asked = self.signals.next() => Event::Asked(asked),
+            done = ended(&mut self.work) => Event::Done(done),
+            () = self.timer.due(), if is_idle && !is_away => Event::Due,
+            news = next_news(&mut self.listening) => Event::Heard(news),
+            () = until(self.heard.due_at()), if is_idle && !is_away => Event::React,
+            () = self.outage.next_try(), if is_idle && is_away => Event::Retry,
+            _ = self.ticks.tick() => Event::Tick,
+        }
+    }
+}
+
+async fn ended(work: &mut Option<Work>) -> Done {
+    match work {
+        Some(work) => work.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_news(listening: &mut Option<Listening>) -> News {
+    match listening {
+        Some(listening) => listening.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Often enough to notice a sweep that hangs, and to feed the watchdog in time.
+fn ticks(settings: &DaemonSettings, beats: &Beats) -> Interval {
+    let bounds = [Some(Duration::from_secs(1)), Some(settings.hung_after / 4), beats.every];
+    let period = bounds.into_iter().flatten().min().unwrap_or_default().max(Duration::from_millis(20));
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    ticks
+}

@@ -1,0 +1,59 @@
+//! What the service manager is told (sd_notify): ready, what is going on, that it lives, reloading, stopping.
+//!
+//! Without NOTIFY_SOCKET nothing is.
+
+use std::time::{Duration, Instant};
+
+use sd_notify::NotifyState;
+use tracing::debug;
+
+pub struct Beats {
+    /// How often the watchdog is fed: in a quarter of its time.
+    pub every: Option<Duration>,
+    fed_at: Option<Instant>,
+    status: String,
+}
+
+impl Beats {
+    pub fn new() -> Beats {
+        Beats { every: sd_notify::watchdog_enabled().map(|time| time / 4), fed_at: None, status: String::new() }
+    }
+
+    pub fn ready(&self) {
+        tell(&[NotifyState::Ready]);
+    }
+
+    pub fn reloading(&self) {
+        match NotifyState::monotonic_usec_now() {
+            Ok(now) => tell(&[NotifyState::Reloading, now]),
+            Err(error) => debug!("the monotonic clock: {error}"),
+        }
+    }
+
+    pub fn stopping(&self) {
+        tell(&[NotifyState::Stopping]);
+    }
+
+    /// One line, when it is another one.
+    pub fn status(&mut self, status: String) {
+        if status != self.status {
+            tell(&[NotifyState::Status(&status)]);
+            self.status = status;
+        }
+    }
+
+    /// Feeds the watchdog when it is time.
+    pub fn feed(&mut self) {
+        let is_due = |every| self.fed_at.is_none_or(|at: Instant| every <= at.elapsed());
+        if self.every.is_some_and(is_due) {
+            self.fed_at = Some(Instant::now());
+            tell(&[NotifyState::Watchdog]);
+        }
+    }
+}
+
+fn tell(states: &[NotifyState]) {
+    if let Err(error) = sd_notify::notify(states) {
+        debug!("the service manager could not be told: {error}");
+    }
+}

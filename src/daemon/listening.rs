@@ -1,0 +1,101 @@
+//! Hearing of runs that end, on a thread of its own: it waits for the database, and its connection may be lost at any time.
+//!
+//! What is not heard is found by the schedule.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use backon::{BackoffBuilder, ExponentialBuilder};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::rules::Id;
+use crate::store::listen::Listener;
+use crate::store::open::Url;
+use crate::text::shown;
+
+/// How soon it notices that nobody wants to hear any more.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// News from the thread.
+pub enum News {
+    /// It listens.
+    Listening,
+    /// Runs of these issues have ended.
+    RunEnds(BTreeSet<Id>),
+    /// It hears nothing, and why; it tries again.
+    Deaf(String),
+}
+
+/// Ends with its drop, within a moment.
+pub struct Listening {
+    news: UnboundedReceiver<News>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Listening {
+    pub fn start(url: Url) -> Result<Listening> {
+        let (sender, news) = unbounded_channel();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        thread::Builder::new()
+            .name("listen".to_owned())
+            .spawn(move || listen(&url, &over, &sender))
+            .context("starting a thread")?;
+        Ok(Listening { news, is_over })
+    }
+
+    /// The thread sends until nobody listens to it: there is always more to come.
+    pub async fn next(&mut self) -> News {
+        match self.news.recv().await {
+            Some(news) => news,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// After a connection that worked, the next one is tried soon; after one that did not, later and later.
+fn listen(url: &Url, is_over: &AtomicBool, news: &UnboundedSender<News>) {
+    let delays =
+        ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(60));
+    let delays = delays.without_max_times().with_jitter();
+    let mut delay = delays.build();
+    while !is_over.load(Ordering::Relaxed) {
+        let heard = Listener::open(url).and_then(|mut listener| {
+            delay = delays.build();
+            let _ = news.send(News::Listening);
+            hear(&mut listener, is_over, news)
+        });
+        let Err(error) = heard else { return };
+        let _ = news.send(News::Deaf(shown(&format!("{error:#}"))));
+        rest(delay.next().unwrap_or(PATIENCE), is_over);
+    }
+}
+
+fn hear(listener: &mut Listener, is_over: &AtomicBool, news: &UnboundedSender<News>) -> Result<()> {
+    while !is_over.load(Ordering::Relaxed) {
+        let issues = listener.wait(PATIENCE)?;
+        if !issues.is_empty() {
+            let _ = news.send(News::RunEnds(issues));
+        }
+    }
+    Ok(())
+}
+
+fn rest(time: Duration, is_over: &AtomicBool) {
+    let naps = time.as_millis().div_ceil(PATIENCE.as_millis());
+    for _ in 0..naps {
+        if !is_over.load(Ordering::Relaxed) {
+            thread::sleep(PATIENCE);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What the daemon does about runs that end: the sweep's own transaction for that one issue, at once instead of at the next time of
+//! the schedule.
+
+use anyhow::Result;
+use tracing::{info, warn};
+
+use super::Daemon;
+use super::listening::{Listening, News};
+use super::work::Work;
+use crate::rules::Policy;
+use crate::settings::{Selection, Settings};
+use crate::sweep::Swept;
+
+impl Daemon {
+    /// Listens as the settings say, at their database.
+    pub(super) fn listen(&mut self) -> Result<()> {
+        let settings = &self.resolved.settings;
+        self.listening = match settings.listen {
+            true => Some(Listening::start(settings.sweep.database.clone())?),
+            false => None,
+        };
+        self.shared.update(|state| state.is_listening = false);
+        Ok(())
+    }
+
+    pub(super) fn hear(&mut self, news: News) {
+        match news {
+            News::Listening => {
+                info!("listening for runs that end");
+                self.is_deaf = false;
+                self.shared.update(|state| state.is_listening = true);
+            }
+            News::Deaf(why) => {
+                if !std::mem::replace(&mut self.is_deaf, true) {
+                    warn!("runs that end are not heard of, the schedule finds them: {why}");
+                }
+                self.shared.update(|state| state.is_listening = false);
+            }
+            News::RunEnds(issues) => {
+                self.shared.update(|state| state.run_ends += issues.len() as u64);
+                self.heard.note(issues, self.resolved.settings.listen_grace);
+            }
+        }
+    }
+
+    /// Looks at those that are due, as far as the bound for this minute allows.
+    pub(super) fn react(&mut self) {
+        let due = self.heard.take_due();
+        let settings = &self.resolved.settings;
+        let allowed = self.heard.allowed(settings.sweep.guard.as_ref());
+        if allowed == Some(0) {
+            if !std::mem::replace(&mut self.is_overrun, true) {
+                warn!(
+                    "runs end in numbers and leave work stranded: what is more than the guard lets pass is left to the schedule"
+                );
+            }
+            return;
+        }
+        self.is_overrun = false;
+        let sweep = settings.sweep.clone();
+        // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ a little.
+        let grace = chrono::TimeDelta::from_std(settings.listen_grace / 2).unwrap_or_default();
+        let policy = Policy { orphan_grace: sweep.policy.orphan_grace.min(grace), ..sweep.policy.clone() };
+        let limit = sweep.limit.into_iter().chain(allowed).min();
+        self.work = Some(Work::reaction(Settings { selection: Selection::Among(due), policy, limit, ..sweep }));
+    }
+
+    pub(super) fn reacted(&mut self, swept: Swept) {
+        self.heard.count(swept.total.continued + swept.total.escalated);
+    }
+}

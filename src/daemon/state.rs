@@ -1,0 +1,69 @@
+//! What those who ask are told: /healthz, /readyz and /metrics.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+/// Of this process.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub database: Database,
+    pub is_stopping: bool,
+    /// A sweep has made no progress for so long that it is taken to hang.
+    pub hung_for: Option<Duration>,
+    pub next_sweep: Option<DateTime<Utc>>,
+    pub completed: u64,
+    pub failed: u64,
+    pub interrupted: u64,
+    pub is_listening: bool,
+    /// Run ends that were heard of.
+    pub run_ends: u64,
+}
+
+/// How it stood at the last sweep or look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Database {
+    /// Not yet looked at.
+    #[default]
+    Unknown,
+    Up,
+    Gone,
+    /// Rights, schema or settings are wrong.
+    Refuses,
+}
+
+#[derive(Clone, Default)]
+pub struct Shared(Arc<Mutex<State>>);
+
+impl Shared {
+    pub fn read(&self) -> State {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn update(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl State {
+    /// Why it is not well.
+    pub fn illness(&self) -> Option<String> {
+        let hung_for = self.hung_for?.as_secs();
+        Some(format!("a sweep has made no progress for {}", humantime::format_duration(Duration::from_secs(hung_for))))
+    }
+
+    /// Why its sweeps do not do what they should. No words of others: they may hold secrets.
+    pub fn unreadiness(&self) -> Option<String> {
+        if self.is_stopping {
+            return Some("stopping".to_owned());
+        }
+        let why = match self.database {
+            Database::Up => return self.illness(),
+            Database::Unknown => "the database has not answered yet",
+            Database::Gone => "the database is unavailable",
+            Database::Refuses => "the database cannot be swept; the log says why",
+        };
+        Some(why.to_owned())
+    }
+}

@@ -1,0 +1,67 @@
+//! Waits for one instant of the wall clock, so that a clock that is set and a machine that slept are noticed.
+//!
+//! Each instant is one job of the scheduler, and the next one is planned when it is over. The scheduler's own repeated jobs would
+//! overlap, outlive its end, and keep the offset that their zone had when they were made.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_cron_scheduler::{Job, JobScheduler};
+use uuid::Uuid;
+
+use super::clock;
+
+pub struct Timer {
+    scheduler: JobScheduler,
+    at: Option<DateTime<Utc>>,
+    /// The job that will tell that it is near; none: it is, or there is nothing to wait for.
+    job: Option<Uuid>,
+    told: UnboundedSender<Uuid>,
+    telling: UnboundedReceiver<Uuid>,
+}
+
+impl Timer {
+    pub async fn start() -> Result<Timer> {
+        let scheduler = JobScheduler::new().await.context("starting the scheduler")?;
+        scheduler.start().await.context("starting the scheduler")?;
+        let (told, telling) = unbounded_channel();
+        Ok(Timer { scheduler, at: None, job: None, told, telling })
+    }
+
+    /// Waits for this instant, and for no other any more.
+    pub async fn set(&mut self, at: Option<DateTime<Utc>>) -> Result<()> {
+        if let Some(job) = self.job.take() {
+            self.scheduler.remove(&job).await.context("planning the next sweep")?;
+        }
+        self.at = at;
+        let Some(at) = at else { return Ok(()) };
+        // The job's time is of whole seconds; a second too early is slept through.
+        if let Ok(seconds @ 1..) = u64::try_from(at.timestamp() - clock::now().timestamp() - 1) {
+            let told = self.told.clone();
+            let job = Job::new_one_shot_async(Duration::from_secs(seconds), move |id, _| {
+                let told = told.clone();
+                Box::pin(async move {
+                    let _ = told.send(id);
+                })
+            });
+            let job = job.context("planning the next sweep")?;
+            self.job = Some(self.scheduler.add(job).await.context("planning the next sweep")?);
+        }
+        Ok(())
+    }
+
+    /// Until the instant has come. It may be dropped and called again.
+    pub async fn due(&mut self) {
+        let Some(at) = self.at else { return std::future::pending().await };
+        while let Some(job) = self.job {
+            if self.telling.recv().await == Some(job) {
+                self.job = None;
+            }
+        }
+        while let Ok(left @ 1..) = u64::try_from((at - clock::now()).num_milliseconds()) {
+            tokio::time::sleep(Duration::from_millis(left.min(1000))).await;
+        }
+    }
+}

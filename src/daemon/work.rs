@@ -1,0 +1,80 @@
+//! What the daemon has in hand: at most one thing, on a thread of its own. So no two of its sweeps ever overlap.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::settings::Settings;
+use crate::store::Access;
+use crate::sweep::Swept;
+use crate::sweep::signals::Stop;
+use crate::unattended;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Can the database be swept?
+    Check,
+    Sweep,
+    /// A sweep of the issues of which a run has just ended.
+    Reaction,
+}
+
+/// What became of it.
+pub enum Done {
+    Checked(Result<()>),
+    Swept(Result<Swept>),
+    Reacted(Result<Swept>),
+    /// A bug; it has said so on stderr.
+    Panicked(Task),
+}
+
+pub struct Work {
+    pub task: Task,
+    stop: Stop,
+    handle: JoinHandle<Done>,
+    steps: usize,
+    /// When it had made that many steps, as far as was looked.
+    moved_at: Instant,
+}
+
+impl Work {
+    pub fn check(settings: &Settings) -> Work {
+        let database = settings.database.clone();
+        Work::begin(Task::Check, move |_| Done::Checked(database.open(Access::Write).map(drop)))
+    }
+
+    pub fn sweep(settings: Settings) -> Work {
+        Work::begin(Task::Sweep, move |stop| Done::Swept(unattended::sweep(&settings, stop, &mut std::io::sink())))
+    }
+
+    pub fn reaction(settings: Settings) -> Work {
+        Work::begin(Task::Reaction, move |stop| Done::Reacted(unattended::react(&settings, stop)))
+    }
+
+    fn begin(task: Task, body: impl FnOnce(&Stop) -> Done + Send + 'static) -> Work {
+        let stop = Stop::default();
+        let its = stop.clone();
+        let handle = spawn_blocking(move || body(&its));
+        Work { task, stop, handle, steps: 0, moved_at: Instant::now() }
+    }
+
+    /// Asks it to end after what is in hand.
+    pub fn stop(&self) {
+        self.stop.set();
+    }
+
+    /// Waits for its end. It may be dropped and called again until then.
+    pub async fn ended(&mut self) -> Done {
+        (&mut self.handle).await.unwrap_or(Done::Panicked(self.task))
+    }
+
+    /// For how long it has not got on.
+    pub fn silent_for(&mut self) -> Duration {
+        let steps = self.stop.steps();
+        if steps != self.steps {
+            (self.steps, self.moved_at) = (steps, Instant::now());
+        }
+        self.moved_at.elapsed()
+    }
+}

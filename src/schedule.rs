@@ -1,0 +1,181 @@
+//! When sweeps are due: a cron pattern, read in a time zone.
+//!
+//! A sweep is due at an instant if and only if the zone's wall clock then shows a time that the pattern names. A pattern whose
+//! times of day are written out one by one (`30 2 * * *`) is meant once a day: a time that the clocks skip is due when they have
+//! skipped it, and one that comes twice is due the first time. Any other (`*/5 * * * *`, `0 9-17 * * *`) is meant to go on and
+//! on: what is skipped is skipped, and what comes twice is due twice.
+//!
+//! Croner knows the calendar, on a clock that is never changed; the zone's changes are dealt with here, since croner forgets
+//! which of two equal times it has reached.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{Display, Formatter};
+
+use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset, TimeDelta, TimeZone, Utc};
+use chrono_tz::Tz;
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+
+/// A pattern, in which there is a next time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pattern {
+    text: String,
+    cron: Cron,
+    /// Its times of day are written out one by one.
+    is_fixed: bool,
+}
+
+/// A pattern in its zone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    pub pattern: Pattern,
+    pub zone: Tz,
+}
+
+const EXPECTED: &str = "expected a schedule such as */5 * * * * (minute, hour, day of the month, month, day of the week; with six \
+                        fields the first is the second), @hourly, @daily, @weekly, @monthly or @yearly";
+
+/// The names of common schedules.
+const NAMED: [(&str, &str); 7] = [
+    ("@hourly", "0 0 * * * *"),
+    ("@daily", "0 0 0 * * *"),
+    ("@midnight", "0 0 0 * * *"),
+    ("@weekly", "0 0 0 * * 0"),
+    ("@monthly", "0 0 0 1 * *"),
+    ("@yearly", "0 0 0 1 1 *"),
+    ("@annually", "0 0 0 1 1 *"),
+];
+
+impl Pattern {
+    /// Five fields, six with seconds, or a name. Both days of a pattern that has both must match.
+    pub fn parse(text: &str) -> Result<Pattern, String> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let named = NAMED.iter().find(|(name, _)| name.eq_ignore_ascii_case(&text));
+        let fields = match (named, text.split(' ').count()) {
+            (Some((_, fields)), _) => (*fields).to_owned(),
+            (None, 5) => format!("0 {text}"),
+            (None, 6) => text.clone(),
+            (None, _) => return Err(EXPECTED.to_owned()),
+        };
+        let parser = CronParser::builder().seconds(Seconds::Required).year(Year::Disallowed).dom_and_dow(true).build();
+        let cron = parser.parse(&fields).map_err(|error| format!("{EXPECTED} ({error})"))?;
+        let is_fixed = fields.split(' ').take(3).all(|field| !field.contains(['*', '?', '/', '-']));
+        let pattern = Pattern { text, cron, is_fixed };
+        match pattern.next(DateTime::UNIX_EPOCH.naive_utc(), Strictly::After) {
+            Some(_) => Ok(pattern),
+            None => {
+                Err("there is no such time; when a day of the month and a day of the week are given, both must match"
+                    .to_owned())
+            }
+        }
+    }
+
+    /// On a clock that is never changed.
+    fn next(&self, from: NaiveDateTime, strictly: Strictly) -> Option<NaiveDateTime> {
+        let from = from.and_utc();
+        self.cron.find_next_occurrence(&from, strictly == Strictly::AtOrAfter).ok().map(|next| next.naive_utc())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strictly {
+    After,
+    AtOrAfter,
+}
+
+impl Schedule {
+    /// The first instant after this one at which a sweep is due.
+    pub fn next(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        if self.pattern.is_fixed { self.next_fixed(after) } else { self.next_repeated(after) }
+    }
+
+    /// Instants at which sweeps are due, one after the other.
+    pub fn after(&self, after: DateTime<Utc>) -> impl Iterator<Item = DateTime<Utc>> {
+        std::iter::successors(self.next(after), |&previous| self.next(previous))
+    }
+
+    /// Each time on the wall clock has one instant, and later times have no earlier ones.
+    fn next_fixed(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let mut local = self.local(after);
+        loop {
+            local = self.pattern.next(local, Strictly::After)?;
+            let instant = match self.zone.from_local_datetime(&local) {
+                MappedLocalTime::Single(only) => only.to_utc(),
+                MappedLocalTime::Ambiguous(first, _) => first.to_utc(),
+                MappedLocalTime::None => self.end_of_gap(local),
+            };
+            if after < instant {
+                return Some(instant);
+            }
+        }
+    }
+
+    /// From one change of the clocks to the next, each instant has a time of its own.
+    fn next_repeated(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let (mut from, mut strictly) = (after, Strictly::After);
+        loop {
+            let offset = self.offset(from);
+            let next = (self.pattern.next(self.local(from), strictly)? - offset).and_utc();
+            match self.change_between(from, next) {
+                None => return Some(next),
+                Some(change) => (from, strictly) = (change, Strictly::AtOrAfter),
+            }
+        }
+    }
+
+    fn offset(&self, at: DateTime<Utc>) -> TimeDelta {
+        let offset = self.zone.offset_from_utc_datetime(&at.naive_utc()).fix();
+        TimeDelta::seconds(i64::from(offset.local_minus_utc()))
+    }
+
+    fn local(&self, at: DateTime<Utc>) -> NaiveDateTime {
+        at.with_timezone(&self.zone).naive_local()
+    }
+
+    /// The first instant after the first one, up to the last one, with another offset. No zone changes twice in twelve hours.
+    fn change_between(&self, first: DateTime<Utc>, last: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let offset = self.offset(first);
+        let mut before = first;
+        while before < last {
+            let behind = (before + TimeDelta::hours(12)).min(last);
+            if self.offset(behind) != offset {
+                return Some(self.change_in(before, behind));
+            }
+            before = behind;
+        }
+        None
+    }
+
+    /// The first instant, to the second, that does not have the offset of the one before.
+    fn change_in(&self, before: DateTime<Utc>, behind: DateTime<Utc>) -> DateTime<Utc> {
+        let offset = self.offset(before);
+        let (mut before, mut behind) = (before.timestamp(), behind.timestamp());
+        let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+        while before + 1 < behind {
+            let middle = before + (behind - before) / 2;
+            *(if self.offset(at(middle)) == offset { &mut before } else { &mut behind }) = middle;
+        }
+        at(behind)
+    }
+
+    /// When the clocks skipped this time. A zone that moved across the date line skipped a day.
+    fn end_of_gap(&self, skipped: NaiveDateTime) -> DateTime<Utc> {
+        let (before, behind) = (skipped.and_utc() - TimeDelta::hours(38), skipped.and_utc() + TimeDelta::hours(38));
+        let is_before = |at: DateTime<Utc>| self.local(at) < skipped;
+        let (mut before, mut behind) = (before.timestamp(), behind.timestamp());
+        while before + 1 < behind {
+            let middle = before + (behind - before) / 2;
+            let is_before = is_before(DateTime::from_timestamp(middle, 0).unwrap_or_default());
+            *(if is_before { &mut before } else { &mut behind }) = middle;
+        }
+        DateTime::from_timestamp(behind, 0).unwrap_or_default()
+    }
+}
+
+impl Display for Schedule {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        write!(f, "{} ({})", self.pattern.text, self.zone)
+    }
+}
