@@ -6,6 +6,7 @@
 mod figures;
 mod fixtures;
 mod idle;
+mod listen;
 mod memory;
 mod postgres;
 mod sqlite;
@@ -35,6 +36,9 @@ fn main() -> Result<()> {
     }
     if wanted("idle") {
         idle::run(&server)?;
+    }
+    if wanted("listen") {
+        listen::run(&server)?;
     }
     if wanted("memory") {
         memory::run(&server)?;

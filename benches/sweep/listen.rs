@@ -1,0 +1,91 @@
+//! From the end of a run to the wake that resumes its issue: a daemon that listens, as a process of its own.
+
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+
+use crate::figures::{median, milliseconds, verdict};
+use crate::fixtures::Company;
+use crate::postgres::Server;
+
+const RUNS: usize = 40;
+/// The most that the median may be.
+const MILLISECONDS_MAX: f64 = 1000.0;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Issues whose runs are at work.
+const AT_WORK: &str = "insert into sweep.runs (id, agent_id, issue_id, status) \
+    select md5('run' || n)::uuid, i.assignee_agent_id, i.id, 'running' \
+    from (select i.*, row_number() over (order by id) as n from sweep.issues i where status = 'in_progress') i";
+
+pub fn run(server: &Server) -> Result<()> {
+    server.create("listen", &Company::healthy(1000, RUNS as u32))?;
+    server.execute("listen", "delete from sweep.wakes")?;
+    server.execute("listen", AT_WORK)?;
+    let daemon = Daemon::start(&server.url("listen"))?;
+    let is_listening =
+        "(select count(*) from pg_stat_activity where application_name = 'sweep' and query like 'LISTEN %')";
+    wait_until(|| Ok(server.number("listen", is_listening)? == 1))?;
+    sleep(Duration::from_secs(3));
+    let mut took = Vec::new();
+    for n in 1..=RUNS {
+        let run = format!("md5('run{n}')::uuid");
+        server.execute(
+            "listen",
+            &format!("update sweep.runs set status = 'failed', finished_at = clock_timestamp() where id = {run}"),
+        )?;
+        let began = Instant::now();
+        let woken = format!(
+            "(select count(*) from sweep.wakes w join sweep.runs r on r.issue_id = w.issue_id where r.id = {run})"
+        );
+        wait_until(|| Ok(server.number("listen", &woken)? == 1))?;
+        took.push(milliseconds(began.elapsed()));
+    }
+    drop(daemon);
+    took.sort_by(f64::total_cmp);
+    let (slowest, median) = (took[RUNS - 1], median(took));
+    let required = verdict(median < MILLISECONDS_MAX);
+    println!("\nFrom the end of a run to its issue's wake, heard by LISTEN, ms ({RUNS} runs, one after the other)");
+    println!("  median {median:.0}, slowest {slowest:.0}   median below {MILLISECONDS_MAX}: {required}");
+    server.drop("listen")
+}
+
+/// Ends with its drop.
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(database: &str) -> Result<Daemon> {
+        let mut daemon = Command::new(env!("CARGO_BIN_EXE_sweep"));
+        daemon.args([
+            "daemon",
+            "--database",
+            database,
+            "--schedule",
+            "@yearly",
+            "--listen",
+            "on",
+            "--http",
+            "off",
+            "--no-guard",
+        ]);
+        Ok(Daemon(daemon.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn wait_until(mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    let began = Instant::now();
+    while !is_so()? {
+        ensure!(began.elapsed() < PATIENCE, "nothing happened in {PATIENCE:?}");
+        sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
