@@ -15,6 +15,7 @@ pub mod ledger;
 pub mod listen;
 pub mod migrate;
 pub mod open;
+pub mod outbox;
 pub mod quarantine;
 pub mod rights;
 mod rows;

@@ -24,6 +24,7 @@ mod listen;
 mod loops;
 mod lost_commits;
 mod migrations;
+mod notify;
 mod paperclip;
 mod paperclip_sessions;
 mod plans;
