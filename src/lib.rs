@@ -20,6 +20,7 @@
 pub mod cli;
 pub mod commands;
 pub mod exit;
+pub mod metrics;
 pub mod parse;
 pub mod report;
 pub mod rules;

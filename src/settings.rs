@@ -12,7 +12,8 @@ use anyhow::Result;
 use chrono::TimeDelta;
 
 use crate::cli::{Format, PolicyFlags, SweepFlags};
-use crate::exit::usage;
+use crate::exit::{config, usage};
+use crate::metrics;
 use crate::parse;
 use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
@@ -140,7 +141,7 @@ impl Settings {
                 .unwrap_or(default.connections),
             output: pick(flags.output, "output", &variables.output, parse::format)?.unwrap_or_default(),
             detailed_exitcode: flags.detailed_exitcode,
-            metrics_file: scope.metrics_file.or_else(|| variables.metrics_file.as_ref().map(PathBuf::from)),
+            metrics_file: metrics_file(scope.metrics_file, &variables)?,
             policy,
             timeouts,
             ..default
@@ -176,6 +177,17 @@ impl Settings {
 
 fn kinds_of<'a>(named: impl Iterator<Item = &'a Kind>) -> Vec<Kind> {
     named.copied().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// That its directory is missing is said before the sweep: afterwards it would be a warning that nobody reads.
+fn metrics_file(flag: Option<PathBuf>, variables: &Variables) -> Result<Option<PathBuf>> {
+    let (name, path) = match (flag, &variables.metrics_file) {
+        (Some(path), _) => ("--metrics-file", path),
+        (None, Some(path)) => ("SWEEP_METRICS_FILE", PathBuf::from(path)),
+        (None, None) => return Ok(None),
+    };
+    metrics::refuse_path(&path).map_err(|why| config(format!("{name}: {why}")))?;
+    Ok(Some(path))
 }
 
 /// The plan in a file; `-` is stdin.
