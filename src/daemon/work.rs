@@ -49,7 +49,7 @@ impl Work {
     }
 
     pub fn reaction(settings: Settings) -> Work {
-        Work::begin(Task::Reaction, move |stop| Done::Reacted(unattended::react(&settings, stop)))
+        Work::begin(Task::Reaction, move |stop| Done::Reacted(unattended::sweep(&settings, stop, &mut std::io::sink())))
     }
 
     fn begin(task: Task, body: impl FnOnce(&Stop) -> Done + Send + 'static) -> Work {

@@ -17,7 +17,7 @@ const BRIEFLY: Duration = Duration::from_millis(300);
 
 impl World {
     /// A world whose host tells of runs that end.
-    pub fn telling(on: On) -> World {
+    pub fn with_listen(on: On) -> World {
         let world = World::new(on);
         migrate(&mut world.connect_as_sweep(), Wanted { listen: Listen::Wanted, ..Wanted::default() })
             .expect("a trigger");
@@ -38,7 +38,7 @@ impl World {
 #[case::native(On::Postgres)]
 #[case::paperclip(On::Paperclip)]
 fn only_a_run_that_ends_is_heard_and_only_once(#[case] on: On) {
-    let mut world = World::telling(on);
+    let mut world = World::with_listen(on);
     let agent = world.agent("idle");
     let (issue, other) = (world.orphan(&agent), world.orphan(&agent));
     let run = world.issue_run(&issue, &agent, "queued", 5);
@@ -75,7 +75,7 @@ fn a_paperclip_without_the_trigger_tells_nothing() {
 #[case::no_uuid("jsonb_build_object('issueId', repeat('x', 36))")]
 #[case::nested("'{\"issueId\": {\"a\": 1}}'")]
 fn telling_never_stands_in_the_hosts_way(#[case] context: &str) {
-    let mut world = World::telling(On::Paperclip);
+    let mut world = World::with_listen(On::Paperclip);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
     let run = world.issue_run(&issue, &agent, "running", 5);
@@ -88,7 +88,7 @@ fn telling_never_stands_in_the_hosts_way(#[case] context: &str) {
 
 #[test]
 fn a_lost_connection_is_an_error_and_not_silence() {
-    let mut world = World::telling(On::Postgres);
+    let mut world = World::with_listen(On::Postgres);
     let mut listener = world.listener();
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()");
     let began = Instant::now();
@@ -106,7 +106,7 @@ fn sqlite_is_refused_by_name() {
 /// Else a daemon behind a pooler would believe that it listens, and hear nothing for ever.
 #[test]
 fn a_pooler_that_swallows_notifications_is_found_out() {
-    let world = World::telling(On::Postgres);
+    let world = World::with_listen(On::Postgres);
     let pooler = Pooler::start(4);
     let url = Url::parse(&pooler.url(world.name())).expect("a URL").with(StatementCache::Off);
     let refused = Listener::open(&url).err().expect("a refusal");
