@@ -11,9 +11,18 @@
 set client_min_messages = warning;
 begin;
 
--- Two databases of one server may be set up at the same moment: roles are the server's.
-do $$ begin create role sweeper login; exception when duplicate_object or unique_violation then null; end $$;
-do $$ begin create role sweep_reader login; exception when duplicate_object or unique_violation then null; end $$;
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['sweeper', 'sweep_reader'] loop
+        begin
+            if to_regrole(name) is null then execute format('create role %I login', name); end if;
+        -- Roles are the server's: another of its databases was set up at the same moment.
+        exception when duplicate_object or unique_violation then null;
+        end;
+    end loop;
+end $$;
 
 grant usage on schema sweep to sweeper, sweep_reader;
 
