@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check bench loops migrate
+.PHONY: help demo run test check check-deploy bench loops migrate
 
 help: ## Say what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Watch a sweep at work on a small made-up company, in a new SQLite file
 	@tests/prerequisites build
@@ -27,6 +27,10 @@ check: ## Check format, lints, documentation and dependencies
 	cargo deny --locked --log-level error check bans licenses sources
 	@if cargo deny fetch db >/dev/null 2>&1; then cargo deny --locked --log-level error check advisories; \
 	else echo "advisories not checked: their database could not be fetched"; fi
+
+check-deploy: ## Check deploy/ with the tools that know such files, and sweep as its roles
+	@tests/prerequisites deploy
+	@tests/deploy $(ARGS)
 
 bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 	@tests/prerequisites test

@@ -1,6 +1,6 @@
 //! The databases of the tests: a server that `make test` started, a template for each host, a clone for each test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -33,6 +33,17 @@ pub fn connect(url: &str) -> Db {
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
 pub fn server() -> String {
     std::env::var("TEST_DATABASE_URL").expect("TEST_DATABASE_URL is not set: run the tests by `make test`")
+}
+
+/// The role of deploy/postgres/role.sql that a world is swept as, as `tests/deploy` asks; else the server's owner.
+#[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
+fn role() -> Option<String> {
+    std::env::var("TEST_ROLE").ok()
+}
+
+/// The URL of a database for a sweep. Over the server's socket every role is trusted.
+pub fn as_swept(url: &str) -> String {
+    role().map_or_else(|| url.to_owned(), |role| format!("{url}&user={role}"))
 }
 
 /// Where the server's socket is: its directory, and the number in its name.
@@ -75,6 +86,9 @@ pub fn template(on: On) -> &'static str {
         }
         let mut db = Url::parse(&database_url(&name)).expect("a URL").connect(Access::Write).expect("a connection");
         migrate(&mut db, Wanted { host: Some(host), ..Wanted::default() }).expect("migrations");
+        if role().is_some() {
+            psql(&name, &PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql"));
+        }
         name
     })
 }
@@ -90,9 +104,13 @@ pub fn new_database(name: &str) {
 pub fn load_paperclip(name: &str) {
     let schema = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
     assert!(schema.exists(), "{} is missing: run the tests by `make test`", schema.display());
+    psql(name, &schema);
+}
+
+fn psql(name: &str, file: &Path) {
     let psql = Command::new("psql")
         .args(["-q", "-X", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", "-f"])
-        .arg(&schema)
+        .arg(file)
         .arg(database_url(name))
         .output()
         .expect("psql");

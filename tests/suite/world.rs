@@ -10,7 +10,7 @@ use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
 use sweep::store::{Access, Db};
 
-use crate::databases::{clone_of, connect, connect_server, run, template};
+use crate::databases::{as_swept, clone_of, connect, connect_server, database_url, run, template};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
@@ -19,7 +19,7 @@ pub enum On {
     Paperclip,
 }
 
-/// One database, dropped with the test. `db` is the host's own connection.
+/// One database, dropped with the test. `db` is the host's own connection, `url` what sweeps use.
 pub struct World {
     pub on: On,
     pub url: String,
@@ -61,7 +61,7 @@ struct Count {
 impl World {
     pub fn new(on: On) -> World {
         let (url, directory) = match on {
-            On::Postgres | On::Paperclip => (clone_of(template(on)), None),
+            On::Postgres | On::Paperclip => (as_swept(&clone_of(template(on))), None),
             On::Sqlite => {
                 let directory = tempfile::tempdir().expect("a temporary directory");
                 let url = format!("sqlite://{}", directory.path().join("test.db").display());
@@ -72,7 +72,8 @@ impl World {
                 (url, Some(directory))
             }
         };
-        let mut world = World { on, db: connect(&url), url, company: Id::generate(), _directory: directory };
+        let db = connect(&hosts_url(on, &url));
+        let mut world = World { on, db, url, company: Id::generate(), _directory: directory };
         if on == On::Paperclip {
             let company = &world.company;
             world.run(&format!(
@@ -86,12 +87,12 @@ impl World {
 
     /// The database's name.
     pub fn name(&self) -> &str {
-        self.url.split("@/").nth(1).and_then(|rest| rest.split('?').next()).expect("a database's name")
+        name_in(&self.url)
     }
 
     /// Another connection of the host.
     pub fn connect(&self) -> Db {
-        connect(&self.url)
+        connect(&hosts_url(self.on, &self.url))
     }
 
     /// A connection like those of a sweep.
@@ -232,6 +233,15 @@ impl World {
     pub fn status(&mut self, table: &str, id: &Id) -> String {
         self.text("status", &format!("{table} where id = '{id}'")).expect("a status")
     }
+}
+
+/// Without the role that sweeps: a host owns its tables.
+fn hosts_url(on: On, url: &str) -> String {
+    if on == On::Sqlite { url.to_owned() } else { database_url(name_in(url)) }
+}
+
+fn name_in(url: &str) -> &str {
+    url.split("@/").nth(1).and_then(|rest| rest.split('?').next()).expect("a database's name")
 }
 
 impl Drop for World {

@@ -1,0 +1,77 @@
+-- The roles that sweep runs as, and the least that each needs:
+--   sweeper       sweeps
+--   sweep_reader  looks: dry runs, status, explain, metrics
+--
+--   psql -X -f deploy/postgres/role.sql "$OWNER_URL"
+--
+-- Run it as the schema's owner, who may create roles, after each `sweep migrate`: a new version may bring new relations. It can be run
+-- as often as you like, on every host: what the host lacks is passed over. The roles have no password yet: \password sweeper.
+\set ON_ERROR_STOP on
+\set QUIET on
+set client_min_messages = warning;
+begin;
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['sweeper', 'sweep_reader'] loop
+        begin
+            if to_regrole(name) is null then execute format('create role %I login', name); end if;
+        -- Roles are the server's: another of its databases was set up at the same moment.
+        exception when duplicate_object or unique_violation then null;
+        end;
+    end loop;
+end $$;
+
+grant usage on schema sweep to sweeper, sweep_reader;
+
+-- Both look at views, which read a host's own tables with their owner's rights.
+select format('grant select on sweep.%I to sweeper, sweep_reader', relation)
+from unnest(array[
+    '__diesel_schema_migrations', 'exemptions', 'failures', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
+    'session_candidates', 'session_subjects', 'session_facts', 'session_work_state',
+    'issue_candidates', 'issue_subjects', 'issue_facts', 'issue_work_state',
+    'step_candidates', 'step_subjects', 'step_facts', 'step_work_state'
+]) relation
+where to_regclass(format('sweep.%I', relation)) is not null
+\gexec
+
+-- Column by column where a row is a host's. To lock a row takes the right to update some column of it: where nothing is ever
+-- updated that is the id, which cannot change while other rows refer to it. No right to delete anything, on any relation.
+with wanted (grantees, relation, privilege, columns) as (values
+    ('sweeper, sweep_reader', 'plans', 'select', 'id tenant title status'),
+    ('sweeper', 'plans', 'select', 'agent_id issue_id'),
+    ('sweeper', 'plans', 'update', 'status updated_at'),
+    ('sweeper', 'plan_steps', 'select', 'id plan_id'),
+    ('sweeper', 'plan_steps', 'update', 'id'),
+    ('sweeper', 'agents', 'select', 'id'),
+    ('sweeper', 'agents', 'update', 'id'),
+    ('sweeper', 'issues', 'select', 'id status assignee_agent_id'),
+    ('sweeper', 'issues', 'update', 'status updated_at'),
+    ('sweeper', 'sessions', 'select', 'id agent_id issue_id'),
+    ('sweeper', 'sessions', 'update', 'id'),
+    ('sweeper', 'wakes', 'insert', 'id agent_id issue_id plan_step_id reason payload requested_by'),
+    ('sweeper', 'session_commands', 'insert', 'id session_id command message requested_by'),
+    ('sweeper', 'comments', 'insert', 'id issue_id author body'),
+    ('sweeper', 'activity', 'insert', 'actor action entity_type entity_id details'),
+    -- The ledger is written once: all that changes in a row is when it was settled.
+    ('sweeper', 'recoveries', 'update', 'settled_at')
+)
+select format('grant %s (%s) on sweep.%I to %s', privilege, string_agg(quote_ident(attname), ', '), relation, grantees)
+from wanted
+join pg_attribute on attrelid = to_regclass(format('sweep.%I', relation)) and attname = any (string_to_array(columns, ' '))
+group by grantees, relation, privilege
+\gexec
+
+select format('grant %s on sweep.%I to sweeper', privilege, relation)
+from (values
+    ('recoveries', 'insert'),
+    ('sweeps', 'insert, update'),
+    ('failures', 'insert, update'),
+    ('notifications', 'insert, update')
+) as wanted (relation, privilege)
+where to_regclass(format('sweep.%I', relation)) is not null
+\gexec
+
+commit;
