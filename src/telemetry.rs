@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stderr};
 
 use anyhow::Result;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::exit::config;
 use crate::settings::Environment;
@@ -31,11 +32,16 @@ pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
         Audience::Log => "info",
     };
     let filter = filter.as_deref().unwrap_or(default);
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
+    let mut directives = EnvFilter::try_new(filter).map_err(|error| {
         config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"))
     })?;
+    // It tells of each job that it takes.
+    let is_talkative = directives.max_level_hint().is_none_or(|level| LevelFilter::INFO <= level);
+    if is_talkative && !filter.contains("tokio_cron_scheduler") {
+        directives = directives.add_directive("tokio_cron_scheduler=warn".parse()?);
+    }
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(directives)
         .with_writer(stderr)
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)

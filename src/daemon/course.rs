@@ -21,6 +21,13 @@ impl Daemon {
         self.work = Some(Work::check(&self.resolved.settings.sweep));
     }
 
+    /// Sweeps all that the settings say: for each time of the schedule until now.
+    async fn sweep_all(&mut self) -> Result<()> {
+        self.plan().await?;
+        self.sweep_now(None);
+        Ok(())
+    }
+
     /// Sweeps what the settings say, or only these subjects. Nothing else may be in hand.
     pub(super) fn sweep_now(&mut self, only: Option<Selection>) {
         let settings = self.resolved.settings.sweep.clone();
@@ -37,9 +44,7 @@ impl Daemon {
             1000 => info!("a thousand sweeps and more were due meanwhile: this one makes up for them"),
             missed => info!("{missed} more {} due meanwhile: this sweep makes up for it", words::was_or_were(missed)),
         }
-        self.plan().await?;
-        self.sweep_now(None);
-        Ok(())
+        self.sweep_all().await
     }
 
     /// Sets the timer for the next time of the schedule, later by the jitter, though never as late as the time after it.
@@ -56,11 +61,11 @@ impl Daemon {
         self.timer.set(at).await
     }
 
-    pub(super) fn done(&mut self, done: Done) -> Result<()> {
+    pub(super) async fn done(&mut self, done: Done) -> Result<()> {
         self.work = None;
         self.note_hung(None);
         match done {
-            Done::Checked(Ok(())) => self.in_order(),
+            Done::Checked(Ok(())) => self.in_order().await?,
             Done::Swept(Ok(swept)) => self.swept(swept),
             Done::Checked(Err(error)) => self.failed(error)?,
             Done::Swept(Err(error)) => {
@@ -86,7 +91,7 @@ impl Daemon {
     }
 
     /// The database can be swept.
-    fn in_order(&mut self) {
+    async fn in_order(&mut self) -> Result<()> {
         let is_first = !std::mem::replace(&mut self.is_proven, true);
         self.shared.update(|state| state.database = Database::Up);
         let was_away = self.outage.end();
@@ -94,8 +99,9 @@ impl Daemon {
             info!("the database is back after {}, {}", words::spoken(away), words::counted_tries(tries));
         }
         if !self.is_stopping && (was_away.is_some() || is_first && self.resolved.settings.at_start) {
-            self.sweep_now(None);
+            self.sweep_all().await?;
         }
+        Ok(())
     }
 
     fn swept(&mut self, swept: Swept) {

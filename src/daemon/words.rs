@@ -16,7 +16,8 @@ impl Daemon {
     pub(super) fn tell_schedule(&self) {
         let schedule = &self.resolved.settings.schedule;
         let at = |at: chrono::DateTime<chrono::Utc>| at.with_timezone(&schedule.zone);
-        let next: Vec<String> = schedule.after(clock::now()).take(3).map(|next| at(next).to_string()).collect();
+        let shown = |next| at(next).format("%Y-%m-%d %H:%M:%S %Z").to_string();
+        let next: Vec<String> = schedule.after(clock::now()).take(3).map(shown).collect();
         let jitter = self.resolved.settings.jitter;
         let jitter = if jitter.is_zero() { String::new() } else { format!(", each up to {} later", Spoken(jitter)) };
         info!("schedule {schedule}, next: {}{jitter}", next.join(", "));

@@ -10,6 +10,7 @@ mod clocks;
 mod contract;
 mod crashes;
 mod crowds;
+mod daemon;
 mod databases;
 mod demo;
 mod dry_run;
