@@ -71,3 +71,34 @@ impl Work {
         self.moved_at.elapsed()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_one_end_among_others() {
+        let mut work = Work::begin(Task::Sweep, |_| panic!("a bug"));
+        assert!(matches!(work.ended().await, Done::Panicked(Task::Sweep)));
+    }
+
+    #[tokio::test]
+    async fn steps_are_progress_and_time_alone_is_not() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let mut work = Work::begin(Task::Check, move |stop| {
+            for () in receiver {
+                stop.step();
+            }
+            Done::Checked(Ok(()))
+        });
+        let time = Duration::from_millis(50);
+        std::thread::sleep(time);
+        assert!(time <= work.silent_for());
+        sender.send(()).expect("a thread");
+        while time <= work.silent_for() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(sender);
+        assert!(matches!(work.ended().await, Done::Checked(Ok(()))));
+    }
+}

@@ -45,6 +45,10 @@ fn the_next_sweep_goes_by_what_the_file_says_now() {
     let sweeps = world.count("sweeps");
     std::thread::sleep(std::time::Duration::from_millis(2200));
     assert_eq!(world.count("sweeps"), sweeps);
+
+    write(file.path(), format!("SWEEP_SCHEDULE='{EACH_SECOND}'\n")).expect("a file");
+    daemon.signal(Signal::HUP);
+    wait_for("a sweep", || (sweeps < world.count("sweeps")).then_some(()));
     daemon.ends_well();
     assert!(!daemon.log().join("\n").contains("hush"), "{:?}", daemon.log());
 }

@@ -48,6 +48,18 @@ fn the_next_times_are_shown_in_the_schedules_zone() {
     assert!(line.ends_with(", each up to 1m later"), "{line}");
 }
 
+/// Far enough apart that the scheduler is asked to wait.
+#[test]
+fn each_sweep_begins_in_the_second_of_its_schedule_and_no_time_is_swept_twice() {
+    let mut world = World::new(On::Postgres);
+    let daemon = Daemon::start(daemon(&world.url, "*/4 * * * * *", []));
+    daemon.says_times(3, "sweep completed");
+    let seconds = "extract(epoch from started_at)";
+    let times =
+        format!("(select distinct floor({seconds}) as at from sweeps where floor({seconds})::int % 4 <= 1) as times");
+    assert_eq!((world.count("sweeps"), world.count(&times)), (3, 3), "{:?}", daemon.log());
+}
+
 /// However long the jitter is, no sweep is as late as the next one.
 #[test]
 fn a_jitter_moves_sweeps_within_their_interval() {

@@ -74,6 +74,17 @@ fn a_second_signal_ends_it_at_once() {
     assert_eq!(world.count("sweeps where finished_at is null"), 1);
 }
 
+/// Its server keeps the connection and says nothing: for ten seconds that is no outage.
+#[test]
+fn a_look_at_the_database_is_not_waited_for() {
+    let (world, proxy) = (World::new(On::Postgres), Proxy::start(None));
+    proxy.freeze();
+    let mut daemon = Daemon::start(daemon(&proxy.url(world.name(), "disable"), NEVER, []));
+    daemon.answers("/readyz", 503);
+    daemon.ends_well();
+    assert_eq!(daemon.count("the database is unavailable"), 0);
+}
+
 #[test]
 fn without_a_sweep_in_hand_it_ends_at_once() {
     let world = World::new(On::Sqlite);
