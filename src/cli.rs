@@ -66,6 +66,9 @@ pub enum Command {
     /// See and release what sweeps no longer examine since it failed again and again
     #[command(subcommand, arg_required_else_help = false)]
     Quarantine(QuarantineCommand),
+    /// See whether people can be told
+    #[command(subcommand, arg_required_else_help = false)]
+    Notify(NotifyCommand),
     /// Create or upgrade sweep's schema in the database
     Migrate(MigrateFlags),
     /// Run an agent's command, or watch its tmux pane, and keep its session: nudge it, relaunch it, tell a person
@@ -240,6 +243,12 @@ pub struct StatusFlags {
     /// Only this tenant's work; sweeps and what came of them are everybody's
     #[arg(long, value_name = "TENANT", conflicts_with = "plan")]
     pub tenant: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NotifyCommand {
+    /// Send a test message to each destination, and a ping
+    Test,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod demo;
 mod exempt;
 mod explain;
 mod migrate;
+mod notify;
 mod opened;
 mod quarantine;
 mod run;
@@ -33,6 +34,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
         Some(Command::Daemon(flags)) => daemon::run(flags, cli.config, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),
         Some(Command::Status(flags)) => status::run(flags, environment),
+        Some(Command::Notify(command)) => notify::run(command, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),

@@ -5,6 +5,7 @@
 mod daemon;
 mod environment;
 pub mod known;
+mod notify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use chrono::TimeDelta;
 
 use crate::cli::{Format, PolicyFlags, SweepFlags};
 use crate::exit::usage;
+use crate::notify::Notify;
 use crate::parse;
 use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
@@ -49,6 +51,7 @@ pub struct Settings {
     pub detailed_exitcode: bool,
     /// Where node_exporter reads metrics.
     pub metrics_file: Option<PathBuf>,
+    pub notify: Notify,
     pub policy: Policy,
     pub timeouts: Timeouts,
 }
@@ -142,6 +145,7 @@ impl Settings {
                 .unwrap_or(default.connections),
             output: pick(flags.output, "output", &variables.output, parse::format)?.unwrap_or_default(),
             detailed_exitcode: flags.detailed_exitcode,
+            notify: environment.notify()?,
             metrics_file: scope.metrics_file.or_else(|| variables.metrics_file.as_ref().map(PathBuf::from)),
             policy,
             timeouts,
@@ -166,6 +170,7 @@ impl Settings {
             output: Format::default(),
             detailed_exitcode: false,
             metrics_file: None,
+            notify: Notify::default(),
             policy: Policy::default(),
             timeouts: Timeouts::default(),
         }

@@ -14,6 +14,7 @@ pub mod issues;
 pub mod ledger;
 pub mod migrate;
 pub mod open;
+pub mod outbox;
 pub mod quarantine;
 pub mod rights;
 mod rows;

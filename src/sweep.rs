@@ -215,6 +215,7 @@ impl Sweep<'_> {
         let mut shadow_limits = Limits { left: settings.limit, ..limits.clone() };
         let shadow_wakes = Wakes::new(wakes.per_agent_max);
         let (limits, wakes) = if shadow { (&mut shadow_limits, &shadow_wakes) } else { (limits, &*wakes) };
+        let queueing = settings.notify.queueing();
         let terms = Terms {
             sweep_id: id,
             access: if shadow { Access::ReadOnly } else { *access },
@@ -225,6 +226,7 @@ impl Sweep<'_> {
             shard: settings.shard.filter(|_| named.is_none()),
             plan: settings.selection.plan(),
             wakes,
+            queueing: &queueing,
             shadow,
         };
         let mut failures = Failures::load::<S>(db, &terms)?;
@@ -239,6 +241,7 @@ impl Sweep<'_> {
             logs::guard(S::KIND, &guarded);
             report.guard(guarded);
             report.defer(scan.rest());
+            guard::tell(db, S::KIND, &guarded, &terms);
             return Ok(());
         }
         let not_begun = workers.examine_all(&mut scan, &terms, limits, |examined: Examined| {

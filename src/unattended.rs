@@ -3,12 +3,62 @@
 use std::io::Write;
 
 use anyhow::Result;
+use tracing::warn;
 
-use crate::settings::Settings;
+use crate::exit::Exit;
+use crate::notify::ping::{Ping, ping};
+use crate::notify::{Delivered, deliver};
+use crate::settings::{Selection, Settings};
 use crate::sweep::signals::Stop;
 use crate::sweep::{self, Swept};
+use crate::text::shown;
 
 /// Sweeps once, by hand or by the schedule; what follows the sweep never makes it fail.
 pub fn sweep(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Swept> {
-    sweep::run(settings, stop, out)
+    // A dry run, and what somebody does by hand, say nothing of whether the schedule is alive.
+    let is_scheduled = !settings.dry_run && matches!(settings.selection, Selection::Kinds(_));
+    if is_scheduled {
+        ping(&settings.notify, Ping::Started);
+    }
+    let swept = sweep::run(settings, stop, out);
+    // The database that failed a sweep would fail this as well; the next run delivers.
+    if swept.is_ok() && !settings.dry_run {
+        notify(settings, stop);
+    }
+    if is_scheduled {
+        ping(&settings.notify, if is_good(&swept) { Ping::Succeeded } else { Ping::Failed });
+    }
+    swept
+}
+
+/// Delivers what waits; that it cannot is a warning.
+pub fn notify(settings: &Settings, stop: &Stop) -> Delivered {
+    let Settings { database, timeouts, notify, .. } = settings;
+    if stop.is_set() {
+        return Delivered::default();
+    }
+    deliver(database, timeouts, notify, || stop.is_set()).unwrap_or_else(|error| {
+        if !notify.destinations().is_empty() {
+            warn!("{}", shown(&format!("{error:#}")));
+        }
+        Delivered::default()
+    })
+}
+
+/// Did it do all it had to? What was busy is the next sweep's.
+fn is_good(swept: &Result<Swept>) -> bool {
+    match swept.as_ref().map(|swept| swept.exit) {
+        Ok(Exit::Done | Exit::Changed | Exit::Busy) => true,
+        Ok(
+            Exit::SomeFailed
+            | Exit::Guarded
+            | Exit::Usage
+            | Exit::Unavailable
+            | Exit::Config
+            | Exit::NotFound
+            | Exit::Interrupted
+            | Exit::Terminated,
+        )
+        | Err(_) => false,
+    }
 }

@@ -26,6 +26,7 @@ use crate::text::shown;
 pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
     let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
     let (interval, tenant) = environment.watch(flags.interval, flags.tenant.take())?;
+    let queueing = environment.notify()?.queueing();
     if let Some(path) = flags.log.as_deref().filter(|path| !may_be_log(path)) {
         return Err(usage(format!("--log: {}: no regular file", shown(&path.to_string_lossy()))).into());
     }
@@ -44,6 +45,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
             url: environment.database(&flags.database)?,
             policy,
             timeouts,
+            queueing,
             interval: interval.to_std().unwrap_or_default(),
             examiner: if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher },
             held,

@@ -28,6 +28,7 @@ const TO_TELL: &[Right] = &[
     ("false_rescues", "SELECT"),
     ("recoveries", "SELECT"),
     ("sweeps", "SELECT"),
+    ("notifications", "SELECT"),
 ];
 
 /// Besides what each kind needs.
@@ -41,6 +42,9 @@ const TO_ACT: &[Right] = &[
     ("sweeps", "UPDATE"),
     ("failures", "INSERT"),
     ("failures", "UPDATE"),
+    ("notifications", "SELECT"),
+    ("notifications", "INSERT"),
+    ("notifications", "UPDATE"),
 ];
 
 /// An operator's rights; the sweeper needs none of them.

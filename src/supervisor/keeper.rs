@@ -18,6 +18,7 @@ use crate::report::Outcome;
 use crate::rules::session::SessionFacts;
 use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};
 use crate::store::open::Url;
+use crate::store::outbox::Queueing;
 use crate::store::supervision::{self, Changes, Held, Order, Takes, What};
 use crate::store::{Abort, Access, Db, Subject, Timeouts};
 use crate::sweep::examine::{Terms, examine};
@@ -31,6 +32,8 @@ pub struct Keeping {
     pub url: Url,
     pub policy: Policy,
     pub timeouts: Timeouts,
+    /// Who is told when the session is stuck; sweeps deliver it.
+    pub queueing: Queueing,
     pub interval: Duration,
     pub examiner: Examiner,
     pub held: Held,
@@ -210,7 +213,7 @@ impl Keeper {
 
     /// Examines the session when something may be wrong, or open. Is it certain that what was decided is done?
     fn examine(&mut self, db: &mut Db, glimpse: &Glimpse) -> Result<bool, Trouble> {
-        let Keeping { policy, timeouts, examiner, held, .. } = &self.keeping;
+        let Keeping { policy, timeouts, queueing, examiner, held, .. } = &self.keeping;
         let is_quiet = glimpse.progressed_at == self.examined_progress;
         self.examined_progress = glimpse.progressed_at;
         let is_suspect = is_quiet || self.has_open_recovery || glimpse.end.is_some();
@@ -228,6 +231,7 @@ impl Keeper {
             shard: None,
             plan: None,
             wakes: &wakes,
+            queueing,
             shadow: false,
         };
         let examination = examine::<SessionFacts>(db, &held.id, &terms);

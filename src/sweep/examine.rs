@@ -9,9 +9,10 @@ use diesel::result::Error;
 use super::limits::Wakes;
 use crate::report::plan::Plan;
 use crate::report::{Examined, Outcome};
-use crate::rules::{Decision, History, Id, Policy, Verdict, decide};
+use crate::rules::{Assignee, Decision, History, Id, Policy, Verdict, decide};
 use crate::store::candidates::Shard;
 use crate::store::ledger::{self, Action, Entry};
+use crate::store::outbox::{self, Details, Event, Notice, Queueing};
 use crate::store::{Abort, Access, Db, Lock, Subject, Timeouts, errors};
 
 /// What the subjects of one kind are examined with.
@@ -26,6 +27,8 @@ pub struct Terms<'a> {
     /// Touch only what it says, if a fresh decision is the same.
     pub plan: Option<&'a Plan>,
     pub wakes: &'a Wakes,
+    /// Who is to be told, and of what.
+    pub queueing: &'a Queueing,
     /// A kind in shadow is only looked at, in a sweep that writes otherwise.
     pub shadow: bool,
 }
@@ -77,7 +80,7 @@ pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
             true => advance(id, facts, verdict, terms),
         };
         match progress {
-            Progress::Writing => carry_out(db, id, facts, &verdict.decision, &entry_id, terms),
+            Progress::Writing => carry_out(db, id, facts, verdict, &entry_id, terms),
             _ => Err(Error::RollbackTransaction),
         }
     });
@@ -200,12 +203,12 @@ fn carry_out<S: Subject>(
     db: &mut Db,
     id: &Id,
     facts: &S,
-    decision: &Decision,
+    verdict: &Verdict,
     entry_id: &Id,
     terms: &Terms,
 ) -> QueryResult<()> {
     let wake_id = Id::generate();
-    let (action, attempt, wake_id, blocked_subject) = match decision {
+    let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
         Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
         Decision::Continue { attempt, remedy } => {
             facts.resume(db, *remedy, &wake_id, terms.policy)?;
@@ -220,8 +223,37 @@ fn carry_out<S: Subject>(
             (Action::Recover, facts.history().attempts, None, false)
         }
     };
-    let (sweep_id, reason) = (terms.sweep_id, decision.to_string());
-    ledger::record(db, id, facts, &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject })
+    let (sweep_id, reason) = (terms.sweep_id, verdict.decision.to_string());
+    ledger::record(
+        db,
+        id,
+        facts,
+        &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject },
+    )?;
+    let event = match action {
+        Action::Continue => return Ok(()),
+        Action::Escalate => Event::escalation_of(S::KIND),
+        Action::Recover => Event::Recovered,
+    };
+    let (kind, details) = (S::KIND, details(facts, verdict));
+    outbox::queue(db, terms.queueing, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
+}
+
+/// What people are told of a subject.
+fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
+    let agent = match facts.assignee() {
+        Assignee::Agent { name, .. } => name.clone(),
+        Assignee::Nobody => None,
+    };
+    Details {
+        identifier: facts.identifier().map(str::to_owned),
+        title: Some(facts.title().to_owned()),
+        tenant: Some(facts.tenant().to_owned()).filter(|tenant| !tenant.is_empty()),
+        agent,
+        finding: verdict.finding,
+        reason: verdict.decision.to_string(),
+        attempts: Some(facts.history().attempts),
+    }
 }
 
 /// The subject in the report, as if what was decided were carried out; with little to say if it could not be read.

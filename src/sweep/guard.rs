@@ -7,12 +7,14 @@ use anyhow::Result;
 
 use super::examine::Terms;
 use super::limits::{Limits, Wakes};
+use super::logs;
 use super::scan::Scan;
 use super::workers::Workers;
 use crate::report::Guarded;
-use crate::rules::Guard;
+use crate::rules::{Guard, Kind};
 use crate::store::candidates::Part;
-use crate::store::{Access, Subject};
+use crate::store::outbox::{self, Details, Event, Notice};
+use crate::store::{Access, Db, Subject};
 
 /// So many are counted to the end, so that the number that is told is the whole one.
 const COUNTED_MAX: u64 = 1000;
@@ -47,4 +49,19 @@ pub fn check<S: Subject>(
     // Cut short by the deadline or a signal, it may be certain of nothing; but then nothing more is begun either.
     let at_least = counted_max <= stranded || counting.are_over();
     Ok(guard.stops(stranded, in_progress).then_some(Guarded { stranded, at_least, in_progress }))
+}
+
+/// Has people told of it. That it cannot be queued is told, and no reason for the sweep to fail.
+pub fn tell(db: &mut Db, kind: Kind, guarded: &Guarded, terms: &Terms) {
+    if terms.access == Access::ReadOnly {
+        return;
+    }
+    let details = Details { reason: guarded.tell(kind), ..Details::default() };
+    let (event, sweep_id) = (Event::GuardStopped, terms.sweep_id);
+    let notice = Notice { event, kind, subject_id: None, sweep_id, details };
+    let queued =
+        db.in_transaction(Access::Write, &terms.timeouts, |db| outbox::queue_guard(db, terms.queueing, &notice));
+    if let Err(abort) = queued {
+        logs::untold(kind, abort);
+    }
 }

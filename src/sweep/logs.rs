@@ -40,6 +40,12 @@ pub fn uncounted(kind: Kind, id: &Id, what: &str, why: Abort) {
     warn!(%kind, %id, "that {kind} {id} {what} could not be recorded: {why}");
 }
 
+/// What people should have been told of the guard, and are not.
+pub fn untold(kind: Kind, why: Abort) {
+    let why = shown(&format!("{:#}", anyhow::Error::from(why)));
+    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {why}", kind.plural());
+}
+
 /// One line for the sweep, and what its operator should know of the clocks.
 pub fn sweep(report: &Report, ended: Ended) {
     for warning in report.clocks().warnings() {

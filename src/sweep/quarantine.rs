@@ -15,6 +15,7 @@ use super::examine::Terms;
 use super::logs;
 use crate::report::{Examined, Outcome};
 use crate::rules::{Id, Kind};
+use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::quarantine;
 use crate::store::{Abort, Access, Db, Subject};
 use crate::text::shown;
@@ -40,7 +41,15 @@ struct Trial {
     tried: u64,
     failed: u64,
     /// Why, as it may be shown: it is kept for whoever reads the table.
-    reasons: Vec<(Id, String)>,
+    reasons: Vec<Failed>,
+}
+
+/// A subject that failed, as far as it could be read.
+struct Failed {
+    id: Id,
+    identifier: Option<String>,
+    tenant: Option<String>,
+    why: String,
 }
 
 impl Trial {
@@ -48,12 +57,13 @@ impl Trial {
         self.tried += 1;
         self.failed += u64::from(failed);
         if failed && self.reasons.len() < KEPT_MAX {
-            self.reasons.push((examined.id.clone(), shown(&examined.reason)));
+            let Examined { id, identifier, tenant, reason, .. } = examined.clone();
+            self.reasons.push(Failed { id, identifier, tenant, why: shown(&reason) });
         }
     }
 
     /// The failures that are the subjects' own fault.
-    fn own(self, kind: Kind) -> Vec<(Id, String)> {
+    fn own(self, kind: Kind) -> Vec<Failed> {
         let Trial { tried, failed, reasons } = self;
         if FEW_MAX < failed && tried < 2 * failed {
             warn!("{failed} of {tried} {} failed: that is not their own fault, no failure is counted", kind.plural());
@@ -92,9 +102,16 @@ impl Failures {
     /// That it cannot be recorded is told, and no reason for the sweep to fail.
     pub fn record(self, db: &mut Db, kind: Kind, terms: &Terms, sweep_began_at: DateTime<Utc>) {
         let failed = [self.unreadable, self.unwritten].into_iter().flat_map(|trial| trial.own(kind));
-        for (id, why) in failed {
+        for Failed { id, identifier, tenant, why } in failed {
+            let details = Details { identifier, tenant, reason: why.clone(), ..Details::default() };
+            let (event, sweep_id) = (Event::Quarantined, terms.sweep_id);
+            let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
             let recorded = db.in_transaction(Access::Write, &terms.timeouts, |db| {
-                quarantine::record(db, kind, &id, &why, sweep_began_at)
+                let is_held = quarantine::record(db, kind, &id, &why, sweep_began_at)?;
+                if is_held {
+                    outbox::queue(db, terms.queueing, &notice)?;
+                }
+                Ok(is_held)
             });
             match recorded {
                 Ok(false) => {}

@@ -1,0 +1,103 @@
+//! Which addresses may be spoken to. A URL is configured, but what its name resolves to is somebody else's choice: it
+//! must not reach what only this machine can.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Where an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Anywhere in the world.
+    Public,
+    /// In a private network: also between a provider and its customers.
+    Private,
+    /// On this machine.
+    Loopback,
+    /// Nobody there whom one could mean: link-local (a cloud's metadata), multicast, unspecified, reserved.
+    Never,
+}
+
+impl Reach {
+    pub fn of(address: IpAddr) -> Reach {
+        match address {
+            IpAddr::V4(address) => of_v4(address),
+            IpAddr::V6(address) => of_v6(address),
+        }
+    }
+}
+
+fn of_v4(address: Ipv4Addr) -> Reach {
+    match address.octets() {
+        [127, ..] => Reach::Loopback,
+        [0, ..] | [169, 254, ..] | [192, 0, 0, _] | [224..=255, ..] => Reach::Never,
+        // Alibaba has its metadata there; Oracle within 192.0.0.0/24.
+        [100, 100, 100, 200] => Reach::Never,
+        // Documentation and benchmarks.
+        [192, 0, 2, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => Reach::Never,
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Reach::Private,
+        _ => Reach::Public,
+    }
+}
+
+fn of_v6(address: Ipv6Addr) -> Reach {
+    let embedded = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        of_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Loopback,
+        // AWS has its metadata there.
+        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254] => Reach::Never,
+        // An address of IPv4 in other clothes: mapped, translated (NAT64), 6to4.
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x0064, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            embedded(high, low)
+        }
+        [0xfc00..=0xfdff, ..] => Reach::Private,
+        // Site-local is no more, and was private.
+        [0xfec0..=0xfeff, ..] => Reach::Private,
+        // What is given out to the world, without Teredo and documentation.
+        [0x2001, 0, ..] | [0x2001, 0x0db8, ..] | [0x3fff, ..] => Reach::Never,
+        [0x2000..=0x3fff, ..] => Reach::Public,
+        _ => Reach::Never,
+    }
+}
+
+/// May it be spoken to? `is_local`: the URL itself names this machine. `private`: the operator allows private networks.
+pub fn is_allowed(address: IpAddr, is_local: bool, private: bool) -> bool {
+    match Reach::of(address) {
+        Reach::Loopback => is_local,
+        Reach::Public => !is_local,
+        Reach::Private => !is_local && private,
+        Reach::Never => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::{Reach, is_allowed};
+
+    #[rstest]
+    #[case(Reach::Public, &["1.1.1.1", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "169.253.0.1", "223.255.255.255", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"])]
+    #[case(Reach::Private, &["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1", "100.100.100.200", "100.127.255.255"])]
+    #[case(Reach::Private, &["fc00::1", "fd12:3456::1", "fec0::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::1"])]
+    #[case(Reach::Loopback, &["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "2002:7f00:1::"])]
+    #[case(Reach::Never, &["0.0.0.0", "0.1.2.3", "169.254.169.254", "169.254.1.1", "192.0.0.192", "100.100.100.200", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"])]
+    #[case(Reach::Never, &["::", "fe80::1", "ff02::1", "fd00:ec2::254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2001::1", "2001:db8::1", "::127.0.0.1", "100::1"])]
+    fn every_address_is_somewhere(#[case] reach: Reach, #[case] addresses: &[&str]) {
+        for address in addresses {
+            assert_eq!(Reach::of(address.parse().expect("an address")), reach, "{address}");
+        }
+    }
+
+    #[rstest]
+    #[case("1.1.1.1", [true, true, false, false])]
+    #[case("10.0.0.1", [false, true, false, false])]
+    #[case("127.0.0.1", [false, false, true, true])]
+    #[case("169.254.169.254", [false, false, false, false])]
+    fn a_name_that_is_not_this_machine_s_never_reaches_it(#[case] address: &str, #[case] expected: [bool; 4]) {
+        let address = address.parse().expect("an address");
+        let allowed = [(false, false), (false, true), (true, false), (true, true)];
+        assert_eq!(allowed.map(|(is_local, private)| is_allowed(address, is_local, private)), expected);
+    }
+}

@@ -1,0 +1,107 @@
+//! Slack: an incoming webhook, and plain text.
+//!
+//! Titles are written by agents, and are not to be trusted: &, < and > are escaped, so that nothing is a mention, a link
+//! or a command; Slack is told to make nothing of the rest either.
+
+use serde_json::json;
+
+use super::{Letter, words};
+use crate::store::outbox::delivery::Message;
+
+pub(super) fn letter(message: &Message) -> Letter {
+    letter_of(&words::lines(message))
+}
+
+pub(super) fn test_letter() -> Letter {
+    letter_of(&["sweep: a test, nothing happened. What needs a person is told here.".to_owned()])
+}
+
+/// Slack cuts a text at 40,000 characters; people stop reading long before.
+const TEXT_MAX: usize = 4000;
+
+fn letter_of(lines: &[String]) -> Letter {
+    let mut text = String::new();
+    for line in lines {
+        let line = escaped(line);
+        if TEXT_MAX < text.len() + line.len() {
+            text.push_str("\n…");
+            break;
+        }
+        text.push_str(if text.is_empty() { "" } else { "\n" });
+        text.push_str(&line);
+    }
+    let body = json!({
+        "text": text,
+        "mrkdwn": false,
+        "parse": "none",
+        "link_names": false,
+        "unfurl_links": false,
+        "unfurl_media": false,
+    });
+    Letter { headers: Vec::new(), body: body.to_string() }
+}
+
+/// On one line; without characters that reverse the order of others, which make text look like what it is not.
+fn escaped(line: &str) -> String {
+    let mut escaped = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{061C}' => {}
+            '\u{2028}' | '\u{2029}' => escaped.push(' '),
+            c if c.is_control() => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use serde_json::Value;
+
+    use super::{TEXT_MAX, escaped, letter_of};
+
+    #[rstest]
+    #[case("<!channel> help", "&lt;!channel&gt; help")]
+    #[case("<@U123> <#C1|general>", "&lt;@U123&gt; &lt;#C1|general&gt;")]
+    #[case("<https://evil.example|https://bank.example>", "&lt;https://evil.example|https://bank.example&gt;")]
+    #[case("a & b &lt; c", "a &amp; b &amp;lt; c")]
+    #[case("one\nsweep: issue X needs a person", "one sweep: issue X needs a person")]
+    #[case("one\u{2028}two\r\u{7}", "one two  ")]
+    #[case("gpj.\u{202E}exe", "gpj.exe")]
+    #[case("*bold* _it_ `code` Ünïcode 🦀", "*bold* _it_ `code` Ünïcode 🦀")]
+    fn what_agents_wrote_is_text_and_nothing_else(#[case] line: &str, #[case] expected: &str) {
+        assert_eq!(escaped(line), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_a_mention_a_link_or_a_second_line(line in any::<String>(), tag in "<[!@#]?[a-z|:/.]{1,12}>") {
+            let escaped = escaped(&format!("{line}{tag}{line}"));
+            prop_assert!(!escaped.contains(['<', '>', '\n', '\r']), "{escaped}");
+        }
+    }
+
+    #[test]
+    fn slack_is_told_to_make_nothing_of_the_text() {
+        let letter: Value = serde_json::from_str(&letter_of(&["@here".to_owned()]).body).expect("JSON");
+        for (switch, value) in
+            [("mrkdwn", false), ("link_names", false), ("unfurl_links", false), ("unfurl_media", false)]
+        {
+            assert_eq!(letter[switch], value, "{switch}");
+        }
+        assert_eq!(letter["parse"], "none");
+    }
+
+    #[test]
+    fn a_message_stays_short() {
+        let letter: Value = serde_json::from_str(&letter_of(&vec!["&".repeat(300); 50]).body).expect("JSON");
+        let text = letter["text"].as_str().expect("a text");
+        assert!(text.len() < TEXT_MAX + 10 && text.ends_with("\n…"), "{}", text.len());
+    }
+}

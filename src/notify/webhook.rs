@@ -1,0 +1,117 @@
+//! The generic webhook: JSON, signed as Standard Webhooks has it (standardwebhooks.com).
+//!
+//! webhook-id is the message's key and stays the same, webhook-timestamp is the attempt's, and webhook-signature is
+//! `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, Utc};
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretSlice};
+use serde_json::{Map, Value, json};
+use sha2::Sha256;
+
+use super::Letter;
+use crate::rules::Id;
+use crate::store::outbox::delivery::{Message, Notification};
+
+/// The version of the JSON.
+const SCHEMA: u32 = 1;
+
+/// What messages are signed with.
+#[derive(Clone)]
+pub struct Secret(SecretSlice<u8>);
+
+impl Secret {
+    /// `whsec_` and base64, or any text.
+    pub fn parse(text: &str) -> Result<Secret, String> {
+        let key = match text.strip_prefix("whsec_") {
+            None => text.as_bytes().to_vec(),
+            Some(encoded) => {
+                STANDARD.decode(encoded).map_err(|_| "expected base64 behind whsec_, or any other text".to_owned())?
+            }
+        };
+        if key.is_empty() { Err("it is empty".to_owned()) } else { Ok(Secret(key.into())) }
+    }
+
+    fn sign(&self, id: &str, timestamp: i64, body: &str) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.expose_secret()).expect("a key of any length");
+        mac.update(format!("{id}.{timestamp}.{body}").as_bytes());
+        format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+    }
+}
+
+pub(super) fn letter(message: &Message, secret: &Secret) -> Letter {
+    let Message { id, at, attempt: _, counts, named, .. } = message;
+    let counts: Map<String, Value> = counts.iter().map(|(event, n)| (event.name().to_owned(), json!(n))).collect();
+    let body = json!({
+        "schema": SCHEMA,
+        "type": if message.total() == 1 { "notification" } else { "digest" },
+        "id": id,
+        "total": message.total(),
+        "counts": counts,
+        "notifications": named.iter().map(told).collect::<Vec<_>>(),
+    });
+    signed(id, *at, &body, secret)
+}
+
+fn told(notification: &Notification) -> Value {
+    let Notification { id, event, kind, subject_id, sweep_id, created_at, details } = notification;
+    let mut told = json!({
+        "id": id,
+        "event": event,
+        "created_at": created_at,
+        "sweep_id": sweep_id,
+        "kind": kind,
+        "subject_id": subject_id,
+    });
+    if let (Value::Object(told), Value::Object(details)) = (&mut told, json!(details)) {
+        told.extend(details);
+    }
+    told
+}
+
+/// That the way is open; a receiver does nothing about it.
+pub(super) fn test_letter(id: &Id, at: DateTime<Utc>, secret: &Secret) -> Letter {
+    let nothing: [Value; 0] = [];
+    let body =
+        json!({ "schema": SCHEMA, "type": "test", "id": id, "total": 0, "counts": {}, "notifications": nothing });
+    signed(id, at, &body, secret)
+}
+
+fn signed(id: &Id, at: DateTime<Utc>, body: &Value, secret: &Secret) -> Letter {
+    let (timestamp, body) = (at.timestamp(), body.to_string());
+    let headers = vec![
+        ("webhook-id", id.0.clone()),
+        ("webhook-timestamp", timestamp.to_string()),
+        ("webhook-signature", secret.sign(&id.0, timestamp, &body)),
+    ];
+    Letter { headers, body }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::Secret;
+
+    /// The example of the specification, and of its libraries.
+    #[test]
+    fn a_signature_is_as_the_specification_has_it() {
+        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("a secret");
+        let signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, "{\"test\": 2432232314}");
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[rstest]
+    #[case("whsec_hunter2!", Some("expected base64"))]
+    #[case("whsec_", Some("empty"))]
+    #[case("any text at all", None)]
+    fn a_secret_is_base64_or_any_text(#[case] text: &str, #[case] refused: Option<&str>) {
+        match (Secret::parse(text), refused) {
+            (Ok(_), None) => {}
+            (Err(why), Some(says)) => assert!(why.contains(says) && !why.contains("hunter2"), "{why}"),
+            (Ok(_), Some(_)) | (Err(_), None) => panic!("{text}"),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Who is told of what: URLs and secrets, which no error repeats.
+
+use anyhow::Result;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::environment::{Environment, malformed};
+use super::pick;
+use crate::exit::config;
+use crate::notify::{Notify, Secret, Target};
+use crate::parse;
+use crate::store::outbox::Event;
+
+const WEBHOOK_SECRET: &str = "SWEEP_WEBHOOK_SECRET";
+
+impl Environment {
+    /// Who is told of what.
+    pub fn notify(&self) -> Result<Notify> {
+        let variables = self.variables()?;
+        let private = pick(None, "notify_private", &variables.notify_private, parse::switch)?.unwrap_or(false);
+        let events = variables.notify_on.as_deref().map(events).transpose()?;
+        let target = |name: &str| -> Result<Option<Target>> {
+            let Some(url) = self.secret(name)? else { return Ok(None) };
+            let target = Target::parse(url.expose_secret(), private);
+            target.map(Some).map_err(|why| config(format!("{}: {why}", self.name_of(name))).into())
+        };
+        let webhook = match (target("SWEEP_WEBHOOK_URL")?, self.secret(WEBHOOK_SECRET)?) {
+            (None, _) => None,
+            (Some(_), None) => {
+                let why = "set it as well: a webhook that is not signed could come from anybody";
+                return Err(config(format!("{WEBHOOK_SECRET}: {why}")).into());
+            }
+            (Some(target), Some(secret)) => Some((target, self.webhook_secret(&secret)?)),
+        };
+        Ok(Notify {
+            slack: target("SWEEP_SLACK_URL")?,
+            webhook,
+            ping: target("SWEEP_PING_URL")?,
+            events: events.unwrap_or_else(default_events),
+        })
+    }
+
+    fn webhook_secret(&self, secret: &SecretString) -> Result<Secret> {
+        let secret = Secret::parse(secret.expose_secret());
+        secret.map_err(|why| config(format!("{}: {why}", self.name_of(WEBHOOK_SECRET))).into())
+    }
+
+    /// Where the value of a secret came from.
+    fn name_of(&self, name: &str) -> String {
+        if self.source(name).is_some() { name.to_owned() } else { format!("{name}_FILE") }
+    }
+}
+
+/// A recovery needs nobody.
+fn default_events() -> Vec<Event> {
+    Event::ALL.into_iter().filter(|event| *event != Event::Recovered).collect()
+}
+
+fn events(names: &str) -> Result<Vec<Event>> {
+    let event = |name: &str| {
+        Event::parse(name.trim()).ok_or_else(|| {
+            let known = Event::ALL.map(Event::name).join(", ");
+            malformed("notify_on", names, &format!("expected some of {known}, with commas between them"))
+        })
+    };
+    names.split(',').map(|name| event(name).map_err(Into::into)).collect()
+}

@@ -1,0 +1,174 @@
+//! The outbox: what people are to be told of, written in the transaction of what it tells; so it is told if and only if
+//! it happened.
+//!
+//! One row for each destination. Where a destination is, only the configuration says: nobody who can write to the
+//! database can have anything sent elsewhere.
+
+pub mod delivery;
+
+use chrono::TimeDelta;
+use diesel::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::Db;
+use super::schema::notifications;
+use super::types::{Document, Instant};
+use crate::rules::{Finding, Id, Kind};
+use crate::text::shown_in;
+
+/// What people can be told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// An issue or a plan step needs a person.
+    Escalated,
+    /// A session needs a person.
+    SessionStuck,
+    /// The guard left a kind as it was.
+    GuardStopped,
+    /// A subject is examined no more, since it failed again and again.
+    Quarantined,
+    /// A subject healed after sweep had done something about it.
+    Recovered,
+}
+
+impl Event {
+    pub const ALL: [Event; 5] =
+        [Event::Escalated, Event::SessionStuck, Event::GuardStopped, Event::Quarantined, Event::Recovered];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::Escalated => "escalated",
+            Event::SessionStuck => "session_stuck",
+            Event::GuardStopped => "guard_stopped",
+            Event::Quarantined => "quarantined",
+            Event::Recovered => "recovered",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Event> {
+        Event::ALL.into_iter().find(|event| event.name() == name)
+    }
+
+    /// That a subject of this kind needs a person.
+    pub fn escalation_of(kind: Kind) -> Event {
+        match kind {
+            Kind::Session => Event::SessionStuck,
+            Kind::Issue | Kind::Step => Event::Escalated,
+        }
+    }
+}
+
+/// Who is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Destination {
+    /// An incoming webhook of Slack's.
+    Slack,
+    /// Signed JSON.
+    Webhook,
+}
+
+impl Destination {
+    pub const ALL: [Destination; 2] = [Destination::Slack, Destination::Webhook];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Destination::Slack => "slack",
+            Destination::Webhook => "webhook",
+        }
+    }
+}
+
+/// What a sweep must know of notifications: of what to queue one, and for whom. By default there are none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Queueing {
+    pub destinations: Vec<Destination>,
+    pub events: Vec<Event>,
+}
+
+impl Queueing {
+    fn destinations_of(&self, event: Event) -> impl Iterator<Item = Destination> + '_ {
+        self.destinations.iter().copied().filter(move |_| self.events.contains(&event))
+    }
+}
+
+/// What happened, to be told.
+#[derive(Clone, Debug)]
+pub struct Notice<'a> {
+    pub event: Event,
+    pub kind: Kind,
+    /// None: it is about the kind as a whole.
+    pub subject_id: Option<&'a Id>,
+    pub sweep_id: &'a Id,
+    pub details: Details,
+}
+
+/// What is told of it, as far as it is known; the fields are those of the JSON.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Details {
+    pub identifier: Option<String>,
+    pub title: Option<String>,
+    pub tenant: Option<String>,
+    pub agent: Option<String>,
+    pub finding: Option<Finding>,
+    pub reason: String,
+    pub attempts: Option<u32>,
+}
+
+/// Queues one notification for each destination that wants it.
+pub fn queue(db: &mut Db, queueing: &Queueing, notice: &Notice) -> QueryResult<()> {
+    queueing.destinations_of(notice.event).try_for_each(|destination| insert(db, destination, notice))
+}
+
+/// The guard that stops sweep after sweep is told once in this time.
+const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
+
+/// The same for the guard, unless that it stops this kind was told within a day.
+pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice) -> QueryResult<()> {
+    // The shards of one sweep come here at the same moment.
+    one_at_a_time(db)?;
+    let since = db.now()? - GUARD_TOLD_EVERY;
+    for destination in queueing.destinations_of(notice.event) {
+        use notifications::columns;
+        let told = notifications::table
+            .filter(columns::event.eq(notice.event.name()))
+            .filter(columns::kind.eq(notice.kind.name()))
+            .filter(columns::destination.eq(destination.name()))
+            .filter(columns::created_at.gt(Instant(since)))
+            .filter(columns::dead_at.is_null());
+        if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
+            insert(db, destination, notice)?;
+        }
+    }
+    Ok(())
+}
+
+/// Of the texts of others, what may be shown is written, and nothing else.
+fn insert(db: &mut Db, destination: Destination, notice: &Notice) -> QueryResult<()> {
+    let Notice { event, kind, subject_id, sweep_id, details } = notice;
+    diesel::insert_into(notifications::table)
+        .values((
+            notifications::id.eq(Id::generate()),
+            notifications::destination.eq(destination.name()),
+            notifications::event.eq(event.name()),
+            notifications::kind.eq(kind.name()),
+            notifications::subject_id.eq(*subject_id),
+            notifications::sweep_id.eq(*sweep_id),
+            notifications::details.eq(Document(shown_in(json!(details)))),
+        ))
+        .execute(db)
+        .map(drop)
+}
+
+/// Until the end of this transaction no other is here. SQLite has one writer at a time anyway.
+fn one_at_a_time(db: &mut Db) -> QueryResult<()> {
+    /// Any number that nobody else chose.
+    const LOCK: &str = "SELECT pg_advisory_xact_lock(5370651749108302)";
+    match db {
+        Db::Postgres(db) => diesel::sql_query(LOCK).execute(db).map(drop),
+        Db::Sqlite(_) => Ok(()),
+    }
+}

@@ -1,0 +1,214 @@
+//! What is told next, and what became of it.
+//!
+//! A message is claimed in one transaction, sent without any, and settled in another one. The claim says when it is due
+//! again, so that whoever is killed in between has nothing to clean up: it is sent once more, with the same key.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use serde_json::from_value;
+
+use super::{Destination, Details, Event, one_at_a_time};
+use crate::rules::Id;
+use crate::store::Db;
+use crate::store::schema::notifications;
+use crate::store::types::{Document, Instant};
+
+/// What is not delivered within this time is given up: by then it is no news any more.
+pub const GIVEN_UP_AFTER: TimeDelta = TimeDelta::days(1);
+
+/// More of a group that are due together are told in one message.
+pub const ALONE_MAX: i64 = 5;
+
+/// A digest names so many, the oldest.
+pub const NAMED_MAX: i64 = 10;
+
+/// What may be told together.
+const GROUPS: [[Event; 2]; 3] = [
+    [Event::Escalated, Event::SessionStuck],
+    [Event::Quarantined, Event::Quarantined],
+    [Event::Recovered, Event::Recovered],
+];
+
+/// The first pause is longer than a request may take: nobody else sends what is under way.
+const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(15);
+const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(1);
+
+/// What is told at once: one notification, or the digest of many.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The same at each attempt.
+    pub id: Id,
+    /// When it was claimed, by the database's clock.
+    pub at: DateTime<Utc>,
+    pub attempt: i32,
+    /// How many of each event, in the order of `Event::ALL`.
+    pub counts: Vec<(Event, i64)>,
+    /// The oldest.
+    pub named: Vec<Notification>,
+    newest_at: DateTime<Utc>,
+}
+
+impl Message {
+    pub fn total(&self) -> i64 {
+        self.counts.iter().map(|(_, n)| n).sum()
+    }
+}
+
+/// One row of the outbox.
+#[derive(Clone, Debug)]
+pub struct Notification {
+    /// The key by which a receiver knows it again.
+    pub id: Id,
+    pub event: String,
+    pub kind: String,
+    pub subject_id: Option<Id>,
+    pub sweep_id: Id,
+    pub created_at: DateTime<Utc>,
+    pub details: Details,
+}
+
+/// What is neither delivered nor given up, of one destination.
+macro_rules! waiting {
+    ($destination:expr) => {
+        notifications::table
+            .filter(notifications::destination.eq($destination.name()))
+            .filter(notifications::delivered_at.is_null())
+            .filter(notifications::dead_at.is_null())
+    };
+}
+
+/// The oldest message that is due: nobody else will send it before its next attempt is due.
+pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Message>> {
+    one_at_a_time(db)?;
+    let now = db.now()?;
+    group(db, destination, now)?;
+    let due = waiting!(destination)
+        .filter(notifications::message_id.is_not_null())
+        .filter(notifications::due_at.le(Instant(now)))
+        .order((notifications::created_at, notifications::id))
+        .select((notifications::message_id.assume_not_null(), notifications::attempts))
+        .first::<(Id, i32)>(db)
+        .optional()?;
+    let Some((id, attempts)) = due else { return Ok(None) };
+    let attempt = attempts.saturating_add(1);
+    diesel::update(waiting!(destination).filter(notifications::message_id.eq(&id)))
+        .set((notifications::attempts.eq(attempt), notifications::due_at.eq(Instant(now + pause_after(attempt)))))
+        .execute(db)?;
+    read(db, destination, id, attempt, now).map(Some)
+}
+
+/// Decides, once for all attempts, what is told together.
+fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResult<()> {
+    macro_rules! new {
+        () => {
+            waiting!(destination)
+                .filter(notifications::message_id.is_null())
+                .filter(notifications::due_at.le(Instant(now)))
+        };
+    }
+    for [event, other] in GROUPS {
+        let is_of_group = || notifications::event.eq(event.name()).or(notifications::event.eq(other.name()));
+        if ALONE_MAX < new!().filter(is_of_group()).count().get_result(db)? {
+            diesel::update(new!().filter(is_of_group()))
+                .set(notifications::message_id.eq(Some(Id::generate())))
+                .execute(db)?;
+        }
+    }
+    diesel::update(new!()).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
+}
+
+type Row = (Id, String, String, Option<Id>, Id, DateTime<Utc>, Document);
+
+fn read(db: &mut Db, destination: Destination, id: Id, attempt: i32, at: DateTime<Utc>) -> QueryResult<Message> {
+    use notifications::columns;
+    macro_rules! its {
+        () => {
+            waiting!(destination).filter(columns::message_id.eq(&id))
+        };
+    }
+    let mut counts: Vec<(Event, i64)> = its!()
+        .group_by(columns::event)
+        .select((columns::event, count_star()))
+        .load::<(String, i64)>(db)?
+        .into_iter()
+        .filter_map(|(event, n)| Some((Event::parse(&event)?, n)))
+        .collect();
+    counts.sort();
+    let newest_at = its!().order(columns::created_at.desc()).select(columns::created_at).first(db)?;
+    let named = its!()
+        .order((columns::created_at, columns::id))
+        .limit(NAMED_MAX)
+        .select((
+            columns::id,
+            columns::event,
+            columns::kind,
+            columns::subject_id,
+            columns::sweep_id,
+            columns::created_at,
+            columns::details,
+        ))
+        .load::<Row>(db)?
+        .into_iter()
+        .map(|(id, event, kind, subject_id, sweep_id, created_at, details)| Notification {
+            id,
+            event,
+            kind,
+            subject_id,
+            sweep_id,
+            created_at,
+            details: from_value(details.0).unwrap_or_default(),
+        })
+        .collect();
+    Ok(Message { id, at, attempt, counts, named, newest_at })
+}
+
+/// It was taken.
+pub fn delivered(db: &mut Db, destination: Destination, message: &Message) -> QueryResult<()> {
+    let (now, no_error): (_, Option<&str>) = (Instant(db.now()?), None);
+    diesel::update(waiting!(destination).filter(notifications::message_id.eq(&message.id)))
+        .set((notifications::delivered_at.eq(Some(now)), notifications::last_error.eq(no_error)))
+        .execute(db)
+        .map(drop)
+}
+
+/// It was not. Is it given up now?
+pub fn failed(db: &mut Db, destination: Destination, message: &Message, why: &str) -> QueryResult<bool> {
+    let now = db.now()?;
+    let is_dead = message.newest_at + GIVEN_UP_AFTER <= now;
+    diesel::update(waiting!(destination).filter(notifications::message_id.eq(&message.id)))
+        .set((notifications::last_error.eq(Some(why)), notifications::dead_at.eq(is_dead.then_some(Instant(now)))))
+        .execute(db)?;
+    Ok(is_dead)
+}
+
+/// Gives up what is too old and has no destination any more: how many.
+pub fn give_up(db: &mut Db, destinations: &[Destination]) -> QueryResult<usize> {
+    let (now, mut given_up) = (db.now()?, 0);
+    for destination in Destination::ALL.into_iter().filter(|destination| !destinations.contains(destination)) {
+        let old = waiting!(destination).filter(notifications::created_at.le(Instant(now - GIVEN_UP_AFTER)));
+        let why = Some("its destination is not configured any more");
+        given_up += diesel::update(old)
+            .set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(why)))
+            .execute(db)?;
+    }
+    Ok(given_up)
+}
+
+/// Until the next attempt: 15 s, 30 s, … 1 h.
+fn pause_after(attempt: i32) -> TimeDelta {
+    let doubled = attempt.clamp(1, 20) - 1;
+    (FIRST_PAUSE * 2_i32.pow(doubled.unsigned_abs())).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST_PAUSE, pause_after};
+
+    #[test]
+    fn pauses_double_from_fifteen_seconds_to_an_hour() {
+        let pauses: Vec<i64> = (1..=10).map(|attempt| pause_after(attempt).num_seconds()).collect();
+        assert_eq!(pauses, [15, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
+        assert_eq!((pause_after(0), pause_after(i32::MAX).num_hours()), (FIRST_PAUSE, 1));
+    }
+}
