@@ -72,11 +72,15 @@ impl Daemon {
                 self.count_failed();
                 self.failed(error)?;
             }
+            Done::Delivered(Ok(_)) => {}
+            // If the database is away, the next sweep says so.
+            Done::Delivered(Err(error)) => debug!("{}", shown(&format!("{error:#}"))),
             // The next one may do better; that there was one is counted, and on stderr.
             Done::Panicked(Task::Sweep) => {
                 self.count_failed();
                 error!("the sweep ended by a panic, which is a bug of sweep's; the next one is not affected");
             }
+            Done::Panicked(Task::Deliver) => error!("delivering ended by a panic, which is a bug of sweep's"),
             Done::Panicked(Task::Check) => {
                 self.outage.note();
                 error!("the look at the database ended by a panic, which is a bug of sweep's; it is repeated");
@@ -147,7 +151,7 @@ impl Daemon {
         self.is_stopping = true;
         self.shared.update(|state| state.is_stopping = true);
         self.beats.stopping();
-        self.work = self.work.take().filter(|work| work.task == Task::Sweep);
+        self.work = self.work.take().filter(|work| work.task != Task::Check);
         if let Some(work) = &self.work {
             work.stop();
         }
@@ -214,14 +218,17 @@ impl Daemon {
         self.shared.update(|state| state.hung_for = hung_for);
     }
 
-    /// Between two sweeps. A clock that was set back would have it wait for what was planned by the wrong time.
+    /// Between two sweeps: what waits is delivered. A clock that was set back would have it wait for what was planned by the wrong time.
     async fn idle(&mut self) -> Result<()> {
         let earlier = self.resolved.settings.schedule.next(clock::now()).filter(|next| Some(*next) < self.planned);
         if earlier.is_some() {
             warn!("the clock was set back: the next sweep is planned anew");
             self.plan().await?;
         }
-        // Notifications that wait are delivered here.
+        let settings = &self.resolved.settings.sweep;
+        if !self.outage.lasts() && !settings.notify.destinations().is_empty() {
+            self.work = Some(Work::deliver(settings, self.planned));
+        }
         Ok(())
     }
 }

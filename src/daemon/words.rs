@@ -26,11 +26,11 @@ impl Daemon {
     pub(super) fn tell_status(&mut self) {
         let task = self.work.as_ref().map(|work| work.task);
         let now = match (self.is_stopping, self.outage.lasts(), task) {
-            (true, ..) => "stopping: waiting for the sweep in hand".to_owned(),
+            (true, ..) => "stopping: waiting for what is in hand".to_owned(),
             (false, true, _) => "waiting for the database".to_owned(),
             (false, false, Some(Task::Sweep)) => "sweeping".to_owned(),
             (false, false, Some(Task::Check)) => "looking at the database".to_owned(),
-            (false, false, None) => match self.shared.read().next_sweep {
+            (false, false, None | Some(Task::Deliver)) => match self.shared.read().next_sweep {
                 Some(next) => format!("next sweep at {}", moment(next)),
                 None => "no further sweep is due".to_owned(),
             },

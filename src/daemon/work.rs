@@ -3,8 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use chrono::{DateTime, Utc};
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::clock;
+use crate::notify::{Delivered, deliver};
 use crate::settings::Settings;
 use crate::store::Access;
 use crate::sweep::Swept;
@@ -16,12 +19,15 @@ pub enum Task {
     /// Can the database be swept?
     Check,
     Sweep,
+    /// Notifications that wait, between two sweeps.
+    Deliver,
 }
 
 /// What became of it.
 pub enum Done {
     Checked(Result<()>),
     Swept(Result<Swept>),
+    Delivered(Result<Delivered>),
     /// A bug; it has said so on stderr.
     Panicked(Task),
 }
@@ -43,6 +49,18 @@ impl Work {
 
     pub fn sweep(settings: Settings) -> Work {
         Work::begin(Task::Sweep, move |stop| Done::Swept(unattended::sweep(&settings, stop, &mut std::io::sink())))
+    }
+
+    /// Begins no letter more at the time of the next sweep.
+    pub fn deliver(settings: &Settings, until: Option<DateTime<Utc>>) -> Work {
+        let Settings { database, timeouts, notify, .. } = settings.clone();
+        Work::begin(Task::Deliver, move |stop| {
+            let is_over = || {
+                stop.step();
+                stop.is_set() || until.is_some_and(|until| until <= clock::now())
+            };
+            Done::Delivered(deliver(&database, &timeouts, &notify, is_over))
+        })
     }
 
     fn begin(task: Task, body: impl FnOnce(&Stop) -> Done + Send + 'static) -> Work {

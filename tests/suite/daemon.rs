@@ -1,5 +1,6 @@
 //! `sweep daemon`: the built binary, with real signals and a real clock.
 
+mod deliveries;
 mod fixture;
 mod http;
 mod hung;
