@@ -1,6 +1,7 @@
 //! The status for people: what needs attention first, and nothing that there is not.
 
 mod sections;
+mod told;
 
 use std::fmt::Display;
 
@@ -23,6 +24,7 @@ pub fn whole(status: &Status) -> String {
         sections::plans(status),
         sections::stuck_wakes(status),
         sections::quarantined(status),
+        told::untold(status),
         sections::work(status),
         sections::sweeps(status),
         sections::effect(status),
@@ -41,11 +43,11 @@ fn heading(status: &Status) -> String {
         (None, true) => "Never swept".red().to_string(),
         (None, false) => "No sweep of everything has succeeded yet".red().to_string(),
     };
-    let calm =
-        match status.orphans_total + status.escalations_total + status.stuck_wakes_total + status.quarantined_total {
-            0 => format!("\n{}", "Nothing needs attention".green()),
-            _ => String::new(),
-        };
+    let work = status.orphans_total + status.escalations_total + status.stuck_wakes_total + status.quarantined_total;
+    let calm = match work + status.notifications.dead_total {
+        0 => format!("\n{}", "Nothing needs attention".green()),
+        _ => String::new(),
+    };
     format!("{what}\n{last}{calm}\n")
 }
 

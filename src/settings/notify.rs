@@ -26,8 +26,8 @@ impl Environment {
         let webhook = match (target("SWEEP_WEBHOOK_URL")?, self.secret(WEBHOOK_SECRET)?) {
             (None, _) => None,
             (Some(_), None) => {
-                let why = "set it as well: a webhook that is not signed could come from anybody";
-                return Err(config(format!("{WEBHOOK_SECRET}: {why}")).into());
+                let why = "what is not signed could come from anybody";
+                return Err(config(format!("SWEEP_WEBHOOK_URL needs {WEBHOOK_SECRET} as well: {why}")).into());
             }
             (Some(target), Some(secret)) => Some((target, self.webhook_secret(&secret)?)),
         };
@@ -41,7 +41,8 @@ impl Environment {
 
     fn webhook_secret(&self, secret: &SecretString) -> Result<Secret> {
         let secret = Secret::parse(secret.expose_secret());
-        secret.map_err(|why| config(format!("{}: {why}", self.name_of(WEBHOOK_SECRET))).into())
+        // Not behind a colon: there a secret would not be shown.
+        secret.map_err(|why| config(format!("what {} holds is refused: {why}", self.name_of(WEBHOOK_SECRET))).into())
     }
 
     /// Where the value of a secret came from.

@@ -4,6 +4,7 @@
 
 mod plan;
 mod swept;
+mod told;
 mod work;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use super::{Access, Db, Timeouts};
 use crate::rules::{Id, Kind};
 pub use plan::{Plan, PlanReport, StepReport};
 pub use swept::{Effect, Exemptions, Quarantined, Sweep};
+pub use told::{Notifications, Untold};
 pub use work::{Counts, State, Work};
 
 /// The version of the JSON.
@@ -54,6 +56,7 @@ pub struct Status {
     pub quarantined: Vec<Quarantined>,
     pub quarantined_total: i64,
     pub exemptions: Exemptions,
+    pub notifications: Notifications,
     /// The last ones, the latest first.
     pub sweeps: Vec<Sweep>,
     /// The end of the latest sweep of everything that did all it had to.
@@ -95,6 +98,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
             quarantined,
             quarantined_total,
             exemptions: swept::exemptions(db, now)?,
+            notifications: told::notifications(db, now)?,
             sweeps: swept::latest(db)?,
             last_success_at,
             last_success_age_seconds: last_success_at.map(|at| age_seconds(at, now)),

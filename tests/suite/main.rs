@@ -23,6 +23,7 @@ mod limits;
 mod loops;
 mod lost_commits;
 mod migrations;
+mod notify;
 mod paperclip;
 mod paperclip_sessions;
 mod plans;

@@ -4,6 +4,7 @@ use sweep::report::Outcome;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Decision, Id, Policy, Remedy, decide};
 use sweep::store::candidates::Part;
+use sweep::store::outbox::Queueing;
 use sweep::store::{Access, Db, Subject, Timeouts};
 use sweep::sweep::examine::{Terms, examine};
 use sweep::sweep::limits::Wakes;
@@ -15,7 +16,7 @@ type Change = (&'static str, Box<dyn Fn(&mut World)>);
 
 pub fn examine_by<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> Outcome {
     let (sweep_id, wakes, timeouts) = (Id::generate(), Wakes::new(10), Timeouts::default());
-    let (tenant, shard, plan, shadow) = (None, None, None, false);
+    let (tenant, shard, plan, shadow, queueing) = (None, None, None, false, Queueing::default());
     let terms = Terms {
         sweep_id: &sweep_id,
         access: Access::Write,
@@ -25,6 +26,7 @@ pub fn examine_by<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> Outcome 
         shard,
         plan,
         wakes: &wakes,
+        queueing: &queueing,
         shadow,
     };
     examine::<S>(db, id, &terms).examined.outcome

@@ -188,11 +188,11 @@ pub fn effect(status: &Status) -> String {
 }
 
 /// None when there is nothing to tell.
-fn headline(n: i64, one: &str, many: &str) -> Option<String> {
+pub(super) fn headline(n: i64, one: &str, many: &str) -> Option<String> {
     (0 < n).then(|| counted(n, one, many).bold().to_string())
 }
 
-fn section(told: &str, table: String, total: i64, listed: usize) -> String {
+pub(super) fn section(told: &str, table: String, total: i64, listed: usize) -> String {
     let more = match total - listed as i64 {
         more if 0 < more => format!("  … and {more} more\n"),
         _ => String::new(),

@@ -7,7 +7,9 @@ use insta::assert_snapshot;
 use sweep::report::status::whole;
 use sweep::rules::step::PlanStatus;
 use sweep::rules::{Id, Kind};
-use sweep::store::status::{Counts, Effect, Exemptions, Plan, Quarantined, State, Status, Sweep, Work};
+use sweep::store::status::{
+    Counts, Effect, Exemptions, Notifications, Plan, Quarantined, State, Status, Sweep, Untold, Work,
+};
 
 fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
@@ -32,6 +34,7 @@ fn quiet() -> Status {
         quarantined: Vec::new(),
         quarantined_total: 0,
         exemptions: Exemptions::default(),
+        notifications: Notifications::default(),
         sweeps: Vec::new(),
         last_success_at: None,
         last_success_age_seconds: None,
@@ -59,6 +62,30 @@ fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> Sweep {
     let began = now() - TimeDelta::minutes(minutes);
     let ended = ended.map(str::to_owned);
     Sweep { started_at: Some(began), duration_ms: ended.as_ref().map(|_| 1234), ended, exit_code, ..Sweep::default() }
+}
+
+fn untold() -> Notifications {
+    let one = Untold {
+        id: Id::generate(),
+        destination: "slack".to_owned(),
+        event: "session_stuck".to_owned(),
+        kind: "session".to_owned(),
+        subject_id: Some(Id("00000000-0000-4000-8000-000000000006".to_owned())),
+        identifier: Some("chiara-4".to_owned()),
+        since: Some(now()),
+        age_seconds: Some(90_000),
+        attempts: 30,
+        last_error: Some("HTTP 404".to_owned()),
+    };
+    let guard = Untold { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
+    Notifications {
+        pending: 3,
+        pending_since: Some(now()),
+        pending_age_seconds: Some(700),
+        pending_error: Some("HTTP 500".to_owned()),
+        dead: vec![one, guard],
+        dead_total: 2,
+    }
 }
 
 fn plain(status: &Status) -> String {
@@ -107,6 +134,7 @@ fn what_needs_attention_comes_first() {
         }],
         quarantined_total: 1,
         exemptions: Exemptions { holding: 2, expired: 1 },
+        notifications: untold(),
         sweeps: vec![
             swept(1, None, None),
             Sweep { partial: true, ..swept(4, Some("completed"), None) },
@@ -158,6 +186,14 @@ Last success: 1d 9h ago. Is it still scheduled?
 
   kind   id                                    for  why
   issue  00000000-0000-4000-8000-000000000005   1m  no plausible time
+
+2 notifications could not be delivered
+
+  destination  event          subject           since  last error
+  slack        session stuck  session chiara-4  1d 1h  HTTP 404
+  slack        guard stopped  session –         1d 1h  HTTP 404
+
+3 notifications wait, the oldest for 11m: HTTP 500
 
 All work in progress
 

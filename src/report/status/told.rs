@@ -1,0 +1,43 @@
+//! What people should have been told of, and were not.
+
+use owo_colors::OwoColorize;
+
+use super::sections::{headline, section};
+use super::{age, counted, spoken};
+use crate::report::grid::with_header;
+use crate::rules::words::spaced;
+use crate::store::status::{Notifications, Status};
+use crate::text::shown;
+
+/// What waits for longer than a sweep or two need is worth a line.
+const LATE_SECONDS: i64 = 600;
+
+pub fn untold(status: &Status) -> String {
+    let told = [dead(&status.notifications), late(&status.notifications)];
+    told.into_iter().filter(|told| !told.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn dead(notifications: &Notifications) -> String {
+    let Some(headline) = headline(notifications.dead_total, "notification", "notifications") else {
+        return String::new();
+    };
+    let rows = notifications.dead.iter().map(|row| {
+        let subject = row.identifier.as_deref().or(row.subject_id.as_ref().map(|id| id.0.as_str()));
+        [
+            shown(&row.destination),
+            spaced(&shown(&row.event)),
+            shown(&format!("{} {}", row.kind, subject.unwrap_or("–"))),
+            age(row.age_seconds),
+            shown(row.last_error.as_deref().unwrap_or_default()),
+        ]
+    });
+    let table = with_header(["destination", "event", "subject", "since", "last error"], rows, &[3]);
+    section(&format!("{headline} could not be delivered"), table, notifications.dead_total, notifications.dead.len())
+}
+
+fn late(notifications: &Notifications) -> String {
+    let Some(age) = notifications.pending_age_seconds.filter(|age| LATE_SECONDS < *age) else { return String::new() };
+    let n = counted(notifications.pending, "notification waits", "notifications wait");
+    let why = notifications.pending_error.as_deref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
+    format!("{}, the oldest for {}{why}\n", n.bold(), spoken(age))
+}

@@ -1,0 +1,86 @@
+//! What people should have been told of, and were not.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+use serde::Serialize;
+
+use super::{ROWS_MAX, told};
+use crate::rules::Id;
+use crate::store::Db;
+use crate::store::schema::notifications;
+use crate::store::types::{Document, Instant, Since, Words};
+
+/// What was given up longer ago is no news any more.
+const DEAD_DAYS: i64 = 7;
+
+/// The notifications that were not delivered; the fields are those of the JSON.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Notifications {
+    /// Not delivered yet.
+    pub pending: i64,
+    pub pending_since: Option<DateTime<Utc>>,
+    pub pending_age_seconds: Option<i64>,
+    /// Of the oldest.
+    pub pending_error: Option<String>,
+    /// Given up in the last week, the oldest first.
+    pub dead: Vec<Untold>,
+    pub dead_total: i64,
+}
+
+/// A notification that was given up.
+#[derive(Clone, Debug, Serialize)]
+pub struct Untold {
+    pub id: Id,
+    pub destination: String,
+    pub event: String,
+    pub kind: String,
+    /// Null: it is about the kind as a whole.
+    pub subject_id: Option<Id>,
+    pub identifier: Option<String>,
+    pub since: Option<DateTime<Utc>>,
+    pub age_seconds: Option<i64>,
+    pub attempts: i32,
+    pub last_error: Option<String>,
+}
+
+type Row = (Id, Words, Words, Words, Option<Id>, Document, Since, i32, Option<Words>);
+
+pub fn notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notifications> {
+    use notifications::*;
+    let waiting = || table.filter(delivered_at.is_null()).filter(dead_at.is_null());
+    let pending = waiting().count().get_result(db)?;
+    let oldest: Option<(Since, Option<Words>)> =
+        waiting().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
+    let (pending_since, pending_age_seconds) = oldest.as_ref().map_or((None, None), |(since, _)| told(since, now));
+    let given_up = || table.filter(dead_at.gt(Some(Instant(now - TimeDelta::days(DEAD_DAYS)))));
+    let rows: Vec<Row> = given_up()
+        .order((created_at, id))
+        .limit(ROWS_MAX)
+        .select((id, destination, event, kind, subject_id, details, created_at, attempts, last_error))
+        .load(db)?;
+    Ok(Notifications {
+        pending,
+        pending_since,
+        pending_age_seconds,
+        pending_error: oldest.and_then(|(_, error)| error).map(|error| error.0),
+        dead: rows.into_iter().map(|row| untold(row, now)).collect(),
+        dead_total: given_up().count().get_result(db)?,
+    })
+}
+
+fn untold(row: Row, now: DateTime<Utc>) -> Untold {
+    let (id, destination, event, kind, subject_id, details, since, attempts, error) = row;
+    let (since, age_seconds) = told(&since, now);
+    Untold {
+        id,
+        destination: destination.0,
+        event: event.0,
+        kind: kind.0,
+        subject_id,
+        identifier: details.0.get("identifier").and_then(|name| name.as_str()).map(str::to_owned),
+        since,
+        age_seconds,
+        attempts,
+        last_error: error.map(|error| error.0),
+    }
+}

@@ -1,0 +1,190 @@
+//! At least once, whatever the other end does, and whoever is killed.
+
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use sweep::notify::Delivered;
+
+use super::receiver::{Answer, Receiver};
+use super::{deliver, text};
+use crate::world::{On, World, on_each_database};
+
+fn failed(failed: u64) -> Delivered {
+    Delivered { failed, ..Delivered::default() }
+}
+
+fn delivered(delivered: u64) -> Delivered {
+    Delivered { delivered, ..Delivered::default() }
+}
+
+on_each_database! {
+    fn what_failed_is_tried_again_later_with_the_same_key_and_body(world) {
+        let receiver = Receiver::answering(Answer::Status(500));
+        let settings = world.telling_the_webhook(&receiver);
+        world.escalation();
+        world.sweep_as(&settings);
+
+        assert_eq!(deliver(&settings), failed(1));
+        assert_eq!(world.text("last_error", "notifications").as_deref(), Some("HTTP 500"));
+        assert_eq!(deliver(&settings), Delivered::default(), "it is not due");
+        world.retry();
+        assert_eq!(deliver(&settings), failed(1));
+        receiver.answer(Answer::Status(200));
+        world.retry();
+        assert_eq!(deliver(&settings), delivered(1));
+        world.retry();
+        assert_eq!(deliver(&settings), Delivered::default(), "it was delivered");
+
+        let requests = receiver.requests();
+        let (id, body) = (world.text("id", "notifications").expect("an id"), &requests[0].body);
+        assert_eq!(requests.len(), 3);
+        assert!(requests.iter().all(|request| request.header("webhook-id") == id && request.body == *body), "{requests:?}");
+        assert_eq!(world.text("last_error", "notifications"), None);
+        assert_eq!(world.text("attempts", "notifications").as_deref(), Some("3"));
+    }
+
+    fn no_answer_of_the_other_end_makes_a_sweep_fail(world) {
+        let receiver = Receiver::new();
+        let answers = [
+            (Answer::Status(404), "HTTP 404"),
+            (Answer::Status(429), "HTTP 429"),
+            (Answer::Reset, ""),
+            (Answer::Garbage, ""),
+            (Answer::Redirect("http://169.254.169.254/latest".to_owned()), "HTTP 302: it redirects, which is not followed"),
+            (Answer::Redirect(Receiver::new().url()), "HTTP 302: it redirects, which is not followed"),
+        ];
+        for (answer, expected) in answers {
+            world.escalation();
+            receiver.answer(answer.clone());
+            let ran = world.program_telling("SWEEP_WEBHOOK_URL", &receiver).run().done();
+            let error = world.text("max(last_error)", "notifications").expect("an error");
+            assert!(!error.is_empty() && error.starts_with(expected), "{answer:?}: {error}");
+            assert!(ran.err.contains("webhook was not told of 1 notification, attempt"), "{answer:?}: {ran}");
+            assert!(!ran.err.contains("hunter2") && !error.contains("hunter2"), "{answer:?}: {ran}");
+            world.run("update notifications set delivered_at = created_at, last_error = null");
+        }
+    }
+
+    fn a_receiver_that_hangs_keeps_nobody_else_waiting_for_long(world) {
+        let (hanging, listening) = (Receiver::answering(Answer::Hang), Receiver::new());
+        let settings = world.telling(&[("SWEEP_SLACK_URL", &hanging.url()), ("SWEEP_WEBHOOK_URL", &listening.url())]);
+        (0..4).for_each(|_| drop(world.escalation()));
+        world.sweep_as(&settings);
+        let began = Instant::now();
+
+        assert_eq!(deliver(&settings), Delivered { delivered: 4, failed: 1, dead: 0 });
+
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert_eq!((listening.told().len(), hanging.requests().len()), (4, 1));
+        let why = world.text("last_error", "notifications where last_error is not null");
+        assert_eq!(why.as_deref(), Some("no answer within 10 s"));
+    }
+
+    /// A message that is refused is no reason to keep the others back.
+    fn a_message_that_is_refused_does_not_hold_up_the_next(world) {
+        let receiver = Receiver::answering(Answer::Status(400));
+        let settings = world.telling_slack(&receiver);
+        world.escalation();
+        world.escalation();
+        world.sweep_as(&settings);
+        assert_eq!(deliver(&settings), failed(2));
+    }
+
+    fn after_a_day_it_is_given_up_and_the_status_says_so(world) {
+        let receiver = Receiver::answering(Answer::Status(503));
+        let settings = world.telling_slack(&receiver);
+        world.escalation();
+        world.sweep_as(&settings);
+        world.queued_earlier(23 * 60);
+        assert_eq!(deliver(&settings), failed(1));
+        let told = &world.told()["notifications"];
+        assert_eq!((&told["pending"], &told["dead_total"], &told["pending_error"]), (&1.into(), &0.into(), &"HTTP 503".into()));
+        assert!(world.status_for_people().contains("1 notification waits, the oldest for 23h: HTTP 503"));
+
+        world.queued_earlier(24 * 60);
+        world.retry();
+        assert_eq!(deliver(&settings), Delivered { failed: 1, dead: 1, delivered: 0 });
+        world.retry();
+        assert_eq!(deliver(&settings), Delivered::default());
+
+        let told = &world.told()["notifications"];
+        assert_eq!((&told["pending"], &told["dead_total"]), (&0.into(), &1.into()));
+        let dead = &told["dead"][0];
+        for (field, expected) in [("destination", "slack"), ("event", "escalated"), ("identifier", "Launch #1"), ("last_error", "HTTP 503")] {
+            assert_eq!(dead[field], expected, "{dead}");
+        }
+        let printed = world.status_for_people();
+        assert!(printed.contains("1 notification could not be delivered") && printed.contains("step Launch #1"), "{printed}");
+    }
+
+    /// Nothing ran for a day; that is no reason not to try.
+    fn what_was_never_tried_is_tried_however_old_it_is(world) {
+        let receiver = Receiver::new();
+        let settings = world.telling_slack(&receiver);
+        world.escalation();
+        world.sweep_as(&settings);
+        world.queued_earlier(3 * 24 * 60);
+        assert_eq!(deliver(&settings), delivered(1));
+    }
+
+    fn what_has_no_destination_any_more_is_given_up_after_a_day(world) {
+        let receiver = Receiver::new();
+        let before = world.telling_slack(&receiver);
+        world.escalation();
+        world.sweep_as(&before);
+        let after = world.telling(&[]);
+        assert_eq!(deliver(&after), Delivered::default());
+        world.queued_earlier(24 * 60 + 1);
+
+        assert_eq!(deliver(&after), Delivered { dead: 1, ..Delivered::default() });
+
+        assert_eq!(world.told()["notifications"]["dead"][0]["last_error"], "its destination is not configured any more");
+    }
+
+    /// Between the commit and the delivery there is nothing that a kill could lose.
+    fn what_a_killed_sweep_had_queued_is_delivered_by_the_next_one_with_the_same_key(world) {
+        let receiver = Receiver::answering(Answer::Hang);
+        world.escalation();
+        let mut program = world.program_telling("SWEEP_WEBHOOK_URL", &receiver);
+        let mut child = program.start();
+        receiver.wait_for(1);
+        child.kill().expect("SIGKILL");
+        let output: Output = child.wait_with_output().expect("an end");
+        assert_eq!(output.status.code(), None);
+        assert_eq!((world.count("recoveries"), world.pending()), (1, 1));
+
+        receiver.answer(Answer::Status(200));
+        world.retry();
+        world.program_telling("SWEEP_WEBHOOK_URL", &receiver).run().done();
+
+        let requests = receiver.requests();
+        assert_eq!((requests.len(), world.pending()), (2, 0));
+        assert_eq!(requests[0].header("webhook-id"), requests[1].header("webhook-id"));
+        assert_eq!(requests[0].body, requests[1].body);
+    }
+}
+
+impl World {
+    fn status_for_people(&self) -> String {
+        crate::program::command_at(&self.url, ["status"]).run().done().out
+    }
+}
+
+/// Both are at it at the same moment: each message is one's.
+#[test]
+fn two_deliverers_send_nothing_twice() {
+    let (mut world, receiver) = (World::new(On::Postgres), Receiver::answering(Answer::Slowly(50)));
+    let settings = world.telling_slack(&receiver);
+    for _ in 0..5 {
+        world.escalation();
+    }
+    world.sweep_as(&settings);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let settings = settings.clone();
+            scope.spawn(move || deliver(&settings));
+        }
+    });
+    let told = receiver.told();
+    assert_eq!((told.len(), world.pending()), (5, 0), "{:?}", told.iter().map(text).collect::<Vec<_>>());
+}

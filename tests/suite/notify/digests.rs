@@ -1,0 +1,125 @@
+//! What is told together, and what stands in a message.
+
+use serde_json::{Value, json};
+use sweep::rules::Policy;
+use sweep::settings::Settings;
+
+use super::receiver::{Answer, Receiver};
+use super::{deliver, text};
+use crate::world::{World, on_each_database};
+
+/// Escalates at once whatever it finds.
+fn impatient(settings: Settings) -> Settings {
+    Settings { policy: Policy { attempts_max: 0, attempts_per_day_max: 0, ..Policy::default() }, ..settings }
+}
+
+fn escalate(world: &mut World, n: u32, settings: &Settings) {
+    let agent = world.agent("idle");
+    world.orphans(&agent, 0..n);
+    assert_eq!(world.sweep_as(settings).count("issues", "escalated"), i64::from(n));
+}
+
+on_each_database! {
+    fn a_thousand_escalations_are_one_message(world) {
+        let receiver = Receiver::new();
+        let url = receiver.url();
+        let settings = impatient(world.telling(&[("SWEEP_SLACK_URL", &url), ("SWEEP_WEBHOOK_URL", &url)]));
+        escalate(world, 1000, &settings);
+        assert_eq!(deliver(&settings).delivered, 2);
+        assert_eq!(world.pending(), 0);
+
+        let mut told = receiver.told();
+        told.sort_by_key(|told| told["schema"].is_null());
+        let [webhook, slack] = told.as_slice() else { panic!("{} messages", told.len()) };
+        assert_eq!((&webhook["type"], &webhook["total"]), (&"digest".into(), &1000.into()));
+        assert_eq!(webhook["counts"], json!({"escalated": 1000}));
+        assert_eq!(webhook["notifications"].as_array().map(Vec::len), Some(10));
+        let lines: Vec<&str> = text(slack).lines().collect();
+        assert_eq!(lines.len(), 12, "{lines:?}");
+        assert_eq!(lines[0], "sweep: 1000 notifications: 1000 escalated");
+        assert!(lines[1].starts_with("• issue N-") && lines[1].contains("needs a person: "), "{lines:?}");
+        assert_eq!(lines[11], "… and 990 more: see `sweep status`");
+    }
+
+    fn up_to_five_escalations_are_told_one_by_one_and_six_together(world) {
+        let receiver = Receiver::new();
+        let settings = impatient(world.telling_slack(&receiver));
+        escalate(world, 5, &settings);
+        deliver(&settings);
+        assert_eq!(receiver.told().len(), 5);
+
+        let agent = world.agent("idle");
+        world.orphans(&agent, 10..14);
+        for _ in 0..2 {
+            let session = world.session(None, None);
+            world.ends(&session, "1");
+        }
+        world.sweep_as(&settings);
+        deliver(&settings);
+        let told = receiver.told();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(text(&told[0]).starts_with("sweep: 6 notifications: 4 escalated, 2 session stuck\n• "), "{told:?}");
+    }
+
+    /// What was told together once stays together, whatever was queued meanwhile.
+    fn a_digest_is_the_same_at_each_attempt(world) {
+        let receiver = Receiver::answering(Answer::Status(500));
+        let settings = impatient(world.telling_the_webhook(&receiver));
+        escalate(world, 7, &settings);
+        deliver(&settings);
+        let agent = world.agent("idle");
+        world.orphans(&agent, 10..12);
+        world.sweep_as(&settings);
+        receiver.answer(Answer::Status(200));
+        world.retry();
+        deliver(&settings);
+
+        let requests = receiver.requests();
+        assert_eq!(requests.len(), 4);
+        let again = requests[1..].iter().find(|request| request.json()["type"] == "digest").expect("a digest");
+        assert_eq!((again.header("webhook-id"), &again.body), (requests[0].header("webhook-id"), &requests[0].body));
+    }
+
+    fn what_agents_wrote_is_escaped(world) {
+        let (agent, receiver) = (world.agent("idle"), Receiver::new());
+        let settings = impatient(world.telling_slack(&receiver));
+        world.set("agents", &agent, "name = '<@U1>'");
+        let issue = world.orphan(&agent);
+        world.set("issues", &issue, "identifier = 'A&B', title = '<!channel> <https://evil.example|click>\nsweep: all is well password=hunter2'");
+        world.sweep_as(&settings);
+        deliver(&settings);
+
+        let told = receiver.told();
+        let text = text(&told[0]);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.starts_with("sweep: issue A&amp;B needs a person: automatic continuation is off\n“&lt;!channel&gt; &lt;https"), "{text}");
+        assert!(text.contains("sweep: all is well password=***") && text.contains("agent &lt;@U1&gt;"), "{text}");
+        assert!(!text.contains(['<', '>']), "{text}");
+    }
+
+    fn a_webhook_says_all_that_is_known(world) {
+        let (agent, receiver) = (world.agent("idle"), Receiver::new());
+        let settings = impatient(world.telling_the_webhook(&receiver));
+        let issue = world.orphan(&agent);
+        world.set("issues", &issue, "identifier = 'ACM-1', tenant = 'acme'");
+        world.sweep_as(&settings);
+        deliver(&settings);
+
+        let request = receiver.requests().remove(0);
+        let mut told = request.json();
+        let (id, sweep) = (world.text("id", "notifications"), world.text("id", "sweeps"));
+        assert!(told["notifications"][0]["created_at"].take().is_string());
+        let expected = json!({
+            "schema": 1, "type": "notification", "id": id, "total": 1, "counts": {"escalated": 1},
+            "notifications": [{
+                "id": id, "event": "escalated", "created_at": Value::Null, "sweep_id": sweep, "kind": "issue", "subject_id": issue,
+                "identifier": "ACM-1", "title": "Mend the fence", "tenant": "acme", "agent": "Ada", "finding": "orphaned",
+                "reason": "automatic continuation is off", "attempts": 0,
+            }],
+        });
+        assert_eq!(told, expected);
+        assert_eq!((request.method.as_str(), request.header("content-type")), ("POST", "application/json"));
+        assert!(request.header("webhook-signature").starts_with("v1,"));
+        assert!(request.header("webhook-timestamp").parse::<i64>().expect("seconds") > 1_700_000_000);
+    }
+}

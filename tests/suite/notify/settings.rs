@@ -1,0 +1,60 @@
+//! Destinations come from the configuration alone, and a wrong one is refused by the name of its setting.
+
+use rstest::rstest;
+
+use super::SECRET;
+use super::receiver::{Answer, Receiver};
+use crate::program::{sweep, sweep_at};
+use crate::world::{On, World};
+
+const CONFIG: i32 = 78;
+const UNAVAILABLE: i32 = 69;
+
+#[rstest]
+#[case("SWEEP_SLACK_URL", "http://hooks.example/secret", "http:// is for this machine only")]
+#[case("SWEEP_SLACK_URL", "hooks.example/secret", "malformed: expected https://HOST/…")]
+#[case("SWEEP_PING_URL", "https://10.1.2.3/secret", "SWEEP_NOTIFY_PRIVATE=on allows that")]
+#[case("SWEEP_WEBHOOK_URL", "https://hooks.example/secret", "SWEEP_WEBHOOK_URL needs SWEEP_WEBHOOK_SECRET as well")]
+#[case("SWEEP_WEBHOOK_URL_FILE", "/nowhere/hooks", "SWEEP_WEBHOOK_URL_FILE: cannot read /nowhere/hooks")]
+#[case(
+    "SWEEP_NOTIFY_ON",
+    "escalated,calm",
+    "SWEEP_NOTIFY_ON: “escalated,calm”: expected some of escalated, session_stuck"
+)]
+#[case("SWEEP_NOTIFY_PRIVATE", "maybe", "SWEEP_NOTIFY_PRIVATE: “maybe”: expected on or off")]
+fn a_wrong_setting_is_refused_by_its_name(#[case] name: &str, #[case] value: &str, #[case] says: &str) {
+    let world = World::new(On::Sqlite);
+    let name_told = if says.starts_with("SWEEP_W") { "" } else { name };
+    sweep_at(&world.url, []).env(name, value).run().refused(CONFIG, &[says, name_told]);
+}
+
+#[test]
+fn a_secret_that_is_no_base64_is_refused_unseen() {
+    let ran = sweep(["notify", "test"])
+        .env("SWEEP_WEBHOOK_URL", "https://hooks.example/")
+        .env("SWEEP_WEBHOOK_SECRET", "whsec_secret!");
+    ran.run().refused(CONFIG, &["what SWEEP_WEBHOOK_SECRET holds is refused: expected base64 behind whsec_"]);
+}
+
+#[test]
+fn a_test_message_reaches_each_destination_without_a_database() {
+    let (slack, webhook, ping) = (Receiver::new(), Receiver::new(), Receiver::new());
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), format!("{}\n", slack.url())).expect("a URL in it");
+    let test =
+        || sweep(["notify", "test"]).env("SWEEP_SLACK_URL_FILE", file.path()).env("SWEEP_WEBHOOK_SECRET", SECRET);
+    let ran = test().env("SWEEP_WEBHOOK_URL", webhook.url()).env("SWEEP_PING_URL", ping.url()).run().done();
+
+    assert_eq!(ran.out, "slack: delivered\nwebhook: delivered\nping: delivered\n");
+    assert_eq!((&webhook.requests()[0].json()["type"], slack.requests().len()), (&"test".into(), 1));
+    assert!(slack.requests()[0].json()["text"].as_str().is_some_and(|text| text.contains("a test")));
+
+    webhook.answer(Answer::Status(401));
+    let ran = test().env("SWEEP_WEBHOOK_URL", webhook.url()).run();
+    assert_eq!((ran.code, ran.out.as_str()), (UNAVAILABLE, "slack: delivered\nwebhook: failed: HTTP 401\n"));
+}
+
+#[test]
+fn without_a_destination_there_is_nothing_to_test() {
+    sweep(["notify", "test"]).run().refused(CONFIG, &["set SWEEP_SLACK_URL", "SWEEP_WEBHOOK_URL", "SWEEP_PING_URL"]);
+}
