@@ -153,7 +153,7 @@ impl Daemon {
             match self.next().await {
                 Event::Asked(Asked::Stop) => self.stop(),
                 Event::Asked(Asked::Reload) => self.reload().await?,
-                Event::Done(done) => self.done(done)?,
+                Event::Done(done) => self.done(done).await?,
                 Event::Due => self.due().await?,
                 Event::Heard(news) => self.hear(news),
                 Event::React => self.react(),

@@ -13,7 +13,7 @@ mod tests;
 
 use std::fmt::{Display, Formatter};
 
-use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset, TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset, TimeDelta, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -88,6 +88,7 @@ enum Strictly {
 impl Schedule {
     /// The first instant after this one at which a sweep is due.
     pub fn next(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let after = after.with_nanosecond(0)?;
         if self.pattern.is_fixed { self.next_fixed(after) } else { self.next_repeated(after) }
     }
 

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stderr};
 
 use anyhow::Result;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::exit::config;
 use crate::settings::Environment;
@@ -42,8 +43,15 @@ pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
         Audience::Person => "error",
         Audience::Log => "info",
     };
+    let filter = filter.as_deref().unwrap_or(default);
+    let mut directives = parse(filter)?;
+    // It tells of each job that it takes.
+    let is_talkative = directives.max_level_hint().is_none_or(|level| LevelFilter::INFO <= level);
+    if is_talkative && !filter.contains("tokio_cron_scheduler") {
+        directives = directives.add_directive("tokio_cron_scheduler=warn".parse()?);
+    }
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(parse(filter.as_deref().unwrap_or(default))?)
+        .with_env_filter(directives)
         .with_writer(stderr)
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)

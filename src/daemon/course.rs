@@ -20,9 +20,11 @@ impl Daemon {
         self.work = Some(Work::check(&self.resolved.settings.sweep));
     }
 
-    /// Sweeps what the settings say. Nothing else may be in hand.
-    fn sweep_now(&mut self) {
+    /// Sweeps all that the settings say: for each time of the schedule until now.
+    async fn sweep_all(&mut self) -> Result<()> {
+        self.plan().await?;
         self.work = Some(Work::sweep(self.resolved.settings.sweep.clone()));
+        Ok(())
     }
 
     /// The schedule's time has come, or was missed while something else was in hand.
@@ -34,9 +36,7 @@ impl Daemon {
             1000 => info!("a thousand sweeps and more were due meanwhile: this one makes up for them"),
             missed => info!("{missed} more {} due meanwhile: this sweep makes up for it", words::was_or_were(missed)),
         }
-        self.plan().await?;
-        self.sweep_now();
-        Ok(())
+        self.sweep_all().await
     }
 
     /// Sets the timer for the next time of the schedule, later by the jitter, though never as late as the time after it.
@@ -53,11 +53,11 @@ impl Daemon {
         self.timer.set(at).await
     }
 
-    pub(super) fn done(&mut self, done: Done) -> Result<()> {
+    pub(super) async fn done(&mut self, done: Done) -> Result<()> {
         self.work = None;
         self.note_hung(None);
         match done {
-            Done::Checked(Ok(())) => self.in_order(),
+            Done::Checked(Ok(())) => self.in_order().await?,
             Done::Swept(Ok(swept)) => self.swept(swept),
             Done::Checked(Err(error)) => self.failed(error)?,
             Done::Reacted(Ok(swept)) => self.reacted(swept),
@@ -66,11 +66,15 @@ impl Daemon {
                 self.count_failed();
                 self.failed(error)?;
             }
+            Done::Delivered(Ok(_)) => {}
+            // If the database is away, the next sweep says so.
+            Done::Delivered(Err(error)) => debug!("{}", shown(&format!("{error:#}"))),
             // The next one may do better; that there was one is counted, and on stderr.
             Done::Panicked(Task::Sweep | Task::Reaction) => {
                 self.count_failed();
                 error!("the sweep ended by a panic, which is a bug of sweep's; the next one is not affected");
             }
+            Done::Panicked(Task::Deliver) => error!("delivering ended by a panic, which is a bug of sweep's"),
             Done::Panicked(Task::Check) => {
                 self.outage.note();
                 error!("the look at the database ended by a panic, which is a bug of sweep's; it is repeated");
@@ -85,7 +89,7 @@ impl Daemon {
     }
 
     /// The database can be swept.
-    fn in_order(&mut self) {
+    async fn in_order(&mut self) -> Result<()> {
         let is_first = !std::mem::replace(&mut self.is_proven, true);
         self.shared.update(|state| state.database = Database::Up);
         let was_away = self.outage.end();
@@ -93,8 +97,9 @@ impl Daemon {
             info!("the database is back after {}, {}", words::spoken(away), words::counted_tries(tries));
         }
         if !self.is_stopping && (was_away.is_some() || is_first && self.resolved.settings.at_start) {
-            self.sweep_now();
+            self.sweep_all().await?;
         }
+        Ok(())
     }
 
     fn swept(&mut self, swept: Swept) {
@@ -208,14 +213,17 @@ impl Daemon {
         self.shared.update(|state| state.hung_for = hung_for);
     }
 
-    /// Between two sweeps. A clock that was set back would have it wait for what was planned by the wrong time.
+    /// Between two sweeps: what waits is delivered. A clock that was set back would have it wait for what was planned by the wrong time.
     async fn idle(&mut self) -> Result<()> {
         let earlier = self.resolved.settings.schedule.next(clock::now()).filter(|next| Some(*next) < self.planned);
         if earlier.is_some() {
             warn!("the clock was set back: the next sweep is planned anew");
             self.plan().await?;
         }
-        // Notifications that wait are delivered here.
+        let settings = &self.resolved.settings.sweep;
+        if !self.outage.lasts() && !settings.notify.destinations().is_empty() {
+            self.work = Some(Work::deliver(settings, self.planned));
+        }
         Ok(())
     }
 }

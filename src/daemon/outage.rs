@@ -58,3 +58,44 @@ impl Outage {
         tokio::time::sleep_until(self.retry_at).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_news_once_and_asked_ever_more_seldom_but_every_minute() {
+        let mut outage = Outage::none();
+        let mut waits = Vec::new();
+        for n in 0..20 {
+            assert_eq!(outage.note(), n == 0);
+            let before = Instant::now();
+            outage.next_try().await;
+            waits.push(before.elapsed());
+        }
+        let second = Duration::from_secs(1);
+        assert!((second..=2 * second).contains(&waits[0]), "{waits:?}");
+        assert!(waits[10..].iter().all(|wait| (30 * second..=61 * second).contains(wait)), "{waits:?}");
+        let (lasted, tries) = outage.end().expect("an outage");
+        assert_eq!((lasted, tries), (waits.iter().sum(), 20));
+        assert!(!outage.lasts() && outage.end().is_none());
+    }
+
+    /// It connects, and each sweep fails.
+    #[tokio::test(start_paused = true)]
+    async fn a_database_that_comes_and_goes_is_told_of_ever_more_seldom_until_a_sweep_goes_well() {
+        let mut outage = Outage::none();
+        let began = Instant::now();
+        for _ in 0..10 {
+            assert!(outage.note());
+            outage.next_try().await;
+            outage.end();
+        }
+        assert!(Duration::from_secs(120) < began.elapsed(), "{:?}", began.elapsed());
+        outage.forget();
+        outage.note();
+        let before = Instant::now();
+        outage.next_try().await;
+        assert!(before.elapsed() <= Duration::from_secs(2));
+    }
+}

@@ -60,8 +60,9 @@ impl Timer {
                 self.job = None;
             }
         }
-        while let Ok(left @ 1..) = u64::try_from((at - clock::now()).num_milliseconds()) {
-            tokio::time::sleep(Duration::from_millis(left.min(1000))).await;
+        // Never early, not by a part of a millisecond: the same time would be due once more.
+        while let Some(left) = (at - clock::now()).to_std().ok().filter(|left| !left.is_zero()) {
+            tokio::time::sleep(left.min(Duration::from_secs(1))).await;
         }
     }
 }

@@ -16,7 +16,8 @@ impl Daemon {
     pub(super) fn tell_schedule(&self) {
         let schedule = &self.resolved.settings.schedule;
         let at = |at: chrono::DateTime<chrono::Utc>| at.with_timezone(&schedule.zone);
-        let next: Vec<String> = schedule.after(clock::now()).take(3).map(|next| at(next).to_string()).collect();
+        let shown = |next| at(next).format("%Y-%m-%d %H:%M:%S %Z").to_string();
+        let next: Vec<String> = schedule.after(clock::now()).take(3).map(shown).collect();
         let jitter = self.resolved.settings.jitter;
         let jitter = if jitter.is_zero() { String::new() } else { format!(", each up to {} later", Spoken(jitter)) };
         info!("schedule {schedule}, next: {}{jitter}", next.join(", "));
@@ -25,11 +26,11 @@ impl Daemon {
     pub(super) fn tell_status(&mut self) {
         let task = self.work.as_ref().map(|work| work.task);
         let now = match (self.is_stopping, self.outage.lasts(), task) {
-            (true, ..) => "stopping: waiting for the sweep in hand".to_owned(),
+            (true, ..) => "stopping: waiting for what is in hand".to_owned(),
             (false, true, _) => "waiting for the database".to_owned(),
             (false, false, Some(Task::Sweep | Task::Reaction)) => "sweeping".to_owned(),
             (false, false, Some(Task::Check)) => "looking at the database".to_owned(),
-            (false, false, None) => match self.shared.read().next_sweep {
+            (false, false, None | Some(Task::Deliver)) => match self.shared.read().next_sweep {
                 Some(next) => format!("next sweep at {}", moment(next)),
                 None => "no further sweep is due".to_owned(),
             },

@@ -3,8 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use chrono::{DateTime, Utc};
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::clock;
+use crate::notify::{Delivered, deliver};
 use crate::settings::Settings;
 use crate::store::Access;
 use crate::sweep::Swept;
@@ -18,6 +21,8 @@ pub enum Task {
     Sweep,
     /// A sweep of the issues of which a run has just ended.
     Reaction,
+    /// Notifications that wait, between two sweeps.
+    Deliver,
 }
 
 /// What became of it.
@@ -25,6 +30,7 @@ pub enum Done {
     Checked(Result<()>),
     Swept(Result<Swept>),
     Reacted(Result<Swept>),
+    Delivered(Result<Delivered>),
     /// A bug; it has said so on stderr.
     Panicked(Task),
 }
@@ -52,6 +58,18 @@ impl Work {
         Work::begin(Task::Reaction, move |stop| Done::Reacted(unattended::sweep(&settings, stop, &mut std::io::sink())))
     }
 
+    /// Begins no letter more at the time of the next sweep.
+    pub fn deliver(settings: &Settings, until: Option<DateTime<Utc>>) -> Work {
+        let Settings { database, timeouts, notify, .. } = settings.clone();
+        Work::begin(Task::Deliver, move |stop| {
+            let is_over = || {
+                stop.step();
+                stop.is_set() || until.is_some_and(|until| until <= clock::now())
+            };
+            Done::Delivered(deliver(&database, &timeouts, &notify, is_over))
+        })
+    }
+
     fn begin(task: Task, body: impl FnOnce(&Stop) -> Done + Send + 'static) -> Work {
         let stop = Stop::default();
         let its = stop.clone();
@@ -76,5 +94,36 @@ impl Work {
             (self.steps, self.moved_at) = (steps, Instant::now());
         }
         self.moved_at.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_one_end_among_others() {
+        let mut work = Work::begin(Task::Sweep, |_| panic!("a bug"));
+        assert!(matches!(work.ended().await, Done::Panicked(Task::Sweep)));
+    }
+
+    #[tokio::test]
+    async fn steps_are_progress_and_time_alone_is_not() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let mut work = Work::begin(Task::Check, move |stop| {
+            for () in receiver {
+                stop.step();
+            }
+            Done::Checked(Ok(()))
+        });
+        let time = Duration::from_millis(50);
+        std::thread::sleep(time);
+        assert!(time <= work.silent_for());
+        sender.send(()).expect("a thread");
+        while time <= work.silent_for() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(sender);
+        assert!(matches!(work.ended().await, Done::Checked(Ok(()))));
     }
 }

@@ -138,6 +138,13 @@ fn patterns(#[case] pattern: &str, #[case] after: &str, #[case] expected: &str) 
     assert_eq!(next.format("%Y-%m-%dT%H:%M:%S").to_string(), expected);
 }
 
+#[test]
+fn a_sweep_is_due_at_the_full_second() {
+    let between: DateTime<Utc> = "2026-01-01T00:00:07.5Z".parse().expect("an instant");
+    let due: Vec<_> = schedule("*/2 * * * * *", "UTC").after(between).take(2).map(|at| at.to_rfc3339()).collect();
+    assert_eq!(due, ["2026-01-01T00:00:08+00:00", "2026-01-01T00:00:10+00:00"]);
+}
+
 #[rstest]
 #[case::nothing("", "expected a schedule such as")]
 #[case::four_fields("* * * *", "expected a schedule such as")]

@@ -12,6 +12,7 @@ mod config;
 mod contract;
 mod crashes;
 mod crowds;
+mod daemon;
 mod databases;
 mod demo;
 mod dry_run;

@@ -38,6 +38,8 @@ struct Traffic {
     to_client: Vec<u8>,
     is_cut: bool,
     is_over: bool,
+    /// Nothing passes, and nobody is told.
+    is_frozen: bool,
 }
 
 impl Traffic {
@@ -69,7 +71,14 @@ impl Proxy {
     pub fn start(cut: Option<Cut>) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let traffic = Traffic { cut, to_server: Vec::new(), to_client: Vec::new(), is_cut: false, is_over: false };
+        let traffic = Traffic {
+            cut,
+            to_server: Vec::new(),
+            to_client: Vec::new(),
+            is_cut: false,
+            is_over: false,
+            is_frozen: false,
+        };
         let traffic = Arc::new(Mutex::new(traffic));
         let ours = Arc::clone(&traffic);
         let server = variable("TEST_POSTGRES_PORT");
@@ -100,6 +109,15 @@ impl Proxy {
     pub fn url(&self, database: &str, sslmode: &str) -> String {
         let password = variable("TEST_POSTGRES_PASSWORD");
         format!("postgres://postgres:{password}@127.0.0.1:{}/{database}?sslmode={sslmode}", self.port)
+    }
+
+    /// As a network that loses everything: connections stay, and nothing passes until it thaws.
+    pub fn freeze(&self) {
+        self.traffic.lock().expect("traffic").is_frozen = true;
+    }
+
+    pub fn thaw(&self) {
+        self.traffic.lock().expect("traffic").is_frozen = false;
     }
 
     pub fn has_cut(&self) -> bool {
@@ -141,6 +159,9 @@ fn relay(client: TcpStream, server: TcpStream, traffic: &Arc<Mutex<Traffic>>) {
             };
             let mut buffer = [0; 65536];
             while let Ok(n @ 1..) = from.read(&mut buffer) {
+                while traffic.lock().expect("traffic").is_frozen {
+                    thread::sleep(std::time::Duration::from_millis(5));
+                }
                 let (admitted, cuts) = traffic.lock().expect("traffic").admit(direction, &buffer[..n]);
                 if to.write_all(&buffer[..admitted]).is_err() || cuts {
                     break;

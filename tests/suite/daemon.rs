@@ -1,0 +1,13 @@
+//! `sweep daemon`: the built binary, with real signals and a real clock.
+
+mod deliveries;
+mod fixture;
+mod http;
+mod hung;
+mod managers;
+mod outages;
+mod overlap;
+mod refused;
+mod reload;
+mod schedules;
+mod signals;

@@ -1,0 +1,50 @@
+//! What a service manager hears.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::fixture::{EACH_SECOND, Manager, NEVER, daemon, wait_for};
+use crate::world::{On, World};
+
+#[test]
+fn it_tells_that_it_is_ready_what_it_does_that_it_lives_reloads_and_stops() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphan(&agent);
+    let url = world.url.clone();
+    let manager = Manager::new();
+    let mut daemon = manager.start(daemon(&url, NEVER, ["--at-start", "on"]), Duration::from_secs(2));
+
+    let next = manager.hears("STATUS=next sweep at 20");
+    assert!(next.ends_with("-02-29 00:00:00 UTC; last: 1 continued"), "{next}");
+    wait_for("WATCHDOG", || (3 <= manager.count("WATCHDOG=1")).then_some(()));
+    assert_eq!(manager.heard()[0], "READY=1");
+    assert_eq!(manager.count("STATUS=sweeping"), 1);
+
+    daemon.signal(Signal::HUP);
+    let reloading = manager.hears("RELOADING=1\nMONOTONIC_USEC=");
+    assert!(0 < reloading.rsplit('=').next().and_then(|time| time.parse::<u64>().ok()).expect("a time"));
+    wait_for("READY again", || (manager.count("READY=1") == 2).then_some(()));
+
+    daemon.ends_well();
+    manager.hears("STOPPING=1");
+    let heard = manager.heard();
+    let place = |message: &str| heard.iter().position(|heard| heard.starts_with(message)).expect("a message");
+    assert!(place("RELOADING") < place("STOPPING"), "{heard:?}");
+    assert_eq!(heard.iter().filter(|heard| heard.starts_with("STOPPING")).count(), 1);
+}
+
+/// Other units wait for READY: it must not wait for a database.
+#[test]
+fn it_is_ready_and_lives_without_its_database() {
+    let manager = Manager::new();
+    let url = "postgres:///nowhere?host=/nonexistent";
+    let mut daemon = manager.start(daemon(url, EACH_SECOND, []), Duration::from_secs(1));
+    manager.hears("READY=1");
+    manager.hears("STATUS=waiting for the database");
+    wait_for("WATCHDOG", || (3 <= manager.count("WATCHDOG=1")).then_some(()));
+    daemon.answers("/healthz", 200);
+    assert_eq!(daemon.answers("/readyz", 503), "the database is unavailable\n");
+    daemon.ends_well();
+}

@@ -1,0 +1,79 @@
+//! A database that goes away and returns.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::fixture::{Daemon, EACH_SECOND, NEVER, daemon};
+use crate::databases::{connect, run};
+use crate::program::migrate_at;
+use crate::scratch::Server;
+
+#[test]
+fn a_database_that_goes_away_is_waited_for_and_told_of_once_and_once_when_it_is_back() {
+    let server = Server::start();
+    migrate_at(&server.url, []).run().done();
+    let mut daemon = Daemon::start(daemon(&server.url, EACH_SECOND, []));
+    daemon.says("sweep completed");
+    daemon.answers("/readyz", 200);
+
+    server.crash();
+    daemon.says("ERROR the database is unavailable, waiting: ");
+    assert_eq!(daemon.answers("/readyz", 503), "the database is unavailable\n");
+    assert!(daemon.get("/metrics").1.contains("sweep_daemon_database_up 0"));
+    daemon.answers("/healthz", 200);
+    let before = daemon.log().len();
+    // Sweeps would be due, and it is asked, more than once.
+    sleep(Duration::from_secs(4));
+    assert_eq!(daemon.log().len(), before, "{:?}", daemon.log());
+
+    server.restart();
+    let back = daemon.says(" INFO the database is back after ");
+    assert!(back.ends_with(" tries"), "{back}");
+    daemon.answers("/readyz", 200);
+    assert!(daemon.get("/metrics").1.contains("sweep_daemon_database_up 1"));
+    daemon.ends_well();
+    assert_eq!(daemon.count("the database is unavailable"), 1, "{:?}", daemon.log());
+    assert_eq!(daemon.count("the database is back"), 1);
+    // The one that swept when it was back made up for all that were due meanwhile.
+    assert_eq!(daemon.count("due meanwhile"), 0, "{:?}", daemon.log());
+}
+
+#[test]
+fn a_database_that_is_not_there_at_the_start_is_swept_when_it_comes() {
+    let server = Server::start();
+    migrate_at(&server.url, []).run().done();
+    server.crash();
+    let daemon = Daemon::start(daemon(&server.url, NEVER, []));
+    daemon.says("the database is unavailable, waiting: ");
+    assert_eq!(daemon.get("/readyz").0, 503);
+    server.restart();
+    daemon.says("the database is back after ");
+    daemon.says("sweep completed");
+}
+
+/// Upgraded under its feet: it says so once, and goes on when it is in order.
+#[test]
+fn a_schema_that_changes_later_is_told_of_once_and_the_next_sweep_tries_again() {
+    let server = Server::start();
+    migrate_at(&server.url, []).run().done();
+    let mut daemon = Daemon::start(daemon(&server.url, EACH_SECOND, []));
+    daemon.says("sweep completed");
+
+    let mut host = connect(&server.url);
+    run(&mut host, "alter table sweep.__diesel_schema_migrations rename to elsewhere");
+    let line = daemon.says("ERROR no sweep: ");
+    assert!(line.contains("sweep migrate"), "{line}");
+    let why = daemon.answers("/readyz", 503);
+    assert!(why.contains("cannot be swept; the log says why"), "{why}");
+    let failed = |daemon: &Daemon| {
+        let metrics = daemon.get("/metrics").1;
+        let line = metrics.lines().find_map(|line| line.strip_prefix("sweep_daemon_sweeps_total{ended=\"failed\"} "));
+        line.and_then(|count| count.parse::<u32>().ok()).expect("a count")
+    };
+    super::fixture::wait_for("two more fail", || (3 <= failed(&daemon)).then_some(()));
+    assert_eq!(daemon.count("ERROR"), 1, "{:?}", daemon.log());
+
+    run(&mut host, "alter table sweep.elsewhere rename to __diesel_schema_migrations");
+    daemon.answers("/readyz", 200);
+    daemon.ends_well();
+}
