@@ -30,7 +30,7 @@ pub fn sweep(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> 
         metrics::publish(path, &settings.database, &settings.timeouts);
     }
     if is_scheduled {
-        ping(&settings.notify, if is_good(&swept) { Ping::Succeeded } else { Ping::Failed });
+        end_of(&swept).into_iter().for_each(|end| ping(&settings.notify, end));
     }
     swept
 }
@@ -49,20 +49,13 @@ pub fn notify(settings: &Settings, stop: &Stop) -> Delivered {
     })
 }
 
-/// Did it do all it had to? What was busy is the next sweep's.
-fn is_good(swept: &Result<Swept>) -> bool {
+/// What the dead-man's switch hears of its end. What was busy is the next sweep's. One that was asked to end says nothing: if
+/// none follows it, that silence is the alarm.
+fn end_of(swept: &Result<Swept>) -> Option<Ping> {
     match swept.as_ref().map(|swept| swept.exit) {
-        Ok(Exit::Done | Exit::Changed | Exit::Busy) => true,
-        Ok(
-            Exit::SomeFailed
-            | Exit::Guarded
-            | Exit::Usage
-            | Exit::Unavailable
-            | Exit::Config
-            | Exit::NotFound
-            | Exit::Interrupted
-            | Exit::Terminated,
-        )
-        | Err(_) => false,
+        Ok(Exit::Done | Exit::Changed | Exit::Busy) => Some(Ping::Succeeded),
+        Ok(Exit::Interrupted | Exit::Terminated) => None,
+        Ok(Exit::SomeFailed | Exit::Guarded | Exit::Usage | Exit::Unavailable | Exit::Config | Exit::NotFound)
+        | Err(_) => Some(Ping::Failed),
     }
 }

@@ -9,7 +9,7 @@ use super::{Client, Letter, Notify, slack, webhook};
 use crate::store::open::Url;
 use crate::store::outbox::Destination;
 use crate::store::outbox::delivery::{self, Message};
-use crate::store::{Access, Db, Timeouts};
+use crate::store::{Abort, Access, Db, Timeouts, errors};
 
 /// Shorter than the first pause between two attempts.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -72,7 +72,7 @@ impl Delivery<'_> {
 
     /// Sends one message. May there be another?
     fn next(&mut self, destination: Destination) -> Result<bool> {
-        let Some(message) = self.write(|db| delivery::claim(db, destination))? else { return Ok(false) };
+        let Some(message) = self.claim(destination)? else { return Ok(false) };
         let (Some(target), letter) = (self.notify.target(destination), self.letter(destination, &message)) else {
             return Ok(false);
         };
@@ -96,6 +96,16 @@ impl Delivery<'_> {
                 }
                 Ok(!failure.is_down)
             }
+        }
+    }
+
+    /// None: nothing is due, or somebody else is at it.
+    fn claim(&mut self, destination: Destination) -> Result<Option<Message>> {
+        match self.db.in_transaction(Access::Write, self.timeouts, |db| delivery::claim(db, destination)) {
+            Err(Abort::RolledBack(error)) if errors::is_contention(&error) || errors::is_lock_timeout(&error) => {
+                Ok(None)
+            }
+            claimed => Ok(claimed?),
         }
     }
 

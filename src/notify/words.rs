@@ -14,7 +14,7 @@ pub fn lines(message: &Message) -> Vec<String> {
         ([one], 1) => alone(one),
         (named, total) => {
             let more = total - named.len() as i64;
-            let headline = format!("sweep: {total} notifications: {}", counts(message));
+            let headline = format!("sweep: {}", counts(message));
             let rows = named.iter().map(|one| format!("• {}", line(one)));
             let rest = (0 < more).then(|| format!("… and {more} more: see `sweep status`"));
             [headline].into_iter().chain(rows).chain(rest).collect()

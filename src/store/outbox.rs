@@ -8,6 +8,7 @@ pub mod delivery;
 
 use chrono::TimeDelta;
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -129,7 +130,7 @@ const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
 /// The same for the guard, unless that it stops this kind was told within a day.
 pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice) -> QueryResult<()> {
     // The shards of one sweep come here at the same moment.
-    one_at_a_time(db)?;
+    one_at_a_time(db, TELLING_OF_GUARD)?;
     let since = db.now()? - GUARD_TOLD_EVERY;
     for destination in queueing.destinations_of(notice.event) {
         use notifications::columns;
@@ -163,12 +164,15 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice) -> QueryResult
         .map(drop)
 }
 
-/// Until the end of this transaction no other is here. SQLite has one writer at a time anyway.
-fn one_at_a_time(db: &mut Db) -> QueryResult<()> {
-    /// Any number that nobody else chose.
-    const LOCK: &str = "SELECT pg_advisory_xact_lock(5370651749108302)";
+/// Locks of PostgreSQL's that stand for what one transaction does at a time: any numbers that nobody else chose.
+const TELLING_OF_GUARD: i64 = 5_370_651_749_108_302;
+const CLAIMING: i64 = 5_370_651_749_108_303;
+
+/// Until the end of this transaction no other does this. SQLite has one writer at a time anyway.
+fn one_at_a_time(db: &mut Db, what: i64) -> QueryResult<()> {
+    const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
     match db {
-        Db::Postgres(db) => diesel::sql_query(LOCK).execute(db).map(drop),
+        Db::Postgres(db) => diesel::sql_query(LOCK).bind::<BigInt, _>(what).execute(db).map(drop),
         Db::Sqlite(_) => Ok(()),
     }
 }

@@ -19,6 +19,8 @@ fn a_destination_is_https_or_this_machine(#[case] url: &str) {
 #[rstest]
 #[case("http://hooks.example/hunter2", "http:// is for this machine only")]
 #[case("http://localhost.example/hunter2", "http:// is for this machine only")]
+#[case("http://localhost@hooks.example/hunter2", "http:// is for this machine only")]
+#[case("http://127.0.0.1:80@hooks.example/hunter2", "http:// is for this machine only")]
 #[case("http://127.0.0.1.example/hunter2", "http:// is for this machine only")]
 #[case("ftp://hooks.example/hunter2", "expected https://HOST/…")]
 #[case("hooks.example/hunter2", "malformed")]

@@ -8,7 +8,7 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use serde_json::from_value;
 
-use super::{Destination, Details, Event, one_at_a_time};
+use super::{CLAIMING, Destination, Details, Event, one_at_a_time};
 use crate::rules::Id;
 use crate::store::Db;
 use crate::store::schema::notifications;
@@ -80,7 +80,7 @@ macro_rules! waiting {
 
 /// The oldest message that is due: nobody else will send it before its next attempt is due.
 pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Message>> {
-    one_at_a_time(db)?;
+    one_at_a_time(db, CLAIMING)?;
     let now = db.now()?;
     group(db, destination, now)?;
     let due = waiting!(destination)

@@ -4,9 +4,13 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use sweep::notify::Delivered;
+use sweep::settings::Settings;
+use sweep::store::open::Url;
+use sweep::sweep::signals::Stop;
 
 use super::receiver::{Answer, Receiver};
 use super::{deliver, text};
+use crate::scratch::Role;
 use crate::world::{On, World, on_each_database};
 
 fn failed(failed: u64) -> Delivered {
@@ -168,6 +172,31 @@ impl World {
     fn status_for_people(&self) -> String {
         crate::program::command_at(&self.url, ["status"]).run().done().out
     }
+}
+
+/// A pod that is to end has other things to do.
+#[test]
+fn a_sweep_that_is_to_end_delivers_nothing_more() {
+    let (mut world, receiver, stop) = (World::new(On::Sqlite), Receiver::new(), Stop::default());
+    let settings = world.telling_slack(&receiver);
+    world.escalation();
+    world.sweep_as(&settings);
+    stop.set();
+    assert_eq!(sweep::unattended::notify(&settings, &stop), Delivered::default());
+    assert_eq!(world.pending(), 1);
+}
+
+#[test]
+fn delivery_needs_three_rights_on_one_table() {
+    let (mut world, receiver, role) = (World::new(On::Postgres), Receiver::new(), Role::new());
+    let settings = world.telling_slack(&receiver);
+    (0..6).for_each(|_| drop(world.escalation()));
+    world.sweep_as(&settings);
+    let rights = "usage on schema sweep to {}; grant select, insert, update on sweep.notifications to {}";
+    world.run(&format!("grant {}", rights.replace("{}", &role.name)));
+    let database = Url::parse(&role.at(&world.url)).expect("a URL");
+    assert_eq!(deliver(&Settings { database, ..settings }), delivered(1));
+    assert_eq!(world.pending(), 0);
 }
 
 /// Both are at it at the same moment: each message is one's.

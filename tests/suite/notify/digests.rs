@@ -36,7 +36,7 @@ on_each_database! {
         assert_eq!(webhook["notifications"].as_array().map(Vec::len), Some(10));
         let lines: Vec<&str> = text(slack).lines().collect();
         assert_eq!(lines.len(), 12, "{lines:?}");
-        assert_eq!(lines[0], "sweep: 1000 notifications: 1000 escalated");
+        assert_eq!(lines[0], "sweep: 1000 escalated");
         assert!(lines[1].starts_with("• issue N-") && lines[1].contains("needs a person: "), "{lines:?}");
         assert_eq!(lines[11], "… and 990 more: see `sweep status`");
     }
@@ -58,7 +58,7 @@ on_each_database! {
         deliver(&settings);
         let told = receiver.told();
         assert_eq!(told.len(), 1, "{told:?}");
-        assert!(text(&told[0]).starts_with("sweep: 6 notifications: 4 escalated, 2 session stuck\n• "), "{told:?}");
+        assert!(text(&told[0]).starts_with("sweep: 4 escalated, 2 session stuck\n• "), "{told:?}");
     }
 
     /// What was told together once stays together, whatever was queued meanwhile.

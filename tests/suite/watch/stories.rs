@@ -36,6 +36,19 @@ on_each_database! {
         assert_eq!(ended.log(), None);
     }
 
+    /// It is queued with the escalation; the next sweep delivers it.
+    fn a_watcher_that_is_told_whom_has_people_told(world) {
+        let settings = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(settings.path(), "SWEEP_SLACK_URL=https://hooks.example/x\n").expect("settings");
+        let file = settings.path().to_str().expect("a path");
+        let watcher = Watcher::of(&world.url, &["--nudges-max", "0", "--config", file], "echo working; read a");
+        watcher.until_it_prints(STUCK);
+        watcher.stop();
+
+        assert_eq!(world.text("event", "notifications").as_deref(), Some("session_stuck"));
+        assert_eq!(world.count("notifications n join recoveries r on r.subject_id = n.subject_id and r.sweep_id = n.sweep_id"), 1);
+    }
+
     fn an_agent_that_answers_a_nudge_goes_on_and_is_left_alone(world) {
         let script = "echo working; read x; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
         let watcher = Watcher::of(&world.url, &PATIENT, script);
