@@ -9,6 +9,7 @@ mod idle;
 mod listen;
 mod memory;
 mod postgres;
+mod shards;
 mod sqlite;
 mod throughput;
 
@@ -30,6 +31,9 @@ fn main() -> Result<()> {
     let wanted = |name: &str| named.is_empty() || named.iter().any(|named| named == name);
     if wanted("throughput") {
         throughput::run(&server)?;
+    }
+    if wanted("shards") {
+        shards::run(&server)?;
     }
     if wanted("sqlite") {
         sqlite::run()?;
