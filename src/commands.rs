@@ -1,8 +1,11 @@
 //! The commands: each reads its flags, calls the library and prints.
 
+mod completions;
+mod config;
 mod demo;
 mod exempt;
 mod explain;
+mod man;
 mod migrate;
 mod opened;
 mod quarantine;
@@ -21,9 +24,15 @@ use crate::telemetry;
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
+    // What is about the program alone works whatever its settings are.
+    match &cli.command {
+        Some(Command::Completions(flags)) => return Ok(completions::run(flags)),
+        Some(Command::Man(flags)) => return man::run(flags),
+        _ => {}
+    }
     let environment = &environment.with_file(cli.config.as_deref())?;
-    // The demo is there to be watched: its reports say it all.
-    if !matches!(cli.command, Some(Command::Demo(_))) {
+    // The demo is there to be watched: its reports say it all. A malformed filter is for `sweep config` to show.
+    if !matches!(cli.command, Some(Command::Demo(_) | Command::Config(_))) {
         telemetry::start(environment)?;
     }
     match cli.command {
@@ -35,6 +44,8 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Exempt(command)) => exempt::run(command, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, environment),
+        Some(Command::Config(flags)) => config::run(&flags, cli.config.as_deref(), environment),
+        Some(Command::Completions(_) | Command::Man(_)) => unreachable!("they have run"),
     }
 }
 

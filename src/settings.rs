@@ -2,6 +2,7 @@
 //!
 //! Flags win over the environment, the environment over the defaults.
 
+pub mod effective;
 mod environment;
 pub mod known;
 
@@ -26,7 +27,7 @@ pub use environment::{Environment, Source};
 use known::Variables;
 
 /// One sweep, as the operator wants it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub database: Url,
     pub dry_run: bool,
@@ -132,7 +133,11 @@ impl Settings {
             selection,
             tenant,
             shard,
-            modes: modes.into_iter().filter_map(|(kind, mode)| Some((kind, mode?))).collect(),
+            modes: modes
+                .into_iter()
+                .filter_map(|(kind, mode)| Some((kind, mode?)))
+                .filter(|(_, mode)| *mode != KindMode::On)
+                .collect(),
             limit: limit!(limit, parse::positive),
             deadline: limit!(deadline, parse::positive_duration).unwrap_or(default.deadline),
             wakes_per_agent_max: limit!(wakes_per_agent_max, parse::positive).unwrap_or(default.wakes_per_agent_max),

@@ -8,16 +8,24 @@ use tracing_subscriber::EnvFilter;
 use crate::exit::config;
 use crate::settings::Environment;
 
+/// Can logs be as SWEEP_LOG and SWEEP_LOG_FORMAT say?
+pub fn check(environment: &Environment) -> Result<()> {
+    let (filter, _) = environment.log()?;
+    parse(filter.as_deref().unwrap_or("info")).map(drop)
+}
+
+fn parse(filter: &str) -> Result<EnvFilter> {
+    let refuse =
+        |error| config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"));
+    Ok(EnvFilter::try_new(filter).map_err(refuse)?)
+}
+
 /// Starts logging as SWEEP_LOG (a filter such as `info` or `sweep=debug`) and SWEEP_LOG_FORMAT say.
 pub fn start(environment: &Environment) -> Result<()> {
     let (filter, json) = environment.log()?;
     let default = if stderr().is_terminal() { "error" } else { "info" };
-    let filter = filter.as_deref().unwrap_or(default);
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
-        config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"))
-    })?;
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(parse(filter.as_deref().unwrap_or(default))?)
         .with_writer(stderr)
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)

@@ -1,3 +1,4 @@
+drop index sweeps_counted;
 drop index recoveries_created_at;
 drop index sweeps_succeeded;
 drop index sweeps_whole_by_shard;

@@ -10,3 +10,4 @@ create index recoveries_created_at on recoveries (created_at);
 -- the count stays when old rows are pruned.
 alter table sweeps add column ledger_until text check (ledger_until like '____-__-__T__:__:__.___Z');  -- all rows of the ledger before it …
 alter table sweeps add column ledger_counts text check (json_valid(ledger_counts));                   -- … by kind and action
+create index sweeps_counted on sweeps (started_at) where ledger_until is not null;

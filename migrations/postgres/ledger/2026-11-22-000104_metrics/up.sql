@@ -11,3 +11,4 @@ create index recoveries_created_at on recoveries (created_at);
 alter table sweeps
     add column ledger_until timestamptz,              -- all rows of the ledger before it …
     add column ledger_counts jsonb;                   -- … by kind and action
+create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
