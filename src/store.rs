@@ -38,7 +38,7 @@ use diesel::sql_types::{Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 
 use crate::rules::{Cause, Facts, Id, Kind, Policy, Remedy};
-use candidates::{Candidate, Part};
+use candidates::{Candidate, Group, Part};
 use types::sql as portable;
 
 #[derive(diesel::MultiConnection)]
@@ -57,6 +57,8 @@ pub trait Subject: Facts + Sized {
     /// The next candidates in the order of the scan, at most `limit`.
     fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
     fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// The same for each group.
+    fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<Group>>;
     /// How many in progress are not examined any more.
     fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
     /// How many there are in progress, healthy or not.

@@ -14,6 +14,9 @@ pub struct Candidate {
     pub since: Since,
 }
 
+/// The candidates of one group: how many, and since when the oldest.
+pub type Group = (Id, i64, Option<Since>);
+
 /// A place between two candidates: after this one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Position {
@@ -63,10 +66,9 @@ impl Shard {
         1 < self.count
     }
 
-    /// FNV-1a: the sweeps of one database may be of different versions, and must split it alike.
-    pub fn has(&self, candidate: &Candidate) -> bool {
-        let hash = candidate
-            .group
+    /// Are the subjects of this group its own? FNV-1a: the sweeps of one database may be of different versions, and must split it alike.
+    pub fn has(&self, group: &Id) -> bool {
+        let hash = group
             .0
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -87,10 +89,13 @@ macro_rules! quarantined {
 
 /// Keyset pagination: however large the table, a page costs a page, and nothing is read twice.
 macro_rules! candidates {
-    ($view:ident, $kind:expr, $part:expr) => {{
+    ($view:ident, $kind:expr, $part:expr) => {
+        candidates!($view, $kind, $part, $view::table)
+    };
+    ($view:ident, $kind:expr, $part:expr, $from:expr) => {{
         let quarantined = quarantined!($view, $kind);
         let after = &$part.after;
-        let query = $view::table
+        let query = $from
             .filter($view::since.ge(&after.since))
             .filter($view::since.gt(&after.since).or($view::subject_id.gt(&after.id)))
             .filter(diesel::dsl::not(diesel::dsl::exists(quarantined)))
@@ -115,6 +120,12 @@ macro_rules! nominations {
 
         fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64> {
             candidates!($candidates, Self::KIND, part).count().get_result(db)
+        }
+
+        fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<$crate::store::candidates::Group>> {
+            let columns = ($candidates::group_id, diesel::dsl::count_star(), diesel::dsl::min($candidates::since));
+            let groups = $candidates::table.group_by($candidates::group_id).select(columns);
+            candidates!($candidates, Self::KIND, part, groups).load(db)
         }
 
         fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {

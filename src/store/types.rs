@@ -38,6 +38,8 @@ pub mod sql {
     pub struct Document;
 }
 
+impl diesel::sql_types::SqlOrd for sql::Instant {}
+
 /// A place in the order of the scan. Unlike `DateTime`, it holds whatever the column holds, so that one absurd
 /// timestamp cannot end a scan: on PostgreSQL microseconds with both infinities, on SQLite any text.
 #[derive(Clone, Debug, PartialEq, AsExpression, FromSqlRow)]

@@ -10,7 +10,8 @@ use tracing::warn;
 use super::examine::Terms;
 use crate::report::Deferred;
 use crate::rules::{Id, Kind};
-use crate::store::candidates::{Candidate, Part, Position};
+use crate::store::candidates::{Candidate, Part, Position, Shard};
+use crate::store::types::Since;
 use crate::store::{Access, Db, Subject};
 use crate::text::shown;
 
@@ -61,15 +62,11 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// What has not been taken. A count that cannot be had is told, and no reason for a sweep to fail.
     pub fn rest(&mut self) -> Deferred {
-        if self.terms.shard.is_some() {
-            return self.rest_of_shard();
+        if let Some(shard) = self.terms.shard {
+            return self.rest_of(shard);
         }
         let in_hand = self.page.len() as u64;
-        let counted = if self.ended { Ok(0) } else { self.ask("counting", S::count_candidates) };
-        let unseen = counted.unwrap_or_else(|error| {
-            warn!("more is left than is told: {}", shown(&format!("{error:#}")));
-            0
-        });
+        let unseen = if self.ended { 0 } else { told(self.ask("counting", S::count_candidates)) };
         if in_hand == 0 && 0 < unseen {
             let _ = self.fetch();
         }
@@ -77,15 +74,15 @@ impl<'a, S: Subject> Scan<'a, S> {
         Deferred { count: in_hand + unseen as u64, oldest }
     }
 
-    /// Only this machine knows what is its shard's: the rest is read to the end.
-    fn rest_of_shard(&mut self) -> Deferred {
+    /// Only this machine knows what is its shard's: the rest is counted by its groups, of which there are fewer.
+    fn rest_of(&mut self, shard: Shard) -> Deferred {
+        let unseen = if self.ended { Vec::new() } else { told(self.ask("counting", S::count_by_group)) };
+        let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
+        let unseen = unseen.iter().map(|(group, n, since)| (group, *n as u64, since.as_ref().and_then(Since::instant)));
         let mut rest = Deferred::default();
-        for candidate in self {
-            match candidate {
-                Ok(candidate) => rest.add(Deferred { count: 1, oldest: candidate.since.instant() }),
-                Err(error) => warn!("more is left than is told: {}", shown(&format!("{error:#}"))),
-            }
-        }
+        in_hand.chain(unseen).filter(|(group, ..)| shard.has(group)).for_each(|(_, count, oldest)| {
+            rest.add(Deferred { count, oldest });
+        });
         rest
     }
 
@@ -116,7 +113,7 @@ impl<S: Subject> Iterator for Scan<'_, S> {
                 return Some(Err(error));
             }
             match self.page.pop_front() {
-                Some(candidate) if self.terms.shard.is_some_and(|shard| !shard.has(&candidate)) => {}
+                Some(candidate) if self.terms.shard.is_some_and(|shard| !shard.has(&candidate.group)) => {}
                 Some(candidate) => return Some(Ok(candidate)),
                 // A page may have had nothing of this shard.
                 None if self.ended => return None,
@@ -124,4 +121,11 @@ impl<S: Subject> Iterator for Scan<'_, S> {
             }
         }
     }
+}
+
+fn told<T: Default>(counted: Result<T>) -> T {
+    counted.unwrap_or_else(|error| {
+        warn!("more is left than is told: {}", shown(&format!("{error:#}")));
+        T::default()
+    })
 }

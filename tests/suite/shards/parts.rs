@@ -2,13 +2,11 @@
 
 use proptest::prelude::*;
 use sweep::rules::Id;
-use sweep::store::candidates::{Candidate, Shard};
-use sweep::store::types::Since;
+use sweep::store::candidates::Shard;
 
 /// Is a subject of this group the shard's?
 pub fn is_in(shard: Shard, group: &str) -> bool {
-    let group = Id(group.to_owned());
-    shard.has(&Candidate { id: group.clone(), group, since: Since::Beginning })
+    shard.has(&Id(group.to_owned()))
 }
 
 fn shares(groups: &[String], count: u32) -> Vec<usize> {
