@@ -141,6 +141,7 @@ impl Daemon {
         };
         daemon.plan().await?;
         daemon.tell_schedule();
+        daemon.tell_source();
         daemon.listen()?;
         daemon.beats.ready();
         daemon.check_now();

@@ -26,7 +26,8 @@ pub fn sweep(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> 
     if swept.is_ok() && !settings.dry_run {
         notify(settings, stop);
     }
-    if let (Some(path), true) = (&settings.metrics_file, is_scheduled) {
+    let is_measured = !settings.dry_run && settings.selection.among().is_none();
+    if let (Some(path), true) = (&settings.metrics_file, is_measured) {
         metrics::publish(path, &settings.database, &settings.timeouts);
     }
     if is_scheduled {

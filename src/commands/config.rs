@@ -8,11 +8,11 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::say;
-use crate::cli::{ConfigFlags, DatabaseFlag, Layout, SweepFlags};
+use crate::cli::{ConfigFlags, DaemonFlags, DatabaseFlag, Layout};
 use crate::exit::{self, Exit};
 use crate::report::grid::with_header;
 use crate::settings::effective::{Origin, Setting};
-use crate::settings::{Environment, Settings};
+use crate::settings::{DaemonSettings, Environment};
 use crate::telemetry;
 use crate::text::shown;
 
@@ -20,8 +20,10 @@ pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) 
     // One that is not known is refused as everywhere.
     environment.variables()?;
     let mut settings = environment.effective();
+    // Some are right with another one only.
+    let is_right = check(environment).is_ok();
     for setting in &mut settings {
-        setting.error = complaint(setting, environment);
+        setting.error = if is_right { None } else { complaint(setting, environment) };
         if let ("SWEEP_CONFIG", Some(file)) = (setting.name.as_str(), file) {
             setting.value = Some(shown(&file.to_string_lossy()));
         }
@@ -41,7 +43,7 @@ pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) 
 
 /// Everything that reads the environment, as when a command starts: their word counts, and nobody else's.
 fn check(environment: &Environment) -> Result<()> {
-    Settings::resolve(SweepFlags::default(), environment)?;
+    DaemonSettings::resolve(DaemonFlags::default(), environment)?;
     environment.watch(None, None)?;
     telemetry::check(environment)?;
     environment.database(&DatabaseFlag::default())?;

@@ -170,11 +170,18 @@ impl Daemon {
                 self.outage.hurry();
                 self.plan().await?;
                 self.tell_schedule();
+                self.tell_source();
                 self.listen()?;
             }
         }
         self.beats.ready();
         Ok(())
+    }
+
+    /// Where those who ask for metrics find the rest.
+    pub(super) fn tell_source(&self) {
+        let settings = &self.resolved.settings.sweep;
+        self.shared.update(|state| state.source = Some((settings.database.clone(), settings.timeouts)));
     }
 
     /// Names alone: values may be secrets. The database's may come from a file that has another content now.

@@ -76,7 +76,7 @@ impl Page<'_> {
             }),
         )?;
         self.gauge(
-            "false_rescues_last_7_days",
+            "false_rescues_last_week",
             "Continuations of the last 7 days where a run was live after all",
             [],
             [([], *false_rescues)],

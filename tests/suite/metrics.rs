@@ -72,7 +72,7 @@ on_each_host! {
         measured.is(r#"recoveries_total{kind="issue",action="continue"}"#, 0.0);
         measured.is(r#"quarantined_subjects{kind="session"}"#, 0.0);
         measured.is(r#"notifications_pending{destination="slack"}"#, 0.0);
-        measured.is("false_rescues_last_7_days", 0.0);
+        measured.is("false_rescues_last_week", 0.0);
         for absent in ["last_success", "last_sweep", "backlog", "notifications_oldest", "daemon"] {
             measured.has_not(absent);
         }
