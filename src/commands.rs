@@ -24,19 +24,16 @@ use crate::telemetry;
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
-    // What is about the program alone works whatever its settings are.
-    match &cli.command {
-        Some(Command::Completions(flags)) => return Ok(completions::run(flags)),
-        Some(Command::Man(flags)) => return man::run(flags),
-        _ => {}
-    }
-    let environment = &environment.with_file(cli.config.as_deref())?;
-    // The demo is there to be watched: its reports say it all. A malformed filter is for `sweep config` to show.
-    if !matches!(cli.command, Some(Command::Demo(_) | Command::Config(_))) {
+    let Cli { command, config: file, sweep } = cli;
+    // What is about the program alone works whatever is set.
+    let is_set_up = !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
+    let environment = &if is_set_up { environment.with_file(file.as_deref())? } else { environment };
+    // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to show.
+    if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
         telemetry::start(environment)?;
     }
-    match cli.command {
-        None => run::run(cli.sweep, environment),
+    match command {
+        None => run::run(sweep, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),
         Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
@@ -44,8 +41,9 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Exempt(command)) => exempt::run(command, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, environment),
-        Some(Command::Config(flags)) => config::run(&flags, cli.config.as_deref(), environment),
-        Some(Command::Completions(_) | Command::Man(_)) => unreachable!("they have run"),
+        Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),
+        Some(Command::Completions(flags)) => Ok(completions::run(&flags)),
+        Some(Command::Man(flags)) => man::run(&flags),
     }
 }
 

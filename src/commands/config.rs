@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use owo_colors::OwoColorize;
+use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::say;
@@ -50,14 +51,15 @@ fn check(environment: &Environment) -> Result<()> {
     Ok(())
 }
 
-/// Why this setting alone is refused. The message never repeats a secret.
+/// Why this setting alone is refused.
 fn complaint(setting: &Setting, environment: &Environment) -> Option<String> {
-    let error = check(&environment.with_only(&setting.name)).err()?;
-    let message = format!("{error:#}");
+    let alone = environment.with_only(&setting.name);
+    let message = format!("{:#}", check(&alone).err()?);
     let message = message.strip_prefix(&format!("{}: ", setting.name)).unwrap_or(&message);
-    Some(match setting.secret {
-        true => "it cannot be used".to_owned(),
-        false => shown(message),
+    // A message that quotes the value must not quote a secret.
+    Some(match alone.secret(&setting.name) {
+        Ok(Some(value)) if setting.secret => shown(&message.replace(value.expose_secret(), "***")),
+        Ok(_) | Err(_) => shown(message),
     })
 }
 

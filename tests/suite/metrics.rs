@@ -1,6 +1,7 @@
 //! The metrics: what the database tells of them, however many sweeps and shards there were, and the text and the file they
 //! are told in.
 
+mod costs;
 mod files;
 mod formats;
 

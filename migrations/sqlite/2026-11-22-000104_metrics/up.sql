@@ -9,5 +9,5 @@ create index recoveries_created_at on recoveries (created_at);
 -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
 -- the count stays when old rows are pruned.
 alter table sweeps add column ledger_until text check (ledger_until like '____-__-__T__:__:__.___Z');  -- all rows of the ledger before it …
-alter table sweeps add column ledger_counts text check (json_valid(ledger_counts));                   -- … by kind and action
+alter table sweeps add column ledger_counts text check (ledger_counts is null or json_valid(ledger_counts));  -- … by kind and action
 create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
