@@ -47,18 +47,17 @@ fn plan(world: &mut World, query: &str) -> String {
     lines.join("\n")
 }
 
-/// Years of sweeps, all of which looked at a part, and a long ledger.
+/// Years of sweeps, half of which looked at a part, a shard that has died, and a long ledger.
 fn years(world: &mut World) {
-    let (yes, id, at) = match world.on {
-        On::Sqlite => ("1", "printf('00000000-0000-4000-8000-%012d', n)", "'2026-01-01T00:00:00.000Z'"),
-        On::Postgres | On::Paperclip => {
-            ("true", "md5(n::text)::uuid", "timestamptz '2026-01-01' + n * interval '1 minute'")
-        }
+    let (id, at) = match world.on {
+        On::Sqlite => ("printf('00000000-0000-4000-8000-%012d', n)", "'2026-01-01T00:00:00.000Z'"),
+        On::Postgres | On::Paperclip => ("md5(n::text)::uuid", "timestamptz '2026-01-01' + n * interval '1 minute'"),
     };
+    let half = if world.on == On::Sqlite { "n % 2" } else { "n % 2 = 1" };
     let numbers = "with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 20000)";
     world.run(&format!(
-        "{numbers} insert into sweeps (id, host, version, started_at, finished_at, ended, exit_code, narrowed, partial)
-         select {id}, 'x', '0', {at}, {at}, 'completed', 0, {yes}, {yes} from numbers"
+        "{numbers} insert into sweeps (id, host, version, started_at, finished_at, ended, exit_code, narrowed, partial, shards, shard)
+         select {id}, 'x', '0', {at}, {at}, 'completed', 0, {half}, {half}, 4, n % 3 from numbers"
     ));
     world.run(&format!(
         "{numbers} insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, settled_at, created_at)
