@@ -1,6 +1,7 @@
 //! The command line.
 
 mod daemon;
+mod program;
 mod subjects;
 mod watch;
 
@@ -16,6 +17,7 @@ use crate::store::candidates::Shard;
 use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
 pub use daemon::{DaemonFlags, Http};
+pub use program::{CompletionsFlags, ConfigFlags, ManFlags};
 pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
     RemoveFlags, SubjectFlags, SubjectName,
@@ -73,6 +75,12 @@ pub enum Command {
     Migrate(MigrateFlags),
     /// Run an agent's command, or watch its tmux pane, and keep its session: nudge it, relaunch it, tell a person
     Watch(WatchFlags),
+    /// Show every setting, its value and where it comes from; secrets are not shown
+    Config(ConfigFlags),
+    /// Print a script that completes sweep's arguments in a shell
+    Completions(CompletionsFlags),
+    /// Write the manual pages
+    Man(ManFlags),
     /// Watch a sweep at work on a small made-up company in a new SQLite file
     Demo(DemoFlags),
 }

@@ -1,9 +1,12 @@
 //! The commands: each reads its flags, calls the library and prints.
 
+mod completions;
+mod config;
 mod daemon;
 mod demo;
 mod exempt;
 mod explain;
+mod man;
 mod migrate;
 mod notify;
 mod opened;
@@ -23,15 +26,18 @@ use crate::telemetry::{self, Audience};
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
-    let environment = &environment.with_file(cli.config.as_deref())?;
-    // The demo is there to be watched: its reports say it all.
-    if !matches!(cli.command, Some(Command::Demo(_))) {
-        let unattended = matches!(cli.command, Some(Command::Daemon(_)));
-        telemetry::start(environment, if unattended { Audience::Log } else { Audience::of_stderr() })?;
+    let Cli { command, config: file, sweep } = cli;
+    // What is about the program alone works whatever is set.
+    let is_set_up = !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
+    let environment = &if is_set_up { environment.with_file(file.as_deref())? } else { environment };
+    // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to show.
+    if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
+        let is_unattended = matches!(command, Some(Command::Daemon(_)));
+        telemetry::start(environment, if is_unattended { Audience::Log } else { Audience::of_stderr() })?;
     }
-    match cli.command {
-        None => run::run(cli.sweep, environment),
-        Some(Command::Daemon(flags)) => daemon::run(flags, cli.config, environment),
+    match command {
+        None => run::run(sweep, environment),
+        Some(Command::Daemon(flags)) => daemon::run(flags, file, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, environment),
         Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Notify(command)) => notify::run(command, environment),
@@ -40,6 +46,9 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Exempt(command)) => exempt::run(command, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, environment),
+        Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),
+        Some(Command::Completions(flags)) => Ok(completions::run(&flags)),
+        Some(Command::Man(flags)) => man::run(&flags),
     }
 }
 

@@ -119,6 +119,7 @@ impl Daemon {
             ticks,
             idled_at: Instant::now(),
         };
+        daemon.tell_source();
         daemon.plan().await?;
         daemon.tell_schedule();
         daemon.beats.ready();

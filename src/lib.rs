@@ -21,6 +21,7 @@ pub mod cli;
 pub mod commands;
 pub mod daemon;
 pub mod exit;
+pub mod metrics;
 pub mod notify;
 pub mod parse;
 pub mod report;

@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt::{Display, Formatter};
+use std::fmt::{Debug, Display, Formatter};
 
 use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset, TimeDelta, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
@@ -19,12 +19,19 @@ use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 
 /// A pattern, in which there is a next time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Pattern {
     text: String,
     cron: Cron,
     /// Its times of day are written out one by one.
     is_fixed: bool,
+}
+
+/// Not the thousands of years that croner goes by.
+impl Debug for Pattern {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.debug_tuple("Pattern").field(&self.text).finish()
+    }
 }
 
 /// A pattern in its zone.

@@ -3,6 +3,7 @@
 //! Flags win over the environment, the environment over the defaults.
 
 mod daemon;
+pub mod effective;
 mod environment;
 pub mod known;
 mod notify;
@@ -14,7 +15,8 @@ use anyhow::Result;
 use chrono::TimeDelta;
 
 use crate::cli::{Format, PolicyFlags, SweepFlags};
-use crate::exit::usage;
+use crate::exit::{config, usage};
+use crate::metrics;
 use crate::notify::Notify;
 use crate::parse;
 use crate::report::heading::KindMode;
@@ -136,7 +138,11 @@ impl Settings {
             selection,
             tenant,
             shard,
-            modes: modes.into_iter().filter_map(|(kind, mode)| Some((kind, mode?))).collect(),
+            modes: modes
+                .into_iter()
+                .filter_map(|(kind, mode)| Some((kind, mode?)))
+                .filter(|(_, mode)| *mode != KindMode::On)
+                .collect(),
             limit: limit!(limit, parse::positive),
             deadline: limit!(deadline, parse::positive_duration).unwrap_or(default.deadline),
             wakes_per_agent_max: limit!(wakes_per_agent_max, parse::positive).unwrap_or(default.wakes_per_agent_max),
@@ -146,7 +152,7 @@ impl Settings {
             output: pick(flags.output, "output", &variables.output, parse::format)?.unwrap_or_default(),
             detailed_exitcode: flags.detailed_exitcode,
             notify: environment.notify()?,
-            metrics_file: scope.metrics_file.or_else(|| variables.metrics_file.as_ref().map(PathBuf::from)),
+            metrics_file: metrics_file(scope.metrics_file, &variables)?,
             policy,
             timeouts,
             ..default
@@ -183,6 +189,17 @@ impl Settings {
 
 fn kinds_of<'a>(named: impl Iterator<Item = &'a Kind>) -> Vec<Kind> {
     named.copied().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// That its directory is missing is said before the sweep: afterwards it would be a warning that nobody reads.
+fn metrics_file(flag: Option<PathBuf>, variables: &Variables) -> Result<Option<PathBuf>> {
+    let (name, path) = match (flag, &variables.metrics_file) {
+        (Some(path), _) => ("--metrics-file", path),
+        (None, Some(path)) => ("SWEEP_METRICS_FILE", PathBuf::from(path)),
+        (None, None) => return Ok(None),
+    };
+    metrics::refuse_path(&path).map_err(|why| config(format!("{name}: {why}")))?;
+    Ok(Some(path))
 }
 
 /// The plan in a file; `-` is stdin.

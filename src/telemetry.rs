@@ -24,6 +24,26 @@ impl Audience {
     }
 }
 
+/// Can logs be as SWEEP_LOG and SWEEP_LOG_FORMAT say?
+pub fn check(environment: &Environment) -> Result<()> {
+    let (filter, _) = environment.log()?;
+    parse(filter.as_deref().unwrap_or("info")).map(drop)
+}
+
+fn parse(filter: &str) -> Result<EnvFilter> {
+    let refuse =
+        |error| config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"));
+    let directives = EnvFilter::try_new(filter).map_err(refuse)?;
+    // The scheduler tells of each job that it takes.
+    let is_talkative = directives.max_level_hint().is_none_or(|level| LevelFilter::INFO <= level);
+    let is_meant = filter.contains("tokio_cron_scheduler");
+    Ok(if is_talkative && !is_meant {
+        directives.add_directive("tokio_cron_scheduler=warn".parse()?)
+    } else {
+        directives
+    })
+}
+
 /// Starts logging as SWEEP_LOG (a filter such as `info` or `sweep=debug`) and SWEEP_LOG_FORMAT say.
 pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
     let (filter, json) = environment.log()?;
@@ -31,17 +51,8 @@ pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
         Audience::Person => "error",
         Audience::Log => "info",
     };
-    let filter = filter.as_deref().unwrap_or(default);
-    let mut directives = EnvFilter::try_new(filter).map_err(|error| {
-        config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"))
-    })?;
-    // It tells of each job that it takes.
-    let is_talkative = directives.max_level_hint().is_none_or(|level| LevelFilter::INFO <= level);
-    if is_talkative && !filter.contains("tokio_cron_scheduler") {
-        directives = directives.add_directive("tokio_cron_scheduler=warn".parse()?);
-    }
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(directives)
+        .with_env_filter(parse(filter.as_deref().unwrap_or(default))?)
         .with_writer(stderr)
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)

@@ -6,6 +6,7 @@ use anyhow::Result;
 use tracing::warn;
 
 use crate::exit::Exit;
+use crate::metrics;
 use crate::notify::ping::{Ping, ping};
 use crate::notify::{Delivered, deliver};
 use crate::settings::{Selection, Settings};
@@ -24,6 +25,9 @@ pub fn sweep(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> 
     // The database that failed a sweep would fail this as well; the next run delivers.
     if swept.is_ok() && !settings.dry_run {
         notify(settings, stop);
+    }
+    if let Some(path) = settings.metrics_file.as_ref().filter(|_| !settings.dry_run) {
+        metrics::publish(path, &settings.database, &settings.timeouts);
     }
     if is_scheduled {
         ping(&settings.notify, if is_good(&swept) { Ping::Succeeded } else { Ping::Failed });

@@ -8,6 +8,7 @@ mod fixtures;
 mod idle;
 mod memory;
 mod postgres;
+mod shards;
 mod sqlite;
 mod throughput;
 
@@ -29,6 +30,9 @@ fn main() -> Result<()> {
     let wanted = |name: &str| named.is_empty() || named.iter().any(|named| named == name);
     if wanted("throughput") {
         throughput::run(&server)?;
+    }
+    if wanted("shards") {
+        shards::run(&server)?;
     }
     if wanted("sqlite") {
         sqlite::run()?;

@@ -171,6 +171,7 @@ impl Daemon {
                     warn!("{} will change when the daemon is started again", at_start_only.join(", "));
                 }
                 self.resolved = resolved;
+                self.tell_source();
                 self.ticks = ticks(&self.resolved.settings, &self.beats);
                 // It may be another database now.
                 self.outage.hurry();
@@ -180,6 +181,12 @@ impl Daemon {
         }
         self.beats.ready();
         Ok(())
+    }
+
+    /// Where those who ask for metrics find the rest.
+    pub(super) fn tell_source(&self) {
+        let settings = &self.resolved.settings.sweep;
+        self.shared.update(|state| state.source = Some((settings.database.clone(), settings.timeouts)));
     }
 
     /// Names alone: values may be secrets. The database's may come from a file that has another content now.

@@ -14,12 +14,10 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 use tracing::error;
 
-use super::metrics;
+use super::metrics::Reader;
 use super::state::Shared;
 use crate::exit::config;
 use bounded::Bounded;
-
-const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves from now on, until the runtime ends; says where.
 pub async fn serve(address: SocketAddr, shared: Shared) -> Result<SocketAddr> {
@@ -30,8 +28,8 @@ pub async fn serve(address: SocketAddr, shared: Shared) -> Result<SocketAddr> {
     let router = Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics_of_all))
-        .with_state(shared);
+        .route("/metrics", get(metrics))
+        .with_state((shared, Reader::default()));
     tokio::spawn(async move {
         if let Err(error) = axum::serve(Bounded::new(listener), router).await {
             error!("HTTP is served no more: {error}");
@@ -40,16 +38,19 @@ pub async fn serve(address: SocketAddr, shared: Shared) -> Result<SocketAddr> {
     Ok(bound)
 }
 
-async fn healthz(State(shared): State<Shared>) -> Response {
+type Known = State<(Shared, Reader)>;
+
+async fn healthz(State((shared, _)): Known) -> Response {
     answer(shared.read().illness())
 }
 
-async fn readyz(State(shared): State<Shared>) -> Response {
+async fn readyz(State((shared, _)): Known) -> Response {
     answer(shared.read().unreadiness())
 }
 
-async fn metrics_of_all(State(shared): State<Shared>) -> Response {
-    ([(CONTENT_TYPE, METRICS), (CONNECTION, "close")], metrics::text(&shared.read())).into_response()
+async fn metrics(State((shared, reader)): Known) -> Response {
+    let page = reader.page(shared.read()).await;
+    ([(CONTENT_TYPE, crate::metrics::CONTENT_TYPE), (CONNECTION, "close")], page).into_response()
 }
 
 fn answer(trouble: Option<String>) -> Response {

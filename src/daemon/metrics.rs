@@ -1,47 +1,52 @@
-//! The metrics of this process; what the database knows is added to them.
+//! What /metrics says: what the database tells, and what only this process knows.
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Registry;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tracing::debug;
 
 use super::state::{Database, State};
+use crate::metrics::{DaemonState, text};
+use crate::store::metrics::{Reading, read_from};
+use crate::text::shown;
 
-#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
-struct Ended {
-    ended: &'static str,
+/// Shorter than a scrape may take. A database that does not answer is no reason not to tell the rest.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// Whoever holds it reads: however many ask, and however slow the database is, there is one connection for it.
+#[derive(Clone, Default)]
+pub struct Reader(Arc<Mutex<()>>);
+
+impl Reader {
+    pub async fn page(&self, state: State) -> String {
+        let reading = timeout(PATIENCE, self.reading(&state)).await.ok().flatten();
+        text(reading.as_ref(), Some(&of_process(&state)))
+    }
+
+    async fn reading(&self, state: &State) -> Option<Reading> {
+        let (database, timeouts) = state.source.clone().filter(|_| state.database != Database::Gone)?;
+        let turn = Arc::clone(&self.0).lock_owned().await;
+        let read = spawn_blocking(move || {
+            let _turn = turn;
+            read_from(&database, &timeouts)
+        });
+        let read = read.await.ok()?;
+        read.inspect_err(|error| debug!("metrics: {}", shown(&format!("{error:#}")))).ok()
+    }
 }
 
-/// Adds this process's to a registry that is made for one answer.
-pub fn register(state: &State, registry: &mut Registry) {
-    let sweeps = Family::<Ended, Counter>::default();
-    let ends = [("completed", state.completed), ("failed", state.failed), ("interrupted", state.interrupted)];
-    for (ended, count) in ends {
-        sweeps.get_or_create(&Ended { ended }).inc_by(count);
-    }
-    registry.register("sweep_daemon_sweeps", "Sweeps of this process, by how they ended", sweeps);
-    let run_ends = Counter::<u64>::default();
-    run_ends.inc_by(state.run_ends);
-    registry.register("sweep_daemon_run_ends", "Run ends that this process has heard of", run_ends);
-    let mut gauge = |name, help, value: i64| registry.register(name, help, ConstGauge::new(value));
-    if let Some(next) = state.next_sweep {
-        gauge("sweep_daemon_next_sweep_timestamp_seconds", "When the next sweep is due", next.timestamp());
-    }
-    let is_up = state.database == Database::Up;
-    gauge("sweep_daemon_database_up", "The last sweep or look found the database in order", is_up.into());
-    gauge("sweep_daemon_hung", "A sweep makes no progress", state.hung_for.is_some().into());
-    gauge("sweep_daemon_listening", "Run ends are heard of", state.is_listening.into());
-}
-
-/// All that there is to tell, as OpenMetrics has it.
-pub fn text(state: &State) -> String {
-    let mut registry = Registry::default();
-    register(state, &mut registry);
-    let mut text = String::new();
-    match encode(&mut text, &registry) {
-        Ok(()) => text,
-        Err(std::fmt::Error) => String::new(),
+fn of_process(state: &State) -> DaemonState {
+    DaemonState {
+        completed: state.completed,
+        failed: state.failed,
+        interrupted: state.interrupted,
+        next_sweep_at: state.next_sweep,
+        database_up: state.database == Database::Up,
+        hung: state.hung_for.is_some(),
+        listening: state.is_listening,
+        run_ends: state.run_ends,
     }
 }

@@ -5,9 +5,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::store::Timeouts;
+use crate::store::open::Url;
+
 /// Of this process.
 #[derive(Clone, Debug, Default)]
 pub struct State {
+    /// Where metrics are read.
+    pub source: Option<(Url, Timeouts)>,
     pub database: Database,
     pub is_stopping: bool,
     /// A sweep has made no progress for so long that it is taken to hang.

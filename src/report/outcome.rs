@@ -38,6 +38,21 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    pub const ALL: [Outcome; 12] = [
+        Outcome::Continued,
+        Outcome::Escalated,
+        Outcome::Recovered,
+        Outcome::Waiting,
+        Outcome::Skipped,
+        Outcome::Healthy,
+        Outcome::Changed,
+        Outcome::Deferred,
+        Outcome::Busy,
+        Outcome::Unknown,
+        Outcome::Quarantined,
+        Outcome::Failed,
+    ];
+
     /// Of a decision that was carried out.
     pub fn of(decision: &Decision) -> Outcome {
         match decision {

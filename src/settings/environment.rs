@@ -28,7 +28,7 @@ pub enum Source {
     File(PathBuf),
 }
 
-const PREFIX: &str = "SWEEP_";
+pub(super) const PREFIX: &str = "SWEEP_";
 
 /// After half a minute a connection over TCP counts as lost whose other end confirms nothing (seconds, milliseconds).
 const DEAD_AFTER: [(&str, &str); 4] =
@@ -71,8 +71,15 @@ impl Environment {
         Ok(self)
     }
 
+    /// With this variable and nothing else. Where there is no home either, that is no fault of the variable's.
+    pub fn with_only(&self, name: &str) -> Environment {
+        let alone = self.0.get(name).map(|value| (name.to_owned(), value.clone()));
+        let home = ("STATE_DIRECTORY".to_owned(), ("/".to_owned(), Source::Environment));
+        Environment(alone.into_iter().chain([home]).collect())
+    }
+
     /// Empty is unset.
-    fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|(value, _)| value.as_str()).filter(|value| !value.trim().is_empty())
     }
 

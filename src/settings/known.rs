@@ -59,7 +59,7 @@ known_settings! {
     webhook_secret_file: "",
     ping_url: "",
     ping_url_file: "",
-    notify_on: "escalated,guard_stopped,quarantined,session_stuck",
+    notify_on: "escalated,session_stuck,guard_stopped,quarantined",
     notify_private: "off",
     schedule: "*/5 * * * *",
     timezone: "UTC",

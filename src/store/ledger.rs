@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use super::candidates::Shard;
 use super::schema::{recoveries, sweeps};
 use super::types::{Document, Instant};
-use super::{Db, Subject};
+use super::{Db, Subject, totals};
 use crate::exit::Exit;
 use crate::rules::{Id, OpenRecovery, Policy};
 
@@ -25,7 +25,9 @@ pub enum Action {
 }
 
 impl Action {
-    fn name(self) -> &'static str {
+    pub const ALL: [Action; 3] = [Action::Continue, Action::Escalate, Action::Recover];
+
+    pub fn name(self) -> &'static str {
         match self {
             Action::Continue => "continue",
             Action::Escalate => "escalate",
@@ -145,6 +147,7 @@ pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryRe
 pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
     let Closing { ended, exit, partial, counts, oldest_left } = closing;
     let now = db.now()?;
+    let (ledger_until, ledger_counts) = totals::to_remember(db, now)?;
     diesel::update(sweeps::table.filter(sweeps::id.eq(id)))
         .set((
             sweeps::finished_at.eq(Some(Instant(now))),
@@ -153,6 +156,8 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
             sweeps::partial.eq(partial),
             sweeps::counts.eq(Document(counts)),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
+            sweeps::ledger_until.eq(Some(ledger_until)),
+            sweeps::ledger_counts.eq(Some(ledger_counts)),
         ))
         .execute(db)
         .map(drop)

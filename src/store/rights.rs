@@ -31,6 +31,14 @@ const TO_TELL: &[Right] = &[
     ("notifications", "SELECT"),
 ];
 
+const TO_MEASURE: &[Right] = &[
+    ("sweeps", "SELECT"),
+    ("recoveries", "SELECT"),
+    ("failures", "SELECT"),
+    ("notifications", "SELECT"),
+    ("false_rescues", "SELECT"),
+];
+
 /// Besides what each kind needs.
 const TO_ACT: &[Right] = &[
     ("activity", "INSERT"),
@@ -61,6 +69,8 @@ pub enum Purpose {
     Explain,
     /// To tell how all the work stands.
     Tell,
+    /// To read the metrics: no row of the host's.
+    Measure,
     Sweep,
     /// To give exemptions and take them back.
     Exempt,
@@ -71,16 +81,20 @@ pub enum Purpose {
 impl Purpose {
     pub fn access(self) -> Access {
         match self {
-            Purpose::Look | Purpose::Explain | Purpose::Tell => Access::ReadOnly,
+            Purpose::Look | Purpose::Explain | Purpose::Tell | Purpose::Measure => Access::ReadOnly,
             Purpose::Sweep | Purpose::Exempt | Purpose::Release => Access::Write,
         }
     }
 
     fn rights(self) -> Vec<(String, &'static str)> {
+        if self == Purpose::Measure {
+            return named(TO_MEASURE);
+        }
         let further = match self {
             Purpose::Look => &[],
             Purpose::Explain => TO_EXPLAIN,
             Purpose::Tell => TO_TELL,
+            Purpose::Measure => TO_MEASURE,
             Purpose::Sweep => TO_ACT,
             Purpose::Exempt => TO_EXEMPT,
             Purpose::Release => TO_RELEASE,

@@ -187,6 +187,8 @@ diesel::table! {
         policy -> Document,
         counts -> Document,
         oldest_left_at -> Nullable<Instant>,
+        ledger_until -> Nullable<Instant>,
+        ledger_counts -> Nullable<Document>,
     }
 }
 

@@ -63,7 +63,7 @@ impl Since {
 }
 
 /// A JSON document.
-#[derive(Clone, Debug, AsExpression, FromSqlRow)]
+#[derive(Clone, Debug, Default, AsExpression, FromSqlRow)]
 #[diesel(sql_type = sql::Document)]
 pub struct Document(pub serde_json::Value);
 

@@ -77,9 +77,16 @@ fn the_rules_are_pure() {
 
 #[test]
 fn imports_run_one_way() {
-    refuse(&["store"], &["crate::sweep", "crate::commands", "crate::settings", "crate::report", "crate::supervisor"]);
+    let above =
+        ["crate::sweep", "crate::commands", "crate::settings", "crate::report", "crate::supervisor", "crate::metrics"];
+    refuse(&["store"], &above);
+    refuse(
+        &["metrics"],
+        &["crate::sweep", "crate::commands", "crate::settings", "crate::supervisor", "crate::unattended"],
+    );
     refuse(&["sweep", "report", "settings", "supervisor"], &["crate::commands"]);
     refuse(&["sweep", "report", "settings"], &["crate::supervisor"]);
+    refuse(&["sweep", "report"], &["crate::metrics"]);
     refuse(&["report"], &["crate::sweep", "crate::settings"]);
     refuse(&["daemon", "unattended"], &["crate::commands", "crate::supervisor"]);
     refuse(&["unattended", "sweep", "report", "settings", "store", "schedule"], &["crate::daemon"]);
@@ -99,13 +106,17 @@ fn the_live_detectors_know_the_rules_alone() {
 
 #[test]
 fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
-    refuse(&["commands", "settings", "report", "supervisor"], &["sql_query", "SELECT ", "batch_execute(\"BEGIN"]);
+    refuse(
+        &["commands", "settings", "report", "supervisor", "metrics", "daemon"],
+        &["sql_query", "SELECT ", "batch_execute(\"BEGIN"],
+    );
     let others = [
         "store",
         "sweep",
         "supervisor",
         "commands",
         "report",
+        "metrics",
         "rules",
         "telemetry",
         "main",
@@ -119,8 +130,19 @@ fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
 /// P15: what is printed is not only brought on one line, but goes through `text::shown`.
 #[test]
 fn texts_of_others_are_shown_in_one_way() {
-    let all =
-        ["commands", "daemon", "unattended", "supervisor", "sweep", "report", "store", "settings", "telemetry", "main"];
+    let all = [
+        "commands",
+        "daemon",
+        "unattended",
+        "supervisor",
+        "sweep",
+        "report",
+        "metrics",
+        "store",
+        "settings",
+        "telemetry",
+        "main",
+    ];
     refuse(&all, &["one_line("]);
 }
 
@@ -135,6 +157,7 @@ fn nothing_asks_this_machines_clock_for_the_time() {
         "sweep",
         "supervisor",
         "report",
+        "metrics",
         "commands",
         "settings",
         "parse",

@@ -145,6 +145,8 @@ fn done(sweep: &Sweep) -> String {
         ended,
         exit_code: _,
         partial,
+        shard,
+        shards,
         continued,
         escalated,
         recovered,
@@ -164,7 +166,9 @@ fn done(sweep: &Sweep) -> String {
         true => "nothing to do".to_owned(),
         false => told.join(", "),
     };
-    if *partial { format!("{told} (of a part)") } else { told }
+    let part = (1 < *shards).then(|| format!("shard {shard}/{shards}"));
+    let notes: Vec<String> = part.into_iter().chain(partial.then(|| "of a part".to_owned())).collect();
+    if notes.is_empty() { told } else { format!("{told} ({})", notes.join(", ")) }
 }
 
 pub fn effect(status: &Status) -> String {

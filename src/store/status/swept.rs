@@ -17,7 +17,7 @@ use crate::store::types::{Document, Instant, Since, Words, sql};
 const SWEEPS_MAX: i64 = 10;
 
 /// How far the effect looks back.
-const EFFECT_DAYS: i64 = 7;
+const EFFECT: TimeDelta = TimeDelta::days(7);
 
 /// One sweep; the fields are those of the JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -30,6 +30,9 @@ pub struct Sweep {
     pub exit_code: Option<i32>,
     /// It looked at a part only.
     pub partial: bool,
+    /// Which part of a sweep that several share, from 0; 0 of 1: it was not shared.
+    pub shard: i32,
+    pub shards: i32,
     /// Of all kinds together.
     pub continued: i64,
     pub escalated: i64,
@@ -67,18 +70,18 @@ pub struct Exemptions {
     pub expired: i64,
 }
 
-type SweepRow = (Since, Option<Since>, Option<Words>, Option<i32>, bool, Document);
+type SweepRow = (Since, Option<Since>, Option<Words>, Option<i32>, bool, i32, i32, Document);
 
 pub fn latest(db: &mut Db) -> QueryResult<Vec<Sweep>> {
     use sweeps::*;
-    let columns = (started_at, finished_at, ended, exit_code, partial, counts);
+    let columns = (started_at, finished_at, ended, exit_code, partial, shard, shards, counts);
     let rows: Vec<SweepRow> =
         sweeps::table.order((started_at.desc(), id)).limit(SWEEPS_MAX).select(columns).load(db)?;
     Ok(rows.into_iter().map(Sweep::from).collect())
 }
 
 impl From<SweepRow> for Sweep {
-    fn from((started_at, finished_at, ended, exit_code, partial, counts): SweepRow) -> Sweep {
+    fn from((started_at, finished_at, ended, exit_code, partial, shard, shards, counts): SweepRow) -> Sweep {
         let (started_at, finished_at) = (started_at.instant(), finished_at.and_then(|at| at.instant()));
         let sum = |outcome: &str| {
             let kinds = counts.0.as_object().into_iter().flat_map(|kinds| kinds.values());
@@ -92,6 +95,8 @@ impl From<SweepRow> for Sweep {
             ended: ended.map(|words| words.0),
             exit_code,
             partial,
+            shard,
+            shards,
             continued: sum("continued"),
             escalated: sum("escalated"),
             recovered: sum("recovered"),
@@ -99,15 +104,6 @@ impl From<SweepRow> for Sweep {
             deferred: sum("deferred"),
         }
     }
-}
-
-/// Sweeps of older versions recorded no exit code, and ended so only when they had done all.
-pub fn last_success(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
-    use sweeps::*;
-    let did_all = exit_code.is_null().or(exit_code.eq(0)).or(exit_code.eq(2));
-    let whole = sweeps::table.filter(partial.eq(false)).filter(ended.eq("completed")).filter(did_all);
-    let at: Option<Option<Since>> = whole.order(started_at.desc()).select(finished_at).first(db).optional()?;
-    Ok(at.flatten().and_then(|at| at.instant()))
 }
 
 type FailureRow = (Words, Id, Words, Option<Since>);
@@ -151,10 +147,10 @@ const WHAT_CAME: &str = "SELECT next, count(*) AS n FROM ( \
     ) r WHERE action = 'continue' GROUP BY next";
 
 pub fn effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
-    let since = Instant(now - TimeDelta::days(EFFECT_DAYS));
+    let since = Instant(now - EFFECT);
     let came: Vec<Came> = diesel::sql_query(WHAT_CAME).bind::<sql::Instant, _>(since).load(db)?;
-    let false_rescues = false_rescues::table.filter(false_rescues::continued_at.gt(since)).count().get_result(db)?;
-    let mut effect = Effect { days: EFFECT_DAYS, false_rescues, ..Effect::default() };
+    let false_rescues = false_rescues(db, now)?;
+    let mut effect = Effect { days: EFFECT.num_days(), false_rescues, ..Effect::default() };
     for Came { next, n } in came {
         effect.continuations += n;
         *match next.as_ref().map(|action| action.0.as_str()) {
@@ -165,4 +161,10 @@ pub fn effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
         } += n;
     }
     Ok(effect)
+}
+
+/// Continuations of the last days where a run was live after all.
+pub fn false_rescues(db: &mut Db, now: DateTime<Utc>) -> QueryResult<i64> {
+    let since = Instant(now - EFFECT);
+    false_rescues::table.filter(false_rescues::continued_at.gt(since)).count().get_result(db)
 }

@@ -20,7 +20,9 @@ fn it_answers_whether_it_is_well_and_ready_and_counts() {
     });
     assert_eq!(status, 200);
     for line in [
-        "# TYPE sweep_daemon_sweeps counter",
+        "# TYPE sweep_daemon_sweeps_total counter",
+        "sweep_build_info{version=",
+        "sweep_last_success_timestamp_seconds ",
         "sweep_daemon_sweeps_total{ended=\"failed\"} 0",
         "sweep_daemon_sweeps_total{ended=\"interrupted\"} 0",
         "sweep_daemon_run_ends_total 0",
@@ -28,7 +30,6 @@ fn it_answers_whether_it_is_well_and_ready_and_counts() {
         "sweep_daemon_database_up 1",
         "sweep_daemon_hung 0",
         "sweep_daemon_listening 0",
-        "# EOF",
     ] {
         assert!(metrics.lines().any(|found| found.starts_with(line)), "{line} is not in:\n{metrics}");
     }

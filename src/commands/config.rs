@@ -1,0 +1,103 @@
+//! `sweep config`: every setting as it will be used, and where it comes from. What cannot be used is shown as well.
+
+use std::path::Path;
+
+use anyhow::Result;
+use owo_colors::OwoColorize;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::say;
+use crate::cli::{ConfigFlags, DaemonFlags, DatabaseFlag, Layout};
+use crate::exit::{self, Exit};
+use crate::report::grid::with_header;
+use crate::settings::effective::{Origin, Setting};
+use crate::settings::{DaemonSettings, Environment};
+use crate::telemetry;
+use crate::text::shown;
+
+pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) -> Result<Exit> {
+    // One that is not known is refused as everywhere.
+    environment.variables()?;
+    let mut settings = environment.effective();
+    // Some are right with another one only.
+    let is_right = check(environment).is_ok();
+    for setting in &mut settings {
+        setting.error = if is_right { None } else { complaint(setting, environment) };
+        if let ("SWEEP_CONFIG", Some(file)) = (setting.name.as_str(), file) {
+            setting.value = Some(shown(&file.to_string_lossy()));
+        }
+    }
+    let malformed: Vec<&str> =
+        settings.iter().filter(|setting| setting.error.is_some()).map(|setting| setting.name.as_str()).collect();
+    say(&match flags.layout.output {
+        Layout::Table => table(&settings),
+        Layout::Json => format!("{:#}\n", json!({ "schema": 1, "settings": settings })),
+    });
+    match malformed.as_slice() {
+        // Each may be right, and all together not.
+        [] => check(environment).map(|()| Exit::Done),
+        names => Err(exit::config(format!("what is set cannot be used: {}", names.join(", "))).into()),
+    }
+}
+
+/// Everything that reads the environment, as when a command starts: their word counts, and nobody else's.
+fn check(environment: &Environment) -> Result<()> {
+    DaemonSettings::resolve(DaemonFlags::default(), environment)?;
+    environment.watch(None, None)?;
+    telemetry::check(environment)?;
+    environment.database(&DatabaseFlag::default())?;
+    for secret in ["SWEEP_SLACK_URL", "SWEEP_WEBHOOK_URL", "SWEEP_WEBHOOK_SECRET", "SWEEP_PING_URL"] {
+        environment.secret(secret)?;
+    }
+    Ok(())
+}
+
+/// Why this setting alone is refused.
+fn complaint(setting: &Setting, environment: &Environment) -> Option<String> {
+    let alone = environment.with_only(&setting.name);
+    let message = format!("{:#}", check(&alone).err()?);
+    let message = message.strip_prefix(&format!("{}: ", setting.name)).unwrap_or(&message);
+    // A message that quotes the value must not quote a secret.
+    Some(match alone.secret(&setting.name) {
+        Ok(Some(value)) if setting.secret => shown(&message.replace(value.expose_secret(), "***")),
+        Ok(_) | Err(_) => shown(message),
+    })
+}
+
+/// What was set comes first.
+fn table(settings: &[Setting]) -> String {
+    let (set, defaults): (Vec<&Setting>, Vec<&Setting>) =
+        settings.iter().partition(|setting| setting.source != Origin::Default || setting.error.is_some());
+    let rows = set.iter().map(|setting| [setting.name.clone(), value(setting), from(setting), wrong(setting)]);
+    let set = match set.iter().any(|setting| setting.error.is_some()) {
+        true => with_header(["setting", "value", "from", "what is wrong"], rows, &[]),
+        false => with_header(["setting", "value", "from"], rows.map(|[name, value, from, _]| [name, value, from]), &[]),
+    };
+    let set = if set.is_empty() { "  Nothing is set\n".to_owned() } else { set };
+    let defaults =
+        with_header(["setting", "default"], defaults.iter().map(|setting| [setting.name.clone(), value(setting)]), &[]);
+    let version = env!("CARGO_PKG_VERSION");
+    format!("{} of sweep {version}\n\n{set}\n{}\n\n{defaults}", "Settings".bold(), "Everything else".bold())
+}
+
+fn value(setting: &Setting) -> String {
+    match (&setting.value, &setting.error) {
+        (Some(value), Some(_)) => value.red().to_string(),
+        (Some(value), None) => value.clone(),
+        (None, _) => "none".dimmed().to_string(),
+    }
+}
+
+fn from(setting: &Setting) -> String {
+    match (setting.source, &setting.file) {
+        (Origin::File, Some(file)) => format!("file {file}"),
+        (Origin::File, None) => "file".to_owned(),
+        (Origin::Environment, _) => "environment".to_owned(),
+        (Origin::Default, _) => "default".to_owned(),
+    }
+}
+
+fn wrong(setting: &Setting) -> String {
+    setting.error.clone().unwrap_or_default()
+}

@@ -1,0 +1,224 @@
+//! Each metric: its name, what it means, its labels and its values.
+
+use std::fmt::Result;
+
+use chrono::{DateTime, Utc};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue};
+use prometheus_client::metrics::MetricType;
+
+use super::DaemonState;
+use crate::report::Outcome;
+use crate::store::ledger::{Action, Ended};
+use crate::store::metrics::{LastSweep, Outbox, Reading, Swept};
+
+/// What there is to tell.
+#[derive(Debug)]
+pub struct Families {
+    pub reading: Option<Reading>,
+    pub daemon: Option<DaemonState>,
+}
+
+/// Left undone, and to do for the next sweep.
+const BACKLOG: [Outcome; 4] = [Outcome::Deferred, Outcome::Busy, Outcome::Failed, Outcome::Unknown];
+
+/// The destinations that there are, also while nothing waits for them.
+const DESTINATIONS: [&str; 2] = ["slack", "webhook"];
+
+/// The label of a metric by kind.
+const KIND: [&str; 1] = ["kind"];
+
+impl Collector for Families {
+    fn encode(&self, encoder: DescriptorEncoder) -> Result {
+        let mut page = Page(encoder);
+        page.gauge(
+            "build_info",
+            "The version of this sweep; the value is 1",
+            ["version"],
+            [([env!("CARGO_PKG_VERSION")], 1)],
+        )?;
+        if let Some(reading) = &self.reading {
+            page.reading(reading)?;
+        }
+        self.daemon.iter().try_for_each(|daemon| page.daemon(daemon))
+    }
+}
+
+struct Page<'a>(DescriptorEncoder<'a>);
+
+impl Page<'_> {
+    fn reading(&mut self, reading: &Reading) -> Result {
+        // Destructured so that nothing that was read can be forgotten.
+        let Reading { read_at, kinds, last_success_at, last_sweep, quarantined, recoveries, false_rescues, outbox } =
+            reading;
+        self.time(
+            "last_success_timestamp_seconds",
+            "End of the latest sweep of everything that did all it had to, all its shards included; absent: never",
+            *last_success_at,
+        )?;
+        if let Some(last_sweep) = last_sweep {
+            self.last_sweep(last_sweep)?;
+        }
+        self.gauge(
+            "quarantined_subjects",
+            "Subjects that sweeps no longer examine, since they failed again and again",
+            KIND,
+            kinds.iter().map(|kind| ([kind.name()], quarantined.get(kind.name()).copied().unwrap_or(0))),
+        )?;
+        let recorded =
+            |kind: &str, action: &str| recoveries.get(kind).and_then(|of| of.get(action)).copied().unwrap_or(0);
+        self.counter(
+            "recoveries_total",
+            "What the ledger has ever recorded: continuations, escalations and recoveries",
+            ["kind", "action"],
+            kinds.iter().flat_map(|kind| {
+                Action::ALL.map(|action| ([kind.name(), action.name()], recorded(kind.name(), action.name())))
+            }),
+        )?;
+        self.gauge(
+            "false_rescues_last_7_days",
+            "Continuations of the last 7 days where a run was live after all",
+            [],
+            [([], *false_rescues)],
+        )?;
+        self.outbox(outbox)?;
+        self.time("metrics_read_timestamp_seconds", "When these were read, by the database's clock", Some(*read_at))
+    }
+
+    fn last_sweep(&mut self, sweep: &LastSweep) -> Result {
+        let LastSweep { ended_at, took, exit_code, kinds } = sweep;
+        self.time(
+            "last_sweep_timestamp_seconds",
+            "End of the latest sweep of everything, however it ended",
+            *ended_at,
+        )?;
+        self.gauge(
+            "last_sweep_duration_seconds",
+            "How long it took; of one in shards, the longest of them",
+            [],
+            took.map(|took| ([], took.num_milliseconds() as f64 / 1000.0)),
+        )?;
+        self.gauge(
+            "last_sweep_exit_code",
+            "Its exit code; of one in shards, one that is no success if there is any",
+            [],
+            exit_code.map(|code| ([], i64::from(code))),
+        )?;
+        let counted = |kind: &Swept, outcome: Outcome| kind.counts.get(outcome.name()).copied().unwrap_or(0);
+        self.gauge(
+            "last_sweep_subjects",
+            "Subjects by what became of them in it",
+            ["kind", "outcome"],
+            kinds.iter().flat_map(|(kind, swept)| {
+                Outcome::ALL.map(|outcome| ([kind.name(), outcome.name()], counted(swept, outcome)))
+            }),
+        )?;
+        self.gauge(
+            "last_sweep_guarded",
+            "1: the guard left this kind alone, since too much of it looked stranded",
+            KIND,
+            kinds.iter().map(|(kind, swept)| ([kind.name()], i64::from(swept.guarded))),
+        )?;
+        self.gauge(
+            "backlog_subjects",
+            "Subjects that it left undone: deferred, busy, failed or unknown",
+            KIND,
+            kinds.iter().map(|(kind, swept)| {
+                ([kind.name()], BACKLOG.map(|outcome| counted(swept, outcome)).iter().sum::<i64>())
+            }),
+        )?;
+        self.gauge(
+            "backlog_oldest_timestamp_seconds",
+            "Since when the oldest of those that it deferred has been idle; absent: none",
+            KIND,
+            kinds.iter().filter_map(|(kind, swept)| Some(([kind.name()], seconds(swept.oldest_deferred_at?)))),
+        )
+    }
+
+    fn outbox(&mut self, outbox: &Outbox) -> Result {
+        let Outbox { pending, dead, oldest_pending_at } = outbox;
+        for (name, help, counts) in [
+            ("notifications_pending", "Notifications that wait to be delivered", pending),
+            ("notifications_dead", "Notifications that were given up", dead),
+        ] {
+            let values = DESTINATIONS.map(|to| ([to], counts.get(to).copied().unwrap_or(0)));
+            self.gauge(name, help, ["destination"], values)?;
+        }
+        self.time(
+            "notifications_oldest_pending_timestamp_seconds",
+            "Since when the oldest of those that wait has waited; absent: none",
+            *oldest_pending_at,
+        )
+    }
+
+    fn daemon(&mut self, daemon: &DaemonState) -> Result {
+        let DaemonState { completed, failed, interrupted, next_sweep_at, database_up, hung, listening, run_ends } =
+            daemon;
+        self.counter(
+            "daemon_sweeps_total",
+            "Sweeps of this daemon, by how they ended",
+            ["ended"],
+            [(Ended::Completed, completed), (Ended::Failed, failed), (Ended::Interrupted, interrupted)]
+                .map(|(ended, n)| ([ended.name()], *n as i64)),
+        )?;
+        self.time("daemon_next_sweep_timestamp_seconds", "When the next sweep is due", *next_sweep_at)?;
+        for (name, help, holds) in [
+            ("daemon_database_up", "1: the database answered when it was last asked", database_up),
+            ("daemon_hung", "1: a sweep is under way and makes no progress", hung),
+            ("daemon_listening", "1: ends of runs are heard of", listening),
+        ] {
+            self.gauge(name, help, [], [([], i64::from(*holds))])?;
+        }
+        self.counter("daemon_run_ends_total", "Ends of runs that this daemon heard of", [], [([], *run_ends as i64)])
+    }
+
+    /// A time that there is none of is left out.
+    fn time(&mut self, name: &str, help: &str, at: Option<DateTime<Utc>>) -> Result {
+        self.gauge(name, help, [], at.map(|at| ([], seconds(at))))
+    }
+
+    fn gauge<'v, const N: usize, V: EncodeGaugeValue>(
+        &mut self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        values: impl IntoIterator<Item = ([&'v str; N], V)>,
+    ) -> Result {
+        self.family(MetricType::Gauge, name, help, labels, values)
+    }
+
+    fn counter<'v, const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        values: impl IntoIterator<Item = ([&'v str; N], i64)>,
+    ) -> Result {
+        self.family(MetricType::Counter, name, help, labels, values)
+    }
+
+    /// Every value is written as a gauge's, also a counter's: OpenMetrics would leave `_total` out of the name of its type,
+    /// and the older format knows a counter only by the name of its values.
+    fn family<'v, const N: usize, V: EncodeGaugeValue>(
+        &mut self,
+        of: MetricType,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        values: impl IntoIterator<Item = ([&'v str; N], V)>,
+    ) -> Result {
+        let mut values = values.into_iter().peekable();
+        if values.peek().is_none() {
+            return Ok(());
+        }
+        let mut family = self.0.encode_descriptor(name, help, None, of)?;
+        values.try_for_each(|(these, value)| match N {
+            0 => family.encode_gauge(&value),
+            _ => family.encode_family(&labels.into_iter().zip(these).collect::<Vec<_>>())?.encode_gauge(&value),
+        })
+    }
+}
+
+fn seconds(at: DateTime<Utc>) -> f64 {
+    at.timestamp_millis() as f64 / 1000.0
+}

@@ -1,0 +1,56 @@
+//! The file from which node_exporter reads the metrics.
+
+use std::fs::Permissions;
+use std::io::{Result, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+use tracing::warn;
+
+use super::text;
+use crate::store::Timeouts;
+use crate::store::metrics::read_from;
+use crate::store::open::Url;
+use crate::text::shown;
+
+/// node_exporter runs as somebody else.
+const MODE: u32 = 0o644;
+
+/// Writes what the database tells now. If that fails, it is logged, and the old file stays: its age tells.
+pub fn publish(path: &Path, database: &Url, timeouts: &Timeouts) {
+    let written = read_from(database, timeouts).and_then(|reading| Ok(write(path, &text(Some(&reading), None))?));
+    if let Err(error) = written {
+        warn!(
+            "the metrics could not be written to {}: {}",
+            shown(&path.to_string_lossy()),
+            shown(&format!("{error:#}"))
+        );
+    }
+}
+
+/// Why nothing could ever be written to this path.
+pub fn refuse_path(path: &Path) -> std::result::Result<(), String> {
+    let shown = path.display();
+    match directory(path) {
+        directory if !directory.is_dir() => Err(format!("{shown}: there is no directory {}", directory.display())),
+        _ if path.is_dir() || path.file_name().is_none() => Err(format!("{shown}: expected the name of a file")),
+        _ => Ok(()),
+    }
+}
+
+/// In one step: who reads at the same time finds the old file or the new one.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let mut file = NamedTempFile::new_in(directory(path))?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(Permissions::from_mode(MODE))?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn directory(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        Some(_) | None => PathBuf::from("."),
+    }
+}

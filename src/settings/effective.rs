@@ -1,0 +1,121 @@
+//! Every setting as it will be used, and where it comes from: what `sweep config` shows. Secrets are not among it.
+
+use secrecy::ExposeSecret;
+use serde::Serialize;
+
+use super::environment::{Environment, PREFIX, Source};
+use super::known::KNOWN;
+use crate::cli::DatabaseFlag;
+use crate::store::open::Url;
+use crate::text::shown;
+
+/// One setting; the fields are those of the JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setting {
+    /// As in the environment.
+    pub name: String,
+    /// As it may be shown; null: there is none.
+    pub value: Option<String>,
+    pub source: Origin,
+    /// The file that it was read from.
+    pub file: Option<String>,
+    pub secret: bool,
+    /// Why it cannot be used.
+    pub error: Option<String>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    Default,
+    Environment,
+    /// The one of `--config`, or the one that holds a secret.
+    File,
+}
+
+/// What a secret looks like.
+const HIDDEN: &str = "***";
+
+/// What libpq reads by itself.
+const LIBPQ: [&str; 29] = [
+    "PGHOST",
+    "PGHOSTADDR",
+    "PGPORT",
+    "PGDATABASE",
+    "PGUSER",
+    "PGPASSWORD",
+    "PGPASSFILE",
+    "PGSERVICE",
+    "PGSERVICEFILE",
+    "PGREQUIREAUTH",
+    "PGCHANNELBINDING",
+    "PGOPTIONS",
+    "PGAPPNAME",
+    "PGCLIENTENCODING",
+    "PGCONNECT_TIMEOUT",
+    "PGTARGETSESSIONATTRS",
+    "PGLOADBALANCEHOSTS",
+    "PGGSSENCMODE",
+    "PGKRBSRVNAME",
+    "PGSSLMODE",
+    "PGSSLNEGOTIATION",
+    "PGSSLCERT",
+    "PGSSLKEY",
+    "PGSSLCERTMODE",
+    "PGSSLROOTCERT",
+    "PGSSLCRL",
+    "PGSSLSNI",
+    "PGSSLMINPROTOCOLVERSION",
+    "PGSSLMAXPROTOCOLVERSION",
+];
+
+impl Environment {
+    /// The database first, then what sweep knows; of libpq's what is set.
+    pub fn effective(&self) -> Vec<Setting> {
+        let libpq = LIBPQ.into_iter().filter(|name| self.source(name).is_some());
+        let database = ["DATABASE_URL", "DATABASE_URL_FILE"].into_iter().chain(libpq).map(str::to_owned);
+        let ours = KNOWN.iter().map(|known| format!("{PREFIX}{}", known.name.to_uppercase()));
+        database.chain(ours).map(|name| self.setting(name)).collect()
+    }
+
+    fn setting(&self, name: String) -> Setting {
+        let secret = is_secret(&name);
+        let hide = |value: &str| if secret { HIDDEN.to_owned() } else { shown(value.trim()) };
+        let (value, source, file) = match (self.get(&name), self.source(&name)) {
+            (Some(value), Some(Source::File(path))) => {
+                (Some(hide(value)), Origin::File, Some(path.display().to_string()))
+            }
+            (Some(value), _) => (Some(hide(value)), Origin::Environment, None),
+            (None, _) => match self.get(&format!("{name}_FILE")) {
+                Some(path) => (self.in_file(&name).as_deref().map(hide), Origin::File, Some(path.to_owned())),
+                None => (self.default_of(&name), Origin::Default, None),
+            },
+        };
+        Setting { name, value, source, file: file.map(|path| shown(&path)), secret, error: None }
+    }
+
+    /// One that cannot be read has an error instead.
+    fn in_file(&self, name: &str) -> Option<String> {
+        self.secret(name).ok().flatten().map(|secret| secret.expose_secret().to_owned())
+    }
+
+    fn default_of(&self, name: &str) -> Option<String> {
+        if name == "DATABASE_URL" {
+            // None with libpq's variables: then they say it all.
+            return match self.database(&DatabaseFlag::default()) {
+                Ok(Url::Sqlite(path)) => Some(shown(&format!("sqlite://{}", path.display()))),
+                Ok(Url::Postgres(..)) | Err(_) => None,
+            };
+        }
+        let ours = name.strip_prefix(PREFIX)?.to_lowercase();
+        let known = KNOWN.iter().find(|known| known.name == ours)?;
+        Some(known.default.to_owned()).filter(|default| !default.is_empty())
+    }
+}
+
+/// One that may be kept in a file of its own. The database's URL is shown, without its password.
+fn is_secret(name: &str) -> bool {
+    let ours = name.strip_prefix(PREFIX).map(|name| format!("{}_file", name.to_lowercase()));
+    name == "PGPASSWORD" || ours.is_some_and(|file| KNOWN.iter().any(|known| known.name == file))
+}

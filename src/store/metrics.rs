@@ -1,0 +1,154 @@
+//! What is measured, as the database tells it: in one snapshot, the same to every process that asks.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use serde_json::Value;
+
+use super::open::{Store, Url};
+use super::rights::Purpose;
+use super::schedule::{self, Ended};
+use super::schema::{failures, notifications};
+use super::status::false_rescues;
+use super::totals::{self, Totals};
+use super::types::{Since, Words};
+use super::{Access, Db, Timeouts};
+use crate::rules::Kind;
+
+/// Everything that is measured at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// By the database's clock.
+    pub read_at: DateTime<Utc>,
+    /// Those that the database provides.
+    pub kinds: Vec<Kind>,
+    pub last_success_at: Option<DateTime<Utc>>,
+    pub last_sweep: Option<LastSweep>,
+    /// By kind.
+    pub quarantined: BTreeMap<String, i64>,
+    pub recoveries: Totals,
+    pub false_rescues: i64,
+    pub outbox: Outbox,
+}
+
+/// The latest sweep of everything; its shards, if it has any, added up.
+#[derive(Clone, Debug)]
+pub struct LastSweep {
+    pub ended_at: Option<DateTime<Utc>>,
+    /// Of the shard that took longest.
+    pub took: Option<TimeDelta>,
+    /// The one that needs attention, if there is one.
+    pub exit_code: Option<i32>,
+    /// Those that were on: what is in shadow is not done.
+    pub kinds: BTreeMap<Kind, Swept>,
+}
+
+/// What became of the subjects of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct Swept {
+    /// By what the report calls it.
+    pub counts: BTreeMap<String, i64>,
+    pub guarded: bool,
+    pub oldest_deferred_at: Option<DateTime<Utc>>,
+}
+
+/// Notifications that have not been delivered, by destination.
+#[derive(Clone, Debug, Default)]
+pub struct Outbox {
+    pub pending: BTreeMap<String, i64>,
+    pub dead: BTreeMap<String, i64>,
+    pub oldest_pending_at: Option<DateTime<Utc>>,
+}
+
+/// Connects and reads.
+pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
+    let mut store = url.open_to(Purpose::Measure)?;
+    read(&mut store, timeouts).map_err(|error| url.explain(error))
+}
+
+pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
+    let Store { db, kinds, .. } = store;
+    let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
+        if let Db::Postgres(db) = db {
+            // Compiling takes longer than any of these queries.
+            db.batch_execute("SET LOCAL jit = off")?;
+        }
+        let read_at = db.now()?;
+        Ok(Reading {
+            read_at,
+            kinds: kinds.clone(),
+            last_success_at: schedule::last_success(db)?,
+            last_sweep: LastSweep::of(&schedule::latest_whole(db)?),
+            quarantined: quarantined(db)?,
+            recoveries: totals::read(db)?,
+            false_rescues: false_rescues(db, read_at)?,
+            outbox: outbox(db)?,
+        })
+    });
+    read.map_err(anyhow::Error::from).context("reading the metrics")
+}
+
+impl LastSweep {
+    fn of(shards: &[Ended]) -> Option<LastSweep> {
+        let ends =
+            || shards.iter().filter_map(|row| Some((row.started_at.instant()?, row.finished_at.as_ref()?.instant()?)));
+        let is_success = |code: &i32| [0, 2].contains(code);
+        let codes = || shards.iter().filter_map(|row| row.exit_code);
+        let mut kinds: BTreeMap<Kind, Swept> = BTreeMap::new();
+        for row in shards {
+            for kind in Kind::ALL {
+                let counts = &row.counts.0[kind.plural()];
+                if counts["mode"] == "on" && counts["provided"] == true {
+                    kinds.entry(kind).or_default().add(counts);
+                }
+            }
+        }
+        (!shards.is_empty()).then(|| LastSweep {
+            ended_at: ends().map(|(_, ended)| ended).max(),
+            took: ends().map(|(began, ended)| (ended - began).max(TimeDelta::zero())).max(),
+            exit_code: codes().filter(|code| !is_success(code)).max().or(codes().max()),
+            kinds,
+        })
+    }
+}
+
+impl Swept {
+    /// One sweep's, as in the JSON report.
+    fn add(&mut self, counts: &Value) {
+        for (name, value) in counts.as_object().into_iter().flatten() {
+            if let Some(n) = value.as_i64() {
+                *self.counts.entry(name.clone()).or_default() += n;
+            }
+        }
+        self.guarded |= counts["guard"].is_object();
+        let oldest = counts["oldest_deferred_at"].as_str().and_then(|at| DateTime::parse_from_rfc3339(at).ok());
+        self.oldest_deferred_at = self.oldest_deferred_at.into_iter().chain(oldest.map(|at| at.to_utc())).min();
+    }
+}
+
+fn quarantined(db: &mut Db) -> QueryResult<BTreeMap<String, i64>> {
+    use failures::*;
+    let held = failures::table.group_by(kind).select((kind, count_star())).filter(quarantined_at.is_not_null());
+    by_name(held.load(db)?)
+}
+
+fn outbox(db: &mut Db) -> QueryResult<Outbox> {
+    use notifications::*;
+    let of_each = || notifications::table.group_by(destination).select((destination, count_star()));
+    let waiting = || delivered_at.is_null().and(dead_at.is_null());
+    let oldest = notifications::table.filter(waiting()).order(created_at).select(created_at);
+    let oldest: Option<Since> = oldest.first(db).optional()?;
+    Ok(Outbox {
+        pending: by_name(of_each().filter(waiting()).load(db)?)?,
+        dead: by_name(of_each().filter(dead_at.is_not_null()).load(db)?)?,
+        oldest_pending_at: oldest.and_then(|at| at.instant()),
+    })
+}
+
+fn by_name(rows: Vec<(Words, i64)>) -> QueryResult<BTreeMap<String, i64>> {
+    Ok(rows.into_iter().map(|(name, n)| (name.0, n)).collect())
+}

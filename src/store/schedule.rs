@@ -1,0 +1,82 @@
+//! Whether the schedule does what it is there for: the last success, and the latest sweep of everything.
+//!
+//! A sweep may be split into shards, each with a row of its own. The conditions are words of SQL, not of the DSL: they are
+//! those of partial indexes, and SQLite uses one only for a query that says the same with nothing bound.
+
+use chrono::{DateTime, Utc};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use super::Db;
+use super::schema::sweeps;
+use super::types::{Document, Since};
+
+/// It did all that it had to. Sweeps of older versions recorded no exit code, and ended so only when they had.
+const SUCCEEDED: &str = "NOT partial AND ended = 'completed' AND (exit_code IS NULL OR exit_code IN (0, 2))";
+
+/// It has ended, however, and was meant to look at everything.
+const WHOLE: &str = "NOT narrowed AND finished_at IS NOT NULL";
+
+/// The end of the latest sweep of everything that did all it had to. One that is split succeeded when all its shards did:
+/// at the earliest of their latest successes.
+pub fn last_success(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
+    let (mut last, mut count) = (None, 0);
+    while let Some(next) = next_count(db, count)? {
+        count = next;
+        last = last.max(success_of(db, count, last)?);
+    }
+    Ok(last)
+}
+
+/// In how many shards sweeps were split that succeeded, one number after the other.
+fn next_count(db: &mut Db, after: i32) -> QueryResult<Option<i32>> {
+    use sweeps::*;
+    let more = sweeps::table.filter(sql::<Bool>(SUCCEEDED)).filter(shards.gt(after));
+    more.order((shards, shard, finished_at)).select(shards).first(db).optional()
+}
+
+/// Since when all of so many shards have succeeded, if it is after `known`.
+fn success_of(db: &mut Db, count: i32, known: Option<DateTime<Utc>>) -> QueryResult<Option<DateTime<Utc>>> {
+    use sweeps::*;
+    let mut earliest = None;
+    for index in 0..count {
+        let of_shard = sweeps::table.filter(sql::<Bool>(SUCCEEDED)).filter(shards.eq(count)).filter(shard.eq(index));
+        let latest = of_shard.filter(finished_at.is_not_null()).order(finished_at.desc()).select(finished_at);
+        let at: Option<Option<Since>> = latest.first(db).optional()?;
+        let at = at.flatten().and_then(|at| at.instant());
+        if at <= known {
+            return Ok(None);
+        }
+        earliest = earliest.into_iter().chain(at).min();
+    }
+    Ok(earliest)
+}
+
+/// One row of `sweeps`, whatever it holds.
+#[derive(Clone, Debug, Queryable)]
+pub struct Ended {
+    pub started_at: Since,
+    pub finished_at: Option<Since>,
+    pub exit_code: Option<i32>,
+    pub shards: i32,
+    pub counts: Document,
+}
+
+/// The latest sweep of everything; of one that is split, the latest of each of its shards.
+pub fn latest_whole(db: &mut Db) -> QueryResult<Vec<Ended>> {
+    use sweeps::*;
+    let columns = (started_at, finished_at, exit_code, shards, counts);
+    let whole = || sweeps::table.filter(sql::<Bool>(WHOLE));
+    let latest: Option<Ended> = whole().order(finished_at.desc()).select(columns).first(db).optional()?;
+    let Some(latest) = latest else { return Ok(Vec::new()) };
+    if latest.shards <= 1 {
+        return Ok(vec![latest]);
+    }
+    let mut rows = Vec::new();
+    for index in 0..latest.shards {
+        let of_shard = whole().filter(shards.eq(latest.shards)).filter(shard.eq(index));
+        rows.extend(of_shard.order(finished_at.desc()).select(columns).first::<Ended>(db).optional()?);
+    }
+    Ok(rows)
+}

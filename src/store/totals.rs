@@ -1,0 +1,62 @@
+//! How much the ledger has ever recorded, by kind and action.
+//!
+//! Each sweep that closes remembers the count: what the one before it remembered, and what came since. So nobody counts
+//! the whole ledger again, and the count does not fall when old rows are pruned.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use serde_json::json;
+
+use super::Db;
+use super::schema::{recoveries, sweeps};
+use super::types::{Document, Instant, Since, Words};
+
+/// By kind, then by action, as stored.
+pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
+
+/// A row is counted for good when the transaction that wrote it has certainly ended.
+const SETTLED_AFTER: TimeDelta = TimeDelta::hours(1);
+
+/// All that was ever recorded.
+pub fn read(db: &mut Db) -> QueryResult<Totals> {
+    let (from, totals) = remembered(db)?;
+    count(db, totals, &from, None)
+}
+
+/// What a sweep that closes now remembers: the time, and the count of all rows before it.
+pub fn to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Document)> {
+    let (from, totals) = remembered(db)?;
+    // A clock that was set back makes nobody count twice.
+    let until = from.instant().into_iter().chain([now - SETTLED_AFTER]).max().unwrap_or(now);
+    let totals = count(db, totals, &from, Some(until))?;
+    Ok((Instant(until), Document(json!(totals))))
+}
+
+/// By the latest sweep that did.
+fn remembered(db: &mut Db) -> QueryResult<(Since, Totals)> {
+    let rows = sweeps::table.filter(sweeps::ledger_until.is_not_null()).order(sweeps::started_at.desc());
+    let latest: Option<(Option<Since>, Option<Document>)> =
+        rows.select((sweeps::ledger_until, sweeps::ledger_counts)).first(db).optional()?;
+    let totals = |Document(counts)| serde_json::from_value(counts).ok();
+    // What cannot be read is counted again, from the beginning.
+    let read = latest.and_then(|(until, counts)| Some((until?, totals(counts?)?)));
+    Ok(read.unwrap_or((Since::Beginning, Totals::new())))
+}
+
+/// Adds the rows from one time on, and before another.
+fn count(db: &mut Db, mut totals: Totals, from: &Since, until: Option<DateTime<Utc>>) -> QueryResult<Totals> {
+    use recoveries::{action, created_at, kind};
+    let grouped = recoveries::table.group_by((kind, action)).select((kind, action, count_star())).into_boxed();
+    let later = grouped.filter(created_at.ge(from));
+    let counted = match until {
+        None => later,
+        Some(until) => later.filter(created_at.lt(Instant(until))),
+    };
+    for (of_kind, what, n) in counted.load::<(Words, Words, i64)>(db)? {
+        *totals.entry(of_kind.0).or_default().entry(what.0).or_default() += n;
+    }
+    Ok(totals)
+}

@@ -1,0 +1,241 @@
+//! `--shard i/n`: several sweeps share the work of one, by agent; whatever they do at the same time, nothing is done twice.
+
+mod parts;
+
+use std::thread;
+
+use diesel::sql_types::Text;
+use diesel::{QueryableByName, RunQueryDsl};
+use sweep::exit::Exit;
+use sweep::rules::{Guard, Id};
+use sweep::settings::Settings;
+use sweep::store::candidates::Shard;
+
+use crate::crowds::numbered;
+use crate::program::sweep_at;
+use crate::swept::{Swept, sweep_once};
+use crate::world::{On, World, on_each_database, on_each_host};
+
+const AGENTS: u32 = 12;
+const ISSUES: u32 = 48;
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text)]
+    line: String,
+}
+
+impl World {
+    /// The same on every world of a host: twelve agents with four orphans each; the last agent is paused, two issues wait.
+    fn crowd(&mut self) -> Vec<Id> {
+        let agents: Vec<Id> = (0..AGENTS).map(|n| numbered(900_000 + n)).collect();
+        for (n, id) in agents.iter().enumerate() {
+            let status = if n as u32 + 1 == AGENTS { "paused" } else { "idle" };
+            let made = self.agent(status);
+            self.set("agents", &made, &format!("id = '{id}'"));
+        }
+        for (n, agent) in agents.iter().enumerate() {
+            let first = n as u32 * 4;
+            self.orphans(agent, first..first + 4);
+        }
+        self.declare_waits(&[numbered(5), numbered(23)]);
+        agents
+    }
+
+    fn shard(&self, index: u32, count: u32) -> Settings {
+        Settings { shard: Some(Shard { index, count }), ..self.settings() }
+    }
+
+    /// What a sweep leaves behind, without ids and times that no two sweeps have in common.
+    fn left_behind(&mut self) -> Vec<String> {
+        let issues = (0..ISSUES).map(|n| {
+            let id = numbered(n);
+            format!(
+                "{n}: {}, {} wakes, {} comments",
+                self.status("issues", &id),
+                self.wakes_for(&id),
+                self.comments_on(&id)
+            )
+        });
+        let mut lines: Vec<String> = issues.collect();
+        lines.extend(self.lines(
+            "select kind || ' ' || cast(subject_id as text) || ' ' || action || ' ' || cast(attempt as text) || ' ' || reason as line
+             from recoveries order by subject_id, action, attempt",
+        ));
+        lines
+    }
+
+    fn lines(&mut self, sql: &str) -> Vec<String> {
+        let rows: Vec<Line> =
+            diesel::sql_query(sql).load(&mut self.db).unwrap_or_else(|error| panic!("{error}: {sql}"));
+        rows.into_iter().map(|row| row.line).collect()
+    }
+
+    /// The candidates of a shard, by what the views call their group.
+    fn candidates_of(&mut self, shard: Shard) -> i64 {
+        let groups = self.lines("select cast(group_id as text) as line from issue_candidates");
+        groups.iter().filter(|group| parts::is_in(shard, group)).count() as i64
+    }
+}
+
+/// All of them at the same time.
+fn together(settings: &[Settings]) -> Vec<Swept> {
+    thread::scope(|scope| {
+        let sweeps: Vec<_> = settings.iter().map(|settings| scope.spawn(|| sweep_once(settings))).collect();
+        sweeps.into_iter().map(|sweep| sweep.join().expect("a sweep")).collect()
+    })
+}
+
+fn sum(sweeps: &[Swept], outcome: &str) -> i64 {
+    sweeps.iter().map(|swept| swept.count("issues", outcome)).sum()
+}
+
+on_each_host! {
+    fn four_shards_do_the_work_of_one_sweep(world) {
+        let mut other = World::new(world.on);
+        world.crowd();
+        other.crowd();
+        let four: Vec<Settings> = (0..4).map(|index| world.shard(index, 4)).collect();
+
+        for expected in ["continued", "escalated", "healthy"] {
+            let alone = other.sweep();
+            let shared = together(&four);
+
+            for outcome in ["scanned", "continued", "escalated", "recovered", "waiting", "skipped", "healthy"] {
+                assert_eq!(sum(&shared, outcome), alone.count("issues", outcome), "{outcome}");
+            }
+            assert_eq!(sum(&shared, "deferred") + sum(&shared, "busy") + sum(&shared, "failed"), 0);
+            assert!(expected == "healthy" || sum(&shared, expected) == i64::from(ISSUES) - 6, "{expected}");
+            assert_eq!(world.left_behind(), other.left_behind());
+            let mut seen: Vec<&str> = shared.iter().flat_map(|swept| swept.json["subjects"].as_array().expect("subjects"))
+                .map(|row| row["id"].as_str().expect("an id")).collect();
+            let all = seen.len();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), all, "one was examined twice");
+            for world in [&mut *world, &mut other] {
+                world.end_continuations("failed");
+                world.pass(10);
+            }
+        }
+        assert_eq!(world.reading_of_shards(), (4, 3));
+    }
+
+    fn shards_that_overlap_do_nothing_twice(world) {
+        world.crowd();
+        let overlapping = [(0, 4), (0, 4), (1, 2), (1, 4), (3, 4), (2, 3), (0, 1)].map(|(index, count)| world.shard(index, count));
+
+        let swept = together(&overlapping);
+
+        assert_eq!(sum(&swept, "failed") + sum(&swept, "unknown"), 0);
+        world.sweep();
+        assert_eq!(world.count("recoveries"), i64::from(ISSUES) - 6);
+        for n in 0..ISSUES - 4 {
+            let waits = i64::from(![5, 23].contains(&n));
+            assert_eq!(world.wakes_for(&numbered(n)), waits, "{n}");
+        }
+    }
+
+    fn limits_and_what_is_deferred_are_the_shards_own(world) {
+        world.crowd();
+        for index in 0..3 {
+            let shard = Shard { index, count: 3 };
+            let its = world.candidates_of(shard);
+            assert!(4 < its && its < i64::from(ISSUES), "{its}");
+            let all: i64 = world.count("recoveries");
+
+            let dry = world.sweep_as(&Settings { dry_run: true, limit: Some(2), ..world.shard(index, 3) });
+            let swept = world.sweep_as(&Settings { limit: Some(2), ..world.shard(index, 3) });
+
+            for swept in [dry, swept] {
+                let of = |outcome| swept.count("issues", outcome);
+                assert_eq!((of("continued"), of("scanned") + of("deferred"), &swept.json["stopped_by"]), (2, its, &"limit".into()));
+                assert!(!swept.json["kinds"]["issues"]["oldest_deferred_at"].is_null());
+            }
+            assert_eq!(world.count("recoveries"), all + 2);
+        }
+    }
+
+    fn the_guard_judges_the_whole(world) {
+        world.crowd();
+        let guarded = Settings { guard: Some(Guard::default()), ..world.shard(1, 4) };
+        let its = world.candidates_of(Shard { index: 1, count: 4 });
+
+        let swept = world.sweep_as(&guarded);
+
+        assert_eq!(swept.exit, Exit::Guarded);
+        let guard = &swept.json["kinds"]["issues"]["guard"];
+        assert_eq!((guard["stranded"].as_i64(), guard["in_progress"].as_i64()), (Some(42), Some(48)));
+        assert_eq!((swept.count("issues", "deferred"), world.written()), (its, 0));
+    }
+
+    fn what_is_named_is_swept_whatever_the_shard(world) {
+        world.crowd();
+        let selection = sweep::settings::Selection::Subjects(vec![(sweep::rules::Kind::Issue, "N-0".to_owned())]);
+        for index in 0..2 {
+            world.sweep_as(&Settings { selection: selection.clone(), ..world.shard(index, 2) });
+        }
+        assert_eq!((world.wakes_for(&numbered(0)), world.count("recoveries")), (1, 1));
+    }
+}
+
+impl World {
+    /// Of the rows of `sweeps`: in how many shards, and how often each.
+    fn reading_of_shards(&mut self) -> (i64, i64) {
+        let shards = self.count("(select distinct shard, shards from sweeps where shards = 4) parts");
+        (shards, self.count("sweeps where shards = 4") / shards.max(1))
+    }
+}
+
+mod kinds {
+    use super::*;
+
+    on_each_database! {
+        fn an_agents_steps_and_issues_are_of_one_shard(world) {
+            let agents = world.crowd();
+            for (n, agent) in (0..).zip(&agents) {
+                world.stalled_steps(agent, n * 2..n * 2 + 2);
+            }
+            for index in 0..5 {
+                let swept = world.sweep_as(&Settings { dry_run: true, ..world.shard(index, 5) });
+                let groups = |kind: &str| {
+                    let rows = swept.json["subjects"].as_array().expect("subjects").iter();
+                    let mut agents: Vec<&str> = rows.filter(|row| row["kind"] == kind).filter_map(|row| row["agent_id"].as_str()).collect();
+                    agents.sort_unstable();
+                    agents.dedup();
+                    agents
+                };
+                assert_eq!(groups("issue"), groups("step"), "shard {index}");
+            }
+        }
+
+        fn the_status_names_the_shard(world) {
+            world.crowd();
+            world.sweep_as(&world.shard(1, 4));
+            let told = world.told();
+            assert_eq!((&told["sweeps"][0]["shard"], &told["sweeps"][0]["shards"]), (&1.into(), &4.into()));
+            let ran = crate::program::command_at(&world.url, ["status"]).run().done();
+            assert!(ran.out.contains("(shard 1/4)") && ran.out.contains("No sweep of everything has succeeded yet"), "{ran}");
+            for index in [0, 2, 3] {
+                world.sweep_as(&world.shard(index, 4));
+            }
+            assert!(!world.told()["last_success_at"].is_null());
+        }
+    }
+}
+
+#[test]
+fn a_shard_that_there_is_not_is_refused_by_name() {
+    let world = World::new(On::Sqlite);
+    let expected = "expected a part such as 0/4 or 3/4, of at most 256";
+    for value in ["4/4", "1/0", "-1/2", "x", "1", "1/2/3", "0/257", "1.5/2", "/", ""] {
+        let flag = format!("--shard={value}");
+        sweep_at(&world.url, [flag.as_str()]).run().refused(64, &["--shard", expected]);
+        if !value.is_empty() {
+            let program = sweep_at(&world.url, []).env("SWEEP_SHARD", value);
+            program.run().refused(78, &["SWEEP_SHARD: ", value, expected]);
+        }
+    }
+    sweep_at(&world.url, ["--shard", "0/1"]).run().done();
+    sweep_at(&world.url, ["--shard", "255/256"]).run().done();
+}
