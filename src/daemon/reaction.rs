@@ -49,14 +49,8 @@ impl Daemon {
         let settings = &self.resolved.settings;
         let allowed = self.heard.allowed(settings.sweep.guard.as_ref());
         if allowed == Some(0) {
-            if !std::mem::replace(&mut self.is_overrun, true) {
-                warn!(
-                    "runs end in numbers and leave work stranded: what is more than the guard lets pass is left to the schedule"
-                );
-            }
-            return;
+            return self.tell_overrun(true);
         }
-        self.is_overrun = false;
         let sweep = settings.sweep.clone();
         // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ a little.
         let grace = chrono::TimeDelta::from_std(settings.listen_grace / 2).unwrap_or_default();
@@ -67,5 +61,16 @@ impl Daemon {
 
     pub(super) fn reacted(&mut self, swept: Swept) {
         self.heard.count(swept.total.continued + swept.total.escalated);
+        self.tell_overrun(0 < swept.total.deferred);
+    }
+
+    /// Once, until there is room again.
+    fn tell_overrun(&mut self, is_overrun: bool) {
+        if is_overrun && !self.is_overrun {
+            warn!(
+                "runs end in numbers and leave work stranded: what is more than the guard lets pass at once is left to the schedule"
+            );
+        }
+        self.is_overrun = is_overrun;
     }
 }

@@ -4,6 +4,7 @@ mod deliveries;
 mod fixture;
 mod http;
 mod hung;
+mod listening;
 mod managers;
 mod outages;
 mod overlap;
