@@ -2,11 +2,11 @@
 //! has a live run, a queued wake, a declared wait, or has been escalated to a person*.
 //!
 //! ```text
-//! main → commands ────────────────→ sweep → store → rules
-//!           └→ daemon → unattended ───┘│       │       └ pure: facts in, decision out
-//!                         │            │       └ PostgreSQL and SQLite behind one set of queries; the hosts are views, in SQL
-//!                         │            └ scan · then per subject: lock, facts, decide, write, commit · close
-//!                         └ pings, notifications and metrics
+//! main → commands → [daemon →] unattended → sweep → store → rules
+//!                                   │         │       │       └ pure: facts in, decision out
+//!                                   │         │       └ PostgreSQL and SQLite behind one set of queries; the hosts are views, in SQL
+//!                                   │         └ scan · then per subject: lock, facts, decide, write, commit · close
+//!                                   └ pings, notifications and metrics
 //! ```
 //!
 //! What always holds, and where:
