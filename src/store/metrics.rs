@@ -10,6 +10,7 @@ use diesel::prelude::*;
 use serde_json::Value;
 
 use super::open::{Store, Url};
+use super::outbox::delivery::waiting;
 use super::rights::Purpose;
 use super::schedule::{self, Ended};
 use super::schema::{failures, notifications};
@@ -138,13 +139,12 @@ fn quarantined(db: &mut Db) -> QueryResult<BTreeMap<String, i64>> {
 
 fn outbox(db: &mut Db) -> QueryResult<Outbox> {
     use notifications::*;
-    let of_each = || notifications::table.group_by(destination).select((destination, count_star()));
-    let waiting = || delivered_at.is_null().and(dead_at.is_null());
-    let oldest = notifications::table.filter(waiting()).order(created_at).select(created_at);
-    let oldest: Option<Since> = oldest.first(db).optional()?;
+    let oldest: Option<Since> = waiting!().order(created_at).select(created_at).first(db).optional()?;
+    let of_each = (destination, count_star());
+    let dead = notifications::table.filter(dead_at.is_not_null());
     Ok(Outbox {
-        pending: by_name(of_each().filter(waiting()).load(db)?)?,
-        dead: by_name(of_each().filter(dead_at.is_not_null()).load(db)?)?,
+        pending: by_name(waiting!().group_by(destination).select(of_each).load(db)?)?,
+        dead: by_name(dead.group_by(destination).select(of_each).load(db)?)?,
         oldest_pending_at: oldest.and_then(|at| at.instant()),
     })
 }

@@ -66,13 +66,15 @@ pub struct Notification {
 
 /// What is neither delivered nor given up; of one destination.
 macro_rules! waiting {
-    () => {
-        notifications::table.filter(notifications::delivered_at.is_null()).filter(notifications::dead_at.is_null())
-    };
+    () => {{
+        use $crate::store::schema::notifications::{self, dead_at, delivered_at};
+        notifications::table.filter(delivered_at.is_null()).filter(dead_at.is_null())
+    }};
     ($destination:expr) => {
         waiting!().filter(notifications::destination.eq($destination.name()))
     };
 }
+pub(in crate::store) use waiting;
 
 /// Is anything neither delivered nor given up, of whatever destination?
 pub fn is_any_waiting(db: &mut Db) -> QueryResult<bool> {
