@@ -117,7 +117,8 @@ fn what_needs_another_setting_is_not_blamed_for_a_third_one() {
     for (name, limit, secret) in wrong {
         let program = sweep(["config", "--output", "json"]).env("SWEEP_WEBHOOK_URL", "https://ops.example/sweep");
         let ran = program.env("SWEEP_WEBHOOK_SECRET", secret).env("SWEEP_LIMIT", limit).run();
-        ran.says_once(CONFIG, &[&format!("what is set cannot be used: {name}\n")]);
+        ran.says_once(CONFIG, &["what is set cannot be used: "]);
+        assert!(ran.err.trim_end().ends_with(&format!(": {name}")), "{ran}");
     }
 }
 
