@@ -57,7 +57,8 @@ fn check(environment: &Environment) -> Result<()> {
 fn complaint(setting: &Setting, environment: &Environment) -> Option<String> {
     let alone = environment.with_only(&setting.name);
     let message = format!("{:#}", check(&alone).err()?);
-    if !message.split(|c: char| c != '_' && !c.is_ascii_uppercase()).any(|word| word == setting.name) {
+    let mut words = message.split(|c: char| c != '_' && !c.is_ascii_uppercase());
+    if setting.source == Origin::Default || !words.any(|word| word == setting.name) {
         return None;
     }
     let message = message.strip_prefix(&format!("{}: ", setting.name)).unwrap_or(&message);
