@@ -9,10 +9,10 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use serde_json::Value;
 
+use super::latest::{self, EndedSweep};
 use super::open::{Store, Url};
 use super::outbox::delivery::waiting;
 use super::rights::Purpose;
-use super::schedule::{self, Ended};
 use super::schema::{failures, notifications};
 use super::status::false_rescues;
 use super::totals::{self, Totals};
@@ -82,8 +82,8 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
         Ok(Reading {
             read_at,
             kinds: kinds.clone(),
-            last_success_at: schedule::last_success(db)?,
-            last_sweep: LastSweep::of(&schedule::latest_whole(db)?),
+            last_success_at: latest::success(db)?,
+            last_sweep: LastSweep::of(&latest::whole(db)?),
             quarantined: quarantined(db)?,
             recoveries: totals::read(db)?,
             false_rescues: false_rescues(db, read_at)?,
@@ -94,7 +94,7 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
 }
 
 impl LastSweep {
-    fn of(shards: &[Ended]) -> Option<LastSweep> {
+    fn of(shards: &[EndedSweep]) -> Option<LastSweep> {
         let ends =
             || shards.iter().filter_map(|row| Some((row.started_at.instant()?, row.finished_at.as_ref()?.instant()?)));
         let is_success = |code: &i32| [0, 2].contains(code);
