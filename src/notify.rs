@@ -63,12 +63,3 @@ struct Letter {
     headers: Vec<(&'static str, String)>,
     body: String,
 }
-
-impl Notify {
-    fn target(&self, destination: Destination) -> Option<&Target> {
-        match destination {
-            Destination::Slack => self.slack.as_ref(),
-            Destination::Webhook => self.webhook.as_ref().map(|(target, _)| target),
-        }
-    }
-}

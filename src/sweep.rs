@@ -29,6 +29,7 @@ use crate::settings::{Selection, Settings};
 use crate::store::candidates::Part;
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
+use crate::store::outbox::delivery;
 use crate::store::{Access, Db, Subject, find, for_kind};
 use examine::Terms;
 use limits::{Limits, Wakes};
@@ -43,6 +44,8 @@ pub struct Swept {
     pub exit: Exit,
     /// All kinds that are on, together.
     pub total: Tally,
+    /// Notifications wait to be delivered: of this sweep, or of one before it.
+    pub has_news: bool,
 }
 
 /// Sweeps once and prints the report to `out`.
@@ -93,9 +96,9 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     logs::sweep(&report, ended);
     let printed = report.finish(ended, began.elapsed());
     swept?;
-    closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
+    let has_news = closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     printed.map_err(|error| some_failed(format!("the report could not be written: {error}")))?;
-    Ok(Swept { exit, total })
+    Ok(Swept { exit, total, has_news: has_news.unwrap_or(false) })
 }
 
 /// Asks in a read-only transaction.
@@ -194,10 +197,10 @@ struct Sweep<'a> {
 
 impl Sweep<'_> {
     /// Writes the sweep's own row; a dry run has none.
-    fn record(&self, db: &mut Db, body: impl FnOnce(&mut Db, &Self) -> QueryResult<()>) -> Result<()> {
+    fn record<T>(&self, db: &mut Db, body: impl FnOnce(&mut Db, &Self) -> QueryResult<T>) -> Result<Option<T>> {
         match self.access {
-            Access::ReadOnly => Ok(()),
-            Access::Write => Ok(db.in_transaction(Access::Write, &self.settings.timeouts, |db| body(db, self))?),
+            Access::ReadOnly => Ok(None),
+            Access::Write => Ok(Some(db.in_transaction(Access::Write, &self.settings.timeouts, |db| body(db, self))?)),
         }
     }
 
@@ -206,11 +209,15 @@ impl Sweep<'_> {
         ledger::Opening { began_at: self.began_at, narrowed: self.narrowed, shard: *shard, policy }
     }
 
-    fn close(&self, db: &mut Db, ended: Ended, exit: Exit, report: &Report) -> Result<()> {
+    /// Does anything wait to be told? Asked here, so that nobody connects again just to hear that there is nothing.
+    fn close(&self, db: &mut Db, ended: Ended, exit: Exit, report: &Report) -> Result<Option<bool>> {
         let (counts, oldest_left) = (report.counts(), report.oldest_left());
         let partial = self.narrowed || report.stopped_by() == Some(Stopper::Deadline);
         let closing = ledger::Closing { ended, exit, partial, counts, oldest_left };
-        self.record(db, |db, sweep| ledger::close_sweep(db, &sweep.id, closing))
+        self.record(db, |db, sweep| {
+            ledger::close_sweep(db, &sweep.id, closing)?;
+            delivery::is_any_waiting(db)
+        })
     }
 
     /// The kinds one after the other, with the same connections and within the same limits.

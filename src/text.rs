@@ -86,6 +86,14 @@ pub fn shown_in(document: Value) -> Value {
     }
 }
 
+/// Its first so many characters.
+pub fn cut(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Instant;

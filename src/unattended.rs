@@ -23,7 +23,7 @@ pub fn sweep(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> 
     }
     let swept = sweep::run(settings, stop, out);
     // The database that failed a sweep would fail this as well; the next run delivers.
-    if swept.is_ok() && !settings.dry_run {
+    if swept.as_ref().is_ok_and(|swept| swept.has_news) {
         notify(settings, stop);
     }
     let is_measured = !settings.dry_run && settings.selection.among().is_none();

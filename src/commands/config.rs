@@ -53,10 +53,14 @@ fn check(environment: &Environment) -> Result<()> {
     Ok(())
 }
 
-/// Why this setting alone is refused.
+/// Why this setting is refused, whatever the others are.
 fn complaint(setting: &Setting, environment: &Environment) -> Option<String> {
     let alone = environment.with_only(&setting.name);
     let message = format!("{:#}", check(&alone).err()?);
+    let mut words = message.split(|c: char| c != '_' && !c.is_ascii_uppercase());
+    if setting.source == Origin::Default || !words.any(|word| word == setting.name) {
+        return None;
+    }
     let message = message.strip_prefix(&format!("{}: ", setting.name)).unwrap_or(&message);
     // A message that quotes the value must not quote a secret.
     Some(match alone.secret(&setting.name) {

@@ -11,6 +11,7 @@ use super::DaemonState;
 use crate::report::Outcome;
 use crate::store::ledger::{Action, Ended};
 use crate::store::metrics::{LastSweep, Outbox, Reading, Swept};
+use crate::store::outbox::Destination;
 
 /// What there is to tell.
 #[derive(Debug)]
@@ -21,9 +22,6 @@ pub struct Families {
 
 /// Left undone, and to do for the next sweep.
 const BACKLOG: [Outcome; 4] = [Outcome::Deferred, Outcome::Busy, Outcome::Failed, Outcome::Unknown];
-
-/// The destinations that there are, also while nothing waits for them.
-const DESTINATIONS: [&str; 2] = ["slack", "webhook"];
 
 /// The label of a metric by kind.
 const KIND: [&str; 1] = ["kind"];
@@ -141,7 +139,8 @@ impl Page<'_> {
             ("notifications_pending", "Notifications that wait to be delivered", pending),
             ("notifications_dead", "Notifications that were given up", dead),
         ] {
-            let values = DESTINATIONS.map(|to| ([to], counts.get(to).copied().unwrap_or(0)));
+            // Of each, also while nothing waits for it.
+            let values = Destination::ALL.map(Destination::name).map(|to| ([to], counts.get(to).copied().unwrap_or(0)));
             self.gauge(name, help, ["destination"], values)?;
         }
         self.time(

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tracing::{debug, error, warn};
 
-use super::{Client, Letter, Notify, slack, webhook};
+use super::client::Failure;
+use super::{Client, Notify, slack, webhook};
 use crate::store::open::Url;
 use crate::store::outbox::Destination;
 use crate::store::outbox::delivery::{self, Message};
@@ -52,67 +53,68 @@ impl Delivery<'_> {
     fn run(&mut self, is_over: impl Fn() -> bool) -> Result<()> {
         let began = Instant::now();
         let mut destinations = self.notify.destinations();
-        let given_up = self.write(|db| delivery::give_up(db, &self.notify.destinations()))?;
-        self.came_to.dead += given_up as u64;
+        self.came_to.dead += self.claim(|db| delivery::give_up(db, &destinations))?.unwrap_or(0) as u64;
         while !destinations.is_empty() {
-            let mut failure = None;
-            destinations.retain(|destination| {
-                if failure.is_some() || is_over() || BEGUN_WITHIN < began.elapsed() {
-                    return false;
+            for destination in std::mem::take(&mut destinations) {
+                if is_over() || BEGUN_WITHIN < began.elapsed() {
+                    return Ok(());
                 }
-                self.next(*destination).unwrap_or_else(|error| {
-                    failure = Some(error);
-                    false
-                })
-            });
-            failure.map_or(Ok(()), Err)?;
+                if self.next(destination)? {
+                    destinations.push(destination);
+                }
+            }
         }
         Ok(())
     }
 
     /// Sends one message. May there be another?
     fn next(&mut self, destination: Destination) -> Result<bool> {
-        let Some(message) = self.claim(destination)? else { return Ok(false) };
-        let (Some(target), letter) = (self.notify.target(destination), self.letter(destination, &message)) else {
-            return Ok(false);
+        let Some(message) = self.claim(|db| delivery::claim(db, destination))?.flatten() else { return Ok(false) };
+        let Some(sent) = self.send(destination, &message) else { return Ok(false) };
+        let (to, attempt, what) = (destination.name(), message.attempt, words_for(&message));
+        let Err(failure) = sent else {
+            self.came_to.delivered += 1;
+            debug!(destination = to, id = %message.id, attempt, "told {to} of {what}");
+            self.write(|db| delivery::delivered(db, destination, &message))?;
+            return Ok(true);
         };
-        let (to, attempt) = (destination.name(), message.attempt);
-        match self.client.post(target, &letter) {
-            Ok(()) => {
-                self.came_to.delivered += 1;
-                debug!(destination = to, id = %message.id, attempt, "told {to} of {}", words_for(&message));
-                self.write(|db| delivery::delivered(db, destination, &message))?;
-                Ok(true)
-            }
-            Err(failure) => {
-                self.came_to.failed += 1;
-                let is_dead = self.write(|db| delivery::failed(db, destination, &message, &failure.why))?;
-                let (why, what) = (&failure.why, words_for(&message));
-                if is_dead {
-                    self.came_to.dead += 1;
-                    error!(destination = to, id = %message.id, attempt, "{to} was not told of {what}, and is not any more: {why}");
-                } else {
-                    warn!(destination = to, id = %message.id, attempt, "{to} was not told of {what}, attempt {attempt}: {why}");
+        self.came_to.failed += 1;
+        let why = &failure.why;
+        if self.write(|db| delivery::failed(db, destination, &message, why))? {
+            self.came_to.dead += 1;
+            error!(destination = to, id = %message.id, attempt, "{to} was not told of {what}, and is not any more: {why}");
+            // One that was never tried is tried however old it is: nothing may have run for a day.
+            if failure.is_down && 1 < attempt {
+                let further = self.claim(|db| delivery::give_up_all(db, destination, why))?.unwrap_or(0) as u64;
+                self.came_to.dead += further;
+                if 0 < further {
+                    error!(destination = to, "nor of {further} more that are as old");
                 }
-                Ok(!failure.is_down)
+            }
+        } else {
+            warn!(destination = to, id = %message.id, attempt, "{to} was not told of {what}, attempt {attempt}: {why}");
+        }
+        Ok(!failure.is_down)
+    }
+
+    /// None: it is not configured.
+    fn send(&self, destination: Destination, message: &Message) -> Option<Result<(), Failure>> {
+        let Notify { slack: to_slack, webhook: to_webhook, .. } = self.notify;
+        match destination {
+            Destination::Slack => to_slack.as_ref().map(|target| self.client.post(target, &slack::letter(message))),
+            Destination::Webhook => {
+                to_webhook.as_ref().map(|(target, secret)| self.client.post(target, &webhook::letter(message, secret)))
             }
         }
     }
 
-    /// None: nothing is due, or somebody else is at it.
-    fn claim(&mut self, destination: Destination) -> Result<Option<Message>> {
-        match self.db.in_transaction(Access::Write, self.timeouts, |db| delivery::claim(db, destination)) {
+    /// Takes its turn. None: somebody else is at it.
+    fn claim<T>(&mut self, body: impl FnOnce(&mut Db) -> diesel::QueryResult<T>) -> Result<Option<T>> {
+        match self.db.in_transaction(Access::Write, self.timeouts, body) {
             Err(Abort::RolledBack(error)) if errors::is_contention(&error) || errors::is_lock_timeout(&error) => {
                 Ok(None)
             }
-            claimed => Ok(claimed?),
-        }
-    }
-
-    fn letter(&self, destination: Destination, message: &Message) -> Letter {
-        match (destination, &self.notify.webhook) {
-            (Destination::Webhook, Some((_, secret))) => webhook::letter(message, secret),
-            (Destination::Slack | Destination::Webhook, _) => slack::letter(message),
+            claimed => Ok(Some(claimed?)),
         }
     }
 

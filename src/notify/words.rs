@@ -3,6 +3,7 @@
 use crate::rules::words::spaced;
 use crate::store::outbox::Event;
 use crate::store::outbox::delivery::{Message, Notification};
+use crate::text::cut;
 
 /// Characters of a title, and of a reason: whatever agents wrote, a message stays short.
 const TITLE_MAX: usize = 150;
@@ -65,11 +66,4 @@ fn what(one: &Notification) -> String {
 fn counts(message: &Message) -> String {
     let told = message.counts.iter().map(|(event, n)| format!("{n} {}", spaced(event.name())));
     told.collect::<Vec<_>>().join(", ")
-}
-
-fn cut(text: &str, max: usize) -> String {
-    match text.char_indices().nth(max) {
-        None => text.to_owned(),
-        Some((at, _)) => format!("{}…", &text[..at]),
-    }
 }

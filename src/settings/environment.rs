@@ -71,11 +71,14 @@ impl Environment {
         Ok(self)
     }
 
-    /// With this variable and nothing else. Where there is no home either, that is no fault of the variable's.
+    /// With this variable and those that it is right with only, and nothing else. Where there is no home either, that is no
+    /// fault of the variable's.
     pub fn with_only(&self, name: &str) -> Environment {
-        let alone = self.0.get(name).map(|value| (name.to_owned(), value.clone()));
+        const TOGETHER: &str = "SWEEP_WEBHOOK_";
+        let is_kept = |kept: &str| kept == name || (kept.starts_with(TOGETHER) && name.starts_with(TOGETHER));
+        let alone = self.0.iter().filter(|(kept, _)| is_kept(kept)).map(|(kept, value)| (kept.clone(), value.clone()));
         let home = ("STATE_DIRECTORY".to_owned(), ("/".to_owned(), Source::Environment));
-        Environment(alone.into_iter().chain([home]).collect())
+        Environment(alone.chain([home]).collect())
     }
 
     /// Empty is unset.

@@ -9,9 +9,10 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use serde_json::Value;
 
+use super::latest::{self, EndedSweep};
 use super::open::{Store, Url};
+use super::outbox::delivery::waiting;
 use super::rights::Purpose;
-use super::schedule::{self, Ended};
 use super::schema::{failures, notifications};
 use super::status::false_rescues;
 use super::totals::{self, Totals};
@@ -81,8 +82,8 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
         Ok(Reading {
             read_at,
             kinds: kinds.clone(),
-            last_success_at: schedule::last_success(db)?,
-            last_sweep: LastSweep::of(&schedule::latest_whole(db)?),
+            last_success_at: latest::success(db)?,
+            last_sweep: LastSweep::of(&latest::whole(db)?),
             quarantined: quarantined(db)?,
             recoveries: totals::read(db)?,
             false_rescues: false_rescues(db, read_at)?,
@@ -93,7 +94,7 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
 }
 
 impl LastSweep {
-    fn of(shards: &[Ended]) -> Option<LastSweep> {
+    fn of(shards: &[EndedSweep]) -> Option<LastSweep> {
         let ends =
             || shards.iter().filter_map(|row| Some((row.started_at.instant()?, row.finished_at.as_ref()?.instant()?)));
         let is_success = |code: &i32| [0, 2].contains(code);
@@ -138,13 +139,12 @@ fn quarantined(db: &mut Db) -> QueryResult<BTreeMap<String, i64>> {
 
 fn outbox(db: &mut Db) -> QueryResult<Outbox> {
     use notifications::*;
-    let of_each = || notifications::table.group_by(destination).select((destination, count_star()));
-    let waiting = || delivered_at.is_null().and(dead_at.is_null());
-    let oldest = notifications::table.filter(waiting()).order(created_at).select(created_at);
-    let oldest: Option<Since> = oldest.first(db).optional()?;
+    let oldest: Option<Since> = waiting!().order(created_at).select(created_at).first(db).optional()?;
+    let of_each = (destination, count_star());
+    let dead = notifications::table.filter(dead_at.is_not_null());
     Ok(Outbox {
-        pending: by_name(of_each().filter(waiting()).load(db)?)?,
-        dead: by_name(of_each().filter(dead_at.is_not_null()).load(db)?)?,
+        pending: by_name(waiting!().group_by(destination).select(of_each).load(db)?)?,
+        dead: by_name(dead.group_by(destination).select(of_each).load(db)?)?,
         oldest_pending_at: oldest.and_then(|at| at.instant()),
     })
 }

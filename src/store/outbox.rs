@@ -16,7 +16,7 @@ use super::Db;
 use super::schema::notifications;
 use super::types::{Document, Instant};
 use crate::rules::{Finding, Id, Kind};
-use crate::text::shown_in;
+use crate::text::{cut, shown};
 
 /// What people can be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -119,6 +119,26 @@ pub struct Details {
     pub attempts: Option<u32>,
 }
 
+/// Characters of each text: what is kept and sent stays small, whatever agents wrote.
+const TEXT_MAX: usize = 1000;
+
+impl Details {
+    /// As they may be shown to others.
+    fn shown(&self) -> Details {
+        let shown = |text: &String| cut(&shown(text), TEXT_MAX);
+        let Details { identifier, title, tenant, agent, finding, reason, attempts } = self;
+        Details {
+            identifier: identifier.as_ref().map(shown),
+            title: title.as_ref().map(shown),
+            tenant: tenant.as_ref().map(shown),
+            agent: agent.as_ref().map(shown),
+            finding: *finding,
+            reason: shown(reason),
+            attempts: *attempts,
+        }
+    }
+}
+
 /// Queues one notification for each destination that wants it.
 pub fn queue(db: &mut Db, queueing: &Queueing, notice: &Notice) -> QueryResult<()> {
     queueing.destinations_of(notice.event).try_for_each(|destination| insert(db, destination, notice))
@@ -147,7 +167,6 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice) -> QueryRe
     Ok(())
 }
 
-/// Of the texts of others, what may be shown is written, and nothing else.
 fn insert(db: &mut Db, destination: Destination, notice: &Notice) -> QueryResult<()> {
     let Notice { event, kind, subject_id, sweep_id, details } = notice;
     diesel::insert_into(notifications::table)
@@ -158,7 +177,7 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice) -> QueryResult
             notifications::kind.eq(kind.name()),
             notifications::subject_id.eq(*subject_id),
             notifications::sweep_id.eq(*sweep_id),
-            notifications::details.eq(Document(shown_in(json!(details)))),
+            notifications::details.eq(Document(json!(details.shown()))),
         ))
         .execute(db)
         .map(drop)

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::open::Store;
 use super::schema::work::policy;
 use super::types::Since;
-use super::{Access, Db, Timeouts, schedule};
+use super::{Access, Db, Timeouts, latest};
 use crate::rules::{Id, Kind};
 pub use plan::{Plan, PlanReport, StepReport};
 pub(super) use swept::false_rescues;
@@ -81,7 +81,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
         let (escalations, escalations_total) = lists.escalations.oldest();
         let (stuck_wakes, stuck_wakes_total) = lists.stuck_wakes.oldest();
         let (quarantined, quarantined_total) = swept::quarantined(db, now)?;
-        let last_success_at = schedule::last_success(db)?;
+        let last_success_at = latest::success(db)?;
         Ok(Status {
             schema: SCHEMA,
             host: host.name(),

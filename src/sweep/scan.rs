@@ -18,7 +18,7 @@ use crate::text::shown;
 /// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
 const PAGE: i64 = 1000;
 
-/// Candidates of one kind. Each page is a short transaction of its own, so that the scan never holds back a vacuum.
+/// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds back a vacuum.
 pub struct Scan<'a, S> {
     db: &'a mut Db,
     terms: &'a Terms<'a>,
@@ -104,22 +104,14 @@ impl<S: Subject> Iterator for Scan<'_, S> {
     type Item = Result<Candidate>;
 
     fn next(&mut self) -> Option<Result<Candidate>> {
-        loop {
-            if self.page.is_empty()
-                && !self.ended
-                && let Err(error) = self.fetch()
-            {
-                self.ended = true;
-                return Some(Err(error));
-            }
-            match self.page.pop_front() {
-                Some(candidate) if self.terms.shard.is_some_and(|shard| !shard.has(&candidate.group)) => {}
-                Some(candidate) => return Some(Ok(candidate)),
-                // A page may have had nothing of this shard.
-                None if self.ended => return None,
-                None => {}
-            }
+        if self.page.is_empty()
+            && !self.ended
+            && let Err(error) = self.fetch()
+        {
+            self.ended = true;
+            return Some(Err(error));
         }
+        self.page.pop_front().map(Ok)
     }
 }
 

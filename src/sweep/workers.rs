@@ -16,7 +16,7 @@ use super::examine::{Examination, Lost, Terms, examine, settle};
 use super::limits::Limits;
 use super::scan::Scan;
 use crate::report::{Deferred, Examined};
-use crate::store::candidates::Candidate;
+use crate::store::candidates::{Candidate, Shard};
 use crate::store::open::Url;
 use crate::store::{Access, Db, Subject};
 use queues::Queues;
@@ -85,7 +85,7 @@ impl Workers {
             });
             let queues = Queues::new(queues.collect());
             drop(sender);
-            coordinate(candidates, queues, &answers, limits, report)
+            coordinate(candidates, terms.shard, queues, &answers, limits, report)
         })
     }
 }
@@ -93,6 +93,7 @@ impl Workers {
 /// Hands out and counts until all that was handed out is answered.
 fn coordinate(
     candidates: &mut impl Iterator<Item = Result<Candidate>>,
+    shard: Option<Shard>,
     mut queues: Queues,
     answers: &Receiver<Answer>,
     limits: &mut Limits,
@@ -108,8 +109,11 @@ fn coordinate(
                 Some(Err(error)) => failure = Some(error),
                 Some(Ok(candidate)) => {
                     limits.stop.step();
-                    queues.send(candidate);
-                    in_flight += 1;
+                    // Passed over here, where the limits are looked at: a shard may have nothing of very many.
+                    if shard.is_none_or(|shard| shard.has(&candidate.group)) {
+                        queues.send(candidate);
+                        in_flight += 1;
+                    }
                 }
             }
         }

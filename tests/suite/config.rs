@@ -106,6 +106,22 @@ fn a_value_that_cannot_be_used_is_shown_with_what_is_wrong() {
     assert_eq!(row(&told, "SWEEP_LIMIT")["error"], Value::Null);
 }
 
+/// A URL that is right with its secret only is not blamed for what is wrong elsewhere, nor for its secret.
+#[test]
+fn what_needs_another_setting_is_not_blamed_for_a_third_one() {
+    let wrong = [
+        ("SWEEP_LIMIT", "some", "abc"),
+        ("SWEEP_WEBHOOK_SECRET", "5", "whsec_hunter2"),
+        ("SWEEP_WEBHOOK_URL", "5", ""),
+    ];
+    for (name, limit, secret) in wrong {
+        let program = sweep(["config", "--output", "json"]).env("SWEEP_WEBHOOK_URL", "https://ops.example/sweep");
+        let ran = program.env("SWEEP_WEBHOOK_SECRET", secret).env("SWEEP_LIMIT", limit).run();
+        ran.says_once(CONFIG, &["what is set cannot be used: "]);
+        assert!(ran.err.trim_end().ends_with(&format!(": {name}")), "{ran}");
+    }
+}
+
 #[test]
 fn a_secret_whose_file_is_missing_is_told_by_its_name() {
     let ran = sweep(["config"]).env("SWEEP_SLACK_URL_FILE", "/nowhere").run();

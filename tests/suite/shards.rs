@@ -10,6 +10,7 @@ use sweep::exit::Exit;
 use sweep::rules::{Guard, Id};
 use sweep::settings::Settings;
 use sweep::store::candidates::Shard;
+use sweep::sweep::signals::Stop;
 
 use crate::crowds::numbered;
 use crate::program::sweep_at;
@@ -154,6 +155,18 @@ on_each_host! {
             }
             assert_eq!(world.count("recoveries"), all + 2);
         }
+    }
+
+    /// Else it would look hung, and not hear of its deadline or a signal.
+    fn a_shard_gets_on_also_past_what_is_not_its_own(world) {
+        world.crowd();
+        let (stop, agent) = (Stop::default(), numbered(900_000));
+        let index = (0..2).find(|index| !Shard { index: *index, count: 2 }.has(&agent)).expect("the other shard");
+        world.run(&format!("update issues set assignee_agent_id = '{agent}'"));
+
+        sweep::sweep::run(&world.shard(index, 2), &stop, &mut Vec::new()).expect("a sweep");
+
+        assert_eq!((stop.steps() as i64, world.count("recoveries")), (i64::from(ISSUES), 0));
     }
 
     fn the_guard_judges_the_whole(world) {

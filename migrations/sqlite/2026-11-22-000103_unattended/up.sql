@@ -17,6 +17,7 @@ create table notifications (
     last_error   text
 ) strict;
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
+create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
 create index notifications_of_guard on notifications (kind, destination, created_at) where event = 'guard_stopped';
 

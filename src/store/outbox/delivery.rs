@@ -4,7 +4,7 @@
 //! again, so that whoever is killed in between has nothing to clean up: it is sent once more, with the same key.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, exists, max, select};
 use diesel::prelude::*;
 use serde_json::from_value;
 
@@ -24,11 +24,7 @@ pub const ALONE_MAX: i64 = 5;
 pub const NAMED_MAX: i64 = 10;
 
 /// What may be told together.
-const GROUPS: [[Event; 2]; 3] = [
-    [Event::Escalated, Event::SessionStuck],
-    [Event::Quarantined, Event::Quarantined],
-    [Event::Recovered, Event::Recovered],
-];
+const GROUPS: [&[Event]; 3] = [&[Event::Escalated, Event::SessionStuck], &[Event::Quarantined], &[Event::Recovered]];
 
 /// The first pause is longer than a request may take: nobody else sends what is under way.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(15);
@@ -68,14 +64,21 @@ pub struct Notification {
     pub details: Details,
 }
 
-/// What is neither delivered nor given up, of one destination.
+/// What is neither delivered nor given up; of one destination.
 macro_rules! waiting {
+    () => {{
+        use $crate::store::schema::notifications::{self, dead_at, delivered_at};
+        notifications::table.filter(delivered_at.is_null()).filter(dead_at.is_null())
+    }};
     ($destination:expr) => {
-        notifications::table
-            .filter(notifications::destination.eq($destination.name()))
-            .filter(notifications::delivered_at.is_null())
-            .filter(notifications::dead_at.is_null())
+        waiting!().filter(notifications::destination.eq($destination.name()))
     };
+}
+pub(in crate::store) use waiting;
+
+/// Is anything neither delivered nor given up, of whatever destination?
+pub fn is_any_waiting(db: &mut Db) -> QueryResult<bool> {
+    select(exists(waiting!())).get_result(db)
 }
 
 /// The oldest message that is due: nobody else will send it before its next attempt is due.
@@ -107,12 +110,11 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
                 .filter(notifications::due_at.le(Instant(now)))
         };
     }
-    for [event, other] in GROUPS {
-        let is_of_group = || notifications::event.eq(event.name()).or(notifications::event.eq(other.name()));
+    for events in GROUPS {
+        let is_of_group = || notifications::event.eq_any(events.iter().map(|event| event.name()));
         if ALONE_MAX < new!().filter(is_of_group()).count().get_result(db)? {
-            diesel::update(new!().filter(is_of_group()))
-                .set(notifications::message_id.eq(Some(Id::generate())))
-                .execute(db)?;
+            let together = notifications::message_id.eq(Some(Id::generate()));
+            diesel::update(new!().filter(is_of_group())).set(together).execute(db)?;
         }
     }
     diesel::update(new!()).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
@@ -182,8 +184,30 @@ pub fn failed(db: &mut Db, destination: Destination, message: &Message, why: &st
     Ok(is_dead)
 }
 
+/// Messages that are given up together: memory does not grow with them.
+const GIVEN_UP_MAX: i64 = 1000;
+
+/// Gives up what else is as old, at a destination that took nothing for a day: with one attempt in each sweep that would take
+/// weeks. How many.
+pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryResult<usize> {
+    one_at_a_time(db, CLAIMING)?;
+    let now = db.now()?;
+    // Whole messages: what was told together stays together.
+    let old: Vec<Option<Id>> = waiting!(destination)
+        .group_by(notifications::message_id)
+        .having(max(notifications::created_at).le(Instant(now - GIVEN_UP_AFTER)))
+        .select(notifications::message_id)
+        .order(max(notifications::created_at))
+        .limit(GIVEN_UP_MAX)
+        .load(db)?;
+    diesel::update(waiting!(destination).filter(notifications::message_id.eq_any(old)))
+        .set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(Some(why))))
+        .execute(db)
+}
+
 /// Gives up what is too old and has no destination any more: how many.
 pub fn give_up(db: &mut Db, destinations: &[Destination]) -> QueryResult<usize> {
+    one_at_a_time(db, CLAIMING)?;
     let (now, mut given_up) = (db.now()?, 0);
     for destination in Destination::ALL.into_iter().filter(|destination| !destinations.contains(destination)) {
         let old = waiting!(destination).filter(notifications::created_at.le(Instant(now - GIVEN_UP_AFTER)));

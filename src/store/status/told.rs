@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{ROWS_MAX, told};
 use crate::rules::Id;
 use crate::store::Db;
+use crate::store::outbox::delivery::waiting;
 use crate::store::schema::notifications;
 use crate::store::types::{Document, Instant, Since, Words};
 
@@ -47,10 +48,9 @@ type Row = (Id, Words, Words, Words, Option<Id>, Document, Since, i32, Option<Wo
 
 pub fn notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notifications> {
     use notifications::*;
-    let waiting = || table.filter(delivered_at.is_null()).filter(dead_at.is_null());
-    let pending = waiting().count().get_result(db)?;
+    let pending = waiting!().count().get_result(db)?;
     let oldest: Option<(Since, Option<Words>)> =
-        waiting().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
+        waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
     let (pending_since, pending_age_seconds) = oldest.as_ref().map_or((None, None), |(since, _)| told(since, now));
     let given_up = || table.filter(dead_at.gt(Some(Instant(now - TimeDelta::days(DEAD_DAYS)))));
     let rows: Vec<Row> = given_up()

@@ -10,6 +10,8 @@ use sweep::sweep::signals::Stop;
 
 use super::receiver::{Answer, Receiver};
 use super::{deliver, text};
+use crate::program::sweep_at;
+use crate::proxy::{Direction, Proxy};
 use crate::scratch::Role;
 use crate::world::{On, World, on_each_database};
 
@@ -121,6 +123,25 @@ on_each_database! {
         assert!(printed.contains("1 notification could not be delivered") && printed.contains("step Launch #1"), "{printed}");
     }
 
+    /// With one attempt in each sweep, what waits for a receiver that is gone would never be given up.
+    fn a_receiver_that_was_down_for_a_day_has_all_given_up_that_is_as_old(world) {
+        let receiver = Receiver::answering(Answer::Status(503));
+        let settings = world.telling_slack(&receiver);
+        for _ in 0..3 {
+            world.escalation();
+            world.sweep_as(&settings);
+            assert_eq!(deliver(&settings), failed(1));
+        }
+        world.queued_earlier(24 * 60 + 1);
+        world.escalation();
+        world.sweep_as(&settings);
+        world.retry();
+
+        assert_eq!(deliver(&settings), Delivered { failed: 1, dead: 3, delivered: 0 });
+
+        assert_eq!((world.pending(), world.count("notifications where last_error = 'HTTP 503'")), (1, 3));
+    }
+
     /// Nothing ran for a day; that is no reason not to try.
     fn what_was_never_tried_is_tried_however_old_it_is(world) {
         let receiver = Receiver::new();
@@ -173,6 +194,30 @@ impl World {
         crate::program::command_at(&self.url, ["status"]).run().done().out
     }
 }
+
+/// The common case: who has nothing to tell pays for no connection.
+#[test]
+fn only_a_sweep_with_something_to_tell_connects_to_deliver_it() {
+    let (mut world, receiver) = (World::new(On::Postgres), Receiver::new());
+    assert_eq!(connections(&world, &receiver), 1);
+    world.escalation();
+    // The scan's, a worker's, and the one that delivers.
+    assert_eq!((connections(&world, &receiver), receiver.told().len()), (3, 1));
+    // The step is looked at again.
+    assert_eq!(connections(&world, &receiver), 2);
+}
+
+/// How many a sweep needs that may tell Slack.
+fn connections(world: &World, receiver: &Receiver) -> usize {
+    let proxy = Proxy::start(None);
+    let program = sweep_at(&proxy.url(world.name(), "disable"), []);
+    program.env("SWEEP_SLACK_URL", receiver.url()).run().done();
+    let sent = proxy.passed(Direction::ToServer);
+    sent.windows(STARTUP.len()).filter(|bytes| *bytes == STARTUP).count()
+}
+
+/// What each connection says first.
+const STARTUP: &[u8] = b"application_name\0sweep\0";
 
 /// A pod that is to end has other things to do.
 #[test]

@@ -97,6 +97,19 @@ on_each_database! {
         assert!(!text.contains(['<', '>']), "{text}");
     }
 
+    fn a_title_without_end_is_cut_before_it_is_kept_or_sent(world) {
+        let (agent, receiver) = (world.agent("idle"), Receiver::new());
+        let settings = impatient(world.telling_the_webhook(&receiver));
+        let issue = world.orphan(&agent);
+        world.set("issues", &issue, &format!("title = '{}'", "é".repeat(100_000)));
+        world.sweep_as(&settings);
+        deliver(&settings);
+
+        let told = receiver.told();
+        let title = told[0]["notifications"][0]["title"].as_str().expect("a title");
+        assert_eq!((title.chars().count(), title.ends_with("é…")), (1001, true));
+    }
+
     fn a_webhook_says_all_that_is_known(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         let settings = impatient(world.telling_the_webhook(&receiver));

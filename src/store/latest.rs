@@ -20,7 +20,7 @@ const WHOLE: &str = "NOT narrowed AND finished_at IS NOT NULL";
 
 /// The end of the latest sweep of everything that did all it had to. One that is split succeeded when all its shards did:
 /// at the earliest of their latest successes.
-pub fn last_success(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
+pub fn success(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
     let (mut last, mut count) = (None, 0);
     while let Some(next) = next_count(db, count)? {
         count = next;
@@ -55,7 +55,7 @@ fn success_of(db: &mut Db, count: i32, known: Option<DateTime<Utc>>) -> QueryRes
 
 /// One row of `sweeps`, whatever it holds.
 #[derive(Clone, Debug, Queryable)]
-pub struct Ended {
+pub struct EndedSweep {
     pub started_at: Since,
     pub finished_at: Option<Since>,
     pub exit_code: Option<i32>,
@@ -64,19 +64,19 @@ pub struct Ended {
 }
 
 /// The latest sweep of everything; of one that is split, the latest of each of its shards.
-pub fn latest_whole(db: &mut Db) -> QueryResult<Vec<Ended>> {
+pub fn whole(db: &mut Db) -> QueryResult<Vec<EndedSweep>> {
     use sweeps::*;
     let columns = (started_at, finished_at, exit_code, shards, counts);
-    let whole = || sweeps::table.filter(sql::<Bool>(WHOLE));
-    let latest: Option<Ended> = whole().order(finished_at.desc()).select(columns).first(db).optional()?;
+    let all = || sweeps::table.filter(sql::<Bool>(WHOLE));
+    let latest: Option<EndedSweep> = all().order(finished_at.desc()).select(columns).first(db).optional()?;
     let Some(latest) = latest else { return Ok(Vec::new()) };
     if latest.shards <= 1 {
         return Ok(vec![latest]);
     }
     let mut rows = Vec::new();
     for index in 0..latest.shards {
-        let of_shard = whole().filter(shards.eq(latest.shards)).filter(shard.eq(index));
-        rows.extend(of_shard.order(finished_at.desc()).select(columns).first::<Ended>(db).optional()?);
+        let of_shard = all().filter(shards.eq(latest.shards)).filter(shard.eq(index));
+        rows.extend(of_shard.order(finished_at.desc()).select(columns).first::<EndedSweep>(db).optional()?);
     }
     Ok(rows)
 }
