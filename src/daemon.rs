@@ -73,8 +73,6 @@ struct Daemon {
     outage: Outage,
     /// None: it was not asked for.
     listening: Option<Listening>,
-    /// It cannot hear, and has said so.
-    is_deaf: bool,
     heard: Heard,
     /// More was heard than may be done, and it has said so.
     is_overrun: bool,
@@ -127,7 +125,6 @@ impl Daemon {
             work: None,
             outage: Outage::none(),
             listening: None,
-            is_deaf: false,
             heard: Heard::default(),
             is_overrun: false,
             is_proven: false,
