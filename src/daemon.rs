@@ -76,6 +76,8 @@ struct Daemon {
     heard: Heard,
     /// More was heard than may be done, and it has said so.
     is_overrun: bool,
+    /// The guard held a kind back in the last sweep.
+    is_guarded: bool,
     /// The database could be swept once: what is wrong later is waited for.
     is_proven: bool,
     is_stopping: bool,
@@ -127,6 +129,7 @@ impl Daemon {
             listening: None,
             heard: Heard::default(),
             is_overrun: false,
+            is_guarded: false,
             is_proven: false,
             is_stopping: false,
             trouble: None,

@@ -25,6 +25,7 @@ use crate::report::heading::{Heading, KindMode, Mode, SCHEMA};
 use crate::report::{Examined, Report, Stopper, Tally};
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
+use crate::store::candidates::Part;
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
 use crate::store::{Access, Db, Subject, find, for_kind};
@@ -43,7 +44,7 @@ pub struct Swept {
     pub total: Tally,
 }
 
-/// Sweeps once and prints the report to `out`.
+/// Sweeps once and prints the report to `out`; among issues of which none is a candidate, nothing.
 pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Swept> {
     let began = Instant::now();
     let access = if settings.dry_run { Access::ReadOnly } else { Access::Write };
@@ -51,6 +52,9 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let mut store = settings.database.open(access)?;
     let heading = heading(settings, &mut store).map_err(|error| explain(error, "looking at the database"))?;
     refuse(settings, &mut store, &heading)?;
+    if is_idle(settings, &mut store)? {
+        return Ok(Swept { exit: Exit::Done, total: Tally::default() });
+    }
     let named = named(settings, &mut store)?;
     let (began_at, skew) = look(settings, &mut store.db, clock::compare)?;
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
@@ -127,6 +131,15 @@ fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Is none of the issues a candidate, so that nothing is left to do, or to tell? Runs end all the time, and each such sweep would be
+/// recorded.
+fn is_idle(settings: &Settings, store: &mut Store) -> Result<bool> {
+    let Some(among) = settings.selection.among() else { return Ok(false) };
+    let part = Part { tenant: settings.tenant.as_deref(), among: Some(among), ..Part::whole() };
+    let count = |db: &mut Db| for_kind!(Kind::Issue, S => S::count_candidates(db, &part));
+    Ok(look(settings, &mut store.db, count)? == 0)
 }
 
 /// The subjects that the operator named, if he did. One whose row cannot be read is there: its examination says what is

@@ -6,7 +6,7 @@ use tracing::{info, warn};
 
 use super::Daemon;
 use super::listening::{Listening, News};
-use super::work::Work;
+use super::work::{Task, Work};
 use crate::rules::Policy;
 use crate::settings::{Selection, Settings};
 use crate::sweep::Swept;
@@ -37,6 +37,8 @@ impl Daemon {
             News::RunEnds(issues) => {
                 self.shared.update(|state| state.run_ends += issues.len() as u64);
                 self.heard.note(issues, self.resolved.settings.listen_grace);
+                // A destination that does not answer takes its time.
+                self.work.iter().filter(|work| work.task == Task::Deliver).for_each(Work::stop);
             }
         }
     }
@@ -50,6 +52,10 @@ impl Daemon {
     /// Looks at those that are due, as far as the bound for this minute allows.
     pub(super) fn react(&mut self) {
         let due = self.heard.take_due();
+        // The picture may be false, or cannot be seen; the log has said so. The schedule looks again.
+        if self.is_guarded || self.trouble.is_some() {
+            return;
+        }
         let settings = &self.resolved.settings;
         let allowed = self.heard.allowed(settings.sweep.guard.as_ref());
         if allowed == Some(0) {
