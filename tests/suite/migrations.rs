@@ -102,7 +102,7 @@ fn the_ledger_alone_does_not_tell_the_host_and_is_completed() {
     let ran = migrate_at(&database.url, []).run().done();
 
     assert!(ran.out.starts_with("Migrated (host native)"), "{ran}");
-    assert_eq!(ran.out.matches("\n  postgres/").count(), 9, "{ran}");
+    assert_eq!(ran.out.matches("\n  postgres/").count(), 10, "{ran}");
     assert_eq!(database.catalog(), whole.catalog());
 }
 

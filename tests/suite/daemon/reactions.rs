@@ -38,7 +38,7 @@ fn while_the_guard_holds_a_kind_back_no_run_end_is_reacted_to() {
     let agent = world.agent("idle");
     (0..6).for_each(|_| drop(world.orphan(&agent)));
     let run = world.issue_at_work().1;
-    let arguments = ["--listen", "on", "--at-start", "on", "--guard-min", "2"];
+    let arguments = ["--listen", "on", "--at-start", "on", "--guard-min", "2", "--guard-share", "0.5"];
     let mut daemon = Daemon::start(daemon(&world.url, NEVER, arguments));
     daemon.says("WARN Guard: ");
     daemon.says("sweep completed");

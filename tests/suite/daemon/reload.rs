@@ -65,7 +65,7 @@ fn another_database_is_looked_at_at_once() {
     let path = file.path().to_str().expect("a plain path");
     let mut daemon = Daemon::start(sweep(["daemon", "--config", path]));
     assert_eq!(daemon.get("/readyz").0, 503);
-    let mut moved_to = |url: &str, status| {
+    let moved_to = |url: &str, status| {
         write(file.path(), format!("DATABASE_URL={url}\nSWEEP_SCHEDULE='{NEVER}'\nSWEEP_HTTP=127.0.0.1:0\n"))
             .expect("a file");
         daemon.signal(Signal::HUP);
