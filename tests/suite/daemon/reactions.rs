@@ -4,9 +4,10 @@ use std::net::TcpListener;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rstest::rstest;
 use rustix::process::Signal;
 
-use super::fixture::{Daemon, NEVER, daemon, wait_for};
+use super::fixture::{Daemon, EACH_SECOND, NEVER, daemon, wait_for};
 use crate::world::{On, World};
 
 const LISTENING: &str = "listening for runs that end";
@@ -48,6 +49,21 @@ fn while_the_guard_holds_a_kind_back_no_run_end_is_reacted_to() {
     sleep(Duration::from_secs(1));
     daemon.ends_well();
     assert_eq!(world.count("wakes"), 0);
+}
+
+#[rstest]
+#[case::only_others(&["--only", "steps"])]
+#[case::off(&["--issues", "off"])]
+fn a_daemon_that_does_not_sweep_issues_does_not_do_so_when_their_runs_end(#[case] further: &[&str]) {
+    let mut world = World::with_listen(On::Postgres);
+    let (issue, run) = world.issue_at_work();
+    let arguments = [&["--listen", "on"], further].concat();
+    let mut daemon = Daemon::start(daemon(&world.url, EACH_SECOND, arguments));
+    daemon.says("sweep completed");
+    world.end_run(&run);
+    daemon.says_times(4, "sweep completed");
+    daemon.ends_well();
+    assert_eq!((world.wakes_for(&issue), daemon.count(LISTENING)), (0, 0), "{:?}", daemon.log());
 }
 
 /// Longer than two reactions may take, shorter than one request to it.
