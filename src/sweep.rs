@@ -23,6 +23,7 @@ use diesel::QueryResult;
 use crate::exit::{Exit, code_of, config, some_failed, usage};
 use crate::report::heading::{Heading, KindMode, Mode, SCHEMA};
 use crate::report::{Examined, Report, Stopper, Tally};
+use crate::rules::issue::IssueFacts;
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::candidates::Part;
@@ -44,7 +45,7 @@ pub struct Swept {
     pub total: Tally,
 }
 
-/// Sweeps once and prints the report to `out`; among issues of which none is a candidate, nothing.
+/// Sweeps once and prints the report to `out`.
 pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Swept> {
     let began = Instant::now();
     let access = if settings.dry_run { Access::ReadOnly } else { Access::Write };
@@ -52,10 +53,13 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let mut store = settings.database.open(access)?;
     let heading = heading(settings, &mut store).map_err(|error| explain(error, "looking at the database"))?;
     refuse(settings, &mut store, &heading)?;
-    if is_idle(settings, &mut store)? {
+    let named = named(settings, &mut store)?;
+    // Most runs that end leave nothing stranded: such a look is not worth a row.
+    if let Some(issues) = settings.selection.among()
+        && !look(settings, &mut store.db, |db| has_any(db, settings, issues))?
+    {
         return Ok(Swept { exit: Exit::Done, total: Tally::default() });
     }
-    let named = named(settings, &mut store)?;
     let (began_at, skew) = look(settings, &mut store.db, clock::compare)?;
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
     let mut sweep = Sweep {
@@ -133,15 +137,6 @@ fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<(
     Ok(())
 }
 
-/// Is none of the issues a candidate, so that nothing is left to do, or to tell? Runs end all the time, and each such sweep would be
-/// recorded.
-fn is_idle(settings: &Settings, store: &mut Store) -> Result<bool> {
-    let Some(among) = settings.selection.among() else { return Ok(false) };
-    let part = Part { tenant: settings.tenant.as_deref(), among: Some(among), ..Part::whole() };
-    let count = |db: &mut Db| for_kind!(Kind::Issue, S => S::count_candidates(db, &part));
-    Ok(look(settings, &mut store.db, count)? == 0)
-}
-
 /// The subjects that the operator named, if he did. One whose row cannot be read is there: its examination says what is
 /// wrong with it.
 fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)>>> {
@@ -162,6 +157,12 @@ fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)
             subjects.iter().map(|(kind, name)| find(*kind, name)).collect::<Result<_>>().map(Some)
         }
     }
+}
+
+/// Is any of these issues a candidate?
+fn has_any(db: &mut Db, settings: &Settings, issues: &[Id]) -> QueryResult<bool> {
+    let part = Part { tenant: settings.tenant.as_deref(), among: Some(issues), ..Part::whole() };
+    IssueFacts::count_candidates(db, &part).map(|candidates| 0 < candidates)
 }
 
 /// Does it look at all that the host has?
