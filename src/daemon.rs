@@ -73,11 +73,11 @@ struct Daemon {
     outage: Outage,
     /// None: it was not asked for.
     listening: Option<Listening>,
-    /// It cannot hear, and has said so.
-    is_deaf: bool,
     heard: Heard,
     /// More was heard than may be done, and it has said so.
     is_overrun: bool,
+    /// The guard held a kind back in the last sweep.
+    is_guarded: bool,
     /// The database could be swept once: what is wrong later is waited for.
     is_proven: bool,
     is_stopping: bool,
@@ -127,9 +127,9 @@ impl Daemon {
             work: None,
             outage: Outage::none(),
             listening: None,
-            is_deaf: false,
             heard: Heard::default(),
             is_overrun: false,
+            is_guarded: false,
             is_proven: false,
             is_stopping: false,
             trouble: None,

@@ -26,8 +26,7 @@ pub fn sweep(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> 
     if swept.as_ref().is_ok_and(|swept| swept.has_news) {
         notify(settings, stop);
     }
-    let is_measured = !settings.dry_run && settings.selection.among().is_none();
-    if let (Some(path), true) = (&settings.metrics_file, is_measured) {
+    if let (Some(path), false) = (&settings.metrics_file, settings.dry_run) {
         metrics::publish(path, &settings.database, &settings.timeouts);
     }
     if is_scheduled {

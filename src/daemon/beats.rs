@@ -2,10 +2,11 @@
 //!
 //! Without NOTIFY_SOCKET nothing is.
 
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use sd_notify::NotifyState;
-use tracing::debug;
+use tracing::{debug, warn};
 
 pub struct Beats {
     /// How often the watchdog is fed: in a quarter of its time.
@@ -52,8 +53,10 @@ impl Beats {
     }
 }
 
+/// That it could not is told once: a manager that hears nothing ends the daemon after a while, without a word as to why.
 fn tell(states: &[NotifyState]) {
+    static IS_TOLD: Once = Once::new();
     if let Err(error) = sd_notify::notify(states) {
-        debug!("the service manager could not be told: {error}");
+        IS_TOLD.call_once(|| warn!("the service manager cannot be told how it goes (NOTIFY_SOCKET): {error}"));
     }
 }

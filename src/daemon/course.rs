@@ -91,6 +91,7 @@ impl Daemon {
     /// The database can be swept.
     async fn in_order(&mut self) -> Result<()> {
         let is_first = !std::mem::replace(&mut self.is_proven, true);
+        self.trouble = None;
         self.shared.update(|state| state.database = Database::Up);
         let was_away = self.outage.end();
         if let Some((away, tries)) = was_away {
@@ -104,6 +105,7 @@ impl Daemon {
 
     fn swept(&mut self, swept: Swept) {
         (self.is_proven, self.trouble) = (true, None);
+        self.is_guarded = swept.exit == Exit::Guarded;
         self.outage.forget();
         let is_interrupted = matches!(swept.exit, Exit::Terminated | Exit::Interrupted);
         self.shared.update(|state| {
@@ -153,6 +155,9 @@ impl Daemon {
 
     /// Reads the settings again. Wrong ones are no reason to end: the old ones stay.
     pub(super) async fn reload(&mut self) -> Result<()> {
+        if self.is_stopping {
+            return Ok(());
+        }
         self.beats.reloading();
         match (self.again)() {
             Err(error) => error!("the settings stay as they were: {}", shown(&format!("{error:#}"))),
@@ -164,10 +169,15 @@ impl Daemon {
                 if !at_start_only.is_empty() {
                     warn!("{} will change when the daemon is started again", at_start_only.join(", "));
                 }
+                let is_moved = self.resolved.settings.sweep.database != resolved.settings.sweep.database;
                 self.resolved = resolved;
                 self.ticks = ticks(&self.resolved.settings, &self.beats);
-                // It may be another database now.
-                self.outage.hurry();
+                match self.work.as_ref().map(|work| work.task) {
+                    None if is_moved || self.outage.lasts() => self.check_now(),
+                    // What it looks at is swept no more.
+                    Some(Task::Check) if is_moved => self.check_now(),
+                    None | Some(_) => {}
+                }
                 self.plan().await?;
                 self.tell_schedule();
                 self.tell_source();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use backon::{BackoffBuilder, ExponentialBuilder};
@@ -20,6 +20,9 @@ use crate::text::shown;
 /// How soon it notices that nobody wants to hear any more.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// A connection that is lost sooner did not work: else one that is cut every few seconds would be told of each time.
+const A_WHILE: Duration = Duration::from_secs(60);
+
 /// News from the thread.
 pub enum News {
     /// It listens.
@@ -32,6 +35,9 @@ pub enum News {
 
 /// Ends with its drop, within a moment.
 pub struct Listening {
+    pub url: Url,
+    /// It hears nothing, and that was told.
+    pub is_deaf: bool,
     news: UnboundedReceiver<News>,
     is_over: Arc<AtomicBool>,
 }
@@ -40,12 +46,12 @@ impl Listening {
     pub fn start(url: Url) -> Result<Listening> {
         let (sender, news) = unbounded_channel();
         let is_over = Arc::new(AtomicBool::new(false));
-        let over = Arc::clone(&is_over);
+        let (its_url, over) = (url.clone(), Arc::clone(&is_over));
         thread::Builder::new()
             .name("listen".to_owned())
-            .spawn(move || listen(&url, &over, &sender))
+            .spawn(move || listen(&its_url, &over, &sender))
             .context("starting a thread")?;
-        Ok(Listening { news, is_over })
+        Ok(Listening { url, is_deaf: false, news, is_over })
     }
 
     /// The thread sends until nobody listens to it: there is always more to come.
@@ -63,19 +69,22 @@ impl Drop for Listening {
     }
 }
 
-/// After a connection that worked, the next one is tried soon; after one that did not, later and later.
+/// After a connection that worked for a while, the next one is tried soon; after one that did not, later and later.
 fn listen(url: &Url, is_over: &AtomicBool, news: &UnboundedSender<News>) {
     let delays =
         ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(60));
     let delays = delays.without_max_times().with_jitter();
     let mut delay = delays.build();
     while !is_over.load(Ordering::Relaxed) {
+        let began = Instant::now();
         let heard = Listener::open(url).and_then(|mut listener| {
-            delay = delays.build();
             let _ = news.send(News::Listening);
             hear(&mut listener, is_over, news)
         });
         let Err(error) = heard else { return };
+        if A_WHILE < began.elapsed() {
+            delay = delays.build();
+        }
         let _ = news.send(News::Deaf(shown(&format!("{error:#}"))));
         rest(delay.next().unwrap_or(PATIENCE), is_over);
     }

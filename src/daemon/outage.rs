@@ -49,11 +49,6 @@ impl Outage {
         self.delays = delays();
     }
 
-    /// Asks at once: it may be another database now.
-    pub fn hurry(&mut self) {
-        self.retry_at = Instant::now();
-    }
-
     pub async fn next_try(&self) {
         tokio::time::sleep_until(self.retry_at).await;
     }

@@ -6,20 +6,20 @@ use tracing::{info, warn};
 
 use super::Daemon;
 use super::listening::{Listening, News};
-use super::work::Work;
+use super::work::{Task, Work};
 use crate::rules::Policy;
 use crate::settings::{Selection, Settings};
 use crate::sweep::Swept;
 
 impl Daemon {
-    /// Listens as the settings say, at their database.
+    /// Listens as the settings say, at their database; who listens there already goes on.
     pub(super) fn listen(&mut self) -> Result<()> {
         let settings = &self.resolved.settings;
-        self.listening = match settings.listen {
-            true => Some(Listening::start(settings.sweep.database.clone())?),
-            false => None,
-        };
-        self.shared.update(|state| state.is_listening = false);
+        let database = settings.listen.then_some(&settings.sweep.database);
+        if self.listening.as_ref().map(|listening| &listening.url) != database {
+            self.listening = database.cloned().map(Listening::start).transpose()?;
+            self.shared.update(|state| state.is_listening = false);
+        }
         Ok(())
     }
 
@@ -27,25 +27,35 @@ impl Daemon {
         match news {
             News::Listening => {
                 info!("listening for runs that end");
-                self.is_deaf = false;
-                self.shared.update(|state| state.is_listening = true);
+                self.note_deaf(false);
             }
             News::Deaf(why) => {
-                if !std::mem::replace(&mut self.is_deaf, true) {
+                if !self.note_deaf(true) {
                     warn!("runs that end are not heard of, the schedule finds them: {why}");
                 }
-                self.shared.update(|state| state.is_listening = false);
             }
             News::RunEnds(issues) => {
                 self.shared.update(|state| state.run_ends += issues.len() as u64);
                 self.heard.note(issues, self.resolved.settings.listen_grace);
+                // A destination that does not answer takes its time.
+                self.work.iter().filter(|work| work.task == Task::Deliver).for_each(Work::stop);
             }
         }
+    }
+
+    /// Was it so before?
+    fn note_deaf(&mut self, is_deaf: bool) -> bool {
+        self.shared.update(|state| state.is_listening = !is_deaf);
+        self.listening.as_mut().is_some_and(|listening| std::mem::replace(&mut listening.is_deaf, is_deaf))
     }
 
     /// Looks at those that are due, as far as the bound for this minute allows.
     pub(super) fn react(&mut self) {
         let due = self.heard.take_due();
+        // The picture may be false, or cannot be seen; the log has said so. The schedule looks again.
+        if self.is_guarded || self.trouble.is_some() {
+            return;
+        }
         let settings = &self.resolved.settings;
         let allowed = self.heard.allowed(settings.sweep.guard.as_ref());
         if allowed == Some(0) {

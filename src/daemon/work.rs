@@ -10,8 +10,8 @@ use super::clock;
 use crate::notify::{Delivered, deliver};
 use crate::settings::Settings;
 use crate::store::Access;
-use crate::sweep::Swept;
 use crate::sweep::signals::Stop;
+use crate::sweep::{self, Swept};
 use crate::unattended;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +54,9 @@ impl Work {
         Work::begin(Task::Sweep, move |stop| Done::Swept(unattended::sweep(&settings, stop, &mut std::io::sink())))
     }
 
+    /// The sweep alone: what people are to be told of waits for a moment without run ends, not the other way round.
     pub fn reaction(settings: Settings) -> Work {
-        Work::begin(Task::Reaction, move |stop| Done::Reacted(unattended::sweep(&settings, stop, &mut std::io::sink())))
+        Work::begin(Task::Reaction, move |stop| Done::Reacted(sweep::run(&settings, stop, &mut std::io::sink())))
     }
 
     /// Begins no letter more at the time of the next sweep.

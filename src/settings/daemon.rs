@@ -11,6 +11,8 @@ use super::{Environment, Settings, pick};
 use crate::cli::{DaemonFlags, Format, Http, SweepFlags};
 use crate::exit::config;
 use crate::parse;
+use crate::report::heading::KindMode;
+use crate::rules::Kind;
 use crate::schedule::{Pattern, Schedule};
 use crate::store::open::Url;
 
@@ -23,7 +25,7 @@ pub struct DaemonSettings {
     pub jitter: TimeDelta,
     pub at_start: bool,
     pub http: Http,
-    /// Hear of runs that end.
+    /// Hear of runs that end; never, when issues are not swept.
     pub listen: bool,
     /// … and sweep so long after them.
     pub listen_grace: Duration,
@@ -51,6 +53,7 @@ impl DaemonSettings {
         if listen && matches!(sweep.database, Url::Sqlite(_)) {
             return Err(config("--listen: only PostgreSQL can tell of runs that end, this database is SQLite").into());
         }
+        let sweeps_issues = sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
         let duration = |value: Option<TimeDelta>| value.and_then(|value| value.to_std().ok());
         Ok(DaemonSettings {
             // Nobody reads its reports; this format keeps none of their rows.
@@ -59,7 +62,7 @@ impl DaemonSettings {
             jitter: setting!(jitter, parse::duration).unwrap_or_default(),
             at_start: setting!(at_start, parse::switch).unwrap_or(false),
             http: setting!(http, parse::http).unwrap_or(Http::On(DEFAULT_HTTP)),
-            listen,
+            listen: listen && sweeps_issues,
             listen_grace: duration(setting!(listen_grace, parse::duration)).unwrap_or(Duration::from_millis(500)),
             hung_after: duration(setting!(hung_after, parse::at_least_a_second)).unwrap_or(Duration::from_secs(300)),
         })

@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use uuid::Uuid;
 
 use super::open::Url;
-use super::{Access, Db};
-use crate::exit::{unavailable, usage};
+use super::{Access, Db, migrate};
+use crate::exit::{config, unavailable, usage};
 use crate::rules::Id;
 
 /// How long the first notification may take: behind a transaction pooler it never comes.
@@ -25,9 +27,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Listener(PgConnection);
 
 impl Listener {
-    /// Connects, and makes sure that notifications arrive.
+    /// Connects, and makes sure that somebody tells, and that notifications arrive.
     pub fn open(url: &Url) -> Result<Listener> {
-        let Db::Postgres(mut db) = url.connect(Access::ReadOnly)? else {
+        // It may hear nothing for hours: what stands in between must not forget it, and a server that is gone is to be noticed.
+        let lasting = [("keepalives_idle", "60"), ("keepalives_interval", "10"), ("keepalives_count", "3")];
+        let url = lasting.into_iter().fold(url.clone(), |url, (parameter, value)| url.or(parameter, value));
+        let mut db = url.connect(Access::ReadOnly)?;
+        refuse_silence(&mut db)?;
+        let Db::Postgres(mut db) = db else {
             return Err(usage("--listen: only PostgreSQL can tell of runs that end").into());
         };
         let probe = Uuid::now_v7().simple();
@@ -39,6 +46,8 @@ impl Listener {
         let began = Instant::now();
         while !listener.arrived()?.iter().any(|(channel, _)| *channel == format!("sweep_{probe}")) {
             if PROBE_MAX < began.elapsed() {
+                // The pooler's connection to the server lives on, and would listen for ever.
+                listener.0.batch_execute("UNLISTEN *").context(listening)?;
                 return Err(unavailable(
                     "no notification arrives on this connection: through a transaction pooler none does, \
                      listening needs a connection of its own to the server",
@@ -68,4 +77,13 @@ impl Listener {
         let arrived = self.0.notifications_iter().map(|it| it.map(|it| (it.channel, it.payload)));
         arrived.collect::<QueryResult<_>>().context("hearing of runs that end")
     }
+}
+
+/// Would listening be in vain? A host that must be told to tell of its runs (`sweep migrate --with-listen`) may not have been.
+fn refuse_silence(db: &mut Db) -> Result<()> {
+    const TELLS: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = to_regproc('sweep.tell_of_run_end'))";
+    let (host, _) = migrate::check(db)?;
+    let Db::Postgres(db) = db else { return Ok(()) };
+    let tells = host.listen_migrations().is_none() || diesel::select(sql::<Bool>(TELLS)).get_result(db)?;
+    if tells { Ok(()) } else { Err(config("nothing tells of runs that end: run `sweep migrate --with-listen`").into()) }
 }

@@ -8,6 +8,7 @@ mod listening;
 mod managers;
 mod outages;
 mod overlap;
+mod reactions;
 mod refused;
 mod reload;
 mod schedules;

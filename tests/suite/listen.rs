@@ -55,15 +55,20 @@ fn only_a_run_that_ends_is_heard_and_only_once(#[case] on: On) {
     assert_eq!(listener.wait(BRIEFLY).expect("silence"), BTreeSet::new());
 }
 
+/// Else a daemon would listen for ever to a host that nobody told to tell.
 #[test]
-fn a_paperclip_without_the_trigger_tells_nothing() {
-    let mut world = World::new(On::Paperclip);
-    let agent = world.agent("idle");
-    let issue = world.orphan(&agent);
-    let run = world.issue_run(&issue, &agent, "running", 5);
-    let mut listener = world.listener();
-    world.set_run(&run, "status = 'failed'");
-    assert_eq!(listener.wait(BRIEFLY).expect("silence"), BTreeSet::new());
+fn a_paperclip_that_tells_nothing_is_found_out() {
+    let world = World::new(On::Paperclip);
+    let url = Url::parse(&world.url).expect("a URL");
+    let refused = || format!("{:#}", Listener::open(&url).err().expect("a refusal"));
+    assert!(refused().contains("run `sweep migrate --with-listen`"), "{}", refused());
+
+    let mut world = World::with_listen(On::Paperclip);
+    let url = Url::parse(&world.url).expect("a URL");
+    assert!(Listener::open(&url).is_ok());
+    world.run("alter table heartbeat_runs disable trigger sweep_run_ended");
+    let refused = format!("{:#}", Listener::open(&url).err().expect("a refusal"));
+    assert!(refused.contains("nothing tells of runs that end"), "{refused}");
 }
 
 /// Whatever a run says its issue is, the host can end it.

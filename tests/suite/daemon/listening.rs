@@ -18,14 +18,14 @@ fn listening(url: &str, schedule: &str, further: &[&str]) -> Daemon {
 
 impl World {
     /// An issue of an agent of its own, at work: `(issue, run)`.
-    fn issue_at_work(&mut self) -> (Id, Id) {
+    pub fn issue_at_work(&mut self) -> (Id, Id) {
         let agent = self.agent("idle");
         let issue = self.orphan(&agent);
         let run = self.issue_run(&issue, &agent, "running", 30);
         (issue, run)
     }
 
-    fn end_run(&mut self, run: &Id) {
+    pub fn end_run(&mut self, run: &Id) {
         self.set_run(run, "status = 'failed', finished_at = now()");
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::fixture::{EACH_SECOND, Manager, NEVER, daemon, wait_for};
+use super::fixture::{Daemon, EACH_SECOND, Manager, NEVER, daemon, wait_for};
 use crate::world::{On, World};
 
 #[test]
@@ -47,4 +47,14 @@ fn it_is_ready_and_lives_without_its_database() {
     daemon.answers("/healthz", 200);
     assert_eq!(daemon.answers("/readyz", 503), "the database is unavailable\n");
     daemon.ends_well();
+}
+
+#[test]
+fn a_manager_that_cannot_be_told_is_told_of_once_and_no_reason_to_end() {
+    let world = World::new(On::Sqlite);
+    let program = daemon(&world.url, EACH_SECOND, []).env("NOTIFY_SOCKET", "/nonexistent/notify");
+    let mut daemon = Daemon::start(program);
+    daemon.says_times(2, "sweep completed");
+    daemon.ends_well();
+    assert_eq!(daemon.count("WARN the service manager cannot be told how it goes"), 1, "{:?}", daemon.log());
 }

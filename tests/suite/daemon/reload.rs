@@ -6,6 +6,8 @@ use rustix::process::Signal;
 
 use super::fixture::{Daemon, EACH_SECOND, NEVER, wait_for};
 use crate::program::{Program, sweep};
+use crate::proxy::Proxy;
+use crate::scratch::Scratch;
 use crate::world::{On, World};
 
 /// A daemon whose settings are in a file.
@@ -51,6 +53,30 @@ fn the_next_sweep_goes_by_what_the_file_says_now() {
     wait_for("a sweep", || (sweeps < world.count("sweeps")).then_some(()));
     daemon.ends_well();
     assert!(!daemon.log().join("\n").contains("hush"), "{:?}", daemon.log());
+}
+
+/// Its server takes the connection and says nothing: for ten seconds that is no outage.
+#[test]
+fn another_database_is_looked_at_at_once() {
+    let (world, scratch, proxy) = (World::new(On::Postgres), Scratch::empty(), Proxy::start(None));
+    proxy.freeze();
+    let wrong = proxy.url(world.name(), "disable");
+    let file = file(&format!("DATABASE_URL={wrong}\nSWEEP_SCHEDULE='{NEVER}'\nSWEEP_HTTP=127.0.0.1:0\n"));
+    let path = file.path().to_str().expect("a plain path");
+    let mut daemon = Daemon::start(sweep(["daemon", "--config", path]));
+    assert_eq!(daemon.get("/readyz").0, 503);
+    let moved_to = |url: &str, status| {
+        write(file.path(), format!("DATABASE_URL={url}\nSWEEP_SCHEDULE='{NEVER}'\nSWEEP_HTTP=127.0.0.1:0\n"))
+            .expect("a file");
+        daemon.signal(Signal::HUP);
+        daemon.answers("/readyz", status);
+    };
+    moved_to(&world.url, 200);
+    moved_to(&scratch.url, 503);
+    moved_to(&world.url, 200);
+    assert_eq!(daemon.count("the database is unavailable"), 0, "{:?}", daemon.log());
+    assert!(daemon.says("ERROR no sweep: ").contains("run `sweep migrate`"));
+    daemon.ends_well();
 }
 
 #[test]

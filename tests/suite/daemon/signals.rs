@@ -38,12 +38,15 @@ fn ends_after_what_is_in_hand(signal: Signal) {
     daemon.signal(signal);
     daemon.says("told to end: waiting for what is in hand");
     assert!(daemon.answers("/readyz", 503).contains("stopping"));
+    // Too late for other settings.
+    daemon.signal(Signal::HUP);
     sleep(Duration::from_millis(200));
     assert!(daemon.runs(), "{:?}", daemon.log());
     proxy.thaw();
 
     assert_eq!(daemon.ended().0, 0, "{:?}", daemon.log());
     daemon.says("sweep interrupted");
+    assert_eq!(daemon.count("read again"), 0);
     let continued = world.count("recoveries");
     assert!((20..ORPHANS).contains(&continued), "{continued}");
     assert_eq!(world.count("wakes"), continued, "half done");

@@ -31,6 +31,18 @@ fn a_trigger_on_paperclips_runs_comes_only_when_it_is_asked_for_and_goes_again()
     assert_eq!(database.catalog(), without);
 }
 
+/// Behind a lock that is waited for, all of the host's own updates would wait as well.
+#[test]
+fn a_table_that_is_in_use_is_not_waited_for() {
+    let database = Scratch::paperclip();
+    migrate_at(&database.url, []).run().done();
+    let mut host = database.connect();
+    crate::databases::run(&mut host, "begin; lock table heartbeat_runs in row exclusive mode");
+    migrate_at(&database.url, ["--with-listen"]).run().refused(78, &["nothing was changed", "lock timeout"]);
+    crate::databases::run(&mut host, "commit");
+    migrate_at(&database.url, ["--with-listen"]).run().done();
+}
+
 #[test]
 fn it_can_be_read_before_it_is_made() {
     let database = Scratch::paperclip();

@@ -10,8 +10,12 @@ exception when others then
     return null;
 end $$;
 
+-- Whoever waits for this lock has the host's own updates wait behind it.
+set local lock_timeout = '2s';
+
+-- The cheap questions first: a snapshot may be large, and is read for a run that ends alone.
 create trigger sweep_run_ended after update of status on public.heartbeat_runs for each row
-when (length(new.context_snapshot ->> 'issueId') = 36
-      and old.status in ('queued', 'scheduled_retry', 'running')
-      and new.status not in ('queued', 'scheduled_retry', 'running'))
+when (old.status in ('queued', 'scheduled_retry', 'running')
+      and new.status not in ('queued', 'scheduled_retry', 'running')
+      and length(new.context_snapshot ->> 'issueId') = 36)
 execute function tell_of_run_end();
