@@ -1,0 +1,91 @@
+//! What a sweep is to look at: which database it is, whether that may be, and which subjects were named.
+
+use anyhow::Result;
+use diesel::QueryResult;
+
+use crate::exit::{config, usage};
+use crate::report::heading::{Heading, KindMode, Mode, SCHEMA};
+use crate::rules::issue::IssueFacts;
+use crate::rules::{Id, Kind};
+use crate::settings::{Selection, Settings};
+use crate::store::candidates::Part;
+use crate::store::open::Store;
+use crate::store::{Access, Db, Subject, find, for_kind};
+
+/// Asks in a read-only transaction.
+pub fn look<T>(settings: &Settings, db: &mut Db, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+    Ok(db.in_transaction(Access::ReadOnly, &settings.timeouts, body)?)
+}
+
+pub fn heading(settings: &Settings, store: &mut Store) -> Result<Heading> {
+    Ok(Heading {
+        schema: SCHEMA,
+        mode: match (settings.dry_run, &settings.selection) {
+            (true, _) => Mode::DryRun,
+            (false, Selection::Plan(_)) => Mode::Apply,
+            (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Among(_)) => Mode::Sweep,
+        },
+        host: store.host.name().to_owned(),
+        database: look(settings, &mut store.db, Db::identity)?,
+        schema_version: store.schema_version.clone(),
+        policy: settings.policy.clone(),
+    })
+}
+
+/// A plan of another database, or of other rules, and a tenant that nothing belongs to, are refused.
+pub fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<()> {
+    let Store { db, kinds, .. } = store;
+    if let Selection::Plan(plan) = &settings.selection
+        && let Some(why) = plan.differs_from(heading)
+    {
+        return Err(config(format!("--apply: the plan is refused: {why}")).into());
+    }
+    if let Some(tenant) = &settings.tenant {
+        let has_any = |db: &mut Db| {
+            kinds.iter().try_fold(false, |found, &kind| Ok(found || for_kind!(kind, S => S::has_tenant(db, tenant))?))
+        };
+        if !look(settings, db, has_any)? {
+            return Err(usage(format!("--tenant: there is no tenant {tenant} in this database")).into());
+        }
+    }
+    Ok(())
+}
+
+/// The subjects that the operator named, if he did. One whose row cannot be read is there: its examination says what is
+/// wrong with it.
+pub fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind, Id)>>> {
+    match &settings.selection {
+        Selection::Kinds(_) | Selection::Among(_) => Ok(None),
+        Selection::Plan(plan) => Ok(Some(plan.order.clone())),
+        Selection::Subjects(subjects) => {
+            let mut find = |kind, name: &str| {
+                let label = find::subject(store, &settings.timeouts, kind, name)?;
+                match (&label.tenant, &settings.tenant) {
+                    (Some(its), Some(wanted)) if its != wanted => {
+                        Err(usage(format!("the {kind} {} belongs to the tenant {its}, not to {wanted}", label.name()))
+                            .into())
+                    }
+                    _ => Ok((kind, label.id)),
+                }
+            };
+            subjects.iter().map(|(kind, name)| find(*kind, name)).collect::<Result<_>>().map(Some)
+        }
+    }
+}
+
+/// Is any of these issues a candidate?
+pub fn has_any(db: &mut Db, settings: &Settings, issues: &[Id]) -> QueryResult<bool> {
+    let part = Part { tenant: settings.tenant.as_deref(), among: Some(issues), ..Part::whole() };
+    IssueFacts::count_candidates(db, &part).map(|candidates| 0 < candidates)
+}
+
+/// Does it look at all that the host has?
+pub fn is_whole(settings: &Settings, kinds: &[Kind]) -> bool {
+    let swept = settings.selection.kinds();
+    let is_swept = |kind: &Kind| swept.contains(kind) && settings.mode(*kind) != KindMode::Off;
+    let is_on = |kind: &Kind| settings.mode(*kind) == KindMode::On;
+    settings.tenant.is_none()
+        && settings.selection.among().is_none()
+        && kinds.iter().all(is_swept)
+        && kinds.iter().any(is_on)
+}
