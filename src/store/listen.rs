@@ -29,9 +29,6 @@ pub struct Listener(PgConnection);
 impl Listener {
     /// Connects, and makes sure that somebody tells, and that notifications arrive.
     pub fn open(url: &Url) -> Result<Listener> {
-        // It may hear nothing for hours: what stands in between must not forget it, and a server that is gone is to be noticed.
-        let lasting = [("keepalives_idle", "60"), ("keepalives_interval", "10"), ("keepalives_count", "3")];
-        let url = lasting.into_iter().fold(url.clone(), |url, (parameter, value)| url.or(parameter, value));
         let mut db = url.connect(Access::ReadOnly)?;
         refuse_silence(&mut db)?;
         let Db::Postgres(mut db) = db else {
