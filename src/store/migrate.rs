@@ -28,14 +28,14 @@ static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 /// diesel's own table, in our schema.
 pub(super) const VERSIONS: &str = "__diesel_schema_migrations";
 
-/// The folders of a host's migrations below `migrations/`, in the order in which they run; `with` what only who wants it has.
-fn folders(db: &Db, host: Host, with: Listen) -> Vec<String> {
+/// The folders of a host's migrations below `migrations/`, in the order in which they run; with them those that only who wants
+/// them has.
+fn folders(db: &Db, host: Host) -> Vec<String> {
     let sources = match db {
         Db::Sqlite(_) => vec!["sqlite".to_owned()],
         Db::Postgres(_) => {
-            let mut sources = vec!["postgres/ledger".to_owned(), format!("postgres/{}", host.name())];
-            sources.extend((with == Listen::Wanted).then(|| format!("postgres/{}_listen", host.name())));
-            sources
+            let host = host.name();
+            vec!["postgres/ledger".to_owned(), format!("postgres/{host}"), format!("postgres/{host}_listen")]
         }
     };
     let inside = |source: String| FILES.get_dir(source).into_iter().flat_map(|dir| dir.dirs());
@@ -51,6 +51,10 @@ fn version(folder: &str) -> String {
     name.split('_').next().unwrap_or_default().replace('-', "")
 }
 
+fn is_of_listening(folder: &str) -> bool {
+    folder.contains("_listen/")
+}
+
 /// What there is of sweep's schema.
 struct Found {
     /// Whose migrations have run; of none, when sweep has never been here or only its ledger is.
@@ -62,9 +66,13 @@ struct Found {
 impl Found {
     /// The host's migrations that have not run, by folder.
     fn missing(&self, db: &Db, host: Host, with: Listen) -> Vec<String> {
-        let mut folders = folders(db, host, with);
-        folders.retain(|folder| !self.applied.contains(&version(folder)));
-        folders
+        let folders = folders(db, host);
+        let (run, mut missing): (Vec<_>, Vec<_>) =
+            folders.into_iter().partition(|folder| self.applied.contains(&version(folder)));
+        // Who has listening has all of it, whoever migrates.
+        let listens = with == Listen::Wanted || run.iter().any(|folder| is_of_listening(folder));
+        missing.retain(|folder| listens || !is_of_listening(folder));
+        missing
     }
 }
 
@@ -75,8 +83,7 @@ fn look(db: &mut Db) -> Result<Found> {
         Db::Postgres(_) => Host::value_variants(),
         Db::Sqlite(_) => &[Host::Native],
     };
-    let of_host =
-        |host| folders(db, host, Listen::Wanted).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
+    let of_host = |host| folders(db, host).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
     let known: Vec<(Host, BTreeSet<String>)> = hosts.iter().map(|&host| (host, of_host(host))).collect();
     let is_known = |version: &&String| known.iter().any(|(_, versions)| versions.contains(*version));
     let is_shared = |version: &&String| known.iter().all(|(_, versions)| versions.contains(*version));
@@ -197,7 +204,7 @@ pub fn migrate(db: &mut Db, wanted: Wanted) -> Result<Plan> {
         let plan = plan(db, wanted)?;
         if !plan.missing.is_empty() {
             match db {
-                Db::Postgres(db) => run_postgres(db, plan.host, wanted.listen)?,
+                Db::Postgres(db) => run_postgres(db, &plan)?,
                 Db::Sqlite(db) => run(db, SQLITE)?,
             }
         }
@@ -210,17 +217,17 @@ pub fn migrate(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     })
 }
 
-fn run_postgres(db: &mut PgConnection, host: Host, with: Listen) -> Result<()> {
+fn run_postgres(db: &mut PgConnection, plan: &Plan) -> Result<()> {
     // A role that owns the schema, but may not create one, is refused even when there is nothing to create.
     let create: bool = diesel::select(sql::<Bool>("to_regnamespace('sweep') IS NULL")).get_result(db)?;
     let create = if create { "CREATE SCHEMA sweep;" } else { "" };
     db.batch_execute(&format!("{create} SET LOCAL search_path = sweep"))
         .map_err(|error| config(format!("cannot create the schema sweep: {error}")))?;
     run(db, LEDGER)?;
-    run(db, host.migrations())?;
-    match (with, host.listen_migrations()) {
-        (Listen::Wanted, Some(source)) => run(db, source),
-        (Listen::Wanted, None) | (Listen::AsItIs, _) => Ok(()),
+    run(db, plan.host.migrations())?;
+    match plan.host.listen_migrations().filter(|_| plan.missing.iter().any(|folder| is_of_listening(folder))) {
+        Some(source) => run(db, source),
+        None => Ok(()),
     }
 }
 
