@@ -104,10 +104,10 @@ impl Client {
         match answer.map(|answer| answer.status()) {
             Ok(status) if status.is_success() => Ok(()),
             Ok(status) if status.is_redirection() => {
-                Err(Failure::refused(format!("HTTP {}: it redirects, which is not followed", status.as_u16())))
+                Err(Failure::down(format!("HTTP {}: it redirects, which is not followed", status.as_u16())))
             }
-            Ok(status) if status.is_client_error() && ![408, 429].contains(&status.as_u16()) => {
-                Err(Failure::refused(format!("HTTP {}", status.as_u16())))
+            Ok(status) if OF_THE_MESSAGE.contains(&status.as_u16()) => {
+                Err(Failure { why: format!("HTTP {}", status.as_u16()), is_down: false })
             }
             Ok(status) => Err(Failure::down(format!("HTTP {}", status.as_u16()))),
             Err(error) => Err(Failure::down(self.words(error))),
@@ -129,19 +129,19 @@ impl Client {
     }
 }
 
+/// Answers that speak of the message. Any other is of the destination, which may be busy, gone or revoked: the next message
+/// would have the same one.
+const OF_THE_MESSAGE: [u16; 4] = [400, 409, 413, 422];
+
 /// Why something was not taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     pub why: String,
-    /// Another request would fail just so: the other end is down, or too busy.
+    /// Another request would fail just so.
     pub is_down: bool,
 }
 
 impl Failure {
-    fn refused(why: String) -> Failure {
-        Failure { why, is_down: false }
-    }
-
     fn down(why: String) -> Failure {
         Failure { why, is_down: true }
     }

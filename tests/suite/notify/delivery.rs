@@ -96,6 +96,16 @@ on_each_database! {
         assert_eq!(deliver(&settings), failed(2));
     }
 
+    /// A URL that was revoked is not asked again and again.
+    fn a_destination_that_is_gone_is_asked_once_in_a_run(world) {
+        let receiver = Receiver::answering(Answer::Status(404));
+        let settings = world.telling_slack(&receiver);
+        world.escalation();
+        world.escalation();
+        world.sweep_as(&settings);
+        assert_eq!(deliver(&settings), failed(1));
+    }
+
     fn after_a_day_it_is_given_up_and_the_status_says_so(world) {
         let receiver = Receiver::answering(Answer::Status(503));
         let settings = world.telling_slack(&receiver);
