@@ -159,27 +159,25 @@ impl Schedule {
     /// The first instant, to the second, that does not have the offset of the one before.
     fn change_in(&self, before: DateTime<Utc>, behind: DateTime<Utc>) -> DateTime<Utc> {
         let offset = self.offset(before);
-        let (mut before, mut behind) = (before.timestamp(), behind.timestamp());
-        let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap_or_default();
-        while before + 1 < behind {
-            let middle = before + (behind - before) / 2;
-            *(if self.offset(at(middle)) == offset { &mut before } else { &mut behind }) = middle;
-        }
-        at(behind)
+        first_without(before, behind, |at| self.offset(at) == offset)
     }
 
     /// When the clocks skipped this time. A zone that moved across the date line skipped a day.
     fn end_of_gap(&self, skipped: NaiveDateTime) -> DateTime<Utc> {
         let (before, behind) = (skipped.and_utc() - TimeDelta::hours(38), skipped.and_utc() + TimeDelta::hours(38));
-        let is_before = |at: DateTime<Utc>| self.local(at) < skipped;
-        let (mut before, mut behind) = (before.timestamp(), behind.timestamp());
-        while before + 1 < behind {
-            let middle = before + (behind - before) / 2;
-            let is_before = is_before(DateTime::from_timestamp(middle, 0).unwrap_or_default());
-            *(if is_before { &mut before } else { &mut behind }) = middle;
-        }
-        DateTime::from_timestamp(behind, 0).unwrap_or_default()
+        first_without(before, behind, |at| self.local(at) < skipped)
     }
+}
+
+/// The first second of which something no longer holds; it does at `before`, and does not at `behind`.
+fn first_without(before: DateTime<Utc>, behind: DateTime<Utc>, holds: impl Fn(DateTime<Utc>) -> bool) -> DateTime<Utc> {
+    let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap_or_default();
+    let (mut before, mut behind) = (before.timestamp(), behind.timestamp());
+    while before + 1 < behind {
+        let middle = before + (behind - before) / 2;
+        *(if holds(at(middle)) { &mut before } else { &mut behind }) = middle;
+    }
+    at(behind)
 }
 
 impl Display for Schedule {

@@ -7,8 +7,8 @@ use tracing::warn;
 
 use crate::exit::Exit;
 use crate::metrics;
+use crate::notify::deliver;
 use crate::notify::ping::{Ping, ping};
-use crate::notify::{Delivered, deliver};
 use crate::settings::{Selection, Settings};
 use crate::sweep::signals::Stop;
 use crate::sweep::{self, Swept};
@@ -36,17 +36,16 @@ pub fn sweep(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> 
 }
 
 /// Delivers what waits; that it cannot is a warning.
-pub fn notify(settings: &Settings, stop: &Stop) -> Delivered {
+fn notify(settings: &Settings, stop: &Stop) {
     let Settings { database, timeouts, notify, .. } = settings;
     if stop.is_set() {
-        return Delivered::default();
+        return;
     }
-    deliver(database, timeouts, notify, || stop.is_set()).unwrap_or_else(|error| {
-        if !notify.destinations().is_empty() {
-            warn!("{}", shown(&format!("{error:#}")));
-        }
-        Delivered::default()
-    })
+    if let Err(error) = deliver(database, timeouts, notify, || stop.is_set())
+        && !notify.destinations().is_empty()
+    {
+        warn!("{}", shown(&format!("{error:#}")));
+    }
 }
 
 /// What the dead-man's switch hears of its end. What was busy is the next sweep's. One that was asked to end says nothing: if

@@ -21,7 +21,7 @@ impl Environment {
         let target = |name: &str| -> Result<Option<Target>> {
             let Some(url) = self.secret(name)? else { return Ok(None) };
             let target = Target::parse(url.expose_secret(), private);
-            target.map(Some).map_err(|why| config(format!("{}: {why}", self.name_of(name))).into())
+            target.map(Some).map_err(|why| config(format!("{}: {why}", self.origin(name))).into())
         };
         let webhook = match (target("SWEEP_WEBHOOK_URL")?, self.secret(WEBHOOK_SECRET)?) {
             (None, _) => None,
@@ -42,12 +42,7 @@ impl Environment {
     fn webhook_secret(&self, secret: &SecretString) -> Result<Secret> {
         let secret = Secret::parse(secret.expose_secret());
         // Not behind a colon: there a secret would not be shown.
-        secret.map_err(|why| config(format!("what {} holds is refused: {why}", self.name_of(WEBHOOK_SECRET))).into())
-    }
-
-    /// Where the value of a secret came from.
-    fn name_of(&self, name: &str) -> String {
-        if self.source(name).is_some() { name.to_owned() } else { format!("{name}_FILE") }
+        secret.map_err(|why| config(format!("what {} holds is refused: {why}", self.origin(WEBHOOK_SECRET))).into())
     }
 }
 

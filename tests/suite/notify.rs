@@ -70,7 +70,12 @@ impl World {
 
 /// What a one-shot sweep does at its end, and the daemon between two sweeps.
 fn deliver(settings: &Settings) -> Delivered {
-    sweep::unattended::notify(settings, &Stop::default())
+    deliver_until(settings, &Stop::default())
+}
+
+fn deliver_until(settings: &Settings, stop: &Stop) -> Delivered {
+    let Settings { database, timeouts, notify, .. } = settings;
+    sweep::notify::deliver(database, timeouts, notify, || stop.is_set()).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 fn text(told: &Value) -> &str {

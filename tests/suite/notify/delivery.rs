@@ -9,7 +9,7 @@ use sweep::store::open::Url;
 use sweep::sweep::signals::Stop;
 
 use super::receiver::{Answer, Receiver};
-use super::{deliver, text};
+use super::{deliver, deliver_until, text};
 use crate::program::sweep_at;
 use crate::proxy::{Direction, Proxy};
 use crate::scratch::Role;
@@ -237,7 +237,7 @@ fn a_sweep_that_is_to_end_delivers_nothing_more() {
     world.escalation();
     world.sweep_as(&settings);
     stop.set();
-    assert_eq!(sweep::unattended::notify(&settings, &stop), Delivered::default());
+    assert_eq!(deliver_until(&settings, &stop), Delivered::default());
     assert_eq!(world.pending(), 1);
 }
 
