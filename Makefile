@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check check-deploy bench loops migrate
+.PHONY: help demo run test check check-deploy components bench loops migrate
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,12 @@ check: ## Check format, lints, documentation and dependencies
 check-deploy: ## Check deploy/ with the tools that know such files, and sweep as its roles
 	@tests/prerequisites deploy
 	@tests/deploy $(ARGS)
+
+components: ## List what the program is built from, in CycloneDX's format: target/sweep.cdx.json
+	@tests/prerequisites build
+	@cargo cyclonedx --version >/dev/null 2>&1 || cargo install --locked cargo-cyclonedx@0.5.9
+	@cargo cyclonedx --quiet --format json --spec-version 1.5 --override-filename sweep.cdx
+	@mkdir -p target && mv sweep.cdx.json target/
 
 bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 	@tests/prerequisites test

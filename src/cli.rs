@@ -30,7 +30,7 @@ pub use watch::WatchFlags;
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Settings as lines of NAME=VALUE; flags and the environment win [default: SWEEP_CONFIG]
+    /// Settings as lines of NAME=VALUE, each value as it stands; flags and the environment win [default: SWEEP_CONFIG]
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
     #[command(flatten)]
@@ -165,7 +165,7 @@ pub struct LimitFlags {
 
 #[derive(Clone, Debug, Default, Args)]
 pub struct DatabaseFlag {
-    /// postgres://…, or sqlite://PATH
+    /// postgres://…, or sqlite://PATH; a password belongs into DATABASE_URL_FILE, since everybody can read a command line
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
     /// on, or off behind a transaction pooler that does not know prepared statements, such as PgBouncer before 1.21 [default: on]
@@ -237,6 +237,9 @@ pub struct MigrateFlags {
     /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that ends
     #[arg(long)]
     pub with_listen: bool,
+    /// Migrate although this role is a superuser that does not own the host's tables
+    #[arg(long)]
+    pub as_superuser: bool,
     /// Print the SQL and change nothing
     #[arg(long)]
     pub print: bool,

@@ -34,6 +34,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
     if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
         let is_daemon = matches!(command, Some(Command::Daemon(_)));
         telemetry::start(environment, if is_daemon { Audience::Log } else { Audience::of_stderr() })?;
+        environment.log_warnings();
     }
     match command {
         None => run::run(sweep, environment),

@@ -35,6 +35,7 @@ use tracing::info;
 use crate::cli::Http;
 use crate::exit::Exit;
 use crate::settings::{DaemonSettings, Environment};
+use crate::store::candidates::Portion;
 use beats::Beats;
 use heard::Heard;
 use listening::{Listening, News};
@@ -76,8 +77,8 @@ struct Daemon {
     heard: Heard,
     /// More was heard than may be done, and it has said so.
     is_overrun: bool,
-    /// The guard held a kind back in the last sweep.
-    is_guarded: bool,
+    /// What the guard held back of the issues in the last sweep; none: all of them.
+    held_issues: Option<Vec<Portion>>,
     /// The database could be swept once: what is wrong later is waited for.
     is_proven: bool,
     is_stopping: bool,
@@ -113,7 +114,7 @@ impl Daemon {
         let (signals, shared, beats) = (Signals::listen()?, Shared::default(), Beats::new());
         let settings = &resolved.settings;
         if let Http::On(address) = settings.http {
-            let address = http::serve(address, shared.clone()).await?;
+            let address = http::serve(address, shared.clone())?;
             info!("HTTP on {address}: /healthz, /readyz, /metrics");
         }
         let ticks = ticks(settings, &beats);
@@ -129,7 +130,7 @@ impl Daemon {
             listening: None,
             heard: Heard::default(),
             is_overrun: false,
-            is_guarded: false,
+            held_issues: Some(Vec::new()),
             is_proven: false,
             is_stopping: false,
             trouble: None,

@@ -22,6 +22,7 @@ pub mod cli;
 pub mod commands;
 pub mod daemon;
 pub mod exit;
+pub mod files;
 pub mod metrics;
 pub mod notify;
 pub mod parse;

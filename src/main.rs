@@ -5,12 +5,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+#[cfg(target_os = "linux")]
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use sweep::cli::Cli;
 use sweep::exit::{Exit, code_of};
 use sweep::text::shown;
 use sweep::{commands, settings::Environment};
 
 fn main() -> ExitCode {
+    // Other processes of the same user, such as a watched agent, read neither its memory nor its environment; and no core file holds a secret.
+    #[cfg(target_os = "linux")]
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {

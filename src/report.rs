@@ -21,11 +21,12 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::Format;
 use crate::rules::Kind;
+use crate::store::candidates::Portion;
 use crate::store::ledger::Ended;
 use heading::{Heading, KindMode};
 pub use outcome::{Examined, Outcome};
 use table::Table;
-pub use tally::{Clocks, Deferred, Guarded, KindReport, Stopper, Tally};
+pub use tally::{Clocks, Deferred, Guarded, HeldBack, KindReport, Stopper, Tally};
 
 /// Counts what a sweep does and prints it.
 pub struct Report<'a> {
@@ -62,7 +63,7 @@ impl<'a> Report<'a> {
         };
         let mut out = Out { writer: out, closed: false, failure: None };
         if let Printer::Json { .. } = printer {
-            out.print(&format!("{{\n{},\n  \"subjects\": [", lines(&json!(heading))));
+            out.print(&format!("{{\n{},\n  \"subjects\": [", lines(&json!(heading.shown()))));
         }
         Report {
             heading,
@@ -84,6 +85,7 @@ impl<'a> Report<'a> {
             provided,
             mode,
             guard: None,
+            held_back: Vec::new(),
             tally: Tally::default(),
             oldest_deferred_at: None,
             in_quarantine: 0,
@@ -96,6 +98,10 @@ impl<'a> Report<'a> {
 
     pub fn guard(&mut self, guarded: Guarded) {
         self.kind().guard = Some(guarded);
+    }
+
+    pub fn hold_back(&mut self, held_back: Vec<HeldBack>) {
+        self.kind().held_back = held_back;
     }
 
     pub fn in_quarantine(&mut self, subjects: u64) {
@@ -162,7 +168,15 @@ impl<'a> Report<'a> {
 
     /// Was anything left alone that is on?
     pub fn is_guarded(&self) -> bool {
-        self.kinds.iter().any(|report| report.guard.is_some() && report.mode == KindMode::On)
+        let is_held = |report: &KindReport| report.guard.is_some() || !report.held_back.is_empty();
+        self.kinds.iter().any(|report| is_held(report) && report.mode == KindMode::On)
+    }
+
+    /// What the guard held back of a kind; none: all of it.
+    pub fn held_back(&self, kind: Kind) -> Option<Vec<Portion>> {
+        let of_kind = || self.kinds.iter().filter(|report| report.kind == kind && report.mode == KindMode::On);
+        let is_whole = of_kind().any(|report| report.guard.is_some());
+        (!is_whole).then(|| of_kind().flat_map(|report| &report.held_back).map(|part| part.portion.clone()).collect())
     }
 
     /// What is said of each kind, as in the JSON report.
@@ -203,7 +217,7 @@ impl<'a> Report<'a> {
                 format!("{bracket},\n{}\n}}\n", lines(&end))
             }
             Printer::Ndjson => {
-                let mut summary = json!(self.heading);
+                let mut summary = json!(self.heading.shown());
                 if let (Value::Object(summary), Value::Object(end)) = (&mut summary, end) {
                     summary.extend(end);
                 }

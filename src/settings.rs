@@ -5,6 +5,7 @@
 mod daemon;
 pub mod effective;
 mod environment;
+mod file;
 pub mod known;
 mod notify;
 
@@ -16,6 +17,7 @@ use chrono::TimeDelta;
 
 use crate::cli::{Format, PolicyFlags, SweepFlags};
 use crate::exit::{config, usage};
+use crate::files;
 use crate::metrics;
 use crate::notify::Notify;
 use crate::parse;
@@ -23,7 +25,7 @@ use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
 use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::Timeouts;
-use crate::store::candidates::Shard;
+use crate::store::candidates::{Portion, Shard};
 use crate::store::open::Url;
 pub use daemon::DaemonSettings;
 use environment::malformed;
@@ -37,6 +39,8 @@ pub struct Settings {
     pub dry_run: bool,
     pub selection: Selection,
     pub tenant: Option<String>,
+    /// None of these, which the guard held back before (the daemon, when it hears that runs have ended).
+    pub held: Vec<Portion>,
     /// Only this part of what is selected.
     pub shard: Option<Shard>,
     /// What is done about each kind; on, unless it says otherwise.
@@ -176,6 +180,7 @@ impl Settings {
             dry_run: false,
             selection: Selection::Kinds(Kind::ALL.to_vec()),
             tenant: None,
+            held: Vec::new(),
             shard: None,
             modes: BTreeMap::new(),
             limit: None,
@@ -212,16 +217,19 @@ fn metrics_file(flag: Option<PathBuf>, variables: &Variables) -> Result<Option<P
     Ok(Some(path))
 }
 
+/// A subject takes about 400 bytes: room for 40,000 of them.
+const PLAN_BYTES_MAX: u64 = 16 << 20;
+
 /// The plan in a file; `-` is stdin.
 fn read_plan(path: &Path) -> Result<Plan> {
     let shown = path.display();
     let refuse = |why: String| usage(format!("--apply {shown}: {why}"));
-    let plan = if path == Path::new("-") {
-        Plan::read(std::io::stdin())
+    let bytes = if path == Path::new("-") {
+        files::read_at_most(std::io::stdin(), PLAN_BYTES_MAX)
     } else {
-        Plan::read(std::fs::File::open(path).map_err(|error| refuse(error.to_string()))?)
+        files::read(path, PLAN_BYTES_MAX).map(|found| found.bytes)
     };
-    Ok(plan.map_err(refuse)?)
+    Ok(bytes.and_then(|bytes| Plan::read(&bytes[..])).map_err(refuse)?)
 }
 
 fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, Timeouts)> {

@@ -1,10 +1,11 @@
 //! The databases: PostgreSQL and SQLite behind one set of queries.
 //!
-//! Only this file knows which one it is: how a transaction begins, and how rows are locked. Every lock is taken with
+//! Only this file and `connection` know which one it is: how rows are locked, and how a transaction begins. Every lock is taken with
 //! SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are foreign-key checks, and for those
 //! `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives way, its host is never the victim.
 
 pub mod candidates;
+mod connection;
 pub mod errors;
 pub mod exemptions;
 pub mod find;
@@ -29,18 +30,17 @@ pub mod supervision;
 mod totals;
 pub mod types;
 
-use chrono::{DateTime, TimeDelta, Utc};
-use diesel::connection::SimpleConnection;
+use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::pg::{Pg, PgConnection};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::result::Error;
 use diesel::sql_types::{Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 
 use crate::rules::{Cause, Facts, Id, Kind, Policy, Remedy};
 use candidates::{Candidate, Group, Part};
+pub use connection::{Abort, Access, DbConnection, Timeouts};
 use types::sql as portable;
 
 #[derive(diesel::MultiConnection)]
@@ -63,8 +63,12 @@ pub trait Subject: Facts + Sized {
     fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<Group>>;
     /// How many in progress are not examined any more.
     fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
-    /// How many there are in progress, healthy or not.
-    fn count_in_progress(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
+    /// How many of a part there are in progress, healthy or not.
+    fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// The tenants that have more than so many candidates, those with the most first.
+    fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>>;
+    /// The group that has the most subjects in progress, and how many.
+    fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
     /// Has this tenant any subject, in whatever state?
     fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool>;
 
@@ -125,12 +129,14 @@ pub enum Lock {
 }
 
 impl Lock {
-    /// Is everything held that a recovery with these facts refers to? An agent that does not exist cannot be.
+    /// Is everything held that a recovery with these facts refers to? An agent that does not exist cannot be. More may
+    /// be: a row names what its facts do not know of, such as another tenant's issue.
     pub fn covers(&self, facts: &impl Subject) -> bool {
         match self {
             Lock::Everything => true,
             Lock::Rows { agent, issue } => {
-                agent.as_ref() == facts.assignee().existing_id() && issue.as_ref() == facts.linked_issue()
+                let holds = |held: &Option<Id>, needed: Option<&Id>| needed.is_none() || held.as_ref() == needed;
+                holds(agent, facts.assignee().existing_id()) && holds(issue, facts.linked_issue())
             }
             Lock::Nothing => false,
         }
@@ -200,95 +206,6 @@ impl Db {
             Db::Sqlite(db) => {
                 diesel::select(sql::<portable::Instant>("strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).get_result(db)
             }
-        }
-    }
-}
-
-/// What a transaction may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    Write,
-    /// One snapshot, and no lock, row or transaction id.
-    ReadOnly,
-}
-
-/// How long one statement may take, and how long it may wait for a lock (PostgreSQL).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timeouts {
-    pub statement: TimeDelta,
-    /// Below the server's deadlock_timeout of 1 s, so that the sweep gives way before its host is chosen as a victim.
-    pub lock: TimeDelta,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
-    }
-}
-
-/// Why a transaction did not commit, as far as is known.
-#[derive(Debug)]
-pub enum Abort {
-    /// Nothing was written.
-    RolledBack(Error),
-    /// Nothing was written, and the connection is gone.
-    Lost(Error),
-    /// What came in place of the commit's answer does not tell what became of it.
-    Unknown(Error),
-}
-
-impl From<Abort> for anyhow::Error {
-    fn from(abort: Abort) -> anyhow::Error {
-        match abort {
-            Abort::RolledBack(error) | Abort::Lost(error) | Abort::Unknown(error) => error.into(),
-        }
-    }
-}
-
-impl Db {
-    /// Runs `body` in one transaction. A body that has nothing to keep may end it with `Error::RollbackTransaction`: a
-    /// commit would wait for the disk even if rows were only locked.
-    pub fn in_transaction<T>(
-        &mut self,
-        access: Access,
-        timeouts: &Timeouts,
-        body: impl FnOnce(&mut Db) -> QueryResult<T>,
-    ) -> Result<T, Abort> {
-        let begin = self.begin_statement(access, timeouts);
-        let result = self.batch_execute(&begin).and_then(|()| body(self));
-        let value =
-            result.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })?;
-        self.batch_execute("COMMIT").map_err(|error| {
-            // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
-            self.roll_back();
-            match errors::is_refusal(&error) || matches!(self, Db::Sqlite(_)) {
-                true => Abort::RolledBack(error),
-                false => Abort::Unknown(error),
-            }
-        })?;
-        Ok(value)
-    }
-
-    /// Is there still a connection to roll back on? Asked of the connection itself: the words of an error depend on the
-    /// server's language. On SQLite there always is, and a failure says that the transaction is over already.
-    fn roll_back(&mut self) -> bool {
-        self.batch_execute("ROLLBACK").is_ok() || matches!(self, Db::Sqlite(_))
-    }
-
-    /// SQLite must lock at once: a transaction that reads first and writes later fails when another wrote meanwhile.
-    fn begin_statement(&self, access: Access, timeouts: &Timeouts) -> String {
-        let (mode, sqlite) = match access {
-            Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED", "BEGIN IMMEDIATE"),
-            Access::ReadOnly => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN DEFERRED"),
-        };
-        match self {
-            Db::Sqlite(_) => sqlite.to_owned(),
-            Db::Postgres(_) => format!(
-                "{mode}; SET LOCAL search_path = sweep; SET LOCAL lock_timeout = {lock}; \
-                 SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = {statement}",
-                lock = timeouts.lock.num_milliseconds(),
-                statement = timeouts.statement.num_milliseconds(),
-            ),
         }
     }
 }

@@ -23,7 +23,8 @@ use signal_hook::iterator::Signals;
 
 use crate::rules::Id;
 use crate::store::supervision::{self, Close, Order};
-use crate::store::{Access, Db};
+use crate::store::{Access, Db, DbConnection};
+use crate::text::shown;
 use course::Course;
 use keeper::{Keeper, Keeping};
 use log::Log;
@@ -66,7 +67,7 @@ pub enum Work {
 pub struct Watch {
     pub work: Work,
     pub keeping: Keeping,
-    pub db: Db,
+    pub db: DbConnection,
     /// None: there is no place for it.
     pub log: Option<PathBuf>,
 }
@@ -83,6 +84,7 @@ pub fn run(watch: Watch) -> Result<u8> {
             .ok()
     });
     let examiner = keeping.examiner;
+    report_withheld(&work);
     let raw_mode = if let Work::Command(_) = work { RawMode::begin() } else { RawMode::none() };
     let place = match work {
         Work::Command(command) => {
@@ -111,6 +113,16 @@ fn listen(events: Sender<Event>) -> Result<()> {
     Ok(())
 }
 
+/// Reported once, while the terminal is still sweep's: what the command does not find may have been meant for it.
+fn report_withheld(work: &Work) {
+    if let Work::Command(Command { withheld, .. }) = work
+        && !withheld.is_empty()
+    {
+        let names = shown(&withheld.join(", "));
+        say_plainly(&format!("the command does not inherit {names} (unless --inherit-env is given)"));
+    }
+}
+
 fn say_plainly(words: &str) {
-    let _ = writeln!(stderr(), "sweep: {words}");
+    let _ = writeln!(stderr(), "sweep: {}", shown(words));
 }

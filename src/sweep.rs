@@ -12,6 +12,7 @@ mod quarantine;
 pub mod scan;
 mod selection;
 pub mod signals;
+pub mod terms;
 mod workers;
 
 use std::io::Write;
@@ -23,29 +24,33 @@ use diesel::QueryResult;
 
 use crate::exit::{Exit, code_of, some_failed};
 use crate::report::heading::KindMode;
-use crate::report::{Examined, Report, Stopper, Tally};
+use crate::report::{Examined, HeldBack, Report, Stopper, Tally};
 use crate::rules::{Id, Kind};
 use crate::settings::Settings;
+use crate::store::candidates::Portion;
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
 use crate::store::outbox::delivery;
-use crate::store::{Access, Db, Subject, for_kind};
-use examine::Terms;
+use crate::store::{Access, Db, DbConnection, Subject, for_kind};
+use guard::{Held, Judge};
 use limits::{Limits, Wakes};
 use quarantine::Failures;
 use scan::Scan;
 use selection::{has_any, heading, is_whole, look, named, refuse};
 use signals::Stop;
+use terms::Terms;
 use workers::Workers;
 
 /// What one sweep came to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Swept {
     pub exit: Exit,
     /// All kinds that are on, together.
     pub total: Tally,
     /// Notifications wait to be delivered: of this sweep, or of one before it.
     pub has_news: bool,
+    /// What the guard held back of the issues; none: all of them.
+    pub held_issues: Option<Vec<Portion>>,
 }
 
 /// Sweeps once and prints the report to `out`.
@@ -61,7 +66,7 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     if let Some(issues) = settings.selection.among()
         && !look(settings, &mut store.db, |db| has_any(db, settings, issues))?
     {
-        return Ok(Swept { exit: Exit::Done, total: Tally::default(), has_news: false });
+        return Ok(Swept { exit: Exit::Done, total: Tally::default(), has_news: false, held_issues: Some(Vec::new()) });
     }
     let (began_at, skew) = look(settings, &mut store.db, clock::compare)?;
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
@@ -92,13 +97,13 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let closed = sweep
         .close(&mut store.db, ended, exit, &report)
         .or_else(|_| sweep.close(&mut settings.database.connect(access)?, ended, exit, &report));
-    let total = report.total();
+    let (total, held_issues) = (report.total(), report.held_back(Kind::Issue));
     logs::sweep(&report, ended);
     let printed = report.finish(ended, began.elapsed());
     swept?;
     let has_news = closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     printed.map_err(|error| some_failed(format!("the report could not be written: {error}")))?;
-    Ok(Swept { exit, total, has_news: has_news.unwrap_or(false) })
+    Ok(Swept { exit, total, has_news: has_news.unwrap_or(false), held_issues })
 }
 
 /// A sweep under way.
@@ -119,7 +124,11 @@ struct Sweep<'a> {
 
 impl Sweep<'_> {
     /// Writes the sweep's own row; a dry run has none.
-    fn record<T>(&self, db: &mut Db, body: impl FnOnce(&mut Db, &Self) -> QueryResult<T>) -> Result<Option<T>> {
+    fn record<T>(
+        &self,
+        db: &mut DbConnection,
+        body: impl FnOnce(&mut Db, &Self) -> QueryResult<T>,
+    ) -> Result<Option<T>> {
         match self.access {
             Access::ReadOnly => Ok(None),
             Access::Write => Ok(Some(db.in_transaction(Access::Write, &self.settings.timeouts, |db| body(db, self))?)),
@@ -132,7 +141,7 @@ impl Sweep<'_> {
     }
 
     /// Does anything wait to be told? Asked here, so that nobody connects again just to hear that there is nothing.
-    fn close(&self, db: &mut Db, ended: Ended, exit: Exit, report: &Report) -> Result<Option<bool>> {
+    fn close(&self, db: &mut DbConnection, ended: Ended, exit: Exit, report: &Report) -> Result<Option<bool>> {
         let (counts, oldest_left) = (report.counts(), report.oldest_left());
         let partial = self.narrowed || report.stopped_by() == Some(Stopper::Deadline);
         let closing = ledger::Closing { ended, exit, partial, counts, oldest_left };
@@ -154,7 +163,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    fn kind<S: Subject>(&mut self, db: &mut Db, mode: KindMode, report: &mut Report) -> Result<()> {
+    fn kind<S: Subject>(&mut self, db: &mut DbConnection, mode: KindMode, report: &mut Report) -> Result<()> {
         let Sweep { settings, named, id, began_at, access, workers, wakes, limits, narrowed: _ } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is, and the other way round.
@@ -168,6 +177,8 @@ impl Sweep<'_> {
             policy: &settings.policy,
             timeouts: settings.timeouts,
             tenant: settings.tenant.as_deref(),
+            group: None,
+            held: &settings.held,
             // What is named is swept by whoever names it.
             shard: settings.shard.filter(|_| named.is_none()),
             among: settings.selection.among(),
@@ -182,28 +193,29 @@ impl Sweep<'_> {
             None => Scan::<S>::new(db, &terms),
             Some(subjects) => Scan::named(db, &terms, subjects),
         };
-        if let (None, None, Some(guard)) = (&named, terms.among, &settings.guard)
-            && let Some(guarded) = guard::check(guard, &mut scan, workers, &terms, limits)?
-        {
-            logs::guard(S::KIND, &guarded);
-            report.guard(guarded);
-            report.defer(scan.rest());
-            guard::tell(db, S::KIND, &guarded, &terms);
-            return Ok(());
-        }
-        let not_begun = workers.examine_all(&mut scan, &terms, limits, |examined: Examined| {
-            logs::subject(&examined, terms.access);
-            failures.note(&examined);
-            report.add(examined);
-        })?;
-        report.defer(not_begun);
-        if limits.left == Some(0) || limits.are_over() {
-            let rest = scan.rest();
-            report.defer(rest);
-            if 0 < rest.count + not_begun.count && !shadow {
-                limits.stopper().into_iter().for_each(|stopper| report.stop_by(stopper));
+        let held = match (&named, terms.among, &settings.guard) {
+            (None, None, Some(guard)) => Judge { guard, scan: &mut scan, workers, terms: &terms, limits }.held()?,
+            (_, _, _) => Held::Nothing,
+        };
+        match &held {
+            Held::Nothing => examine_all(scan, &terms, workers, limits, &mut failures, report)?,
+            Held::Everything(guarded) => {
+                report.guard(*guarded);
+                report.defer(scan.rest());
+            }
+            Held::Parts(parts) => {
+                for HeldBack { portion, .. } in parts {
+                    let of_part = Terms { tenant: Some(&portion.tenant), group: portion.group.as_ref(), ..terms };
+                    report.defer(scan.again(&of_part).rest());
+                }
+                report.hold_back(parts.clone());
+                let held: Vec<Portion> =
+                    parts.iter().map(|part| part.portion.clone()).chain(terms.held.to_vec()).collect();
+                let rest = Terms { held: &held, ..terms };
+                examine_all(Scan::<S>::new(db, &rest), &rest, workers, limits, &mut failures, report)?;
             }
         }
+        guard::announce(db, S::KIND, &held, &terms);
         // What is swept by hand, again and again, fails no oftener for it.
         if terms.access == Access::Write && named.is_none() {
             failures.record(db, S::KIND, &terms, *began_at);
@@ -223,4 +235,29 @@ impl Sweep<'_> {
             None => Exit::Done,
         }
     }
+}
+
+/// Examines what the scan yields, within the limits.
+fn examine_all<S: Subject>(
+    mut scan: Scan<S>,
+    terms: &Terms,
+    workers: &mut Workers,
+    limits: &mut Limits,
+    failures: &mut Failures,
+    report: &mut Report,
+) -> Result<()> {
+    let not_begun = workers.examine_all(&mut scan, terms, limits, |examined: Examined| {
+        logs::subject(&examined, terms.access);
+        failures.note(&examined);
+        report.add(examined);
+    })?;
+    report.defer(not_begun);
+    if limits.left == Some(0) || limits.are_over() {
+        let rest = scan.rest();
+        report.defer(rest);
+        if 0 < rest.count + not_begun.count && !terms.shadow {
+            limits.stopper().into_iter().for_each(|stopper| report.stop_by(stopper));
+        }
+    }
+    Ok(())
 }

@@ -1,4 +1,5 @@
-//! Logs: on stderr, as text or JSON. At a terminal the report says it all, so only what went wrong is logged there.
+//! Logs: on stderr, as text or JSON. At a terminal the report says it all, so only what went wrong, or is wrong with the settings,
+//! is logged there.
 
 use std::io::{IsTerminal, stderr};
 
@@ -48,7 +49,8 @@ fn parse(filter: &str) -> Result<EnvFilter> {
 pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
     let (filter, json) = environment.log()?;
     let default = match audience {
-        Audience::Person => "error",
+        // What is wrong with the settings, the report does not say.
+        Audience::Person => "error,sweep::settings=warn",
         Audience::Log => "info",
     };
     let logs = tracing_subscriber::fmt()

@@ -1,7 +1,10 @@
 //! Text that others wrote, as it may be shown: rows, a driver's messages, an operator's arguments.
 //!
-//! All of it goes through `shown`: on one line, without control characters, without what looks like a credential. A
+//! All of it goes through `shown`: on one line, without invisible characters, without what looks like a credential. A
 //! secret that looks like nothing, a word among others, is not known as one.
+//!
+//! Invisible characters are removed and not escaped, everywhere, in JSON as well: escapes would make names in Persian and
+//! many emoji illegible, and a credential that such a character splits in two is known as one again.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,6 +12,7 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 use serde_json::Value;
 
+use crate::rules::Id;
 use crate::rules::words::one_line;
 
 /// A name that promises a secret. Tokens are also counted (`max_tokens: 4096`) and made (`tokenizer: fast`).
@@ -76,6 +80,27 @@ pub fn shown(text: &str) -> String {
     text
 }
 
+/// On SQLite an id is what others wrote, too.
+pub fn shown_id(id: &Id) -> Id {
+    Id(shown(&id.0))
+}
+
+/// Characters of a quotation.
+const QUOTED_MAX: usize = 150;
+
+/// A quotation in a comment, which is Markdown that agents read: cut, in a code span that nothing in it can close, between
+/// quotation marks. Credentials are hidden first: in the whole comment one's pattern could take the closing backtick with it.
+pub fn quoted(text: &str) -> String {
+    // Boards that look for [mentions](in://the) whole text do not know of code spans.
+    let text = shown(text).replace('`', "'").replace("](", "] (");
+    let text = match text.chars().count() {
+        0 => "(empty)".to_owned(),
+        1..=QUOTED_MAX => text,
+        _ => cut(&text, QUOTED_MAX - 1),
+    };
+    format!("“`{text}`”")
+}
+
 /// The same for every text of a document.
 pub fn shown_in(document: Value) -> Value {
     match document {
@@ -101,7 +126,10 @@ mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
 
-    use super::shown;
+    use regex::Regex;
+
+    use super::{quoted, shown};
+    use crate::rules::words::is_invisible;
 
     #[rstest]
     #[case("postgres://app:hunter2@db/app", "postgres://***@db/app")]
@@ -174,6 +202,44 @@ mod tests {
         assert_eq!(shown(text), text);
     }
 
+    #[rstest]
+    #[case("Ada", "“`Ada`”")]
+    #[case("a`b``c", "“`a'b''c`”")]
+    #[case("password=", "“`password=`”")]
+    #[case("password=hunter2` and more", "“`password=***`”")]
+    #[case("![a](b) [c][d]", "“`![a] (b) [c][d]`”")]
+    #[case("\u{200b}\n", "“`(empty)`”")]
+    fn what_is_quoted_stands_in_one_code_span(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(quoted(text), expected);
+    }
+
+    #[test]
+    fn what_is_cut_was_hidden_before() {
+        assert!(!quoted(&format!("{}-----BEGIN PRIVATE KEY-----hunter2", "x".repeat(120))).contains("hunter"));
+        assert!(!quoted(&format!("{} ghp_hunter2hunter2hunter2", "x".repeat(140))).contains("hunter"));
+    }
+
+    /// The table is Unicode's: all that is no whitespace and cannot be seen.
+    #[test]
+    fn what_unicode_does_not_show_is_not_shown() {
+        let unseen = Regex::new(r"^[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]$").expect("a regular expression");
+        for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
+            assert_eq!(is_invisible(c), unseen.is_match(c.encode_utf8(&mut [0; 4])), "U+{:04X}", u32::from(c));
+        }
+        assert!(('\u{E0000}'..='\u{E007F}').all(is_invisible), "tags, assigned or not");
+    }
+
+    #[rstest]
+    #[case("می\u{200c}خواهم", "میخواهم")]
+    #[case("👩\u{200d}💻 ⚠\u{fe0f}", "👩💻 ⚠")]
+    #[case("soft\u{ad}hyphen", "softhyphen")]
+    #[case("pass\u{200b}word=hunter2", "password=***")]
+    #[case("a \u{200b} b\u{2028}c\u{85}d\te", "a b c d e")]
+    #[case("日本語 Ünïcode é 🦀", "日本語 Ünïcode é 🦀")]
+    fn what_can_be_read_stays(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(shown(text), expected);
+    }
+
     #[test]
     fn ordinary_text_costs_next_to_nothing() {
         let text = "it waits: the review of the migration of the billing service, see ACM-1234";
@@ -195,8 +261,16 @@ mod tests {
         }
 
         #[test]
+        fn nothing_ends_a_quotation_but_its_end(text in any::<String>(), mark in "[`\\\\\n*_<>!\\[\\]() ]{0,9}") {
+            let quoted = quoted(&format!("{mark}{text}{mark}"));
+            let inside = quoted.strip_prefix("“`").and_then(|rest| rest.strip_suffix("`”")).expect("its marks");
+            prop_assert!(!inside.contains('`') && (1..=150).contains(&inside.chars().count()), "{quoted}");
+            prop_assert!(!inside.chars().any(is_invisible), "{quoted}");
+        }
+
+        #[test]
         fn any_text_can_be_shown_and_comes_out_on_one_line(text in any::<String>()) {
-            prop_assert!(!shown(&text).chars().any(char::is_control));
+            prop_assert!(!shown(&text).chars().any(is_invisible));
         }
     }
 }

@@ -49,6 +49,9 @@ pub struct WatchFlags {
     /// Leave all decisions to sweeps; only keep the row, and deliver what they queue
     #[arg(long)]
     pub no_examine: bool,
+    /// Let the command inherit sweep's own variables as well: SWEEP_…, DATABASE_URL, DATABASE_URL_FILE and PG…
+    #[arg(long, conflicts_with = "tmux")]
+    pub inherit_env: bool,
     /// Where its output is kept if it crashes [default: sessions/ID.log in the data directory]
     #[arg(long, value_name = "PATH")]
     pub log: Option<PathBuf>,

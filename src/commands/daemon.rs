@@ -13,6 +13,7 @@ pub fn run(flags: DaemonFlags, config: Option<PathBuf>, environment: &Environmen
     let settings = DaemonSettings::resolve(flags.clone(), environment)?;
     let again = move || {
         let environment = Environment::of_process().with_file(config.as_deref())?;
+        environment.log_warnings();
         let settings = DaemonSettings::resolve(flags.clone(), &environment)?;
         Ok(Resolved { settings, environment })
     };

@@ -3,15 +3,17 @@
 //! The sweeps are real. What happens between them is made up: `ten_minutes.sql` ends the continuations and dates every
 //! row ten minutes back.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use comfy_table::{ContentArrangement, Table as Grid, presets::UTF8_BORDERS_ONLY};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use owo_colors::OwoColorize;
+use owo_colors::{OwoColorize, Style};
 use tempfile::TempDir;
 
 use super::say;
@@ -20,7 +22,7 @@ use crate::exit::{Exit, config, usage};
 use crate::settings::Settings;
 use crate::store::migrate::{Wanted, migrate};
 use crate::store::open::Url;
-use crate::store::{Access, Db};
+use crate::store::{Access, Db, DbConnection, Timeouts};
 use crate::sweep::{self, signals::Stop};
 use crate::text::shown;
 
@@ -86,7 +88,7 @@ pub fn run(flags: DemoFlags) -> Result<Exit> {
     Ok(exit)
 }
 
-fn play(db: &mut Db, url: &Url) -> Result<Exit> {
+fn play(db: &mut DbConnection, url: &Url) -> Result<Exit> {
     let stop = Stop::on_signals()?;
     for scene in SCENES {
         happen(db, scene.happens)?;
@@ -109,24 +111,33 @@ fn settings(url: &Url, dry_run: bool) -> Settings {
     Settings { dry_run, ..Settings::of(url.clone()) }
 }
 
-fn happen(db: &mut Db, statements: &str) -> Result<()> {
-    db.transaction(|db| db.batch_execute(statements)).context("playing the demo's company")
+fn happen(db: &mut DbConnection, statements: &str) -> Result<()> {
+    db.in_transaction(Access::Write, &Timeouts::default(), |db| db.batch_execute(statements))
+        .map_err(Error::from)
+        .context("playing the demo's company")
 }
 
-fn text(db: &mut Db, query: &str) -> Result<String> {
-    diesel::select(sql::<Text>(query)).get_result(db).context("reading the demo's company")
+fn text(db: &mut DbConnection, query: &str) -> Result<String> {
+    let read = |db: &mut Db| diesel::select(sql::<Text>(query)).get_result(db);
+    db.in_transaction(Access::ReadOnly, &Timeouts::default(), read)
+        .map_err(Error::from)
+        .context("reading the demo's company")
 }
 
 /// Markdown as a board would show it: as far as sweep's own comments need it.
 fn boxed(markdown: &str) -> String {
-    let parts = markdown.split("**").enumerate();
-    let shown: String =
-        parts.map(|(n, part)| if n % 2 == 1 { part.bold().to_string() } else { part.to_owned() }).collect();
+    let bold = between(markdown, "**", |part| part.bold().to_string());
+    let shown = between(&bold, "`", |part| part.style(Style::new().cyan()).to_string());
     let mut grid = Grid::new();
     grid.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic).add_row([shown]);
     let columns = grid.width().map_or(COLUMNS, |terminal| terminal.clamp(60, COLUMNS));
     grid.set_width(columns);
     grid.to_string()
+}
+
+/// What stands between two marks is drawn as they say; they themselves are not.
+fn between(text: &str, mark: &str, draw: impl Fn(&str) -> String) -> String {
+    text.split(mark).enumerate().map(|(n, part)| if n % 2 == 1 { draw(part) } else { part.to_owned() }).collect()
 }
 
 /// Where the database is. A directory of its own is removed at the end, also after an error.
@@ -140,6 +151,7 @@ impl Home {
         let Some(url) = &flags.database else {
             let mut directory = tempfile::Builder::new()
                 .prefix("sweep-demo-")
+                .permissions(Permissions::from_mode(0o700))
                 .tempdir()
                 .map_err(|error| config(format!("cannot create a temporary directory: {error}")))?;
             directory.disable_cleanup(flags.keep);

@@ -7,21 +7,22 @@ use crate::cli::MigrateFlags;
 use crate::exit::Exit;
 use crate::settings::Environment;
 use crate::store::Access;
-use crate::store::migrate::{Listen, Wanted, migrate, plan, print};
+use crate::store::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
 use crate::store::open::Url;
 use crate::text::shown;
 
 pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     let url = environment.database(&flags.database)?;
     let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
-    let wanted = Wanted { host: flags.host, listen };
+    let superuser = if flags.as_superuser { Superuser::Accepted } else { Superuser::Refused };
+    let wanted = Wanted { host: flags.host, listen, superuser };
     if flags.print {
         let mut db = url.connect(Access::ReadOnly)?;
-        let plan = plan(&mut db, wanted).map_err(|error| url.explain(error))?;
-        say(&print(&db, &plan));
+        let plan = db.look(|db| plan(db, wanted)).map_err(|error| url.explain(error))?;
+        say(&print(&db, &plan, superuser));
         return Ok(Exit::Done);
     }
-    url.create()?;
+    environment.create_database(&url)?;
     let plan = migrate(&mut url.connect(Access::Write)?, wanted).map_err(|error| url.explain(error))?;
     let host = plan.host.name();
     match plan.missing.as_slice() {

@@ -1,6 +1,6 @@
 //! `sweep watch`: begins a session, or takes one up, and has its process supervised.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use chrono::TimeDelta;
@@ -27,8 +27,8 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
     let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
     let (interval, tenant) = environment.watch(flags.interval, flags.tenant.take())?;
     let queueing = environment.notify()?.queueing();
-    if let Some(path) = flags.log.as_deref().filter(|path| !may_be_log(path)) {
-        return Err(usage(format!("--log: {}: no regular file", shown(&path.to_string_lossy()))).into());
+    if let Some(path) = flags.log.as_deref() {
+        refuse_log(path).map_err(|why| usage(format!("--log: {}: {why}", shown(&path.to_string_lossy()))))?;
     }
     let mut opened = Opened::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
     opened.store.refuse_unprovided(Kind::Session)?;
@@ -57,13 +57,24 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
     std::process::exit(code.into())
 }
 
+/// Only the default directory is made: in a path that was given, one that is missing is more likely a mistake.
+fn refuse_log(path: &Path) -> Result<(), String> {
+    let directory = path.parent().filter(|directory| *directory != Path::new("")).unwrap_or(Path::new("."));
+    match may_be_log(path) {
+        false => Err("no regular file".to_owned()),
+        true if !directory.is_dir() => Err(format!("there is no directory {}", directory.display())),
+        true => Ok(()),
+    }
+}
+
 fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
     if let Some(pane) = &flags.tmux {
-        return Ok(Work::Pane(Pane::find(pane)?));
+        return Ok(Work::Pane(Pane::find(pane, environment.own_variables())?));
     }
     let directory: PathBuf = std::env::current_dir().context("finding the working directory")?;
     let search_path = environment.search_path().to_owned();
-    let command = Command { words: std::mem::take(&mut flags.command), directory, search_path };
+    let withheld = if flags.inherit_env { Vec::new() } else { environment.own_variables() };
+    let command = Command { words: std::mem::take(&mut flags.command), directory, search_path, withheld };
     match command.exists() {
         true => Ok(Work::Command(command)),
         false => Err(not_found(format!("{}: command not found", shown(&title_of(&command)))).into()),
@@ -124,7 +135,7 @@ fn begin(db: &mut Db, flags: &WatchFlags, title: &str, tenant: Option<&str>) -> 
         Ok(agent) => agent,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let issue = match flags.issue.as_deref().map(|name| issue(db, name)).transpose()?.transpose() {
+    let issue = match flags.issue.as_deref().map(|name| issue(db, name, tenant)).transpose()?.transpose() {
         Ok(issue) => issue,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -153,6 +164,8 @@ fn agent(db: &mut Db, name: &str) -> QueryResult<Result<Id, Refusal>> {
     })
 }
 
-fn issue(db: &mut Db, name: &str) -> QueryResult<Result<Label, Refusal>> {
-    Ok(find(db, Kind::Issue, name)?.one(Kind::Issue, name))
+/// A session has nothing to do with another tenant's issue.
+fn issue(db: &mut Db, name: &str, tenant: Option<&str>) -> QueryResult<Result<Label, Refusal>> {
+    let found = find(db, Kind::Issue, name)?.one(Kind::Issue, name);
+    Ok(found.and_then(|label| label.of_tenant(Kind::Issue, tenant)))
 }

@@ -105,7 +105,7 @@ impl Daemon {
 
     fn swept(&mut self, swept: Swept) {
         (self.is_proven, self.trouble) = (true, None);
-        self.is_guarded = swept.exit == Exit::Guarded;
+        self.held_issues.clone_from(&swept.held_issues);
         self.outage.forget();
         let is_interrupted = matches!(swept.exit, Exit::Terminated | Exit::Interrupted);
         self.shared.update(|state| {

@@ -53,9 +53,7 @@ impl Daemon {
     pub(super) fn react(&mut self) {
         let due = self.heard.take_due();
         // The picture may be false, or cannot be seen; the log has said so. The schedule looks again.
-        if self.is_guarded || self.trouble.is_some() {
-            return;
-        }
+        let (Some(held), None) = (self.held_issues.clone(), &self.trouble) else { return };
         let settings = &self.resolved.settings;
         let allowed = self.heard.allowed(settings.sweep.guard.as_ref());
         if allowed == Some(0) {
@@ -66,7 +64,7 @@ impl Daemon {
         let grace = chrono::TimeDelta::from_std(settings.listen_grace / 2).unwrap_or_default();
         let policy = Policy { orphan_grace: sweep.policy.orphan_grace.min(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
-        self.work = Some(Work::reaction(Settings { selection: Selection::Among(due), policy, limit, ..sweep }));
+        self.work = Some(Work::reaction(Settings { selection: Selection::Among(due), policy, limit, held, ..sweep }));
     }
 
     pub(super) fn reacted(&mut self, swept: Swept) {

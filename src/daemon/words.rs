@@ -42,7 +42,7 @@ impl Daemon {
 
 /// What a sweep came to, for its status.
 pub fn last(swept: Swept) -> String {
-    let Swept { exit, total, has_news: _ } = swept;
+    let Swept { exit, total, has_news: _, held_issues: _ } = swept;
     let counters = [
         (total.continued, "continued"),
         (total.escalated, "escalated"),

@@ -113,7 +113,7 @@ impl Page<'_> {
         )?;
         self.gauge(
             "last_sweep_guarded",
-            "1: the guard left this kind alone, since too much of it looked stranded",
+            "1: the guard left this kind alone, or a part of it, since too much of it looked stranded",
             KIND,
             kinds.iter().map(|(kind, swept)| ([kind.name()], i64::from(swept.guarded))),
         )?;

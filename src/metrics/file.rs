@@ -34,7 +34,10 @@ pub fn refuse_path(path: &Path) -> std::result::Result<(), String> {
     let shown = path.display();
     match directory(path) {
         directory if !directory.is_dir() => Err(format!("{shown}: there is no directory {}", directory.display())),
-        _ if path.is_dir() || path.file_name().is_none() => Err(format!("{shown}: expected the name of a file")),
+        // It would be replaced.
+        _ if (path.exists() && !path.is_file()) || path.file_name().is_none() => {
+            Err(format!("{shown}: expected the name of a file"))
+        }
         _ => Ok(()),
     }
 }

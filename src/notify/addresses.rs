@@ -29,10 +29,11 @@ fn of_v4(address: Ipv4Addr) -> Reach {
     match address.octets() {
         [127, ..] => Reach::Loopback,
         [0, ..] | [169, 254, ..] | [192, 0, 0, _] | [224..=255, ..] => Reach::Never,
-        // Alibaba has its metadata there; Oracle within 192.0.0.0/24.
-        [100, 100, 100, 200] => Reach::Never,
-        // Documentation and benchmarks.
-        [192, 0, 2, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => Reach::Never,
+        // Alibaba has its metadata there, Oracle within 192.0.0.0/24; Azure's wire server hands out secrets of the machine, from
+        // an address that looks public.
+        [100, 100, 100, 200] | [168, 63, 129, 16] => Reach::Never,
+        // Documentation, benchmarks, and the relays of 6to4, which are no more.
+        [192, 0, 2, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => Reach::Never,
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Reach::Private,
         _ => Reach::Public,
     }
@@ -45,8 +46,7 @@ fn of_v6(address: Ipv6Addr) -> Reach {
     };
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Loopback,
-        // AWS has its metadata there.
-        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254] => Reach::Never,
+        segments if is_metadata(segments) => Reach::Never,
         // An address of IPv4 in other clothes: mapped, translated (NAT64), 6to4.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x0064, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
             embedded(high, low)
@@ -54,10 +54,24 @@ fn of_v6(address: Ipv6Addr) -> Reach {
         [0xfc00..=0xfdff, ..] => Reach::Private,
         // Site-local is no more, and was private.
         [0xfec0..=0xfeff, ..] => Reach::Private,
-        // What is given out to the world, without Teredo and documentation.
-        [0x2001, 0, ..] | [0x2001, 0x0db8, ..] | [0x3fff, ..] => Reach::Never,
+        // What is given out to the world, without what is for protocols (Teredo, benchmarks) and documentation.
+        [0x2001, 0..=0x01ff, ..] | [0x2001, 0x0db8, ..] | [0x3fff, ..] => Reach::Never,
         [0x2000..=0x3fff, ..] => Reach::Public,
         _ => Reach::Never,
+    }
+}
+
+/// Where clouds have their metadata, and what else only a machine may ask for, in ranges that are private otherwise.
+fn is_metadata(segments: [u16; 8]) -> bool {
+    match segments {
+        // AWS: metadata, credentials of pods, names, time.
+        [0xfd00, 0x0ec2, ..] => true,
+        // Google, Oracle.
+        [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x254] | [0xfd00, 0x00c1, 0, 0, 0, 0, 0xa9fe, 0xa9fe] => true,
+        // Scaleway, Akamai, Alibaba.
+        [0xfd00, 0x0042, 0, 0, 0, 0, 0, 0x42] | [0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1] => true,
+        [0xfd00, 0x0100, 0, 0, 0, 0, 0x0100, 0x0200] => true,
+        _ => false,
     }
 }
 
@@ -81,6 +95,10 @@ mod tests {
     #[case(Reach::Public, &["1.1.1.1", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "169.253.0.1", "223.255.255.255", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"])]
     #[case(Reach::Private, &["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1", "100.127.255.255"])]
     #[case(Reach::Private, &["fc00::1", "fd12:3456::1", "fec0::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::1"])]
+    #[case(Reach::Never, &["168.63.129.16", "192.88.99.1", "::ffff:168.63.129.16", "64:ff9b::a83f:8110", "2002:a83f:8110::1", "64:ff9b:1::a9fe:a9fe", "::ffff:0:a9fe:a9fe"])]
+    #[case(Reach::Never, &["fd00:ec2::23", "fd00:ec2::123", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:42::42", "fd00:a9fe:a9fe::1", "fd00:100::100:200", "fe80::a9fe:a9fe", "2001:2::1", "3fff::1"])]
+    #[case(Reach::Public, &["168.63.129.15", "168.63.129.17", "2001:200::1", "2001:4860::8888"])]
+    #[case(Reach::Private, &["fd20:ce::253", "fd00:c1::1", "fd00:42::1", "fd00:a9fe:a9fe::2", "fd00:100::1"])]
     #[case(Reach::Loopback, &["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "2002:7f00:1::"])]
     #[case(Reach::Never, &["0.0.0.0", "0.1.2.3", "169.254.169.254", "169.254.1.1", "192.0.0.192", "100.100.100.200", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"])]
     #[case(Reach::Never, &["::", "fe80::1", "ff02::1", "fd00:ec2::254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2001::1", "2001:db8::1", "::127.0.0.1", "100::1"])]

@@ -32,6 +32,9 @@ impl Target {
         let expected = "expected https://HOST/…";
         let uri: Uri = url.parse().map_err(|_| format!("malformed: {expected}"))?;
         let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| format!("no host: {expected}"))?;
+        if !has_a_port_or_none(&uri, host) {
+            return Err("its port is no number from 1 to 65535".to_owned());
+        }
         let is_local = names_this_machine(host);
         match uri.scheme_str() {
             Some("https") => {}
@@ -60,6 +63,12 @@ impl Target {
 
 const PRIVATE: &str = "its address is in a private network: SWEEP_NOTIFY_PRIVATE=on allows that";
 const UNREACHABLE: &str = "its address is link-local, multicast, unspecified or reserved";
+
+/// A port that is none would be taken for none, and the request go to 443.
+fn has_a_port_or_none(uri: &Uri, host: &str) -> bool {
+    let host_and_port = uri.authority().and_then(|authority| authority.as_str().rsplit('@').next());
+    host_and_port == Some(host) || uri.port_u16().is_some_and(|port| port != 0)
+}
 
 /// A host as it stands in a URL.
 fn literal(host: &str) -> Option<IpAddr> {

@@ -10,7 +10,7 @@ use super::{Client, Notify, slack, webhook};
 use crate::store::open::Url;
 use crate::store::outbox::Destination;
 use crate::store::outbox::delivery::{self, Message};
-use crate::store::{Abort, Access, Db, Timeouts, errors};
+use crate::store::{Abort, Access, Db, DbConnection, Timeouts, errors};
 
 /// Shorter than the first pause between two attempts.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ pub fn deliver(url: &Url, timeouts: &Timeouts, notify: &Notify, is_over: impl Fn
 }
 
 struct Delivery<'a> {
-    db: &'a mut Db,
+    db: &'a mut DbConnection,
     timeouts: &'a Timeouts,
     notify: &'a Notify,
     client: Client,

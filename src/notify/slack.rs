@@ -6,6 +6,7 @@
 use serde_json::json;
 
 use super::{Letter, words};
+use crate::rules::words::is_invisible;
 use crate::store::outbox::delivery::Message;
 
 pub(super) fn letter(message: &Message) -> Letter {
@@ -41,7 +42,7 @@ fn letter_of(lines: &[String]) -> Letter {
     Letter { headers: Vec::new(), body: body.to_string() }
 }
 
-/// On one line; without characters that reverse the order of others, which make text look like what it is not.
+/// On one line, without invisible characters and without markup.
 fn escaped(line: &str) -> String {
     let mut escaped = String::with_capacity(line.len());
     for c in line.chars() {
@@ -49,9 +50,8 @@ fn escaped(line: &str) -> String {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
-            '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{061C}' => {}
-            '\u{2028}' | '\u{2029}' => escaped.push(' '),
-            c if c.is_control() => escaped.push(' '),
+            c if c.is_whitespace() || c.is_control() => escaped.push(' '),
+            c if is_invisible(c) => {}
             c => escaped.push(c),
         }
     }

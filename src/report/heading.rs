@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::Policy;
+use crate::text::shown;
 
 /// The version of the JSON report.
 pub const SCHEMA: u32 = 1;
@@ -19,6 +20,14 @@ pub struct Heading {
     /// The latest migration.
     pub schema_version: String,
     pub policy: Policy,
+}
+
+impl Heading {
+    /// As it may be printed: a file may be called anything, and so may a nudge.
+    pub fn shown(&self) -> Heading {
+        let policy = Policy { nudge_message: shown(&self.policy.nudge_message), ..self.policy.clone() };
+        Heading { database: shown(&self.database), policy, ..self.clone() }
+    }
 }
 
 /// How a sweep goes about it.

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::{Decision, Finding, Id, Kind, Reason};
-use crate::text::shown;
+use crate::text::{shown, shown_id};
 
 /// What became of the decision about one subject. In a dry run: what would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -130,6 +130,8 @@ pub struct Examined {
     pub attempts_max: u32,
     /// The agent that is, or would be, woken.
     pub agent_id: Option<Id>,
+    #[serde(skip)]
+    pub agent_name: Option<String>,
     pub idle_seconds: Option<i64>,
     pub outcome: Outcome,
     /// Decided and reported, and never written.
@@ -142,13 +144,15 @@ pub struct Examined {
 }
 
 impl Examined {
-    /// As it may be printed: its texts are others', and on SQLite so is its id.
+    /// As it may be printed: its texts are others', and on SQLite so are its ids.
     pub fn shown(self) -> Examined {
         Examined {
-            id: Id(shown(&self.id.0)),
+            id: shown_id(&self.id),
             identifier: self.identifier.as_deref().map(shown),
             tenant: self.tenant.as_deref().map(shown),
             reason: shown(&self.reason),
+            agent_name: self.agent_name.as_deref().map(shown),
+            agent_id: self.agent_id.as_ref().map(shown_id),
             ..self
         }
     }

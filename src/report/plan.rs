@@ -82,6 +82,8 @@ impl Plan {
     /// Why it is no plan for this database and these rules: `what: planned, now`.
     pub fn differs_from(&self, now: &Heading) -> Option<String> {
         let Heading { schema: _, mode: _, host, database, schema_version, policy } = &self.heading;
+        // The plan's was printed.
+        let now = &now.shown();
         let same = |what: &str, planned: &str, now: &str| {
             (planned != now).then(|| format!("it was made for the {what} {planned}, this is {now}"))
         };

@@ -41,7 +41,7 @@ fn counted(n: u64, report: &KindReport) -> String {
 
 /// What there is to say of one kind.
 fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
-    let KindReport { kind, provided, mode, guard, tally, oldest_deferred_at, in_quarantine } = report;
+    let KindReport { kind, provided, mode, guard, held_back, tally, oldest_deferred_at, in_quarantine } = report;
     let mut notes = Vec::new();
     match (provided, mode) {
         (false, _) => notes.push(format!("{}: not provided by this database", kind.plural())),
@@ -52,8 +52,9 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
         }
         (true, KindMode::On) => {}
     }
-    if let Some(guard) = guard {
-        notes.push(format!("{}\n(if it is the truth: --no-guard)", guard.tell(*kind).red()));
+    let whole = guard.iter().map(|guard| guard.tell(*kind));
+    for sentence in whole.chain(held_back.iter().map(|part| part.tell(*kind))) {
+        notes.push(format!("{}\n(if it is the truth: --no-guard)", sentence.red()));
     }
     if 0 < tally.deferred {
         let age = oldest_deferred_at.map(|oldest| totals.began_at - oldest);

@@ -7,6 +7,8 @@ use super::Outcome;
 use super::heading::KindMode;
 use crate::rules::words::Spoken;
 use crate::rules::{Id, Kind};
+use crate::store::candidates::Portion;
+use crate::text::{cut, shown};
 
 /// Clocks that differ by more, and rows that are further ahead, are told of.
 const SKEW_MAX: TimeDelta = TimeDelta::seconds(5);
@@ -81,6 +83,8 @@ pub struct KindReport {
     pub mode: KindMode,
     /// Why the guard left this kind as it was.
     pub guard: Option<Guarded>,
+    /// What it left as it was of a kind that was swept otherwise.
+    pub held_back: Vec<HeldBack>,
     #[serde(flatten)]
     pub tally: Tally,
     /// Since when the oldest of the deferred has been as it is.
@@ -102,15 +106,68 @@ pub struct Guarded {
 impl Guarded {
     /// One plain sentence with both numbers.
     pub fn tell(&self, kind: Kind) -> String {
+        format!("{}: no {kind} was touched", self.finding(&format!("{} in progress", kind.plural())))
+    }
+
+    fn finding(&self, them: &str) -> String {
         let Guarded { stranded, at_least, in_progress } = self;
         let at_least = if *at_least { "at least " } else { "" };
         format!(
-            "Guard: {at_least}{stranded} of the {in_progress} {kinds} in progress look stranded, more likely a false picture \
-             than the truth: no {kind} was touched",
-            kinds = kind.plural()
+            "Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, more likely a false picture than the truth"
         )
     }
+
+    /// Both together.
+    pub fn and(self, other: Guarded) -> Guarded {
+        Guarded {
+            stranded: self.stranded + other.stranded,
+            at_least: self.at_least || other.at_least,
+            in_progress: self.in_progress + other.in_progress,
+        }
+    }
 }
+
+/// A tenant's subjects of a kind, or those of one of its agents, that the guard holds back; the fields are those of the JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeldBack {
+    tenant: String,
+    /// Null: all of the tenant's.
+    agent_id: Option<Id>,
+    agent: Option<String>,
+    #[serde(flatten)]
+    pub guarded: Guarded,
+    /// As it stands in the rows; the rest is as it may be shown.
+    #[serde(skip)]
+    pub portion: Portion,
+}
+
+impl HeldBack {
+    pub fn new(portion: Portion, agent: Option<&str>, guarded: Guarded) -> HeldBack {
+        let name = |name: &str| cut(&shown(name), NAME_MAX);
+        HeldBack {
+            tenant: name(&portion.tenant),
+            agent_id: portion.group.as_ref().map(|id| Id(shown(&id.0))),
+            agent: agent.map(name).filter(|_| portion.group.is_some()),
+            guarded,
+            portion,
+        }
+    }
+
+    /// One plain sentence with both numbers.
+    pub fn tell(&self, kind: Kind) -> String {
+        let HeldBack { tenant, agent_id, agent, guarded, portion: _ } = self;
+        let whose = match (agent_id, agent) {
+            (Some(id), Some(name)) => format!("the agent {name} ({id}), tenant {tenant}"),
+            (Some(id), None) => format!("the agent {id}, tenant {tenant}"),
+            (None, _) => format!("the tenant {tenant}"),
+        };
+        let finding = guarded.finding(&format!("{} in progress of {whose}", kind.plural()));
+        format!("{finding}: none of these was touched")
+    }
+}
+
+/// Characters of a name in a sentence.
+const NAME_MAX: usize = 80;
 
 /// Subjects that were left to the next sweep unseen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

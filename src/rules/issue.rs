@@ -6,7 +6,7 @@
 use chrono::{DateTime, Utc};
 
 use super::clause::{in_progress, no_run_is_live, no_wait_is_declared};
-use super::words::{Spoken, one_line};
+use super::words::{Quote, Spoken};
 use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 
 /// One row of the view `issue_facts`.
@@ -65,11 +65,12 @@ impl Facts for IssueFacts {
     }
 }
 
-/// The comment of an escalation: what happened, what was tried, what a person can do. Markdown.
-pub fn escalation_comment(facts: &IssueFacts, cause: Cause, policy: &Policy) -> String {
+/// The comment of an escalation: what happened, what was tried, what a person can do. Markdown. What others wrote is
+/// quoted in it, once and in one place.
+pub fn escalation_comment(facts: &IssueFacts, cause: Cause, policy: &Policy, quote: Quote) -> String {
     let agent = match &facts.assignee {
-        Assignee::Agent { name: Some(name), .. } => &one_line(name),
-        Assignee::Agent { name: None, .. } | Assignee::Nobody => "its agent",
+        Assignee::Agent { name: Some(name), .. } => quote(name),
+        Assignee::Agent { name: None, .. } | Assignee::Nobody => "its agent".to_owned(),
     };
     let idle = Spoken(facts.history.idle_for());
     let moved = match policy.escalation {
@@ -80,8 +81,8 @@ pub fn escalation_comment(facts: &IssueFacts, cause: Cause, policy: &Policy) -> 
         "**This issue needs a person.** It was in progress and assigned to {agent}, but no run was live, no wake \
          queued and no wait declared, for {idle}.{moved}\n\n\
          Tried: {tried} ({cause}).\n\n\
-         What you can do: read the last run, then set the issue back to in progress or todo to have {agent} go on, \
-         reassign it, declare what it waits for, or close it. The assignee was left as it is.",
+         What you can do: read the last run, then set the issue back to in progress or todo to have its agent \
+         go on, reassign it, declare what it waits for, or close it. The assignee was left as it is.",
         tried = tried(&facts.history),
     )
 }

@@ -17,7 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::clause::{no_run_is_live, no_wait_is_declared};
 use super::issue::tried;
 use super::loops::WINDOW;
-use super::words::{Spoken, moment, one_line, spaced};
+use super::words::{Quote, Spoken, moment, spaced};
 use super::{
     Allowance, Assignee, Cause, Clause, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, Remedy,
     detect_loop,
@@ -46,7 +46,6 @@ pub struct Session {
     pub ended: Option<Ended>,
     /// Its own threshold.
     pub silent_after: Option<TimeDelta>,
-    pub last_tool: Option<String>,
     /// The last lines of its output, oldest first.
     pub recent_output: Vec<String>,
     /// Can it be nudged and relaunched?
@@ -256,23 +255,22 @@ impl Facts for SessionFacts {
     }
 }
 
-/// The comment of an escalation on the linked issue. Markdown; the session's output stays out of it, as it may hold
-/// anything.
-pub fn escalation_comment(facts: &SessionFacts, cause: Cause, policy: &Policy) -> String {
-    let Session { title, identifier, id, last_tool, ended, .. } = &facts.session;
+/// The comment of an escalation on the linked issue. Markdown; the session's output and its last tool stay out of it: they
+/// may hold anything.
+pub fn escalation_comment(facts: &SessionFacts, cause: Cause, policy: &Policy, quote: Quote) -> String {
+    let Session { title, identifier, id, ended, .. } = &facts.session;
     let idle = Spoken(facts.history.idle_for());
     let happened = match (facts.suspicion(policy), ended) {
         (Finding::Crashed, Some(ended)) => format!("Its process ended {}, {idle} ago.", ended.describe()),
         (Finding::Looping, _) => format!("It repeats itself and made no progress for {idle}."),
         _ => format!("It showed no sign of life for {idle}."),
     };
-    let tool = last_tool.as_ref().map(|tool| format!(" Its last tool was {}.", one_line(tool))).unwrap_or_default();
     format!(
-        "**A session needs a person.** Session {name}, “{title}”, is stuck. {happened}{tool}\n\n\
+        "**A session needs a person.** Session {name}, running {title}, is stuck. {happened}\n\n\
          Tried: {tried} ({cause}).\n\n\
          What you can do: look at it and answer it, end it, or start it again. It was left as it is.",
-        name = one_line(identifier.as_ref().unwrap_or(&id.0)),
-        title = one_line(title),
+        name = quote(identifier.as_ref().unwrap_or(&id.0)),
+        title = quote(title),
         tried = tried(&facts.history),
     )
 }

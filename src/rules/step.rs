@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::clause::{in_progress, is_in_progress, no_run_is_live};
 use super::issue::tried;
-use super::words::{Spoken, one_line, spaced};
+use super::words::{Quote, Spoken, spaced};
 use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
 
 /// One step of a plan, as it stands.
@@ -163,13 +163,13 @@ fn progress_percent(steps: &[Step]) -> u8 {
 }
 
 /// The comment of an escalation on the linked issue. Markdown.
-pub fn escalation_comment(facts: &StepFacts, cause: Cause) -> String {
+pub fn escalation_comment(facts: &StepFacts, cause: Cause, quote: Quote) -> String {
     format!(
-        "**A plan step needs a person.** Step {position} of its plan, “{title}”, has been in progress for {idle} and \
+        "**A plan step needs a person.** Step {position} of its plan, {title}, has been in progress for {idle} and \
          nothing is on its way.\n\nTried: {tried} ({cause}).\n\nWhat you can do: finish, skip or restart the step; the \
          plan stays stalled until none of its steps is.",
         position = facts.step.position,
-        title = one_line(&facts.step.title),
+        title = quote(&facts.step.title),
         idle = Spoken(facts.history.idle_for()),
         tried = tried(&facts.history),
     )

@@ -1,7 +1,10 @@
 //! The rules in words: what reports, comments and logs say of a finding, a reason, a decision.
 
+mod invisible;
+
 use super::{Assignee, Cause, Decision, Finding, Id, Kind, Loop, Reason, Remedy, Unavailable};
 use chrono::{DateTime, TimeDelta, Utc};
+pub use invisible::is_invisible;
 use std::fmt::{Display, Formatter, Result};
 
 /// A duration as people say it, in its two largest units: `3h 12m`, `45s`.
@@ -32,9 +35,10 @@ pub fn moment(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
+/// As it may be printed: on SQLite, and in another's process, an id is any text.
 impl Display for Id {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        f.write_str(&self.0)
+        f.write_str(&one_line(&self.0))
     }
 }
 
@@ -245,9 +249,13 @@ impl Display for Decision {
     }
 }
 
-/// Text that others wrote, on one line and without control characters: neither a row nor a driver's message may
-/// change a reader's terminal. What is printed goes through `text::shown`, which hides credentials as well.
+/// Text that others wrote, on one line and without invisible characters: neither a row nor a driver's message may change a
+/// reader's terminal, or say to a machine what people do not see. What is printed goes through `text::shown`, which hides
+/// credentials as well.
 pub fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().filter(|c| !c.is_control()).collect()
+    let visible: String = text.chars().filter(|c| c.is_whitespace() || !is_invisible(*c)).collect();
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// How a comment quotes what others wrote: `text::quoted`. The rules do not know what looks like a credential.
+pub type Quote = fn(&str) -> String;

@@ -3,8 +3,8 @@
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
-use super::environment::{Environment, PREFIX, Source};
-use super::known::KNOWN;
+use super::environment::{Environment, PREFIX, Source, path_of_secret};
+use super::known::{KNOWN, may_have_a_file};
 use crate::cli::DatabaseFlag;
 use crate::store::open::Url;
 use crate::text::shown;
@@ -81,14 +81,21 @@ impl Environment {
 
     fn setting(&self, name: String) -> Setting {
         let secret = is_secret(&name);
-        let hide = |value: &str| if secret { HIDDEN.to_owned() } else { shown(value.trim()) };
+        let hide = |value: &str| match name.as_str() {
+            _ if secret => HIDDEN.to_owned(),
+            "DATABASE_URL" => shown(&Url::without_secrets(value.trim())),
+            name if name.strip_suffix("_FILE").is_some_and(may_have_a_file) => shown(path_of_secret(value.trim())),
+            _ => shown(value.trim()),
+        };
         let (value, source, file) = match (self.get(&name), self.source(&name)) {
             (Some(value), Some(Source::File(path))) => {
                 (Some(hide(value)), Origin::File, Some(path.display().to_string()))
             }
             (Some(value), _) => (Some(hide(value)), Origin::Environment, None),
             (None, _) => match self.get(&format!("{name}_FILE")) {
-                Some(path) => (self.in_file(&name).as_deref().map(hide), Origin::File, Some(path.to_owned())),
+                Some(path) => {
+                    (self.in_file(&name).as_deref().map(hide), Origin::File, Some(path_of_secret(path).to_owned()))
+                }
                 None => (self.default_of(&name), Origin::Default, None),
             },
         };
@@ -114,8 +121,10 @@ impl Environment {
     }
 }
 
-/// One that may be kept in a file of its own. The database's URL is shown, without its password.
+/// What libpq reads by itself and is a secret, may hold one, or names a file that does.
+const OF_LIBPQ: [&str; 5] = ["PGPASSWORD", "PGPASSFILE", "PGOPTIONS", "PGSERVICEFILE", "PGSSLKEY"];
+
+/// The database's URL is none: it is shown, without the secrets in it.
 fn is_secret(name: &str) -> bool {
-    let ours = name.strip_prefix(PREFIX).map(|name| format!("{}_file", name.to_lowercase()));
-    name == "PGPASSWORD" || ours.is_some_and(|file| KNOWN.iter().any(|known| known.name == file))
+    OF_LIBPQ.contains(&name) || (may_have_a_file(name) && name != "DATABASE_URL")
 }

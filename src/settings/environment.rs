@@ -5,20 +5,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use anyhow::{Context, Result};
 use secrecy::{ExposeSecret, SecretString};
+use tracing::warn;
 
+use super::file::is_of_sweep;
 use super::known::{KNOWN, Variables};
 use super::pick;
 use crate::cli::DatabaseFlag;
 use crate::exit::{Refusal, config, usage};
+use crate::files::{self, SETTINGS_BYTES_MAX};
 use crate::parse;
 use crate::store::open::Url;
+use crate::store::open::conninfo::Place;
+use crate::text::shown;
 
 /// The variables, as they came, and where each came from.
-#[derive(Clone)]
-pub struct Environment(BTreeMap<String, (String, Source)>);
+#[derive(Clone, Default)]
+pub struct Environment {
+    pub(super) variables: BTreeMap<String, (String, Source)>,
+    /// What was noticed before there was a log.
+    pub(super) warnings: Vec<String>,
+}
 
 /// Where a variable was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,26 +59,8 @@ impl Environment {
     }
 
     fn from(variables: impl Iterator<Item = (String, String)>) -> Environment {
-        Environment(variables.map(|(name, value)| (name, (value, Source::Environment))).collect())
-    }
-
-    /// Adds what the file of `--config`, else of SWEEP_CONFIG, says and the environment does not: lines of NAME=VALUE.
-    pub fn with_file(mut self, path: Option<&Path>) -> Result<Environment> {
-        let Some(path) = path.map(Path::to_owned).or_else(|| self.get("SWEEP_CONFIG").map(PathBuf::from)) else {
-            return Ok(self);
-        };
-        let refuse = |why: String| config(format!("--config {}: {why}", path.display()));
-        let lines = dotenvy::from_path_iter(&path).map_err(|error| refuse(error.to_string()))?;
-        for line in lines {
-            let (name, value) = line.map_err(|error| refuse(error.to_string()))?;
-            if !name.starts_with(PREFIX) && !["DATABASE_URL", "DATABASE_URL_FILE"].contains(&name.as_str()) {
-                return Err(refuse(format!("{name}: expected SWEEP_…, DATABASE_URL or DATABASE_URL_FILE")).into());
-            }
-            if self.get(&name).is_none() {
-                self.0.insert(name, (value, Source::File(path.clone())));
-            }
-        }
-        Ok(self)
+        let variables = variables.map(|(name, value)| (name, (value, Source::Environment))).collect();
+        Environment { variables, ..Environment::default() }
     }
 
     /// With this variable and those that it is right with only, and nothing else. Where there is no home either, that is no
@@ -76,19 +68,27 @@ impl Environment {
     pub fn with_only(&self, name: &str) -> Environment {
         const TOGETHER: &str = "SWEEP_WEBHOOK_";
         let is_kept = |kept: &str| kept == name || (kept.starts_with(TOGETHER) && name.starts_with(TOGETHER));
-        let alone = self.0.iter().filter(|(kept, _)| is_kept(kept)).map(|(kept, value)| (kept.clone(), value.clone()));
+        let alone =
+            self.variables.iter().filter(|(kept, _)| is_kept(kept)).map(|(kept, value)| (kept.clone(), value.clone()));
         let home = ("STATE_DIRECTORY".to_owned(), ("/".to_owned(), Source::Environment));
-        Environment(alone.chain([home]).collect())
+        Environment { variables: alone.chain([home]).collect(), ..Environment::default() }
+    }
+
+    /// The names of the process's variables that are sweep's own: its settings, and what libpq reads to find the database and to log in.
+    pub fn own_variables(&self) -> Vec<String> {
+        let of_process =
+            self.variables.iter().filter(|(_, (_, source))| *source == Source::Environment).map(|(name, _)| name);
+        of_process.filter(|name| is_of_sweep(name) || name.starts_with("PG")).cloned().collect()
     }
 
     /// Empty is unset.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|(value, _)| value.as_str()).filter(|value| !value.trim().is_empty())
+        self.variables.get(name).map(|(value, _)| value.as_str()).filter(|value| !value.trim().is_empty())
     }
 
     /// Where a variable that is not empty was set.
     pub fn source(&self, name: &str) -> Option<&Source> {
-        self.get(name).and_then(|_| self.0.get(name)).map(|(_, source)| source)
+        self.get(name).and_then(|_| self.variables.get(name)).map(|(_, source)| source)
     }
 
     /// A secret: its variable, else the file that the variable of the same name and `_FILE` names.
@@ -98,12 +98,22 @@ impl Environment {
         }
         let variable = format!("{name}_FILE");
         let Some(path) = self.get(&variable) else { return Ok(None) };
-        let value = std::fs::read_to_string(path)
-            .map_err(|error| config(format!("{variable}: cannot read {path}: {error}")))?;
+        let refuse = |why: String| config(format!("{variable}: cannot read {}: {why}", path_of_secret(path)));
+        let found = files::read(Path::new(path), SETTINGS_BYTES_MAX).map_err(refuse)?;
+        // Who writes it chooses whom passwords and messages go to.
+        if found.is_open_to_others {
+            return Err(refuse("others may write this file: chmod go-w".to_owned()).into());
+        }
+        let value = String::from_utf8(found.bytes).map_err(|_| refuse("expected UTF-8".to_owned()))?;
         match value.trim() {
-            "" => Err(config(format!("{variable}: {path} is empty")).into()),
+            "" => Err(refuse("it is empty".to_owned()).into()),
             value => Ok(Some(value.into())),
         }
+    }
+
+    /// What was noticed before there was a log.
+    pub fn log_warnings(&self) {
+        self.warnings.iter().for_each(|warning| warn!("{}", shown(warning)));
     }
 
     /// Where a secret was read: its variable, or the other one and the file.
@@ -117,18 +127,13 @@ impl Environment {
 
     /// The names of what is set, and not to the same value, in the other one.
     pub fn differing(&self, other: &Environment) -> Vec<String> {
-        let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
+        let names: BTreeSet<&String> = self.variables.keys().chain(other.variables.keys()).collect();
         names.into_iter().filter(|name| self.get(name) != other.get(name)).cloned().collect()
     }
 
     pub fn variables(&self) -> Result<Variables> {
-        let ours = self.0.keys().filter_map(|name| name.strip_prefix(PREFIX));
-        for name in ours.filter(|name| !is_service_link(name)) {
-            if !KNOWN.iter().any(|known| known.name == name.to_lowercase()) {
-                return Err(unknown(name).into());
-            }
-        }
-        let set = self.0.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned())));
+        self.variables.keys().try_for_each(|name| refuse_unknown(name))?;
+        let set = self.variables.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned())));
         envy::prefixed(PREFIX).from_iter(set).context("reading the environment")
     }
 
@@ -138,7 +143,9 @@ impl Environment {
         let url = self.named_database(flags.database.as_deref())?;
         let cache = &self.variables()?.statement_cache;
         let cache = pick(flags.statement_cache, "statement_cache", cache, parse::statement_cache)?;
-        let url = url.with(cache.unwrap_or_default()).or("fallback_application_name", "sweep");
+        let url = self.complete(url.with(cache.unwrap_or_default()));
+        warn_if_unverified(&url);
+        let url = url.or("fallback_application_name", "sweep");
         // Libpq would wait for ever, also for a server that vanished without a word.
         let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
         Ok(if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url })
@@ -146,7 +153,11 @@ impl Environment {
 
     fn named_database(&self, flag: Option<&str>) -> Result<Url> {
         if let Some(url) = flag {
-            return Url::parse(url).map_err(|why| usage(format!("--database: {why}")).into());
+            let url = Url::parse(url).map_err(|why| usage(format!("--database: {why}")))?;
+            if url.holds_a_password() {
+                warn_of_the_command_line();
+            }
+            return Ok(url);
         }
         if let Some(url) = self.secret("DATABASE_URL")? {
             let refuse = |why| config(format!("{}: {why}", self.origin("DATABASE_URL")));
@@ -156,6 +167,37 @@ impl Environment {
             return Ok(Url::postgres(""));
         }
         Ok(Url::Sqlite(self.embedded_database()?))
+    }
+
+    /// With what libpq would take from its own variables, as far as it matters for where a password goes. A service's file
+    /// would come before them: then libpq is left alone with it.
+    fn complete(&self, url: Url) -> Url {
+        let service = [("PGSERVICE", "service")];
+        let others = [
+            ("PGHOST", "host"),
+            ("PGHOSTADDR", "hostaddr"),
+            ("PGSSLMODE", "sslmode"),
+            ("PGREQUIREAUTH", "require_auth"),
+        ];
+        let add = |url: Url, variables: &[(&str, &str)]| {
+            let set = variables.iter().filter_map(|(variable, parameter)| Some((*parameter, self.get(variable)?)));
+            set.fold(url, |url, (parameter, value)| url.or(parameter, value))
+        };
+        let url = add(url, &service);
+        let has_service = url.conninfo().is_some_and(|conninfo| conninfo.get("service").is_some());
+        if has_service { url } else { add(url, &others) }
+    }
+
+    /// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only: in a
+    /// path that was given, one that is missing is more likely a mistake.
+    pub fn create_database(&self, url: &Url) -> Result<()> {
+        if let (Url::Sqlite(path), Ok(default)) = (url, self.embedded_database())
+            && let Some(directory) = default.parent().filter(|_| *path == default)
+        {
+            let refuse = |error| config(format!("{}: cannot create it: {error}", directory.display()));
+            files::make_private_directory(directory).map_err(refuse)?;
+        }
+        url.create()
     }
 
     fn embedded_database(&self) -> Result<PathBuf> {
@@ -187,8 +229,41 @@ impl Environment {
     }
 }
 
+/// Said once: a daemon reads its settings again and again.
+fn warn_if_unverified(url: &Url) {
+    static SAID: Once = Once::new();
+    let Some(conninfo) = url.conninfo() else { return };
+    let sslmode = conninfo.get("sslmode").unwrap_or("prefer");
+    if conninfo.places().contains(&Place::Remote) && sslmode != "verify-full" {
+        SAID.call_once(|| {
+            warn!(
+                "others on the way to the database could read what is sent, or answer in its place (sslmode={}): \
+                 add sslmode=verify-full and sslrootcert to its URL",
+                shown(sslmode)
+            );
+        });
+    }
+}
+
 pub fn malformed(name: &str, value: &str, why: &str) -> Refusal {
     config(format!("{PREFIX}{}: “{value}”: {why}", name.to_uppercase()))
+}
+
+/// A path, as it may be shown: what does not look like one may be the secret itself, in the wrong variable.
+pub(super) fn path_of_secret(path: &str) -> &str {
+    let is_path = ["/", "./", "../"].iter().any(|start| path.starts_with(start));
+    if is_path { path } else { "***" }
+}
+
+/// Once: the database is named again for each connection, the command line is the same.
+fn warn_of_the_command_line() {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        warn!(
+            "--database holds a password, which every user of this machine can read as long as sweep runs: \
+             use DATABASE_URL_FILE, DATABASE_URL or libpq's passfile"
+        );
+    });
 }
 
 /// Kubernetes gives every pod such variables of a service that is named `sweep`, or `sweep-…`.
@@ -196,13 +271,18 @@ fn is_service_link(name: &str) -> bool {
     name == "PORT" || name.starts_with("PORT_") || name.contains("_PORT") || name.ends_with("SERVICE_HOST")
 }
 
-fn unknown(name: &str) -> Refusal {
+/// Refuses a `SWEEP_…` that is not known.
+pub(super) fn refuse_unknown(variable: &str) -> Result<(), Refusal> {
+    let Some(name) = variable.strip_prefix(PREFIX).filter(|name| !is_service_link(name)) else { return Ok(()) };
     let names = || KNOWN.iter().map(|known| known.name);
     let lower = name.to_lowercase();
+    if names().any(|known| known == lower) && name == lower.to_uppercase() {
+        return Ok(());
+    }
     let nearest = names().map(|known| (strsim::damerau_levenshtein(&lower, known), known)).min();
     let hint = match nearest {
         Some((distance, known)) if distance <= 4 => format!("; did you mean {PREFIX}{}?", known.to_uppercase()),
         _ => format!("; known are {PREFIX}… {}", names().collect::<Vec<_>>().join(", ").to_uppercase()),
     };
-    config(format!("{PREFIX}{name}: no such setting{hint}"))
+    Err(config(format!("{variable}: no such setting{hint}")))
 }

@@ -10,6 +10,13 @@ pub struct Known {
     pub default: &'static str,
 }
 
+/// May this variable be kept in a file of its own, which the variable of the same name and `_FILE` names? It holds a secret, or
+/// names who gets one.
+pub fn may_have_a_file(variable: &str) -> bool {
+    let file = variable.strip_prefix("SWEEP_").map(|name| format!("{}_file", name.to_lowercase()));
+    variable == "DATABASE_URL" || file.is_some_and(|file| KNOWN.iter().any(|known| known.name == file))
+}
+
 macro_rules! known_settings {
     ($($name:ident: $default:literal),+ $(,)?) => {
         /// `SWEEP_…`, as strings: an error of envy's own would not name the variable.

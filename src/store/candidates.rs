@@ -2,6 +2,8 @@
 //!
 //! What is in quarantine is not nominated. Whom a name means is asked of every kind in the same way as well.
 
+use std::fmt::{Display, Formatter};
+
 use super::types::Since;
 use crate::rules::Id;
 
@@ -36,19 +38,41 @@ impl From<&Candidate> for Position {
     }
 }
 
-/// A part of the candidates: those after a place in the scan; with a tenant, its alone.
+/// A part of the candidates: those after a place in the scan to which all the rest applies.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
     pub after: Position,
+    /// Of this tenant.
     pub tenant: Option<&'a str>,
-    /// And of these, those among some.
+    /// Of this group: an agent's.
+    pub group: Option<&'a Id>,
+    /// With one of these ids.
     pub among: Option<&'a [Id]>,
+    /// In none of these portions.
+    pub except: &'a [Portion],
 }
 
 impl Part<'_> {
     /// All of them.
     pub fn whole<'a>() -> Part<'a> {
-        Part { after: Position::beginning(), tenant: None, among: None }
+        Part { after: Position::beginning(), tenant: None, group: None, among: None, except: &[] }
+    }
+}
+
+/// A tenant's subjects of one kind; with a group, those of one agent of the tenant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Portion {
+    pub tenant: String,
+    pub group: Option<Id>,
+}
+
+/// As it is remembered of which part people were notified.
+impl Display for Portion {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        match &self.group {
+            Some(group) => write!(f, "agent {group} of {}", self.tenant),
+            None => write!(f, "tenant {}", self.tenant),
+        }
     }
 }
 
@@ -89,6 +113,27 @@ macro_rules! quarantined {
     };
 }
 
+/// Restricts a boxed query of a view to a part, wherever that begins.
+macro_rules! within {
+    ($view:ident, $query:expr, $part:expr) => {{
+        let query = match $part.tenant {
+            None => $query,
+            Some(tenant) => $query.filter($view::tenant.eq(tenant)),
+        };
+        let query = match $part.group {
+            None => query,
+            Some(group) => query.filter($view::group_id.eq(group)),
+        };
+        $part.except.iter().fold(query, |query, portion| {
+            let is_tenants = $view::tenant.eq(&portion.tenant);
+            match &portion.group {
+                None => query.filter(diesel::dsl::not(is_tenants)),
+                Some(group) => query.filter(diesel::dsl::not(is_tenants.and($view::group_id.eq(group)))),
+            }
+        })
+    }};
+}
+
 /// Keyset pagination: however large the table, a page costs a page, and nothing is read twice.
 macro_rules! candidates {
     ($view:ident, $kind:expr, $part:expr) => {
@@ -102,14 +147,11 @@ macro_rules! candidates {
             .filter($view::since.gt(&after.since).or($view::subject_id.gt(&after.id)))
             .filter(diesel::dsl::not(diesel::dsl::exists(quarantined)))
             .into_boxed();
-        let query = match $part.tenant {
-            None => query,
-            Some(tenant) => query.filter($view::tenant.eq(tenant)),
-        };
-        match $part.among {
+        let query = match $part.among {
             None => query,
             Some(ids) => query.filter($view::subject_id.eq_any(ids)),
-        }
+        };
+        within!($view, query, $part)
     }};
 }
 
@@ -144,11 +186,29 @@ macro_rules! nominations {
             query.count().get_result(db)
         }
 
-        fn count_in_progress(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {
-            match tenant {
-                None => $subjects::table.count().get_result(db),
-                Some(tenant) => $subjects::table.filter($subjects::tenant.eq(tenant)).count().get_result(db),
-            }
+        fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64> {
+            within!($subjects, $subjects::table.into_boxed(), part).count().get_result(db)
+        }
+
+        fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>> {
+            let tenants = $candidates::table
+                .group_by($candidates::tenant)
+                .having(diesel::dsl::count_star().gt(more_than))
+                .select($candidates::tenant);
+            let named: Vec<$crate::store::types::Words> = candidates!($candidates, Self::KIND, part, tenants)
+                .order((diesel::dsl::count_star().desc(), $candidates::tenant))
+                .limit(limit)
+                .load(db)?;
+            Ok(named.into_iter().map(|tenant| tenant.0).collect())
+        }
+
+        fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>> {
+            let groups =
+                $subjects::table.group_by($subjects::group_id).select(($subjects::group_id, diesel::dsl::count_star()));
+            within!($subjects, groups.into_boxed(), part)
+                .order((diesel::dsl::count_star().desc(), $subjects::group_id))
+                .first(db)
+                .optional()
         }
 
         fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool> {
@@ -165,4 +225,4 @@ macro_rules! nominations {
         }
     };
 }
-pub(super) use {candidates, nominations, quarantined};
+pub(super) use {candidates, nominations, quarantined, within};

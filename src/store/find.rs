@@ -33,6 +33,16 @@ impl Label {
     pub fn shown_id(&self) -> String {
         shown(&self.id.0)
     }
+
+    /// Refuses a subject of another tenant than is wanted.
+    pub fn of_tenant(self, kind: Kind, wanted: Option<&str>) -> Result<Label, Refusal> {
+        match (&self.tenant, wanted) {
+            (Some(its), Some(wanted)) if its != wanted => {
+                Err(usage(format!("the {kind} {} belongs to the tenant {its}, not to {wanted}", self.name())))
+            }
+            _ => Ok(self),
+        }
+    }
 }
 
 /// The columns of a label: no other column of a row can make it unreadable.

@@ -40,6 +40,14 @@ impl Host {
         }
     }
 
+    /// The host's own tables, in the schema `public`; none when they are sweep's.
+    pub(super) fn tables(self) -> Option<&'static [&'static str]> {
+        match self {
+            Host::Native => None,
+            Host::Paperclip => Some(&PAPERCLIP_TABLES),
+        }
+    }
+
     /// What only `--with-listen` adds: a trigger on a table of the host's. On tables of our own it is there anyway.
     pub(super) fn listen_migrations(self) -> Option<EmbeddedMigrations> {
         match self {

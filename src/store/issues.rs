@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
-use super::candidates::{Candidate, Part, candidates, nominations, quarantined};
+use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
 use super::find::{Label, labels};
 use super::rights::Right;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
@@ -13,7 +13,7 @@ use super::types::{Document, Instant};
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment};
 use crate::rules::{Cause, Escalation, Id, Kind, Policy, Remedy};
-use crate::text::shown;
+use crate::text::quoted;
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
 const REASON: &str = "issue_continuation_needed";
@@ -89,7 +89,7 @@ impl Subject for IssueFacts {
     }
 
     fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool> {
-        comment(db, &self.id, &escalation_comment(self, cause, policy))?;
+        comment(db, &self.id, &escalation_comment(self, cause, policy, quoted))?;
         match policy.escalation {
             Escalation::CommentOnly => Ok(false),
             Escalation::CommentAndBlock => self.block(db).map(|()| true),
@@ -115,9 +115,8 @@ impl IssueFacts {
     }
 }
 
-/// Adds a comment to an issue, without what looks like a credential.
+/// Adds a comment to an issue: words of the rules, with what others wrote as quotations.
 pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
-    let body = body.lines().map(shown).collect::<Vec<_>>().join("\n");
     diesel::insert_into(comments::table)
         .values((
             comments::id.eq(Id::generate()),

@@ -12,6 +12,7 @@ use super::types::{Document, Instant};
 use super::{Db, Subject, totals};
 use crate::exit::Exit;
 use crate::rules::{Id, OpenRecovery, Policy};
+use crate::text::shown;
 
 /// Who wrote it, wherever the host asks.
 pub const ACTOR: &str = "sweep";
@@ -62,7 +63,8 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
             recoveries::kind.eq(S::KIND.name()),
             recoveries::subject_id.eq(id),
             recoveries::action.eq(entry.action.name()),
-            recoveries::reason.eq(&entry.reason),
+            // A host copies it to where its people read it.
+            recoveries::reason.eq(shown(&entry.reason)),
             recoveries::episode_began_at.eq(Instant(history.episode_began_at)),
             recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
             recoveries::wake_id.eq(entry.wake_id),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -14,7 +14,7 @@ use diesel::sql_types::Bool;
 use uuid::Uuid;
 
 use super::open::Url;
-use super::{Access, Db, migrate};
+use super::{Access, Db, DbConnection, Timeouts, migrate};
 use crate::exit::{config, unavailable, usage};
 use crate::rules::Id;
 
@@ -24,27 +24,26 @@ const PROBE_MAX: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A connection that listens.
-pub struct Listener(PgConnection);
+pub struct Listener(DbConnection);
 
 impl Listener {
     /// Connects, and makes sure that somebody tells, and that notifications arrive.
     pub fn open(url: &Url) -> Result<Listener> {
         let mut db = url.connect(Access::ReadOnly)?;
-        refuse_silence(&mut db)?;
-        let Db::Postgres(mut db) = db else {
+        if db.is_sqlite() {
             return Err(usage("--listen: only PostgreSQL can tell of runs that end").into());
-        };
+        }
+        db.look(refuse_silence)?;
         let probe = Uuid::now_v7().simple();
-        let listening = "listening for runs that end";
-        db.batch_execute(&format!("LISTEN sweep_run_ended; LISTEN sweep_{probe}")).context(listening)?;
+        run(&mut db, &format!("LISTEN sweep_run_ended; LISTEN sweep_{probe}"))?;
         // From another connection: its own words a pooler would pass on.
-        url.connect(Access::ReadOnly)?.batch_execute(&format!("NOTIFY sweep_{probe}")).context(listening)?;
+        run(&mut url.connect(Access::ReadOnly)?, &format!("NOTIFY sweep_{probe}"))?;
         let mut listener = Listener(db);
         let began = Instant::now();
         while !listener.arrived()?.iter().any(|(channel, _)| *channel == format!("sweep_{probe}")) {
             if PROBE_MAX < began.elapsed() {
                 // The pooler's connection to the server lives on, and would listen for ever.
-                listener.0.batch_execute("UNLISTEN *").context(listening)?;
+                run(&mut listener.0, "UNLISTEN *")?;
                 return Err(unavailable(
                     "no notification arrives on this connection: through a transaction pooler none does, \
                      listening needs a connection of its own to the server",
@@ -71,9 +70,14 @@ impl Listener {
     }
 
     fn arrived(&mut self) -> Result<Vec<(String, String)>> {
-        let arrived = self.0.notifications_iter().map(|it| it.map(|it| (it.channel, it.payload)));
-        arrived.collect::<QueryResult<_>>().context("hearing of runs that end")
+        self.0.notifications().context("hearing of runs that end")
     }
+}
+
+fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
+    db.in_transaction(Access::Write, &Timeouts::default(), |db| db.batch_execute(statements))
+        .map_err(Error::from)
+        .context("listening for runs that end")
 }
 
 /// Would listening be in vain? A host that must be told to tell of its runs (`sweep migrate --with-listen`) may not have been.

@@ -125,7 +125,8 @@ impl Swept {
                 *self.counts.entry(name.clone()).or_default() += n;
             }
         }
-        self.guarded |= counts["guard"].is_object();
+        let is_held = |held: &serde_json::Value| held.as_array().is_some_and(|parts| !parts.is_empty());
+        self.guarded |= counts["guard"].is_object() || is_held(&counts["held_back"]);
         let oldest = counts["oldest_deferred_at"].as_str().and_then(|at| DateTime::parse_from_rfc3339(at).ok());
         self.oldest_deferred_at = self.oldest_deferred_at.into_iter().chain(oldest.map(|at| at.to_utc())).min();
     }

@@ -2,6 +2,9 @@
 //!
 //! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are safe.
 
+mod trust;
+mod turn;
+
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Error, Result};
@@ -10,14 +13,17 @@ use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::Text;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use include_dir::{Dir, include_dir};
 
+use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
-use super::open::exists;
+use super::open::{exists, sqlite};
 use super::{Db, rights};
 use crate::exit::{config, unavailable, usage};
+pub use trust::Superuser;
+use turn::{is_duplicate, take_turn};
 
 const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/postgres/ledger");
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -76,9 +82,23 @@ impl Found {
     }
 }
 
-/// Refuses a schema that is newer than this binary.
+/// The first migration of the versions before the first release: no migration leads on from theirs.
+const UNRELEASED: &str = "20261121000100";
+
+/// Refuses a schema that is newer than this binary, and one that was made before the first release.
 fn look(db: &mut Db) -> Result<Found> {
     let applied = applied(db)?;
+    if applied.contains(UNRELEASED) {
+        let anew = match db {
+            Db::Postgres(_) => "run `drop schema sweep cascade`, then `sweep migrate`",
+            Db::Sqlite(_) => "move the file away, then run `sweep migrate`",
+        };
+        return Err(config(format!(
+            "the schema of the database {} was made by a version of sweep that was never released: to begin anew, {anew}",
+            name(db)?
+        ))
+        .into());
+    }
     let hosts: &[Host] = match db {
         Db::Postgres(_) => Host::value_variants(),
         Db::Sqlite(_) => &[Host::Native],
@@ -163,6 +183,7 @@ pub struct Wanted {
     /// None: as it is detected.
     pub host: Option<Host>,
     pub listen: Listen,
+    pub superuser: Superuser,
 }
 
 /// What `migrate` would do.
@@ -171,58 +192,73 @@ pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
         return Err(usage("--with-listen: only PostgreSQL can tell of runs that end").into());
     }
     if let Db::Postgres(db) = db {
+        trust::refuse_strangers(db)?;
         rights::check_version(db)?;
     }
     let found = look(db)?;
     let host = match (found.host, &mut *db) {
         (Some(host), _) => host,
         (None, Db::Postgres(db)) => hosts::detect(db, wanted.host)?,
-        (None, Db::Sqlite(_)) => Host::Native,
+        (None, Db::Sqlite(sqlite)) => match sqlite::made_by_others(sqlite)?.as_slice() {
+            [] => Host::Native,
+            theirs => {
+                let (file, theirs) = (name(db)?, theirs.join(", "));
+                return Err(config(format!("{file} is neither empty nor sweep's: it has {theirs}")).into());
+            }
+        },
     };
     match wanted.host {
         Some(wanted) if wanted != host => {
             Err(config(format!("--host {}: this database's host is {}", wanted.name(), host.name())).into())
         }
-        Some(_) | None => Ok(Plan { host, missing: found.missing(db, host, wanted.listen) }),
+        Some(_) | None => {
+            let missing = found.missing(db, host, wanted.listen);
+            if let (Db::Postgres(db), Superuser::Refused, false) = (db, wanted.superuser, missing.is_empty()) {
+                trust::refuse_superuser(db, host)?;
+            }
+            Ok(Plan { host, missing })
+        }
     }
 }
 
-/// Runs what is missing, in one transaction under one lock.
-pub fn migrate(db: &mut Db, wanted: Wanted) -> Result<Plan> {
-    if let Db::Sqlite(db) = db {
-        // Kept by the file: readers and the writer do not wait for one another.
-        db.batch_execute("PRAGMA journal_mode = WAL").context("setting the journal's mode")?;
+/// Runs what is missing, in one transaction under one lock: several processes may start at once, and diesel_migrations takes none.
+pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<Plan> {
+    if db.is_sqlite() {
+        // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate now.
+        db.look(|db| plan(db, wanted))?;
     }
-    let migrated = db.transaction(|db| {
-        // Several processes may start at once, and diesel_migrations takes no lock. On SQLite the first statement of
-        // the transaction must be a write, so that it waits for a rival instead of failing later.
-        let lock = match db {
-            Db::Postgres(_) => "SELECT pg_advisory_xact_lock(7281936450172)",
-            Db::Sqlite(_) => "PRAGMA user_version = 1",
-        };
-        db.batch_execute(lock).context("waiting for other migrations")?;
-        let plan = plan(db, wanted)?;
-        if !plan.missing.is_empty() {
-            match db {
-                Db::Postgres(db) => run_postgres(db, &plan)?,
-                Db::Sqlite(db) => run(db, SQLITE)?,
-            }
-        }
-        Ok(plan)
-    });
+    let mut migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
+    // A rival was faster with the schema itself: it is there now.
+    if migrated.as_ref().is_err_and(is_duplicate) {
+        migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
+    }
     // A server that went away comes back; a schema that does not fit stays as it is.
-    migrated.map_err(|error: Error| match db.batch_execute("SELECT 1") {
-        Ok(()) => error,
-        Err(_) => unavailable(format!("the connection was lost: {error:#}")).into(),
+    migrated.map_err(|error: Error| match db.is_alive() {
+        true => error,
+        false => unavailable(format!("the connection was lost: {error:#}")).into(),
     })
 }
 
+fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<Plan> {
+    let found = plan(db, wanted)?;
+    if found.missing.is_empty() {
+        return Ok(found);
+    }
+    if let Db::Postgres(db) = db {
+        take_turn(db).context("waiting for other migrations")?;
+    }
+    // A rival may have been faster.
+    let plan = plan(db, wanted)?;
+    match db {
+        Db::Postgres(db) if !plan.missing.is_empty() => run_postgres(db, &plan)?,
+        Db::Sqlite(db) => run(db, SQLITE)?,
+        Db::Postgres(_) => {}
+    }
+    Ok(plan)
+}
+
 fn run_postgres(db: &mut PgConnection, plan: &Plan) -> Result<()> {
-    // A role that owns the schema, but may not create one, is refused even when there is nothing to create.
-    let create: bool = diesel::select(sql::<Bool>("to_regnamespace('sweep') IS NULL")).get_result(db)?;
-    let create = if create { "CREATE SCHEMA sweep;" } else { "" };
-    db.batch_execute(&format!("{create} SET LOCAL search_path = sweep"))
-        .map_err(|error| config(format!("cannot create the schema sweep: {error}")))?;
+    db.batch_execute(&format!("SET LOCAL search_path = {OURS}"))?;
     run(db, LEDGER)?;
     run(db, plan.host.migrations())?;
     match plan.host.listen_migrations().filter(|_| plan.missing.iter().any(|folder| is_of_listening(folder))) {
@@ -239,11 +275,16 @@ fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, source: EmbeddedMigrati
 }
 
 /// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
-pub fn print(db: &Db, plan: &Plan) -> String {
-    let mut sql = String::from("begin;\n");
-    if matches!(db, Db::Postgres(_)) {
-        sql += "create schema if not exists sweep;\nset local search_path = sweep;\n";
-    }
+pub fn print(db: &DbConnection, plan: &Plan, superuser: Superuser) -> String {
+    let mut sql = match db.is_sqlite() {
+        true => "begin;\n".to_owned(),
+        // Whose schema it is is asked once it is there: whoever makes it in between is found out.
+        false => format!(
+            "begin; set local search_path = pg_catalog, pg_temp;\ncreate schema if not exists sweep;\n{}\
+             set local search_path = {OURS};\n",
+            trust::guard(plan.host, superuser)
+        ),
+    };
     sql += &format!(
         "create table if not exists {VERSIONS} (\n    version varchar(50) primary key not null,\n    \
          run_on timestamp not null default current_timestamp\n);\n"

@@ -1,7 +1,8 @@
 //! Opening a database for a sweep: connect, and refuse what cannot be swept, with a message that says what to do.
 
+pub mod conninfo;
 mod postgres;
-mod sqlite;
+pub(super) mod sqlite;
 
 use std::fmt::{Debug, Formatter};
 use std::path::PathBuf;
@@ -13,9 +14,10 @@ use diesel::sql_types::{Bool, Text};
 
 use super::hosts::Host;
 use super::rights::{self, Purpose};
-use super::{Access, Db, errors, migrate};
+use super::{Access, Db, DbConnection, errors, migrate};
 use crate::exit::{Refusal, config};
 use crate::rules::Kind;
+use conninfo::Conninfo;
 
 /// Where the database is.
 #[derive(Clone, PartialEq)]
@@ -46,7 +48,7 @@ pub enum StatementCache {
 
 /// A database that can be swept.
 pub struct Store {
-    pub db: Db,
+    pub db: DbConnection,
     pub host: Host,
     /// Of the latest migration.
     pub schema_version: String,
@@ -59,12 +61,7 @@ impl Url {
         // Secrets that are kept in files often end in a newline.
         let url = url.trim();
         if let Some(path) = url.strip_prefix("sqlite:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            return if path.is_empty() {
-                Err("sqlite:// needs a path".to_owned())
-            } else {
-                Ok(Url::Sqlite(path.into()))
-            };
+            return sqlite::path_in(path.strip_prefix("//").unwrap_or(path)).map(Url::Sqlite);
         }
         const EXPECTED: &str = "expected postgres://… or sqlite://PATH";
         match url.split_once("://") {
@@ -72,11 +69,13 @@ impl Url {
                 Err("the user name or password has characters that a URL must encode: @ as %40, / as %2F".to_owned())
             }
             Some(("postgres" | "postgresql", _)) => Ok(Url::postgres(url)),
-            None if url.contains('=') => Ok(Url::postgres(url)),
+            Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
+                Err(format!("{EXPECTED}, found {scheme}://…"))
+            }
+            None | Some(_) if url.contains('=') => Ok(Url::postgres(url)),
             None if url.is_empty() => Err(format!("is empty, {EXPECTED}")),
-            Some((scheme, _)) => Err(format!("{EXPECTED}, found {scheme}://…")),
             // Not shown: it may hold a password.
-            None => Err(EXPECTED.to_owned()),
+            None | Some(_) => Err(EXPECTED.to_owned()),
         }
     }
 
@@ -94,39 +93,46 @@ impl Url {
 
     /// The same, with a parameter of libpq's unless it has it.
     pub fn or(self, parameter: &str, value: &str) -> Url {
-        let Url::Postgres(url, cache) = self else { return self };
-        let Some((_, rest)) = url.split_once("://") else {
-            // Of two, libpq takes the last.
-            return Url::Postgres(format!("{parameter}={value} {url}"), cache);
-        };
-        // A password may have a question mark of its own.
-        let host = rest.split_once('@').filter(|(user, _)| !user.contains('/')).map_or(rest, |(_, host)| host);
-        let separator = match host.split_once('?') {
-            Some((_, query)) if query.split('&').any(|pair| pair.starts_with(&format!("{parameter}="))) => {
-                return Url::Postgres(url, cache);
+        match self {
+            Url::Postgres(url, cache) if Conninfo::read(&url).get(parameter).is_none() => {
+                Url::Postgres(conninfo::with(&url, parameter, value), cache)
             }
-            Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
-            Some(_) => "&",
-            None => "?",
-        };
-        Url::Postgres(format!("{url}{separator}{parameter}={value}"), cache)
+            Url::Postgres(..) | Url::Sqlite(_) => self,
+        }
     }
 
-    /// Makes the file of an embedded database that does not exist yet, and the directories above it.
+    /// What it says of a server of PostgreSQL; none for an embedded database.
+    pub fn conninfo(&self) -> Option<Conninfo<'_>> {
+        match self {
+            Url::Postgres(url, _) => Some(Conninfo::read(url)),
+            Url::Sqlite(_) => None,
+        }
+    }
+
+    /// Its text, as it may be shown: without what is a secret, may hold one, or names a file that does.
+    pub fn without_secrets(url: &str) -> String {
+        match Url::parse(url) {
+            Ok(Url::Postgres(url, _)) => Conninfo::read(&url).hidden(),
+            Ok(Url::Sqlite(_)) => url.to_owned(),
+            Err(_) => "***".to_owned(),
+        }
+    }
+
+    /// A password, or what serves as one.
+    pub fn holds_a_password(&self) -> bool {
+        self.conninfo().is_some_and(|conninfo| conninfo.has_password())
+    }
+
+    /// Makes the file of an embedded database that does not exist yet, in a directory that does.
     pub fn create(&self) -> Result<()> {
-        let Url::Sqlite(path) = self else { return Ok(()) };
-        let refuse = |error: std::io::Error| config(format!("{}: cannot create it: {error}", path.display()));
-        if path.exists() {
-            return Ok(());
+        match self {
+            Url::Postgres(..) => Ok(()),
+            Url::Sqlite(path) => Ok(sqlite::create(path)?),
         }
-        if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory).map_err(refuse)?;
-        }
-        std::fs::OpenOptions::new().append(true).create(true).open(path).map(drop).map_err(|error| refuse(error).into())
     }
 
     /// Connects, without a look at what is there.
-    pub fn connect(&self, access: Access) -> Result<Db> {
+    pub fn connect(&self, access: Access) -> Result<DbConnection> {
         match self {
             Url::Postgres(url, cache) => postgres::connect(url, *cache),
             Url::Sqlite(path) => sqlite::connect(path, access),
@@ -145,12 +151,15 @@ impl Url {
     pub fn open_to(&self, purpose: Purpose) -> Result<Store> {
         let access = purpose.access();
         let mut db = self.connect(access)?;
-        if let Db::Postgres(db) = &mut db {
-            postgres::refuse_standby(db, access)?;
-            rights::check(db, purpose)?;
-        }
-        let (host, schema_version) = migrate::check(&mut db).map_err(|error| self.explain(error))?;
-        let kinds = provided(&mut db).context("looking for the kinds that this database provides")?;
+        let (host, schema_version, kinds) = db.look(|db| {
+            if let Db::Postgres(db) = db {
+                postgres::refuse_standby(db, access)?;
+                rights::check(db, purpose)?;
+            }
+            let (host, schema_version) = migrate::check(db).map_err(|error| self.explain(error))?;
+            let kinds = provided(db).context("looking for the kinds that this database provides")?;
+            Ok((host, schema_version, kinds))
+        })?;
         Ok(Store { db, host, schema_version, kinds })
     }
 
@@ -189,25 +198,5 @@ pub(super) fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
             sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ").bind::<Text, _>(relation).sql(")"),
         )
         .get_result(db),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::Url;
-
-    #[rstest]
-    #[case("postgres://h/db", "postgres://h/db?t=1")]
-    #[case("postgres://h/db?", "postgres://h/db?t=1")]
-    #[case("postgres://h/db?a=b", "postgres://h/db?a=b&t=1")]
-    #[case("postgres://h/db?t=3", "postgres://h/db?t=3")]
-    #[case("postgres://q:p?w@h/db", "postgres://q:p?w@h/db?t=1")]
-    #[case("postgres:///db?host=/tmp/a@b", "postgres:///db?host=/tmp/a@b&t=1")]
-    #[case("host=h t = 3", "t=1 host=h t = 3")]
-    #[case("", "t=1 ")]
-    fn a_parameter_is_added_unless_it_is_there(#[case] url: &str, #[case] expected: &str) {
-        assert_eq!(Url::postgres(url).or("t", "1"), Url::postgres(expected));
     }
 }

@@ -7,8 +7,8 @@
 pub mod delivery;
 
 use chrono::TimeDelta;
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -122,6 +122,9 @@ pub struct Details {
 /// Characters of each text: what is kept and sent stays small, whatever agents wrote.
 const TEXT_MAX: usize = 1000;
 
+/// Characters of the name of a part, as the table takes it in bytes.
+const PART_MAX: usize = 200;
+
 impl Details {
     /// As they may be shown to others.
     fn shown(&self) -> Details {
@@ -141,33 +144,35 @@ impl Details {
 
 /// Queues one notification for each destination that wants it.
 pub fn queue(db: &mut Db, queueing: &Queueing, notice: &Notice) -> QueryResult<()> {
-    queueing.destinations_of(notice.event).try_for_each(|destination| insert(db, destination, notice))
+    queueing.destinations_of(notice.event).try_for_each(|destination| insert(db, destination, notice, ""))
 }
 
 /// The guard that stops sweep after sweep is told once in this time.
 const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
 
-/// The same for the guard, unless that it stops this kind was told within a day.
-pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice) -> QueryResult<()> {
+/// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if it is empty.
+pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str) -> QueryResult<()> {
+    let part = cut(part, PART_MAX);
     // The shards of one sweep come here at the same moment.
-    one_at_a_time(db, TELLING_OF_GUARD)?;
+    one_at_a_time(db)?;
     let since = db.now()? - GUARD_TOLD_EVERY;
     for destination in queueing.destinations_of(notice.event) {
         use notifications::columns;
         let told = notifications::table
             .filter(columns::event.eq(notice.event.name()))
             .filter(columns::kind.eq(notice.kind.name()))
+            .filter(columns::part.eq(&part))
             .filter(columns::destination.eq(destination.name()))
             .filter(columns::created_at.gt(Instant(since)))
             .filter(columns::dead_at.is_null());
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
-            insert(db, destination, notice)?;
+            insert(db, destination, notice, &part)?;
         }
     }
     Ok(())
 }
 
-fn insert(db: &mut Db, destination: Destination, notice: &Notice) -> QueryResult<()> {
+fn insert(db: &mut Db, destination: Destination, notice: &Notice, part: &str) -> QueryResult<()> {
     let Notice { event, kind, subject_id, sweep_id, details } = notice;
     diesel::insert_into(notifications::table)
         .values((
@@ -175,6 +180,7 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice) -> QueryResult
             notifications::destination.eq(destination.name()),
             notifications::event.eq(event.name()),
             notifications::kind.eq(kind.name()),
+            notifications::part.eq(part),
             notifications::subject_id.eq(*subject_id),
             notifications::sweep_id.eq(*sweep_id),
             notifications::details.eq(Document(json!(details.shown()))),
@@ -183,15 +189,12 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice) -> QueryResult
         .map(drop)
 }
 
-/// Locks of PostgreSQL's that stand for what one transaction does at a time: any numbers that nobody else chose.
-const TELLING_OF_GUARD: i64 = 5_370_651_749_108_302;
-const CLAIMING: i64 = 5_370_651_749_108_303;
-
-/// Until the end of this transaction no other does this. SQLite has one writer at a time anyway.
-fn one_at_a_time(db: &mut Db, what: i64) -> QueryResult<()> {
-    const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
+/// Until the end of this transaction no other decides what is sent; whoever queues for it is not held up. Unlike an advisory
+/// lock, which every role of the database may hold for ever, this one takes rights on the table. SQLite has one writer at a
+/// time anyway.
+fn one_at_a_time(db: &mut Db) -> QueryResult<()> {
     match db {
-        Db::Postgres(db) => diesel::sql_query(LOCK).bind::<BigInt, _>(what).execute(db).map(drop),
+        Db::Postgres(db) => db.batch_execute("LOCK TABLE notifications IN SHARE UPDATE EXCLUSIVE MODE"),
         Db::Sqlite(_) => Ok(()),
     }
 }

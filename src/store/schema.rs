@@ -11,6 +11,7 @@ macro_rules! subjects {
             use crate::store::types::sql::*;
             $view (subject_id) {
                 subject_id -> Id,
+                group_id -> Id,
                 tenant -> Text,
             }
         }
@@ -200,6 +201,7 @@ diesel::table! {
         destination -> Text,
         event -> Text,
         kind -> Text,
+        part -> Text,
         subject_id -> Nullable<Id>,
         sweep_id -> Id,
         details -> Document,

@@ -4,7 +4,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
-use super::candidates::{Candidate, Part, candidates, nominations, quarantined};
+use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
 use super::find::{Label, labels};
 use super::issues::comment;
 use super::rights::Right;
@@ -15,6 +15,7 @@ use super::types::Words;
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::session::{Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
 use crate::rules::{Cause, Id, Kind, Policy, Remedy};
+use crate::text::quoted;
 
 /// The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
 const LOCK: LockStatement = LockStatement {
@@ -50,7 +51,7 @@ impl Subject for SessionFacts {
             agent_columns!(session_facts),
             (issue_id, issue_status, issue_has_live_run, issue_wake_since),
             (started_at, progressed_at, ended_at, exit_code, silent_after_seconds),
-            (last_tool, recent_output, takes_commands, pending_command_since),
+            (recent_output, takes_commands, pending_command_since),
             history_columns!(session_facts),
         );
         let row = facts_of!(session_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
@@ -92,7 +93,7 @@ impl Subject for SessionFacts {
 
     fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool> {
         match &self.issue {
-            Some(issue) => comment(db, &issue.id, &escalation_comment(self, cause, policy)).map(|()| false),
+            Some(issue) => comment(db, &issue.id, &escalation_comment(self, cause, policy, quoted)).map(|()| false),
             None => Ok(false),
         }
     }
@@ -118,7 +119,7 @@ struct Row {
     issue: (Option<Id>, Option<String>, bool, Option<DateTime<Utc>>),
     process: ProcessRow,
     /// Output may hold any bytes.
-    activity: (Option<Words>, Words, bool, Option<DateTime<Utc>>),
+    activity: (Words, bool, Option<DateTime<Utc>>),
     history: HistoryRow,
 }
 
@@ -127,7 +128,7 @@ impl From<Row> for SessionFacts {
         let (id, tenant, identifier, title, status, declared_wait) = row.subject;
         let (issue_id, issue_status, has_live_run, pending_wake_since) = row.issue;
         let ProcessRow { started_at, progressed_at, ended_at, exit_code, silent_after_seconds } = row.process;
-        let (last_tool, recent_output, takes_commands, pending_command_since) = row.activity;
+        let (recent_output, takes_commands, pending_command_since) = row.activity;
         let history: crate::rules::History = row.history.into();
         let linked =
             |id| LinkedIssue { id, status: issue_status.unwrap_or_default(), has_live_run, pending_wake_since };
@@ -142,7 +143,6 @@ impl From<Row> for SessionFacts {
             progressed_at,
             ended: ended_at.map(|at| Ended { at, exit_code }),
             silent_after: silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
-            last_tool: last_tool.map(|tool| tool.0),
             recent_output: recent_output.0.lines().map(str::to_owned).collect(),
             takes_commands,
             pending_command_since,

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::open::Store;
 use super::schema::work::policy;
 use super::types::Since;
-use super::{Access, Db, Timeouts, latest};
+use super::{Access, Db, DbConnection, Timeouts, latest};
 use crate::rules::{Id, Kind};
 pub use plan::{Plan, PlanReport, StepReport};
 pub(super) use swept::false_rescues;
@@ -124,7 +124,7 @@ pub fn read_plan(
 /// Compiling the views' many expressions takes PostgreSQL seconds, evaluating them for ten thousand issues half a one.
 const WITHOUT_COMPILATION: &str = "SET LOCAL jit = off";
 
-fn snapshot<T>(db: &mut Db, timeouts: &Timeouts, read: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+fn snapshot<T>(db: &mut DbConnection, timeouts: &Timeouts, read: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
         if let Db::Postgres(db) = db {
             db.batch_execute(WITHOUT_COMPILATION)?;

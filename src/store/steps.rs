@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
-use super::candidates::{Candidate, Part, candidates, nominations, quarantined};
+use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
 use super::find::{Label, labels};
 use super::issues::comment;
 use super::rights::Right;
@@ -14,6 +14,7 @@ use super::types::{Document, Instant};
 use super::{Db, Lock, LockStatement, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, Id, Kind, Policy, Remedy};
+use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
 
@@ -92,7 +93,7 @@ impl Subject for StepFacts {
     fn escalate(&self, db: &mut Db, cause: Cause, _policy: &Policy) -> QueryResult<bool> {
         self.set_plan_status(db, "stalled")?;
         if let Some(issue) = &self.issue_id {
-            comment(db, issue, &escalation_comment(self, cause))?;
+            comment(db, issue, &escalation_comment(self, cause, quoted))?;
         }
         Ok(false)
     }

@@ -16,6 +16,7 @@ use super::log::Log;
 use super::place::Place;
 use super::record::{End, Shared};
 use crate::rules::Id;
+use crate::rules::words::is_invisible;
 use crate::store::supervision::{Order, What};
 use crate::text::shown;
 use ending::{Stop, how, is_interruption};
@@ -278,7 +279,7 @@ impl Course {
     }
 }
 
-/// A message comes from a row: a control character in it would be a key.
+/// A message comes from a row: a control character in it would be a key, and an agent would read what people do not see.
 fn without_keys(message: &str) -> String {
-    message.chars().filter(|c| !c.is_control()).take(1000).collect()
+    message.chars().filter(|c| !is_invisible(*c)).take(1000).collect()
 }

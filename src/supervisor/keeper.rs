@@ -20,8 +20,9 @@ use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};
 use crate::store::open::Url;
 use crate::store::outbox::Queueing;
 use crate::store::supervision::{self, Changes, Held, Order, Takes, What};
-use crate::store::{Abort, Access, Db, Subject, Timeouts};
-use crate::sweep::examine::{Terms, examine};
+use crate::store::{Abort, Access, DbConnection, Subject, Timeouts};
+use crate::sweep::examine::examine;
+use crate::sweep::terms::Terms;
 use crate::sweep::limits::Wakes;
 use crate::sweep::logs;
 use reach::{Reach, Trouble};
@@ -67,7 +68,7 @@ pub struct Keeper {
     keeping: Keeping,
     record: Shared,
     events: Sender<Event>,
-    db: Option<Db>,
+    db: Option<DbConnection>,
     written: Written,
     failed: Vec<Id>,
     /// A relaunch was ordered and has not happened yet.
@@ -82,7 +83,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    pub fn new(keeping: Keeping, db: Db, record: Shared, events: Sender<Event>) -> Keeper {
+    pub fn new(keeping: Keeping, db: DbConnection, record: Shared, events: Sender<Event>) -> Keeper {
         Keeper {
             keeping,
             record,
@@ -145,7 +146,7 @@ impl Keeper {
         done
     }
 
-    fn round_on(&mut self, db: &mut Db) -> Result<(), Trouble> {
+    fn round_on(&mut self, db: &mut DbConnection) -> Result<(), Trouble> {
         let glimpse = self.record.lock().glimpse();
         if let Some(order) = self.write(db, &glimpse)? {
             self.relaunches = matches!(order.what, What::Relaunch(_));
@@ -176,7 +177,7 @@ impl Keeper {
     }
 
     /// Writes what has changed, and takes a command.
-    fn write(&mut self, db: &mut Db, glimpse: &Glimpse) -> Result<Option<Order>, Trouble> {
+    fn write(&mut self, db: &mut DbConnection, glimpse: &Glimpse) -> Result<Option<Order>, Trouble> {
         let Keeper { keeping: Keeping { held, timeouts, interval, .. }, written, failed, .. } = self;
         let asked = Instant::now();
         let is_due = written.at.is_none_or(|at| *interval * HEARTBEAT <= asked - at);
@@ -212,7 +213,7 @@ impl Keeper {
     }
 
     /// Examines the session when something may be wrong, or open. Is it certain that what was decided is done?
-    fn examine(&mut self, db: &mut Db, glimpse: &Glimpse) -> Result<bool, Trouble> {
+    fn examine(&mut self, db: &mut DbConnection, glimpse: &Glimpse) -> Result<bool, Trouble> {
         let Keeping { policy, timeouts, queueing, examiner, held, .. } = &self.keeping;
         let is_quiet = glimpse.progressed_at == self.examined_progress;
         self.examined_progress = glimpse.progressed_at;
@@ -228,6 +229,8 @@ impl Keeper {
             policy,
             timeouts,
             tenant: None,
+            group: None,
+            held: &[],
             shard: None,
             among: None,
             plan: None,
@@ -248,7 +251,7 @@ impl Keeper {
         }
     }
 
-    fn read(&self, db: &mut Db) -> Result<Option<SessionFacts>, Trouble> {
+    fn read(&self, db: &mut DbConnection) -> Result<Option<SessionFacts>, Trouble> {
         let id = &self.keeping.held.id;
         db.in_transaction(Access::ReadOnly, &self.keeping.timeouts, |db| SessionFacts::read(db, id))
             .map_err(Trouble::from)

@@ -4,11 +4,14 @@
 //! nothing.
 
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, remove_file};
+use std::fs::{File, OpenOptions, Permissions, remove_file};
 use std::io::{Error, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
+use crate::files::make_private_directory;
 use crate::text::shown;
 
 /// Bytes of the output that are kept.
@@ -24,16 +27,19 @@ impl Log {
     /// Makes the file, and the directories above it, for nobody else's eyes.
     pub fn create(path: &Path) -> std::io::Result<Log> {
         if let Some(directory) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        }
-        // To open a pipe would wait for whoever reads it.
-        if !may_be_log(path) {
-            return Err(Error::other("no regular file"));
+            make_private_directory(directory)?;
         }
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        // No link is followed, and no reader of a pipe waited for.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        options.read(true).write(true).create(true).mode(0o600).custom_flags(flags.bits() as i32);
+        let file = options.open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(Error::other("no regular file"));
+        }
         // One that was there may have been for everybody.
         file.set_permissions(Permissions::from_mode(0o600))?;
+        file.set_len(0)?;
         Ok(Log { path: path.to_owned(), file, length: 0 })
     }
 

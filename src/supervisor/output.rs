@@ -1,4 +1,4 @@
-//! What an agent's process prints, as plain lines: without escape sequences, redraws, control characters and keys.
+//! What an agent's process prints, as plain lines: without escape sequences, redraws, invisible characters and keys.
 //!
 //! A line ends in a newline, and of what was drawn over itself, with carriage returns, the last drawing stays. What was
 //! drawn anywhere else on the screen is a line as it comes.
@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use anstream::adapter::StripBytes;
 
+use crate::rules::words::is_invisible;
 use crate::text::shown;
 
 /// How many of the last lines a session's row keeps.
@@ -58,7 +59,7 @@ impl Cutter {
 /// A line as text; None if there is nothing to see in it.
 pub fn plain(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line).replace('\t', " ");
-    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    let text: String = text.chars().filter(|c| !is_invisible(*c)).collect();
     let text = text.trim_end();
     (!text.is_empty()).then(|| text.to_owned())
 }

@@ -37,6 +37,8 @@ pub struct Command {
     pub directory: PathBuf,
     /// Where shells look for it.
     pub search_path: String,
+    /// The variables that it does not inherit.
+    pub withheld: Vec<String>,
 }
 
 impl Command {
@@ -57,6 +59,7 @@ impl Command {
         let mut builder = CommandBuilder::from_argv(self.words.clone());
         builder.cwd(&self.directory);
         builder.env("PATH", &self.search_path);
+        self.withheld.iter().for_each(|name| builder.env_remove(name));
         builder
     }
 }

@@ -4,7 +4,8 @@
 //! the start: into that one nothing is typed. What is typed reaches tmux as one word behind `--`, and no format holds a
 //! word of the agent's: tmux runs what stands in `#(…)`.
 
-use std::process::{Command, Stdio};
+mod client;
+
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use super::record::{End, Shared};
 use super::terminal::BEFORE_RETURN;
 use crate::exit::{Refusal, usage};
 use crate::text::shown;
+use client::Client;
 
 const SHELLS: [&str; 12] = ["sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh"];
 
@@ -40,6 +42,7 @@ const SETTLING_PAUSE: Duration = Duration::from_millis(200);
 /// A pane, and what ran in it at the start.
 #[derive(Clone, Debug)]
 pub struct Pane {
+    client: Client,
     /// `%3`: a name may mean another pane tomorrow.
     id: String,
     began_with: String,
@@ -90,17 +93,18 @@ struct Seen {
 }
 
 impl Pane {
-    /// The pane that the operator means.
-    pub fn find(name: &str) -> Result<Pane, Refusal> {
+    /// The pane that the operator means; no call of tmux has the withheld variables.
+    pub fn find(name: &str, withheld: Vec<String>) -> Result<Pane, Refusal> {
         let refuse = |why: &str| usage(format!("--tmux: “{}”: {}", shown(name), shown(why)));
-        let asked = Command::new("tmux").args(["display-message", "-p", "-t", name, "#{pane_id}"]).output();
+        let client = Client { withheld };
+        let asked = client.call(&["display-message", "-p", "-t", name, "#{pane_id}"]);
         let asked = asked.map_err(|error| refuse(&format!("tmux cannot be run: {error}")))?;
         let id = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
         if !asked.status.success() || !id.starts_with('%') {
             let why = String::from_utf8_lossy(&asked.stderr).into_owned();
             return Err(refuse(if why.trim().is_empty() { "there is no such pane" } else { &why }));
         }
-        let mut pane = Pane { id, began_with: String::new() };
+        let mut pane = Pane { client, id, began_with: String::new() };
         let look = pane.look_twice().ok_or_else(|| refuse("there is no such pane"))?;
         if look.is_dead {
             return Err(refuse("its process has ended already"));
@@ -142,7 +146,8 @@ impl Pane {
         // The command comes last: it is the agent's own word.
         const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} \
             #{pane_synchronized} #{pane_input_off} #{history_size} #{cursor_y} #{pane_current_command}";
-        let Some(answer) = tmux(&["display-message", "-p", "-t", &self.id, FORMAT]) else { return Answer::Nothing };
+        let answer = self.client.ask(&["display-message", "-p", "-t", &self.id, FORMAT]);
+        let Some(answer) = answer else { return Answer::Nothing };
         let mut parts = answer.trim_end_matches('\n').splitn(10, ' ');
         let mut next = || parts.next().unwrap_or_default();
         // For a pane that is gone tmux has empty answers.
@@ -165,7 +170,8 @@ impl Pane {
     /// The last lines of its history, then those of the screen up to a row.
     fn capture(&self, last: &str) -> Option<Vec<String>> {
         // Joined as they were before they were wrapped: no credential is cut in two before it is hidden.
-        let text = tmux(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &format!("-{HISTORY_LINES}"), "-E", last])?;
+        let first = format!("-{HISTORY_LINES}");
+        let text = self.client.ask(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &first, "-E", last])?;
         Some(Cutter::default().cut(text.as_bytes()))
     }
 
@@ -265,12 +271,12 @@ impl WatchedPane {
     }
 
     fn send(&self, keys: &[&str]) -> bool {
-        tmux(&[&["send-keys", "-t", &self.pane.id], keys].concat()).is_some()
+        self.pane.client.ask(&[&["send-keys", "-t", &self.pane.id], keys].concat()).is_some()
     }
 
     /// Starts the pane's command again. Not where a shell has taken over: it is somebody's.
     pub fn start_again(&self) -> bool {
-        let is_started = tmux(&["respawn-pane", "-t", &self.pane.id]).is_some();
+        let is_started = self.pane.client.ask(&["respawn-pane", "-t", &self.pane.id]).is_some();
         if is_started {
             self.record.lock().began_again();
             self.look_on();
@@ -280,18 +286,11 @@ impl WatchedPane {
 
     /// Shows words of sweep's own in the status line.
     pub fn show(&self, words: &'static str) {
-        let _ = tmux(&["display-message", "-t", &self.pane.id, words]);
+        let _ = self.pane.client.ask(&["display-message", "-t", &self.pane.id, words]);
     }
 }
 
 fn is_shell(command: &str) -> bool {
     // A login shell has a hyphen before its name.
     SHELLS.contains(&command.rsplit('/').next().unwrap_or_default().trim_start_matches('-'))
-}
-
-/// What tmux answers; None if it refuses.
-fn tmux(arguments: &[&str]) -> Option<String> {
-    // Whatever the locale is here, the agent writes UTF-8.
-    let output = Command::new("tmux").arg("-u").args(arguments).stdin(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -6,34 +6,12 @@ use std::time::Duration;
 use diesel::QueryResult;
 use diesel::result::Error;
 
-use super::limits::Wakes;
-use crate::report::plan::Plan;
+use super::terms::Terms;
 use crate::report::{Examined, Outcome};
 use crate::rules::{Assignee, Decision, History, Id, Policy, Verdict, decide};
-use crate::store::candidates::Shard;
 use crate::store::ledger::{self, Action, Entry};
-use crate::store::outbox::{self, Details, Event, Notice, Queueing};
-use crate::store::{Abort, Access, Db, Lock, Subject, Timeouts, errors};
-
-/// What the subjects of one kind are examined with.
-#[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
-    pub sweep_id: &'a Id,
-    pub access: Access,
-    pub policy: &'a Policy,
-    pub timeouts: Timeouts,
-    pub tenant: Option<&'a str>,
-    pub shard: Option<Shard>,
-    /// Only the candidates among these.
-    pub among: Option<&'a [Id]>,
-    /// Touch only what it says, if a fresh decision is the same.
-    pub plan: Option<&'a Plan>,
-    pub wakes: &'a Wakes,
-    /// Who is to be told, and of what.
-    pub queueing: &'a Queueing,
-    /// A kind in shadow is only looked at, in a sweep that writes otherwise.
-    pub shadow: bool,
-}
+use crate::store::outbox::{self, Details, Event, Notice};
+use crate::store::{Abort, Access, Db, DbConnection, Lock, Subject, Timeouts, errors};
 
 /// The result for one subject, and whether the connection survived it.
 pub struct Examination {
@@ -65,7 +43,7 @@ enum Progress {
 }
 
 /// Examines one subject; in a dry run without locks and writes.
-pub fn examine<S: Subject>(db: &mut Db, id: &Id, terms: &Terms) -> Examination {
+pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms) -> Examination {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
     let (mut seen, mut progress) = (None, Progress::Gone);
@@ -171,8 +149,14 @@ const SETTLING_PAUSE: Duration = Duration::from_millis(50);
 
 /// Settles an unknown commit on a new connection. While the subject is locked its transaction may still be under way;
 /// once it is not, the ledger tells.
-pub fn settle<S: Subject>(db: &mut Db, unknown: Examined, entry_id: &Id, intended: Outcome, terms: &Terms) -> Examined {
-    let ask = |db: &mut Db| {
+pub fn settle<S: Subject>(
+    db: &mut DbConnection,
+    unknown: Examined,
+    entry_id: &Id,
+    intended: Outcome,
+    terms: &Terms,
+) -> Examined {
+    let ask = |db: &mut DbConnection| {
         db.in_transaction(Access::Write, &terms.timeouts, |db| match S::lock(db, &unknown.id)? {
             Lock::Nothing => Ok(None),
             Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
@@ -241,12 +225,16 @@ fn carry_out<S: Subject>(
     outbox::queue(db, terms.queueing, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
 }
 
-/// What people are told of a subject.
-fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
-    let agent = match facts.assignee() {
+fn name_of(assignee: &Assignee) -> Option<String> {
+    match assignee {
         Assignee::Agent { name, .. } => name.clone(),
         Assignee::Nobody => None,
-    };
+    }
+}
+
+/// What people are told of a subject.
+fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
+    let agent = name_of(facts.assignee());
     Details {
         identifier: facts.identifier().map(str::to_owned),
         title: Some(facts.title().to_owned()),
@@ -276,6 +264,7 @@ fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, terms: &Terms) ->
         },
         attempts_max: seen.map_or(0, |(_, verdict)| verdict.attempts_max),
         agent_id: seen.and_then(|(facts, _)| facts.assignee().id()).cloned(),
+        agent_name: seen.and_then(|(facts, _)| name_of(facts.assignee())),
         idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
         outcome: decision.map_or(Outcome::Failed, Outcome::of),
         shadow: terms.shadow,

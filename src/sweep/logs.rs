@@ -25,8 +25,9 @@ pub fn subject(examined: &Examined, access: Access) {
     }
 }
 
-pub fn guard(kind: Kind, guarded: &Guarded) {
-    warn!(%kind, stranded = guarded.stranded, in_progress = guarded.in_progress, "{}", guarded.tell(kind));
+/// `sentence`: what was held back, and why.
+pub fn guard(kind: Kind, guarded: &Guarded, sentence: &str) {
+    warn!(%kind, stranded = guarded.stranded, in_progress = guarded.in_progress, "{sentence}");
 }
 
 pub fn quarantine(kind: Kind, id: &Id, why: &str) {

@@ -11,13 +11,13 @@ use diesel::result::DatabaseErrorKind::UniqueViolation;
 use diesel::result::Error::DatabaseError;
 use tracing::warn;
 
-use super::examine::Terms;
+use super::terms::Terms;
 use super::logs;
 use crate::report::{Examined, Outcome};
 use crate::rules::{Id, Kind};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::quarantine;
-use crate::store::{Abort, Access, Db, Subject};
+use crate::store::{Abort, Access, DbConnection, Subject};
 use crate::text::shown;
 
 /// More are not kept: memory does not grow with what goes wrong.
@@ -74,7 +74,7 @@ impl Trial {
 }
 
 impl Failures {
-    pub fn load<S: Subject>(db: &mut Db, terms: &Terms) -> Result<Failures> {
+    pub fn load<S: Subject>(db: &mut DbConnection, terms: &Terms) -> Result<Failures> {
         let loaded = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| {
             let (examined, held) = quarantine::failing(db, S::KIND)?;
             let in_quarantine = if held.is_empty() { 0 } else { S::count_in_quarantine(db, terms.tenant)? };
@@ -100,7 +100,7 @@ impl Failures {
     }
 
     /// That it cannot be recorded is told, and no reason for the sweep to fail.
-    pub fn record(self, db: &mut Db, kind: Kind, terms: &Terms, sweep_began_at: DateTime<Utc>) {
+    pub fn record(self, db: &mut DbConnection, kind: Kind, terms: &Terms, sweep_began_at: DateTime<Utc>) {
         let failed = [self.unreadable, self.unwritten].into_iter().flat_map(|trial| trial.own(kind));
         for Failed { id, identifier, tenant, why } in failed {
             let details = Details { identifier, tenant, reason: why.clone(), ..Details::default() };

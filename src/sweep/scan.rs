@@ -7,12 +7,12 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 use tracing::warn;
 
-use super::examine::Terms;
+use super::terms::Terms;
 use crate::report::Deferred;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::{Candidate, Part, Position, Shard};
 use crate::store::types::Since;
-use crate::store::{Access, Db, Subject};
+use crate::store::{Access, Db, DbConnection, Subject};
 use crate::text::shown;
 
 /// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
@@ -20,7 +20,7 @@ const PAGE: i64 = 1000;
 
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds back a vacuum.
 pub struct Scan<'a, S> {
-    db: &'a mut Db,
+    db: &'a mut DbConnection,
     terms: &'a Terms<'a>,
     position: Position,
     page: VecDeque<Candidate>,
@@ -29,12 +29,12 @@ pub struct Scan<'a, S> {
 }
 
 impl<'a, S: Subject> Scan<'a, S> {
-    pub fn new(db: &'a mut Db, terms: &'a Terms) -> Scan<'a, S> {
+    pub fn new(db: &'a mut DbConnection, terms: &'a Terms) -> Scan<'a, S> {
         Scan { db, terms, position: Position::beginning(), page: VecDeque::new(), ended: false, kind: PhantomData }
     }
 
     /// These, whether they are candidates or not.
-    pub fn named(db: &'a mut Db, terms: &'a Terms, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
+    pub fn named(db: &'a mut DbConnection, terms: &'a Terms, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
         let Position { since, .. } = Position::beginning();
         let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id);
         let page = of_kind.map(|id| Candidate { id: id.clone(), group: id.clone(), since: since.clone() }).collect();
@@ -95,7 +95,7 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// Asks about what comes after the page at hand.
     fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
-        let part = Part { after: self.position.clone(), tenant: self.terms.tenant, among: self.terms.among };
+        let part = Part { after: self.position.clone(), ..self.terms.part() };
         self.look(doing, |db| body(db, &part))
     }
 }

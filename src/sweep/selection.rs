@@ -10,10 +10,10 @@ use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::candidates::Part;
 use crate::store::open::Store;
-use crate::store::{Access, Db, Subject, find, for_kind};
+use crate::store::{Access, Db, DbConnection, Subject, find, for_kind};
 
 /// Asks in a read-only transaction.
-pub fn look<T>(settings: &Settings, db: &mut Db, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+pub fn look<T>(settings: &Settings, db: &mut DbConnection, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
     Ok(db.in_transaction(Access::ReadOnly, &settings.timeouts, body)?)
 }
 
@@ -58,15 +58,9 @@ pub fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind,
         Selection::Kinds(_) | Selection::Among(_) => Ok(None),
         Selection::Plan(plan) => Ok(Some(plan.order.clone())),
         Selection::Subjects(subjects) => {
-            let mut find = |kind, name: &str| {
+            let mut find = |kind, name: &str| -> Result<(Kind, Id)> {
                 let label = find::subject(store, &settings.timeouts, kind, name)?;
-                match (&label.tenant, &settings.tenant) {
-                    (Some(its), Some(wanted)) if its != wanted => {
-                        Err(usage(format!("the {kind} {} belongs to the tenant {its}, not to {wanted}", label.name()))
-                            .into())
-                    }
-                    _ => Ok((kind, label.id)),
-                }
+                Ok((kind, label.of_tenant(kind, settings.tenant.as_deref())?.id))
             };
             subjects.iter().map(|(kind, name)| find(*kind, name)).collect::<Result<_>>().map(Some)
         }
@@ -75,7 +69,8 @@ pub fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind,
 
 /// Is any of these issues a candidate?
 pub fn has_any(db: &mut Db, settings: &Settings, issues: &[Id]) -> QueryResult<bool> {
-    let part = Part { tenant: settings.tenant.as_deref(), among: Some(issues), ..Part::whole() };
+    let (tenant, except) = (settings.tenant.as_deref(), settings.held.as_slice());
+    let part = Part { tenant, among: Some(issues), except, ..Part::whole() };
     IssueFacts::count_candidates(db, &part).map(|candidates| 0 < candidates)
 }
 

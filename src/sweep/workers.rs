@@ -12,13 +12,14 @@ use std::thread;
 
 use anyhow::{Error, Result};
 
-use super::examine::{Examination, Lost, Terms, examine, settle};
+use super::examine::{Examination, Lost, examine, settle};
+use super::terms::Terms;
 use super::limits::Limits;
 use super::scan::Scan;
 use crate::report::{Deferred, Examined};
 use crate::store::candidates::{Candidate, Shard};
 use crate::store::open::Url;
-use crate::store::{Access, Db, Subject};
+use crate::store::{Access, DbConnection, Subject};
 use queues::Queues;
 
 /// Subjects in flight for each worker: enough that none is idle while the coordinator reports.
@@ -28,7 +29,7 @@ const IN_FLIGHT_PER_WORKER: usize = 16;
 pub struct Workers {
     url: Url,
     access: Access,
-    connections: Vec<Option<Db>>,
+    connections: Vec<Option<DbConnection>>,
 }
 
 /// What the workers of one kind share.
@@ -148,7 +149,7 @@ fn receive(answers: &Receiver<Answer>) -> Done {
 
 fn work<S: Subject>(
     worker: usize,
-    connection: &mut Option<Db>,
+    connection: &mut Option<DbConnection>,
     shift: &Shift,
     jobs: &Receiver<Candidate>,
     answers: &Sender<Answer>,
@@ -174,7 +175,11 @@ fn work<S: Subject>(
 impl Shift<'_> {
     /// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was lost.
     /// Beside the fate: why no connection could be had.
-    fn examine<S: Subject>(&self, connection: &mut Option<Db>, candidate: Candidate) -> (Fate, Option<Error>) {
+    fn examine<S: Subject>(
+        &self,
+        connection: &mut Option<DbConnection>,
+        candidate: Candidate,
+    ) -> (Fate, Option<Error>) {
         let db = match connection {
             Some(db) => db,
             None => match self.url.connect(self.access) {

@@ -190,7 +190,6 @@ impl Episode {
             progressed_at: sight.active_at,
             ended: None,
             silent_after: None,
-            last_tool: None,
             recent_output: Vec::new(),
             takes_commands: true,
             pending_command_since: None,

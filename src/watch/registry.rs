@@ -93,7 +93,7 @@ impl DetectorRegistry {
 
 impl fmt::Display for AlreadyWatched {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "session {} has a detector already", self.0.0)
+        write!(f, "session {} has a detector already", self.0)
     }
 }
 

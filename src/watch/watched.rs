@@ -160,14 +160,14 @@ impl Watched {
         let mut unheard = None;
         self.tell(|event| unheard = Some(event));
         let Some(event) = unheard else { return };
-        let session = &self.session_id.0;
+        let session = &self.session_id;
         match &event {
             StallEvent::Escalated { cause, .. } => {
                 self.lock().unheard = Some(Box::new(event.clone()));
-                tracing::warn!(session, "session {session} needs a person ({cause}), and nobody listens");
+                tracing::warn!(%session, "session {session} needs a person ({cause}), and nobody listens");
             }
             StallEvent::Stalled { .. } | StallEvent::AutoNudge { .. } | StallEvent::SelfRecovered { .. } => {
-                tracing::debug!(session, ?event, "nobody listens");
+                tracing::debug!(%session, ?event, "nobody listens");
             }
         }
     }

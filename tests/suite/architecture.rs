@@ -99,7 +99,7 @@ fn imports_run_one_way() {
     refuse(&["report"], &["crate::sweep", "crate::settings"]);
     refuse(&["daemon", "unattended"], &["crate::commands", "crate::supervisor"]);
     refuse(&["unattended", "sweep", "report", "settings", "store", "schedule"], &["crate::daemon"]);
-    refuse(&["schedule"], &["crate::"]);
+    refuse(&["schedule", "files"], &["crate::"]);
     let above =
         ["crate::sweep", "crate::settings", "crate::report", "crate::commands", "crate::supervisor", "crate::cli"];
     refuse(&["notify"], &above);

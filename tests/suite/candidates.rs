@@ -7,12 +7,12 @@ use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
 use sweep::rules::{Decision, Id, Policy, Reason, decide};
 use sweep::store::candidates::Part;
-use sweep::store::{Access, Db, Subject, Timeouts};
+use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
 
 use crate::world::{On, World, on_each_database, on_each_host};
 
 /// Subjects that the rules would touch or report, and that the view did not name.
-pub fn overlooked<S: Subject>(db: &mut Db, all: &[Id]) -> Vec<String> {
+pub fn overlooked<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Vec<String> {
     let timeouts = Timeouts::default();
     let candidates = |db: &mut Db| S::candidates(db, &Part::whole(), 100_000);
     let named = db.in_transaction(Access::ReadOnly, &timeouts, candidates).expect("candidates");

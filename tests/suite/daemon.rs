@@ -1,7 +1,7 @@
 //! `sweep daemon`: the built binary, with real signals and a real clock.
 
 mod deliveries;
-mod fixture;
+pub mod fixture;
 mod http;
 mod hung;
 mod listening;

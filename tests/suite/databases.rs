@@ -5,11 +5,12 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use diesel::connection::SimpleConnection;
+use diesel::{Connection, PgConnection, SqliteConnection};
 use sweep::rules::Id;
 use sweep::store::hosts::Host;
 use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
-use sweep::store::{Access, Db};
+use sweep::store::{Access, Db, DbConnection};
 
 use crate::world::On;
 
@@ -19,14 +20,30 @@ pub fn run(db: &mut Db, sql: &str) {
 
 /// A host's connection: it names its own tables without their schema.
 pub fn connect(url: &str) -> Db {
-    let mut db =
-        Url::parse(url).and_then(|url| url.connect(Access::Write).map_err(|e| format!("{e:#}"))).expect("a connection");
+    let mut db = establish(url);
     if let Db::Postgres(db) = &mut db {
         let native = url.contains("_native_");
         let path = if native { "sweep" } else { "public, sweep" };
         db.batch_execute(&format!("set search_path = {path}")).expect("a search path");
     }
     db
+}
+
+/// A connection like those of a sweep.
+pub fn connect_as_sweep(url: &str) -> DbConnection {
+    Url::parse(url).expect("a URL").connect(Access::Write).expect("a connection")
+}
+
+/// A connection that is none of sweep's.
+fn establish(url: &str) -> Db {
+    match Url::parse(url).expect("a URL") {
+        Url::Postgres(url, _) => Db::Postgres(PgConnection::establish(&url).expect("a connection")),
+        Url::Sqlite(path) => {
+            let mut db = SqliteConnection::establish(&path.display().to_string()).expect("a connection");
+            db.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON").expect("pragmas");
+            Db::Sqlite(db)
+        }
+    }
 }
 
 /// The server that `make test` starts; without one, tests fail loudly.
@@ -70,7 +87,7 @@ pub fn database_url(name: &str) -> String {
 }
 
 pub fn connect_server() -> Db {
-    Url::parse(&server()).expect("a URL").connect(Access::Write).expect("a server")
+    establish(&server())
 }
 
 /// A database with no row in it, made once for each host and cloned for each test.
@@ -84,8 +101,8 @@ pub fn template(on: On) -> &'static str {
         if on == On::Paperclip {
             load_paperclip(&name);
         }
-        let mut db = Url::parse(&database_url(&name)).expect("a URL").connect(Access::Write).expect("a connection");
-        migrate(&mut db, Wanted { host: Some(host), ..Wanted::default() }).expect("migrations");
+        migrate(&mut connect_as_sweep(&database_url(&name)), Wanted { host: Some(host), ..Wanted::default() })
+            .expect("migrations");
         if role().is_some() {
             psql(&name, &PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql"));
         }

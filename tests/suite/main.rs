@@ -3,6 +3,7 @@
 mod among;
 mod apply;
 mod architecture;
+mod attacks;
 mod bad_databases;
 mod bad_input;
 mod candidates;

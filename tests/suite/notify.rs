@@ -5,7 +5,7 @@ mod digests;
 mod outbox;
 mod pings;
 mod queued;
-mod receiver;
+pub mod receiver;
 mod secrets;
 mod settings;
 
@@ -17,12 +17,12 @@ use sweep::sweep::signals::Stop;
 
 use crate::program::{Program, sweep_at};
 use crate::world::World;
-use receiver::Receiver;
+pub use receiver::Receiver;
 
 const EVERYTHING: &str = "escalated,guard_stopped,quarantined,session_stuck,recovered";
 
 /// The key of the signatures: `hunter2-hunter2` in base64.
-const SECRET: &str = "whsec_aHVudGVyMi1odW50ZXIy";
+pub const SECRET: &str = "whsec_aHVudGVyMi1odW50ZXIy";
 
 impl World {
     /// A sweep that tells these, of everything.
@@ -69,7 +69,7 @@ impl World {
 }
 
 /// What a one-shot sweep does at its end, and the daemon between two sweeps.
-fn deliver(settings: &Settings) -> Delivered {
+pub fn deliver(settings: &Settings) -> Delivered {
     deliver_until(settings, &Stop::default())
 }
 

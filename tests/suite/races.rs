@@ -5,8 +5,9 @@ use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Decision, Id, Policy, Remedy, decide};
 use sweep::store::candidates::Part;
 use sweep::store::outbox::Queueing;
-use sweep::store::{Access, Db, Subject, Timeouts};
-use sweep::sweep::examine::{Terms, examine};
+use sweep::store::{Access, DbConnection, Subject, Timeouts};
+use sweep::sweep::examine::examine;
+use sweep::sweep::terms::Terms;
 use sweep::sweep::limits::Wakes;
 
 use crate::world::{On, World, on_each_host};
@@ -14,15 +15,18 @@ use crate::world::{On, World, on_each_host};
 /// Something that happens to an issue, in words and in deed.
 type Change = (&'static str, Box<dyn Fn(&mut World)>);
 
-pub fn examine_by<S: Subject>(db: &mut Db, id: &Id, policy: &Policy) -> Outcome {
+pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -> Outcome {
     let (sweep_id, wakes, timeouts) = (Id::generate(), Wakes::new(10), Timeouts::default());
-    let (tenant, shard, among, plan, shadow, queueing) = (None, None, None, None, false, Queueing::default());
+    let (tenant, group, shard, among, plan) = (None, None, None, None, None);
+    let (shadow, queueing) = (false, Queueing::default());
     let terms = Terms {
         sweep_id: &sweep_id,
         access: Access::Write,
         policy,
         timeouts,
         tenant,
+        group,
+        held: &[],
         shard,
         among,
         plan,

@@ -37,6 +37,7 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
         attempt: Some(1),
         attempts_max: 1,
         idle_seconds: Some(idle_minutes * 60),
+        agent_name: None,
         agent_id: None,
         outcome,
         shadow: false,
@@ -136,7 +137,7 @@ fn json_has_the_fields_that_programs_rely_on() {
     {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"agent_id":null,"idle_seconds":11520,"outcome":"continued","shadow":false}
   ],
   "began_at": "2024-10-04T00:00:00Z",
-  "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"scanned":1,"continued":1,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"scanned":0,"continued":0,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},
+  "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"held_back":[],"scanned":1,"continued":1,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"held_back":[],"scanned":0,"continued":0,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},
   "stopped_by": null,
   "clocks": {"skew_seconds":0.0,"future_seconds":null,"future_subject":null},
   "ended": "interrupted",

@@ -1,6 +1,7 @@
 //! Databases that no sweep has seen yet, roles, and servers; each is gone with its test.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -138,6 +139,18 @@ impl Drop for Role {
     }
 }
 
+/// Runs SQL by psql, as an operator would; what it prints, or its errors.
+pub fn psql(url: &str, sql: &str) -> Result<String, String> {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(sql.as_bytes()).expect("a file");
+    let psql = Command::new("psql").args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-f"]).arg(file.path()).arg(url).output();
+    let psql = psql.expect("psql");
+    match psql.status.success() {
+        true => Ok(String::from_utf8_lossy(&psql.stdout).trim().to_owned()),
+        false => Err(String::from_utf8_lossy(&psql.stderr).into_owned()),
+    }
+}
+
 /// A file for an embedded database, empty, and its directory.
 pub fn new_file() -> (TempDir, PathBuf, String) {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -167,6 +180,12 @@ impl Server {
         let directory = Server::directory();
         let url = script(&[&["start", path(&directory)], settings].concat());
         Server { url, directory }
+    }
+
+    /// Replaces the rules of whom it lets in, and how (pg_hba.conf).
+    pub fn lets_in(&self, rules: &str) {
+        std::fs::write(self.directory.path().join("data/pg_hba.conf"), format!("{rules}\n")).expect("a file");
+        psql(&self.url, "select pg_reload_conf()").expect("a reload");
     }
 
     /// A hot standby of this one.

@@ -79,7 +79,7 @@ fn loud(program: Program, format: &str) -> Ran {
     program.env("SWEEP_LOG", "trace").env("SWEEP_LOG_FORMAT", format).run()
 }
 
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
@@ -94,7 +94,7 @@ fn issue(world: &mut World, agent: &Id, n: usize, shape: &str) -> Id {
 }
 
 /// Plants a shape wherever others may write, on subjects of each outcome.
-fn plant(world: &mut World, n: usize, shape: &str) {
+pub fn plant(world: &mut World, n: usize, shape: &str) {
     let (able, paused) = (world.agent("idle"), world.agent("paused"));
     for agent in [&able, &paused] {
         world.set("agents", agent, &format!("name = {}", quoted(&format!("in-agent-{n}, {shape}"))));

@@ -1,10 +1,10 @@
 //! `sweep watch`, on real processes: in a terminal, in tmux, beside sweeps, and in bad weather.
 
-mod fixture;
+pub mod fixture;
 mod hostile;
 mod logs;
 mod more_panes;
-mod panes;
+pub mod panes;
 mod refused;
 mod stories;
 mod supervision;

@@ -7,7 +7,7 @@ use diesel::{QueryableByName, RunQueryDsl};
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
 use sweep::rules::{Decision, Facts, Id, Policy, Reason, decide};
-use sweep::store::{Access, Db, Subject, Timeouts};
+use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
 
 use crate::candidates::{every_issue, every_step, old_ledger_row};
 use crate::world::{On, World, on_each_database, on_each_host};
@@ -53,7 +53,7 @@ pub fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) ->
     }
 }
 
-pub fn decided<S: Subject>(db: &mut Db, all: &[Id], abandoned: &'static str) -> BTreeMap<Id, String> {
+pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], abandoned: &'static str) -> BTreeMap<Id, String> {
     let read =
         |db: &mut Db| all.iter().map(|id| S::read(db, id).map(|facts| (id, facts))).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");

@@ -8,9 +8,9 @@ use diesel::{QueryableByName, RunQueryDsl};
 use sweep::rules::Id;
 use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
-use sweep::store::{Access, Db};
+use sweep::store::{Access, Db, DbConnection};
 
-use crate::databases::{as_swept, clone_of, connect, connect_server, database_url, run, template};
+use crate::databases::{as_swept, clone_of, connect, connect_as_sweep, connect_server, database_url, run, template};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
@@ -96,8 +96,8 @@ impl World {
     }
 
     /// A connection like those of a sweep.
-    pub fn connect_as_sweep(&self) -> Db {
-        Url::parse(&self.url).expect("a URL").connect(Access::Write).expect("a connection")
+    pub fn connect_as_sweep(&self) -> DbConnection {
+        connect_as_sweep(&self.url)
     }
 
     pub fn run(&mut self, sql: &str) {

@@ -12,6 +12,8 @@ use super::{Client, PRIVATE, Target};
 #[case("http://127.0.0.1/x")]
 #[case("http://[::1]:8080/x")]
 #[case("https://1.1.1.1/x")]
+#[case("https://1.1.1.1:65535/x")]
+#[case("https://[2606:4700::1111]/x")]
 fn a_destination_is_https_or_this_machine(#[case] url: &str) {
     assert!(Target::parse(url, false).is_ok(), "{url}");
 }
@@ -32,6 +34,12 @@ fn a_destination_is_https_or_this_machine(#[case] url: &str) {
 #[case("https://[fd00::1]/hunter2", "SWEEP_NOTIFY_PRIVATE=on")]
 #[case("https://[::ffff:10.0.0.1]/hunter2", "SWEEP_NOTIFY_PRIVATE=on")]
 #[case("https://169.254.169.254/hunter2", "link-local")]
+#[case("https://hooks.example:65536/hunter2", "its port is no number from 1 to 65535")]
+#[case("https://hooks.example:0/hunter2", "its port is no number")]
+#[case("https://hooks.example:/hunter2", "its port is no number")]
+#[case("https://hunter2:hunter2/", "its port is no number")]
+#[case("https://app:80@hooks.example:hunter2/", "its port is no number")]
+#[case("https://[2606:4700::1111]:70000/hunter2", "its port is no number")]
 fn any_other_is_refused_without_being_repeated(#[case] url: &str, #[case] says: &str) {
     let why = Target::parse(url, false).err().expect("a refusal");
     assert!(why.contains(says) && !why.contains("hunter2"), "{url}: {why}");

@@ -22,7 +22,6 @@ fn session() -> Session {
         progressed_at: at(-600),
         ended: None,
         silent_after: None,
-        last_tool: None,
         recent_output: vec!["one".to_owned(), "two".to_owned()],
         takes_commands: true,
         pending_command_since: None,
@@ -240,11 +239,10 @@ fn a_session_of_nobody_is_nudged_and_one_of_a_paused_agent_is_skipped() {
 
 #[test]
 fn the_comment_says_what_happened_and_holds_no_output() {
-    let told = |session: Session| escalation_comment(&facts(session), Cause::Exhausted, &Policy::default());
-    let tool = Some("Bash\u{1b}[31m\nrm".to_owned());
-    let (silent, crashed, looped) =
-        (told(Session { last_tool: tool, ..session() }), told(ended(Some(137))), told(looping()));
-    assert!(silent.contains("It showed no sign of life for 10m. Its last tool was Bash[31m rm."), "{silent}");
+    let quote = |text: &str| format!("<{text}>");
+    let told = |session: Session| escalation_comment(&facts(session), Cause::Exhausted, &Policy::default(), quote);
+    let (silent, crashed, looped) = (told(session()), told(ended(Some(137))), told(looping()));
+    assert!(silent.contains("It showed no sign of life for 10m."), "{silent}");
     assert!(crashed.contains("Its process ended with exit code 137, 1m ago."), "{crashed}");
     assert!(looped.contains("It repeats itself and made no progress for 10m."), "{looped}");
     assert!(!looped.contains("refused"), "{looped}");

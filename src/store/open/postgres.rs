@@ -7,17 +7,66 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::StatementCache;
+use super::conninfo::{self, Conninfo, Place};
 use crate::exit::{Refusal, config, unavailable};
-use crate::store::{Access, Db};
+use crate::store::{Access, Db, DbConnection};
 
 /// Connects to a server.
-pub(super) fn connect(url: &str, cache: StatementCache) -> Result<Db> {
-    let mut db = PgConnection::establish(url).map_err(refuse_connection)?;
+pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> {
+    refuse_ports(url)?;
+    let mut db = establish(url).map_err(refuse_connection)?;
     db.set_prepared_statement_cache_size(match cache {
         StatementCache::On => CacheSize::Unbounded,
         StatementCache::Off => CacheSize::Disabled,
     });
-    Ok(Db::Postgres(db))
+    Ok(DbConnection::new(Db::Postgres(db)))
+}
+
+/// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in between.
+/// Here it is given so only over TLS, or when the URL's own `require_auth` lets it be.
+fn establish(url: &str) -> ConnectionResult<PgConnection> {
+    let guarded = || PgConnection::establish(&conninfo::with(url, "require_auth", "!password"));
+    match ClearText::of(&Conninfo::read(url)) {
+        ClearText::AsSaid | ClearText::Encrypted => PgConnection::establish(url),
+        ClearText::Refused => guarded(),
+        ClearText::OverTls => guarded().or_else(|refused| match asked_for_clear_text(&refused.to_string()) {
+            // What cannot be encrypted is refused for its first reason.
+            true => PgConnection::establish(&conninfo::with(url, "sslmode", "require"))
+                .map_err(|error| if error.to_string().contains("does not support SSL") { refused } else { error }),
+            false => Err(refused),
+        }),
+    }
+}
+
+/// What becomes of a password that the server wants in clear text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClearText {
+    /// The URL says itself how the server may ask.
+    AsSaid,
+    /// There will be TLS, or no connection.
+    Encrypted,
+    /// libpq would use TLS if the server has it: with TLS and only with it, the password is given.
+    OverTls,
+    /// There will be no TLS, or it cannot be told before: it is not given.
+    Refused,
+}
+
+impl ClearText {
+    fn of(url: &Conninfo) -> ClearText {
+        let places = url.places();
+        // Sockets know no TLS, whatever sslmode says; and what a service says stands in a file of libpq's.
+        let can_be_encrypted = !places.is_empty() && !places.contains(&Place::Socket) && url.get("service").is_none();
+        match (url.get("require_auth"), url.get("sslmode")) {
+            (Some(_), _) => ClearText::AsSaid,
+            (None, Some("require" | "verify-ca" | "verify-full")) if can_be_encrypted => ClearText::Encrypted,
+            (None, None | Some("prefer" | "allow")) if can_be_encrypted => ClearText::OverTls,
+            (None, _) => ClearText::Refused,
+        }
+    }
+}
+
+fn asked_for_clear_text(message: &str) -> bool {
+    message.contains("authentication method requirement \"!password\" failed")
 }
 
 /// Would libpq take a part of the password for the host, and name it in an error?
@@ -36,16 +85,41 @@ fn words_of(error: &ConnectionError) -> String {
     // Without its host, a URL's password is taken for the port.
     let about_the_port = ["connection option \"port\"", "invalid port number"].iter().any(|it| message.contains(it));
     if about_the_port && message.split('"').nth(1).is_some_and(|value| !is_nearly_a_port(value)) {
-        return "the port is no number; behind the password of a URL stands @ and the host".to_owned();
+        return NO_PORT.to_owned();
     }
-    if ["connection info string", "percent-encoded"].iter().any(|phrase| message.contains(phrase)) {
+    let about_a_name =
+        ["invalid connection option", "invalid URI query parameter"].iter().any(|it| message.contains(it));
+    let is_unlike_a_name = || message.split('"').nth(1).is_some_and(|name| !conninfo::is_name(name));
+    if ["connection info string", "percent-encoded", "key/value separator"].iter().any(|it| message.contains(it))
+        || (about_a_name && is_unlike_a_name())
+    {
         return "the connection string is malformed: encode special characters in a URL (a space as %20), \
                 quote values in key='value' pairs"
+            .to_owned();
+    }
+    if asked_for_clear_text(&message) {
+        return "the server asks for the password in clear text over a connection without TLS, so it was not given: use \
+                sslmode=verify-full, or add require_auth=password to the URL if the way to this server is safe"
             .to_owned();
     }
     let mut lines: Vec<&str> = message.lines().filter(|line| !line.starts_with('\t')).collect();
     lines.dedup();
     lines.join("; ")
+}
+
+const NO_PORT: &str = "the port is no number from 1 to 65535; behind the password of a URL stands @ and the host";
+
+/// libpq looks at the port of a further host only when it gets there.
+fn refuse_ports(url: &str) -> Result<(), Refusal> {
+    let is_too_large = |port: &&str| {
+        !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_err()
+    };
+    let why = match Conninfo::read(url).ports().find(is_too_large) {
+        None => return Ok(()),
+        Some(port) if is_nearly_a_port(port) => format!("the port {port} is above 65535"),
+        Some(_) => NO_PORT.to_owned(),
+    };
+    Err(config(format!("cannot connect to PostgreSQL: {why}")))
 }
 
 /// Close enough to be shown: it cannot be much of a password.

@@ -1,61 +1,90 @@
-//! Opening a SQLite file.
+//! The file of an embedded database: making it, opening it, and whose it is.
 
-use std::io::Read;
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
-use diesel::connection::SimpleConnection;
+use anyhow::Result;
+use backon::{BlockingRetryable, ConstantBuilder};
+use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 
 use crate::exit::{Refusal, config, unavailable};
-use crate::store::{Access, Db};
+use crate::store::migrate::VERSIONS;
+use crate::store::{Access, Db, DbConnection, errors};
+
+/// What stands behind `sqlite://`. A URI of SQLite's own could name another file than it seems to, or none at all.
+pub(super) fn path_in(url: &str) -> Result<PathBuf, String> {
+    match url {
+        "" => Err("sqlite:// needs a path".to_owned()),
+        ":memory:" => Err("expected the plain path of a file, found :memory:".to_owned()),
+        _ if url.starts_with("file:") => {
+            Err("expected the plain path of a file, found file:…, which is a URI of SQLite's".to_owned())
+        }
+        path => Ok(path.into()),
+    }
+}
+
+/// Makes the file, for its owner only; SQLite gives its journals the same mode. One that is there stays as it is.
+pub(super) fn create(path: &Path) -> Result<(), Refusal> {
+    let shown = path.display();
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let directory = path.parent().unwrap_or(path).display();
+            Err(config(format!("{shown}: there is no directory {directory}: make it, or correct the path")))
+        }
+        Err(error) => Err(config(format!("{shown}: cannot create it: {error}"))),
+    }
+}
 
 /// Opens a file that is there.
-pub(super) fn connect(path: &Path, access: Access) -> Result<Db> {
-    refuse_unless_sqlite(path, access)?;
-    let url = match access {
-        Access::Write => path.display().to_string(),
-        Access::ReadOnly => {
-            let path = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-            format!("file:{path}?mode=ro")
-        }
-    };
-    let mut db = SqliteConnection::establish(&url).map_err(|error| explain(path, &error.to_string()))?;
+pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
+    refuse_unless_file(path, access)?;
+    let mut db = SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()))?;
     // Foreign keys are off by default, per connection; a rival's transaction is waited for.
     let pragmas = match access {
         Access::Write => "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON",
         Access::ReadOnly => "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON",
     };
     db.batch_execute(pragmas).map_err(|error| explain(path, &error.to_string()))?;
-    Ok(Db::Sqlite(db))
+    Ok(DbConnection::new(Db::Sqlite(db)))
 }
 
-/// A missing file is not made here: a sweep of an empty database that reports success would hide a wrong path for weeks.
-fn refuse_unless_sqlite(path: &Path, access: Access) -> Result<()> {
-    let shown = path.display();
-    let refuse = |why: &str| Err(config(format!("{shown}: {why}")).into());
-    let metadata = match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return refuse(
-                "there is no such database. Set DATABASE_URL or --database to the one to sweep, \
-                 or create this embedded one with `sweep migrate`",
-            );
-        }
-        Err(error) => return refuse(&error.to_string()),
-        Ok(metadata) => metadata,
+/// SQLite takes a URI, in which each character of the path stands for itself, and none makes a file that is missing.
+fn uri(path: &Path, access: Access) -> Result<String, Refusal> {
+    let text = path.to_str().ok_or_else(|| config(format!("{}: the path is no UTF-8", path.display())))?;
+    let text = text.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    // What follows two slashes would be a host.
+    let authority = if path.is_absolute() { "//" } else { "" };
+    let mode = match access {
+        Access::Write => "rw",
+        Access::ReadOnly => "ro",
     };
-    if metadata.is_dir() {
-        return refuse("is a directory, expected a SQLite database");
-    }
-    if access == Access::Write && metadata.permissions().readonly() {
-        return refuse("is read-only; only --dry-run works on it");
-    }
-    let mut header = Vec::new();
-    let file = std::fs::File::open(path).map_err(|error| config(format!("{shown}: {error}")))?;
-    file.take(16).read_to_end(&mut header).with_context(|| format!("reading {shown}"))?;
-    match header.as_slice() {
-        [] | b"SQLite format 3\0" => Ok(()),
-        _ => refuse("is not a SQLite database"),
+    Ok(format!("file:{authority}{text}?mode={mode}"))
+}
+
+/// A missing file is not made here: a sweep of an empty database that reports success would hide a wrong path for weeks. What
+/// it holds SQLite finds out: closing a handle of ours would release the locks of every other connection of this process.
+fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Refusal> {
+    let refuse = |why: &str| Err(config(format!("{}: {why}", path.display())));
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => refuse(
+            "there is no such database. Set DATABASE_URL or --database to the one to sweep, \
+             or create this embedded one with `sweep migrate`",
+        ),
+        Err(error) => refuse(&error.to_string()),
+        Ok(metadata) if metadata.is_dir() => refuse("is a directory, expected a SQLite database"),
+        Ok(metadata) if !metadata.is_file() => refuse("is no regular file, expected a SQLite database"),
+        Ok(metadata) if access == Access::Write && metadata.permissions().readonly() => {
+            refuse("is read-only; only --dry-run works on it")
+        }
+        Ok(_) => Ok(()),
     }
 }
 
@@ -63,7 +92,7 @@ fn refuse_unless_sqlite(path: &Path, access: Access) -> Result<()> {
 pub(super) fn explain(path: &Path, message: &str) -> Refusal {
     let lasting = [
         ("malformed", "the file is corrupt; restore it from a backup"),
-        ("not a database", "the file is corrupt or encrypted, or no SQLite database"),
+        ("not a database", "it is corrupt, encrypted, or is not a SQLite database"),
         ("readonly", "only --dry-run works on it"),
         ("unable to open", "see the rights on the file and its directory"),
     ];
@@ -72,4 +101,36 @@ pub(super) fn explain(path: &Path, message: &str) -> Refusal {
         Some((_, hint)) => config(format!("{shown}: {message}: {hint}")),
         None => unavailable(format!("{shown}: {message}")),
     }
+}
+
+/// Readers and the writer do not wait for one another then; the file keeps it. Here SQLite itself does not wait for a rival,
+/// such as another first start.
+pub(in crate::store) fn keep_a_write_ahead_log(db: &mut Db) -> QueryResult<()> {
+    let waits = ConstantBuilder::default().with_delay(Duration::from_millis(50)).with_max_times(100);
+    let switch = || db.batch_execute("PRAGMA journal_mode = WAL");
+    switch.retry(waits).when(errors::is_contention).sleep(std::thread::sleep).call()
+}
+
+/// One transaction that nobody else's write comes between: one that reads first and writes later would fail then.
+pub(in crate::store) fn immediately<T>(db: &mut Db, body: impl FnOnce(&mut Db) -> Result<T>) -> Result<T> {
+    if let Db::Sqlite(db) = db {
+        AnsiTransactionManager::begin_transaction_sql(db, "BEGIN IMMEDIATE")?;
+    }
+    let result = body(db);
+    type Manager = <Db as Connection>::TransactionManager;
+    match result {
+        Ok(_) => Manager::commit_transaction(db)?,
+        // What went wrong before says more than what goes wrong now.
+        Err(_) => drop(Manager::rollback_transaction(db)),
+    }
+    result
+}
+
+/// The first few things in a file that sweep has not made.
+pub(in crate::store) fn made_by_others(db: &mut SqliteConnection) -> QueryResult<Vec<String>> {
+    sql::<Text>(&format!(
+        "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name <> '{VERSIONS}' \
+         ORDER BY name LIMIT 3"
+    ))
+    .load(db)
 }

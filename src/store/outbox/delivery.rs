@@ -8,11 +8,12 @@ use diesel::dsl::{count_star, exists, max, select};
 use diesel::prelude::*;
 use serde_json::from_value;
 
-use super::{CLAIMING, Destination, Details, Event, one_at_a_time};
+use super::{Destination, Details, Event, one_at_a_time};
 use crate::rules::Id;
 use crate::store::Db;
 use crate::store::schema::notifications;
 use crate::store::types::{Document, Instant};
+use crate::text::shown_id;
 
 /// What is not delivered within this time is given up: by then it is no news any more.
 pub const GIVEN_UP_AFTER: TimeDelta = TimeDelta::days(1);
@@ -83,7 +84,7 @@ pub fn is_any_waiting(db: &mut Db) -> QueryResult<bool> {
 
 /// The oldest message that is due: nobody else will send it before its next attempt is due.
 pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Message>> {
-    one_at_a_time(db, CLAIMING)?;
+    one_at_a_time(db)?;
     let now = db.now()?;
     group(db, destination, now)?;
     let due = waiting!(destination)
@@ -156,10 +157,11 @@ fn read(db: &mut Db, destination: Destination, id: Id, attempt: i32, at: DateTim
             id,
             event,
             kind,
-            subject_id,
-            sweep_id,
+            subject_id: subject_id.as_ref().map(shown_id),
+            sweep_id: shown_id(&sweep_id),
             created_at,
-            details: from_value(details.0).unwrap_or_default(),
+            // Once more: others may have written to the outbox as well.
+            details: from_value::<Details>(details.0).unwrap_or_default().shown(),
         })
         .collect();
     Ok(Message { id, at, attempt, counts, named, newest_at })
@@ -190,7 +192,7 @@ const GIVEN_UP_MAX: i64 = 1000;
 /// Gives up what else is as old, at a destination that took nothing for a day: with one attempt in each sweep that would take
 /// weeks. How many.
 pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryResult<usize> {
-    one_at_a_time(db, CLAIMING)?;
+    one_at_a_time(db)?;
     let now = db.now()?;
     // Whole messages: what was told together stays together.
     let old: Vec<Option<Id>> = waiting!(destination)
@@ -207,7 +209,7 @@ pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryRes
 
 /// Gives up what is too old and has no destination any more: how many.
 pub fn give_up(db: &mut Db, destinations: &[Destination]) -> QueryResult<usize> {
-    one_at_a_time(db, CLAIMING)?;
+    one_at_a_time(db)?;
     let (now, mut given_up) = (db.now()?, 0);
     for destination in Destination::ALL.into_iter().filter(|destination| !destinations.contains(destination)) {
         let old = waiting!(destination).filter(notifications::created_at.le(Instant(now - GIVEN_UP_AFTER)));

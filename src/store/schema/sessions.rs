@@ -24,7 +24,6 @@ diesel::table! {
         ended_at -> Nullable<Instant>,
         exit_code -> Nullable<Integer>,
         silent_after_seconds -> Nullable<Integer>,
-        last_tool -> Nullable<Text>,
         recent_output -> Text,
         takes_commands -> Bool,
         pending_command_since -> Nullable<Instant>,

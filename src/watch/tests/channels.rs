@@ -144,6 +144,20 @@ async fn an_escalation_that_nobody_hears_is_logged_once_and_is_the_outcome() {
     assert!(matches!(session.join().await, Ok(Outcome::Unheard(_))));
 }
 
+/// Ids are the control plane's, and may have come from anywhere.
+#[tokio::test(start_paused = true)]
+async fn a_log_line_is_one_line_that_can_be_seen_whatever_a_session_is_called() {
+    let (log, _guard) = logged();
+    let (events, inbox) = mpsc::channel(1);
+    drop(inbox);
+    let hostile = id("one\n2026-01-01T00:00:00Z ERROR forged\u{202e}\u{9b}31m");
+    let _session = StallDetector::new(hostile, StallConfig { nudges_max: 0, ..config() }).spawn(events);
+    pass(100).await;
+    let text = log.text();
+    assert!(text.contains("session one 2026-01-01T00:00:00Z ERROR forged31m needs a person"), "{text}");
+    assert!(text.lines().all(|line| line.contains("WARN") && !line.contains(['\u{202e}', '\u{9b}'])), "{text}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_channel_that_closes_while_an_escalation_waits_for_room_loses_it_not() {
     let (log, _guard) = logged();

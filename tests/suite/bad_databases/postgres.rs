@@ -72,9 +72,9 @@ fn a_database_that_is_not_migrated_is_refused() {
 #[test]
 fn a_database_that_lacks_a_migration_is_refused_by_the_first_it_lacks() {
     let mut world = World::new(On::Postgres);
-    world.run("delete from __diesel_schema_migrations where version >= '20261121000202'");
+    world.run("delete from __diesel_schema_migrations where version >= '20261122001102'");
     let ran = sweep_at(&world.url, []).run();
-    ran.refused(CONFIG, &["is behind this sweep", "postgres/native/2026-11-21-000202_issue_facts", "`sweep migrate`"]);
+    ran.refused(CONFIG, &["is behind this sweep", "postgres/native/2026-11-22-001102_issue_facts", "`sweep migrate`"]);
 }
 
 #[test]

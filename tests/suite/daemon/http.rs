@@ -2,8 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
-use super::fixture::{Daemon, EACH_SECOND, NEVER, daemon};
+use super::fixture::{Daemon, EACH_SECOND, Manager, NEVER, daemon};
 use crate::program::sweep;
 use crate::world::{On, World};
 
@@ -34,6 +35,27 @@ fn it_answers_whether_it_is_well_and_ready_and_counts() {
         assert!(metrics.lines().any(|found| found.starts_with(line)), "{line} is not in:\n{metrics}");
     }
     assert_eq!(daemon.get("/").0, 404);
+}
+
+/// An error may quote a row: it stands in the log, as text, and neither on a page nor in what the service manager hears.
+#[test]
+fn what_an_error_of_the_database_says_is_on_no_page() {
+    let mut world = World::new(On::Sqlite);
+    world.run(
+        "create trigger refuse before insert on sweeps
+         begin select raise(abort, 'hunted\u{1b}[31m\u{202e}\n2026-01-01T00:00:00Z ERROR forged password=hunter2'); end",
+    );
+    let manager = Manager::new();
+    let daemon = manager.start(daemon(&world.url, EACH_SECOND, []), Duration::from_secs(60));
+    let line = daemon.says("hunted");
+    assert!(line.contains("hunted[31m 2026-01-01T00:00:00Z ERROR forged password=***"), "{line}");
+    let pages = ["/readyz", "/healthz", "/metrics"].map(|page| daemon.get(page).1);
+    assert_eq!((pages[0].as_str(), pages[1].as_str()), ("the database is unavailable\n", "ok\n"));
+    let status = manager.hears("STATUS=waiting for the database");
+    for said in pages.iter().chain([&status]) {
+        assert!(!said.contains("hunted") && !said.contains("forged"), "{said}");
+    }
+    assert!(!daemon.log().iter().any(|line| line.starts_with("2026-01-01T00:00:00Z")), "{:?}", daemon.log());
 }
 
 #[test]

@@ -37,8 +37,8 @@ fn a_reload_does_not_interrupt_listening() {
 fn while_the_guard_holds_a_kind_back_no_run_end_is_reacted_to() {
     let mut world = World::with_listen(On::Postgres);
     let agent = world.agent("idle");
-    (0..6).for_each(|_| drop(world.orphan(&agent)));
-    let run = world.issue_at_work().1;
+    let issues: Vec<_> = (0..7).map(|_| world.orphan(&agent)).collect();
+    let run = world.issue_run(&issues[0], &agent, "running", 30);
     let arguments = ["--listen", "on", "--at-start", "on", "--guard-min", "2", "--guard-share", "0.5"];
     let mut daemon = Daemon::start(daemon(&world.url, NEVER, arguments));
     daemon.says("WARN Guard: ");

@@ -27,18 +27,18 @@ fn the_next_sweep_goes_by_what_the_file_says_now() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
-    let file = file(&format!("SWEEP_SCHEDULE='{EACH_SECOND}'\nSWEEP_ORPHAN_GRACE=2h\nSWEEP_WEBHOOK_SECRET=hush\n"));
+    let file = file(&format!("SWEEP_SCHEDULE={EACH_SECOND}\nSWEEP_ORPHAN_GRACE=2h\nSWEEP_WEBHOOK_SECRET=hush\n"));
     let mut daemon = Daemon::start(configured(&world.url, &file));
     daemon.says_times(2, "sweep completed");
     assert_eq!(world.wakes_for(&issue), 0);
 
-    write(file.path(), format!("SWEEP_SCHEDULE='{EACH_SECOND}'\nSWEEP_WEBHOOK_SECRET=hushhush\n")).expect("a file");
+    write(file.path(), format!("SWEEP_SCHEDULE={EACH_SECOND}\nSWEEP_WEBHOOK_SECRET=hushhush\n")).expect("a file");
     daemon.signal(Signal::HUP);
     let line = daemon.says("the settings were read again: changed: ");
     assert!(line.ends_with("changed: SWEEP_ORPHAN_GRACE, SWEEP_WEBHOOK_SECRET"), "{line}");
     wait_for("a wake", || (world.wakes_for(&issue) == 1).then_some(()));
 
-    write(file.path(), format!("SWEEP_SCHEDULE='{NEVER}'\nSWEEP_HTTP=127.0.0.1:1\n")).expect("a file");
+    write(file.path(), format!("SWEEP_SCHEDULE={NEVER}\nSWEEP_HTTP=127.0.0.1:1\n")).expect("a file");
     daemon.signal(Signal::HUP);
     daemon.says("schedule 0 0 29 2 * (UTC), next: ");
     daemon.signal(Signal::HUP);
@@ -48,7 +48,7 @@ fn the_next_sweep_goes_by_what_the_file_says_now() {
     std::thread::sleep(std::time::Duration::from_millis(2200));
     assert_eq!(world.count("sweeps"), sweeps);
 
-    write(file.path(), format!("SWEEP_SCHEDULE='{EACH_SECOND}'\n")).expect("a file");
+    write(file.path(), format!("SWEEP_SCHEDULE={EACH_SECOND}\n")).expect("a file");
     daemon.signal(Signal::HUP);
     wait_for("a sweep", || (sweeps < world.count("sweeps")).then_some(()));
     daemon.ends_well();
@@ -61,12 +61,12 @@ fn another_database_is_looked_at_at_once() {
     let (world, scratch, proxy) = (World::new(On::Postgres), Scratch::empty(), Proxy::start(None));
     proxy.freeze();
     let wrong = proxy.url(world.name(), "disable");
-    let file = file(&format!("DATABASE_URL={wrong}\nSWEEP_SCHEDULE='{NEVER}'\nSWEEP_HTTP=127.0.0.1:0\n"));
+    let file = file(&format!("DATABASE_URL={wrong}\nSWEEP_SCHEDULE={NEVER}\nSWEEP_HTTP=127.0.0.1:0\n"));
     let path = file.path().to_str().expect("a plain path");
     let mut daemon = Daemon::start(sweep(["daemon", "--config", path]));
     assert_eq!(daemon.get("/readyz").0, 503);
     let moved_to = |url: &str, status| {
-        write(file.path(), format!("DATABASE_URL={url}\nSWEEP_SCHEDULE='{NEVER}'\nSWEEP_HTTP=127.0.0.1:0\n"))
+        write(file.path(), format!("DATABASE_URL={url}\nSWEEP_SCHEDULE={NEVER}\nSWEEP_HTTP=127.0.0.1:0\n"))
             .expect("a file");
         daemon.signal(Signal::HUP);
         daemon.answers("/readyz", status);
@@ -96,7 +96,7 @@ fn what_is_read_once_needs_a_restart_and_is_told_of() {
 #[test]
 fn wrong_settings_are_refused_and_the_old_ones_stay() {
     let world = World::new(On::Sqlite);
-    let file = file(&format!("SWEEP_SCHEDULE='{EACH_SECOND}'\n"));
+    let file = file(&format!("SWEEP_SCHEDULE={EACH_SECOND}\n"));
     let mut daemon = Daemon::start(configured(&world.url, &file));
     daemon.says("sweep completed");
     for (n, text, expected) in [

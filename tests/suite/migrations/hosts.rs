@@ -81,3 +81,31 @@ fn a_role_that_may_not_create_a_schema_is_refused() {
     let ran = migrate_at(&role.at(&database.url), []).run();
     ran.refused(CONFIG, &["cannot create the schema sweep: permission denied for database sweep_test_scratch_"]);
 }
+
+/// Of the versions before the first release, whose migrations were a diary. It is not newer than the program.
+const UNRELEASED: &str = "create table __diesel_schema_migrations (version varchar(50) primary key, run_on timestamp);
+    insert into __diesel_schema_migrations (version) values ('20261121000100'), ('20261121000200'), ('20261122000209')";
+
+#[test]
+fn a_schema_of_a_version_that_was_never_released_is_refused_with_the_way_to_begin_anew() {
+    let database = Scratch::empty();
+    database.run(&format!("create schema sweep; set search_path = sweep; {UNRELEASED}"));
+    let (_directory, path, file) = new_file();
+    crate::databases::run(&mut connect(&file), UNRELEASED);
+    let path = path.display().to_string();
+    for (url, named, anew) in [
+        (&database.url, database.name(), "run `drop schema sweep cascade`, then `sweep migrate`"),
+        (&file, &path, "move the file away, then run `sweep migrate`"),
+    ] {
+        for program in
+            [sweep_at(url, []), sweep_at(url, ["--dry-run"]), migrate_at(url, []), migrate_at(url, ["--print"])]
+        {
+            program.run().refused(CONFIG, &[named, "was made by a version of sweep that was never released", anew]);
+        }
+    }
+
+    database.run("drop schema sweep cascade");
+    migrate_at(&database.url, []).run().done();
+    std::fs::rename(&path, format!("{path}.old")).expect("the file");
+    migrate_at(&file, []).run().done();
+}

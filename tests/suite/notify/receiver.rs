@@ -82,9 +82,14 @@ impl Receiver {
         self.requests.lock().expect("a lock").clone()
     }
 
+    /// None of them is asked for again.
+    pub fn take(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.requests.lock().expect("a lock"))
+    }
+
     /// The bodies, and none of them is asked for again.
     pub fn told(&self) -> Vec<Value> {
-        std::mem::take(&mut *self.requests.lock().expect("a lock")).iter().map(Request::json).collect()
+        self.take().iter().map(Request::json).collect()
     }
 
     pub fn wait_for(&self, requests: usize) {

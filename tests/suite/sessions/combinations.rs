@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use sweep::rules::session::SessionFacts;
 use sweep::rules::{Facts, Finding, Id, Policy, decide};
-use sweep::store::{Access, Db, Subject, Timeouts};
+use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
 
 use super::fixture::LOOP;
 use crate::candidates::{old_ledger_row, overlooked};
@@ -78,7 +78,7 @@ pub fn every_session(world: &mut World) -> Vec<Id> {
 
 /// What the rules say of the same facts; none for what they do not tell of. A loop is seen by sweeps alone: until one has
 /// told a person of it, its session is active.
-fn decided(db: &mut Db, all: &[Id]) -> BTreeMap<Id, String> {
+fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
     let read = |db: &mut Db| all.iter().map(|id| SessionFacts::read(db, id)).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
     let policy = Policy::default();

@@ -108,6 +108,11 @@ impl Watcher {
 
     /// With a home that others know, and tmux's sockets in it.
     pub fn at_home(home: Arc<TempDir>, arguments: &[&str]) -> Watcher {
+        Watcher::given(home, &[], arguments)
+    }
+
+    /// The same, with these variables besides in its environment.
+    pub fn given(home: Arc<TempDir>, variables: &[(&str, &str)], arguments: &[&str]) -> Watcher {
         let screen = Screen::new();
         let mut command = CommandBuilder::new(BINARY);
         command.env_clear();
@@ -115,11 +120,14 @@ impl Watcher {
         command.env("PATH", path());
         command.env("TERM", "xterm-256color");
         command.env("TMUX_TMPDIR", home.path());
-        // The same as `POLICY`, unless a flag says otherwise.
-        command.env("SWEEP_SESSION_SILENT_AFTER", "1s");
-        command.env("SWEEP_NUDGE_DELAY", "1s");
-        command.env("SWEEP_WATCH_INTERVAL", "100ms");
+        variables.iter().for_each(|(name, value)| command.env(name, value));
         command.arg("watch");
+        // The same as `POLICY`, unless a flag says otherwise. As variables they would be reported, since the command does not inherit them.
+        for setting in [["--session-silent-after", "1s"], ["--nudge-delay", "1s"], ["--interval", "100ms"]] {
+            if !arguments.contains(&setting[0]) {
+                command.args(setting);
+            }
+        }
         command.args(arguments);
         command.cwd(home.path());
         let child = screen.start(command);

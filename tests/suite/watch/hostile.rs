@@ -55,6 +55,15 @@ on_each_database! {
         assert!(!ended.home.path().join("ran").exists());
     }
 
+    /// Tags and reversed letters would say to an agent what nobody sees in the row.
+    fn a_message_is_typed_as_it_can_be_seen(world) {
+        let watcher = Watcher::of(&world.url, &["--no-examine"], "echo ready; read x; echo \"got $x.\" | cat -v; read x");
+        watcher.until_it_prints("ready");
+        world.queue("nudge", "go\u{202e} \u{e0064}\u{e0069}\u{e0065}on\u{200b}\u{fe01}");
+        watcher.until_it_prints("got go on.");
+        watcher.stop();
+    }
+
     fn a_flood_of_output_is_watched_as_it_comes(world) {
         let script = "i=0; while [ $i -lt 4 ]; do yes 'a line of a flood' | head -c 2000000; i=$((i + 1)); done; exit 0";
         let ended = Watcher::of(&world.url, &[], script).end();

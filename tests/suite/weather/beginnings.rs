@@ -5,12 +5,13 @@ use sweep::cli::DatabaseFlag;
 use sweep::exit::{Exit, code_of};
 use sweep::settings::Environment;
 use sweep::store::migrate::{Wanted, migrate};
-use sweep::store::{Access, Db};
+use sweep::store::{Access, DbConnection};
 
+use crate::databases::connect_as_sweep;
 use crate::proxy::{Afterwards, Cut, Direction, Proxy};
 use crate::scratch::Scratch;
 
-fn connect(proxy: &Proxy, database: &str, sslmode: &str) -> Result<Db> {
+fn connect(proxy: &Proxy, database: &str, sslmode: &str) -> Result<DbConnection> {
     let flags = DatabaseFlag { database: Some(proxy.url(database, sslmode)), ..DatabaseFlag::default() };
     Environment::of(&[]).database(&flags).expect("a URL").connect(Access::Write)
 }
@@ -56,7 +57,7 @@ fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
             }
             let catalog = scratch.catalog();
             assert!(catalog == whole || (catalog == empty && migrated.is_err()), "{byte}: {catalog:?}");
-            migrate(&mut scratch.connect(), Wanted::default()).expect("a migration");
+            migrate(&mut connect_as_sweep(&scratch.url), Wanted::default()).expect("a migration");
             assert_eq!(scratch.catalog(), whole);
         }
     }

@@ -1,2 +1,0 @@
-drop table recoveries;
-drop table sweeps;

@@ -1,2 +1,0 @@
-alter table sweeps drop column shard, drop column shards, drop column narrowed;
-drop table notifications;

@@ -1,4 +1,0 @@
-drop table plan_steps;
-drop table plans;
-drop table issues;
-drop table agents;

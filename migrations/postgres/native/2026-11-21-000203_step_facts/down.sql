@@ -1,3 +1,0 @@
-drop view step_facts;
-drop view step_candidates;
-drop view unattended_steps;

@@ -1,0 +1,144 @@
+-- The issue as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
+
+-- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
+-- any retry, whatever its reason, belongs to the episode that it resumes.
+-- A value, not an `exists`: that could be planned as a hash of all wakes, built anew for every issue.
+create view issue_runs as
+select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
+       r.status in ('queued', 'scheduled_retry', 'running') as live,
+       coalesce(r.retry_reason = 'issue_continuation_needed', false)
+           or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
+       coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
+from runs r
+where r.issue_id is not null;
+
+-- Every continuation counts as an attempt, whoever queued it; one of ours counts once, in the ledger, where its number
+-- outlives runs that the host prunes.
+create view issue_continuations as
+select c.subject_id as issue_id, c.created_at, c.attempt
+from recoveries c where c.kind = 'issue' and c.action = 'continue'
+union all
+select r.issue_id, r.created_at, null
+from issue_runs r
+where r.is_continuation
+  and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
+
+-- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
+create view live_step_runs as
+select r.plan_step_id as step_id from runs r
+where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running')
+union all
+select w.plan_step_id from wakes w join runs r on r.wake_id = w.id
+where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
+
+-- The sessions that work on an issue: its assignee's, or nobody's in particular.
+create view issue_sessions as
+select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
+from issues i join sessions s on s.issue_id = i.id
+where s.agent_id is null or s.agent_id = i.assignee_agent_id;
+
+-- Relaunches on their way; one that was taken a moment ago is, until its process is up.
+create view issue_relaunches as
+select s.issue_id, s.id as session_id, c.created_at
+from issue_sessions s join session_commands c on c.session_id = s.id
+where s.status = 'active' and c.command = 'relaunch'
+  and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > statement_timestamp() - interval '1 minute');
+
+-- In progress, healthy or not: what the candidates are a share of.
+create view issue_subjects as
+select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from issues i
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
+
+-- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
+-- so that one that is stuck is seen. The tenant is in the scan, so that one company can be
+-- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
+create view unattended_issues as
+select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
+from issues i
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
+  and not exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+  -- As issue_sessions, which would read the issues once more.
+  and not exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
+                  and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
+  and not exists (select from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+                  and w.created_at > statement_timestamp() - interval '1 minute');
+
+create view issue_candidates as
+select subject_id, group_id, since, tenant from unattended_issues
+union all
+select i.id, coalesce(i.assignee_agent_id, i.id), i.updated_at, i.tenant
+from recoveries r join issues i on i.id = r.subject_id
+where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
+  and not exists (select from unattended_issues u where u.subject_id = i.id);
+
+create view issue_facts as
+select
+    i.id as subject_id,
+    i.tenant,
+    i.identifier,
+    i.title,
+    i.status,
+    i.assignee_agent_id as agent_id,
+    a.name as agent_name,
+    a.status as agent_status,
+    i.assignee_user_id is not null as assigned_to_user,
+    coalesce(run.any_live, false)
+        or exists (select from plans p join plan_steps s on s.plan_id = p.id join live_step_runs r on r.step_id = s.id
+                   where p.issue_id = i.id)
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
+        or exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+        as has_live_run,
+    least(
+        (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
+        (select min(w.created_at) from plans p join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id
+         where p.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
+        -- A relaunch resumes its session's issue.
+        (select min(r.created_at) from issue_relaunches r where r.issue_id = i.id)
+    ) as pending_wake_since,
+    case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then i.waiting_for
+         when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever')
+         when exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
+        as declared_wait,
+    null::text as obstacle,
+    run.last_id as last_run_id,
+    greatest(i.updated_at, run.last_sign_at,
+        (select max(coalesce(r.finished_at, r.created_at))
+         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id where p.issue_id = i.id),
+        (select max(greatest(s.last_activity_at, s.ended_at)) from sessions s where s.issue_id = i.id)
+    ) as idle_since,
+    episode.began_at as episode_began_at,
+    continuation.since_episode as attempts,
+    continuation.last_day as attempts_last_day,
+    continuation.last_at as last_attempt_at,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
+    escalation.last_day as escalations_last_day,
+    o.id as open_recovery_id,
+    o.created_at as open_recovery_at,
+    statement_timestamp() as observed_at
+from issues i
+left join agents a on a.id = i.assignee_agent_id
+left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
+                      and not (o.blocked_subject and i.status = 'blocked')
+-- One pass each over its runs, its escalations and its continuations.
+cross join lateral (
+    select bool_or(r.live) as any_live,
+           (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
+           max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
+           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at
+    from issue_runs r where r.issue_id = i.id
+) run
+cross join lateral (
+    select max(e.created_at) as last_at,
+           count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
+    from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+) escalation
+cross join lateral (
+    select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
+) episode
+cross join lateral (
+    select greatest(count(*) filter (where c.created_at >= episode.began_at),
+                    max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
+           count(*) filter (where c.created_at > statement_timestamp() - interval '24 hours') as last_day,
+           max(c.created_at) as last_at
+    from issue_continuations c where c.issue_id = i.id
+) continuation;

@@ -1,0 +1,67 @@
+-- The plan step as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
+
+-- In progress, healthy or not: what the candidates are a share of.
+create view step_subjects as
+select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, p.tenant
+from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
+where s.status = 'in_progress';
+
+-- In progress, of an open plan, and at first sight nobody is on it; how long is too long is decided in Rust.
+create view unattended_steps as
+select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
+from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
+where s.status = 'in_progress'
+  and not exists (select from live_step_runs r where r.step_id = s.id)
+  and not exists (select from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed')
+                  and w.created_at > statement_timestamp() - interval '1 minute');
+
+create view step_candidates as
+select subject_id, group_id, since, tenant from unattended_steps
+union all
+select s.id, coalesce(p.agent_id, p.id), coalesce(s.started_at, s.updated_at), p.tenant
+from recoveries r join plan_steps s on s.id = r.subject_id join plans p on p.id = s.plan_id
+where r.kind = 'step' and r.settled_at is null
+  and not exists (select from unattended_steps u where u.subject_id = s.id);
+
+create view step_facts as
+select
+    s.id as subject_id,
+    p.tenant,
+    p.title || ' #' || s.position as identifier,
+    s.title,
+    s.status,
+    p.id as plan_id,
+    p.status as plan_status,
+    s.position,
+    coalesce(s.stalled_after_seconds, p.stalled_after_seconds) as stalled_after_seconds,
+    p.agent_id,
+    a.name as agent_name,
+    a.status as agent_status,
+    p.issue_id,
+    exists (select from live_step_runs r where r.step_id = s.id) as has_live_run,
+    (select min(w.created_at) from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed'))
+        as pending_wake_since,
+    coalesce(s.started_at, s.updated_at) as idle_since,
+    episode.began_at as episode_began_at,
+    (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
+     and c.created_at >= episode.began_at) as attempts,
+    (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
+     and c.created_at > statement_timestamp() - interval '24 hours') as attempts_last_day,
+    (select max(c.created_at) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue')
+        as last_attempt_at,
+    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, false) as escalated,
+    (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
+     and e.created_at > statement_timestamp() - interval '24 hours') as escalations_last_day,
+    o.id as open_recovery_id,
+    o.created_at as open_recovery_at,
+    statement_timestamp() as observed_at
+from plan_steps s
+join plans p on p.id = s.plan_id
+left join agents a on a.id = p.agent_id
+left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null
+cross join lateral (
+    select greatest(
+        coalesce(s.started_at, s.updated_at),
+        (select max(e.created_at) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate')
+    ) as began_at
+) episode;

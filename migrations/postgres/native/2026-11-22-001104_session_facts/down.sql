@@ -1,0 +1,4 @@
+drop view session_facts;
+drop view session_candidates;
+drop view unattended_sessions;
+drop view session_subjects;

@@ -1,4 +1,0 @@
-drop view issue_facts;
-drop view issue_waits;
-drop view issue_candidates;
-drop view unattended_issues;

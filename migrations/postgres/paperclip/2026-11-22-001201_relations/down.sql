@@ -1,0 +1,7 @@
+drop trigger log_recovery on recoveries;
+drop function log_recovery;
+drop view sessions;
+drop view comments;
+drop view issues;
+drop view agents;
+drop function refuse_update, insert_comment, update_issue, as_id, within_calendar;

@@ -1,0 +1,89 @@
+-- Paperclip's agents, issues, comments and runs under the names by which sweep locks and writes them. The triggers sit on these views,
+-- never on a host's table. They run with their owner's rights, like the views: whoever runs sweep needs no right on the host's tables.
+
+-- Postgres knows infinity and years that no client can decode. Both ends stay what they mean: long ago, and not yet.
+create function within_calendar(moment timestamptz) returns timestamptz language sql immutable as $$
+select case when moment < timestamptz '0001-01-01 00:00Z' then timestamptz '0001-01-01 00:00Z'
+            when moment > timestamptz '9999-12-31 00:00Z' then timestamptz '9999-12-31 00:00Z'
+            else moment end
+$$;
+
+-- What JSON names as an id, if it is one as Postgres prints it: a comparison as text, for which the key's index serves.
+create function as_id(words text) returns uuid language sql immutable as $$
+select case when words ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then words::uuid end
+$$;
+
+create view agents as
+select id, company_id, name, status from public.agents;
+
+create view issues as
+select id, company_id, identifier, title, status, assignee_agent_id, updated_at from public.issues;
+
+create function update_issue() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+begin
+    update public.issues set status = new.status, updated_at = new.updated_at where id = old.id and status = old.status;
+    if not found then
+        return null;
+    end if;
+    -- An issue that is blocked while a run still holds it would be taken up again, or never be released.
+    if new.status = 'blocked' then
+        update public.issues
+        set checkout_run_id = null, execution_run_id = null, execution_agent_name_key = null, execution_locked_at = null,
+            blocked_transition_at = clock_timestamp()
+        where id = old.id;
+    end if;
+    return new;
+end $$;
+create trigger update_issue instead of update on issues for each row execute function update_issue();
+
+create view comments as
+select id, issue_id, coalesce(author_agent_id::text, author_user_id, author_type) as author, body, created_at
+from public.issue_comments;
+
+create function insert_comment() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+begin
+    insert into public.issue_comments (id, company_id, issue_id, author_type, body)
+    select coalesce(new.id, gen_random_uuid()), i.company_id, i.id, 'system', new.body
+    from public.issues i where i.id = new.issue_id;
+    return case when found then new end;
+end $$;
+create trigger insert_comment instead of insert on comments for each row execute function insert_comment();
+
+-- A run that is running is a session: its server drives the process, so it takes no commands, and a sweep can only tell people
+-- that it fell silent. Queued and scheduled runs have no process yet.
+-- One table and no join, so that a lock of a session is a lock of its run and of nothing else. Anything that the server writes
+-- about a run is a sign of life.
+create view sessions as
+select r.id, r.company_id, r.agent_id,
+       (select i.id from public.issues i where i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id) as issue_id,
+       r.status as run_status,
+       case r.status when 'running' then 'active' when 'active' then 'unknown' else r.status end as status,
+       within_calendar(greatest(r.created_at, r.started_at, r.last_output_at, r.updated_at)) as last_sign_at
+from public.heartbeat_runs r;
+
+-- The right to lock a row is the right to update it; but a run is its server's.
+create function refuse_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+begin
+    raise exception 'run % is its server''s: sweep only locks it', old.id;
+end $$;
+create trigger refuse_update instead of update on sessions for each row execute function refuse_update();
+
+-- The host's own activity log shows what the ledger holds, and calls a session what the host calls it.
+create function log_recovery() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+begin
+    insert into public.activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id, details)
+    select subject.company_id, 'system', 'sweep', new.kind || '.' || new.action, subject.entity_type, new.subject_id::text,
+           jsonb_build_object('reason', new.reason, 'attempt', new.attempt, 'wakeId', new.wake_id) || subject.details
+    from (
+        select i.company_id, 'issue' as entity_type, '{}'::jsonb as details
+        from public.issues i where new.kind = 'issue' and i.id = new.subject_id
+        union all
+        select s.company_id, 'heartbeat_run', jsonb_build_object('issueId', s.issue_id)
+        from sessions s where new.kind = 'session' and s.id = new.subject_id
+    ) subject;
+    return null;
+end $$;
+create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
+
+-- Else anybody could put one of them on a table of his own, and write to the host with its owner's rights.
+revoke execute on function update_issue, insert_comment, refuse_update, log_recovery from public;

@@ -1,0 +1,5 @@
+drop view issue_facts;
+drop view issue_waits;
+drop view issue_candidates;
+drop view unattended_issues;
+drop view issue_subjects;

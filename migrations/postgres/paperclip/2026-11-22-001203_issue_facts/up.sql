@@ -1,0 +1,125 @@
+-- The issue as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
+
+-- In progress, healthy or not: what the candidates are a share of.
+create view issue_subjects as
+select i.id as subject_id, i.assignee_agent_id as group_id, i.company_id::text as tenant
+from public.companies c
+join public.issues i on i.company_id = c.id
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
+
+-- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
+-- so that one that is stuck is seen. Each `not exists` is one hash anti join; joined by `or` they would be nested loops. The tenant
+-- is in the scan, so that one company can be swept alone; the agent is the group, so that its oldest work is examined first.
+create view unattended_issues as
+select i.id as subject_id, i.assignee_agent_id as group_id, within_calendar(i.updated_at) as since, i.company_id::text as tenant
+from public.companies c
+join public.issues i on i.company_id = c.id
+where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
+  and not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
+  and not exists (select from runs r where r.live and r.id = i.checkout_run_id)
+  and not exists (select from runs r where r.live and r.id = i.execution_run_id)
+  and not exists (select from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
+                  and w.created_at > statement_timestamp() - interval '1 minute');
+
+create view issue_candidates as
+select subject_id, group_id, since, tenant from unattended_issues
+union
+select i.id, coalesce(i.assignee_agent_id, i.id), within_calendar(i.updated_at), i.company_id::text
+from recoveries r join issues i on i.id = r.subject_id
+where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked');
+
+-- What an issue waits for, whatever its status says; the first that applies.
+create view issue_waits as
+select i.id as issue_id, coalesce(
+    (select 'blocked by ' || coalesce(b.identifier, b.title)
+     from public.issue_relations l join public.issues b on b.id = l.issue_id
+     where l.company_id = i.company_id and l.related_issue_id = i.id and l.type = 'blocks'
+       and b.status not in ('done', 'cancelled')
+     order by b.created_at, b.id limit 1),
+    -- A question that wakes nobody when it is answered is no reason to wait.
+    (select 'open question' from public.issue_thread_interactions q
+     where q.company_id = i.company_id and q.issue_id = i.id and q.status = 'pending'
+       and q.continuation_policy in ('wake_assignee', 'wake_assignee_on_accept') limit 1),
+    (select 'open approval' from public.issue_approvals l join public.approvals a on a.id = l.approval_id
+     where l.issue_id = i.id and a.status in ('pending', 'revision_requested') limit 1),
+    (select case when r.status in ('active', 'escalated') then 'the host''s own recovery is active'
+                 else 'the host forbids to resume it' end
+     from public.issue_recovery_actions r
+     where r.company_id = i.company_id and r.source_issue_id = i.id
+       and (r.status in ('active', 'escalated') or r.evidence #>> '{automaticRecovery,replay}' = 'blocked')
+     order by r.status in ('active', 'escalated') desc limit 1),
+    case when i.monitor_next_check_at > statement_timestamp()
+         then 'monitor check at '
+              || to_char(within_calendar(i.monitor_next_check_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end,
+    -- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
+    (with recursive ancestors as (
+         select i.id
+         union
+         select p.parent_id from ancestors a join public.issues p on p.id = a.id where p.parent_id is not null
+     )
+     select 'paused by a hold on ' || coalesce(p.identifier, p.title)
+     from ancestors a
+     join public.issues p on p.id = a.id
+     join public.issue_tree_holds h on h.company_id = p.company_id and h.root_issue_id = p.id
+     where h.status = 'active' and h.mode = 'pause' limit 1)
+) as reason
+from public.issues i;
+
+create view issue_facts as
+select
+    i.id as subject_id,
+    i.company_id::text as tenant,
+    i.identifier,
+    i.title,
+    i.status,
+    i.assignee_agent_id as agent_id,
+    a.name as agent_name,
+    a.status as agent_status,
+    i.assignee_user_id is not null as assigned_to_user,
+    exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
+        or exists (select from runs r where r.live and r.id in (i.checkout_run_id, i.execution_run_id)) as has_live_run,
+    (select min(w.created_at) from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text)
+        as pending_wake_since,
+    waits.reason as declared_wait,
+    case when i.hidden_at is not null or i.harness_kind is not null then 'it is hidden'
+         -- By name, as older releases lack the column. A conversation is never finished and is moved by messages alone.
+         when to_jsonb(i) ->> 'conversation_agent_id' is not null then 'it is a conversation'
+         when c.status <> 'active' then 'its company is ' || c.status
+         when a.company_id <> i.company_id then 'its agent belongs to another company'
+         when history.responsible_user_id is null then 'no user is responsible for it' end as obstacle,
+    history.last_run_id,
+    within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
+    episode.began_at as episode_began_at,
+    continuations.since_episode as attempts,
+    continuations.last_day as attempts_last_day,
+    continuations.last_at as last_attempt_at,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
+    escalations.last_day as escalations_last_day,
+    o.id as open_recovery_id,
+    o.created_at as open_recovery_at,
+    statement_timestamp() as observed_at
+from public.issues i
+join public.companies c on c.id = i.company_id
+join issue_histories history on history.issue_id = i.id
+join issue_waits waits on waits.issue_id = i.id
+left join public.agents a on a.id = i.assignee_agent_id
+left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
+                      and not (o.blocked_subject and i.status = 'blocked')
+cross join lateral (
+    select max(e.created_at) as last_at,
+           count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
+    from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+) escalations
+cross join lateral (
+    select within_calendar(greatest(coalesce(i.started_at, i.created_at), history.began_at, escalations.last_at)) as began_at
+) episode
+-- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+cross join lateral (
+    select greatest(count(*) filter (where k.created_at >= episode.began_at),
+                    max(k.attempt) filter (where k.created_at >= episode.began_at)) as since_episode,
+           count(*) filter (where k.created_at > statement_timestamp() - interval '24 hours') as last_day,
+           within_calendar(max(k.created_at)) as last_at
+    from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
+          union all
+          select unnest(history.continued_at), null) k
+) continuations;

@@ -1,0 +1,99 @@
+-- The session as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
+
+-- Through companies, as in `runs`: the index on the status begins with them.
+create view running_sessions as
+select s.id, s.company_id, s.agent_id, s.last_sign_at
+from public.companies c
+join sessions s on s.company_id = c.id
+where s.run_status = 'running';
+
+create view session_subjects as
+select id as subject_id, agent_id as group_id, company_id::text as tenant from running_sessions;
+
+-- Without a sign of life for a second, the shortest threshold that there is; or with one that nobody can have shown, which would
+-- otherwise keep it out of sight for ever.
+create view unattended_sessions as
+select id as subject_id, agent_id as group_id, last_sign_at as since, company_id::text as tenant
+from running_sessions
+where last_sign_at < statement_timestamp() - interval '1 second' or last_sign_at > statement_timestamp() + interval '1 day';
+
+create view session_candidates as
+select subject_id, group_id, since, tenant from unattended_sessions
+union
+select s.id, s.agent_id, s.last_sign_at, s.company_id::text
+from recoveries r join sessions s on s.id = r.subject_id
+where r.kind = 'session' and r.settled_at is null;
+
+create view session_facts as
+select
+    s.id as subject_id,
+    c.id::text as tenant,
+    -- An issue has many runs.
+    coalesce(i.identifier, 'run') || '/' || left(r.id::text, 8) as identifier,
+    coalesce(i.title, 'heartbeat (' || coalesce(nullif(r.context_snapshot ->> 'wakeReason', ''), r.invocation_source) || ')') as title,
+    s.status,
+    -- A blocker, a question, a review or a hold of its issue is none: whatever the issue waits for, this run is running.
+    case when i.status in ('done', 'cancelled') then null
+         when c.status <> 'active' then 'its company is ' || c.status
+         when i.hidden_at is not null or i.harness_kind is not null then 'its issue is hidden'
+         when to_jsonb(i) ->> 'conversation_agent_id' is not null then 'its issue is a conversation'
+         when snooze.until > statement_timestamp()
+         then 'snoozed until ' || to_char(within_calendar(snooze.until) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end
+        as declared_wait,
+    r.agent_id,
+    a.name as agent_name,
+    a.status as agent_status,
+    i.id as issue_id,
+    i.status as issue_status,
+    exists (select from runs o where o.live and o.company_id = r.company_id and o.issue_key = i.id::text and o.id <> r.id)
+        as issue_has_live_run,
+    null::timestamptz as issue_wake_since,
+    -- A run has one process; one that is started again is another run.
+    within_calendar(r.created_at) as started_at,
+    s.last_sign_at as progressed_at,
+    case when r.status not in ('running', 'queued', 'scheduled_retry')
+         then within_calendar(coalesce(r.finished_at, r.updated_at)) end as ended_at,
+    case when r.status <> 'running' then r.exit_code end as exit_code,
+    null::integer as silent_after_seconds,
+    null::text as last_tool,
+    -- The server keeps a running process's output in files; the excerpts on the run are written when it ends.
+    '' as recent_output,
+    false as takes_commands,
+    null::timestamptz as pending_command_since,
+    s.last_sign_at as idle_since,
+    episode.began_at as episode_began_at,
+    ledger.attempts,
+    ledger.attempts_last_day,
+    ledger.last_attempt_at,
+    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, false) as escalated,
+    ledger.escalations_last_day,
+    o.id as open_recovery_id,
+    o.created_at as open_recovery_at,
+    statement_timestamp() as observed_at
+from sessions s
+join public.heartbeat_runs r on r.id = s.id
+join public.companies c on c.id = r.company_id
+left join public.agents a on a.id = r.agent_id
+left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id
+left join recoveries o on o.kind = 'session' and o.subject_id = r.id and o.settled_at is null
+-- What a person, or the host's own watch over silent runs, decided about this one.
+cross join lateral (
+    select max(d.snoozed_until) as until
+    from public.heartbeat_run_watchdog_decisions d
+    where d.company_id = r.company_id and d.run_id = r.id and d.decision in ('snooze', 'continue')
+) snooze
+-- As far as the ledger tells; a sign of life begins one as well.
+cross join lateral (
+    select within_calendar(greatest(r.created_at, (
+        select max(e.created_at) from recoveries e
+        where e.kind = 'session' and e.subject_id = r.id and e.action in ('escalate', 'recover')
+    ))) as began_at
+) episode
+cross join lateral (
+    select count(*) filter (where e.action = 'continue' and e.created_at >= episode.began_at) as attempts,
+           count(*) filter (where e.action = 'continue' and e.created_at > statement_timestamp() - interval '24 hours') as attempts_last_day,
+           max(e.created_at) filter (where e.action = 'continue') as last_attempt_at,
+           count(*) filter (where e.action = 'escalate' and e.created_at > statement_timestamp() - interval '24 hours')
+               as escalations_last_day
+    from recoveries e where e.kind = 'session' and e.subject_id = r.id
+) ledger;

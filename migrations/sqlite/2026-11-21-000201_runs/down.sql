@@ -1,4 +1,0 @@
-drop table activity;
-drop table comments;
-drop table runs;
-drop table wakes;

@@ -1,4 +1,0 @@
-drop view step_facts;
-drop view step_episodes;
-drop view step_candidates;
-drop view unattended_steps;

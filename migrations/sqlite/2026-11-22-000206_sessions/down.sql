@@ -1,2 +1,0 @@
-drop table session_commands;
-drop table sessions;

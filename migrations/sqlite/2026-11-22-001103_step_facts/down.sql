@@ -1,0 +1,5 @@
+drop view step_facts;
+drop view step_episodes;
+drop view step_candidates;
+drop view unattended_steps;
+drop view step_subjects;

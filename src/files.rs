@@ -1,0 +1,98 @@
+//! Files that an operator names, and directories that sweep makes: what is not read, and who may look inside.
+
+use std::fs::{DirBuilder, Metadata, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Settings and secrets are a few lines.
+pub const SETTINGS_BYTES_MAX: u64 = 1 << 20;
+
+/// A file as it was found.
+pub struct Found {
+    pub bytes: Vec<u8>,
+    /// Somebody who is neither its owner nor of this process's own group may change it.
+    pub is_open_to_others: bool,
+}
+
+/// Reads a regular file of at most so many bytes. Nothing else is read: a pipe may never be written to, a device never end.
+pub fn read(path: &Path, bytes_max: u64) -> Result<Found, String> {
+    // Without NONBLOCK, opening a pipe waits for somebody who writes to it.
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = opened.map_err(|error| error.to_string())?;
+    // Of what was opened: at the path there may be something else by now.
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err(format!("{}, expected a regular file", kind_of(&metadata)));
+    }
+    let own_group = rustix::process::getegid().as_raw();
+    Ok(Found {
+        bytes: read_at_most(file, bytes_max)?,
+        is_open_to_others: is_open_to_others(metadata.mode(), metadata.gid(), own_group),
+    })
+}
+
+/// Reads to the end, unless that is further away.
+pub fn read_at_most(from: impl Read, bytes_max: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    from.take(bytes_max + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes_max < bytes.len() as u64 {
+        return Err(format!("is larger than {} MiB", bytes_max >> 20));
+    }
+    Ok(bytes)
+}
+
+/// Makes a directory, and those above it that are missing, for this user only.
+pub fn make_private_directory(path: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn kind_of(metadata: &Metadata) -> &'static str {
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        "Is a directory"
+    } else if kind.is_fifo() {
+        "Is a pipe"
+    } else if kind.is_char_device() || kind.is_block_device() {
+        "Is a device"
+    } else {
+        "Is no file"
+    }
+}
+
+fn is_open_to_others(mode: u32, group: u32, own_group: u32) -> bool {
+    let by_all = mode & 0o002 != 0;
+    let by_group = mode & 0o020 != 0 && group != own_group;
+    by_all || by_group
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::{is_open_to_others, read_at_most};
+
+    const OWN: u32 = 1000;
+    const OTHER: u32 = 50;
+
+    #[rstest]
+    #[case::for_its_owner(0o600, OTHER, false)]
+    #[case::for_all_to_read(0o644, OTHER, false)]
+    #[case::for_the_own_group_to_write(0o664, OWN, false)]
+    #[case::for_another_group_to_write(0o664, OTHER, true)]
+    #[case::for_all_to_write(0o646, OWN, true)]
+    fn a_file_is_open_to_others_when_they_may_write_it(#[case] mode: u32, #[case] group: u32, #[case] expected: bool) {
+        assert_eq!(is_open_to_others(mode, group, OWN), expected);
+    }
+
+    #[test]
+    fn as_much_as_is_allowed_is_read_and_one_byte_more_is_refused() {
+        let mebibyte = vec![b'x'; 1 << 20];
+        assert_eq!(read_at_most(&mebibyte[..], 1 << 20).expect("a mebibyte").len(), 1 << 20);
+        let why = read_at_most(std::io::repeat(b'x'), 1 << 20).expect_err("no end");
+        assert_eq!(why, "is larger than 1 MiB");
+    }
+}

@@ -1,0 +1,121 @@
+//! The file of `--config`: one NAME=VALUE on a line. An error names the line and the setting, never the value: it may be a secret.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::environment::{Environment, PREFIX, Source, refuse_unknown};
+use super::known::may_have_a_file;
+use crate::exit::{Refusal, config};
+use crate::files::{self, SETTINGS_BYTES_MAX};
+
+/// One setting, and where it stands.
+#[derive(Debug, PartialEq)]
+struct Line {
+    number: usize,
+    name: String,
+    value: String,
+}
+
+impl Environment {
+    /// Adds what the file of `--config`, else of SWEEP_CONFIG, says and the environment does not.
+    pub fn with_file(mut self, path: Option<&Path>) -> Result<Environment> {
+        let Some(path) = path.map(Path::to_owned).or_else(|| self.get("SWEEP_CONFIG").map(PathBuf::from)) else {
+            return Ok(self);
+        };
+        let shown = path.display();
+        let refuse = |why: String| config(format!("--config {shown}: {why}"));
+        let found = files::read(&path, SETTINGS_BYTES_MAX).map_err(refuse)?;
+        let lines = parse(&found.bytes).map_err(refuse)?;
+        if found.is_open_to_others {
+            refuse_secrets(&lines).map_err(refuse)?;
+            self.warnings.push(format!("--config {shown}: others may write this file: chmod go-w {shown}"));
+        }
+        for Line { number, name, value } in lines {
+            refuse_unknown(&name).map_err(|why: Refusal| refuse(format!("line {number}: {why}")))?;
+            if self.get(&name).is_none() {
+                self.variables.insert(name, (value, Source::File(path.clone())));
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// A value is what stands there, without the spaces around it: quotes, `$`, `#` and backslashes are as any character.
+fn parse(bytes: &[u8]) -> Result<Vec<Line>, String> {
+    let mut lines: Vec<Line> = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        let refuse = |why: String| Err(format!("line {number}: {why}"));
+        let Ok(line) = str::from_utf8(line) else { return refuse("expected UTF-8".to_owned()) };
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let setting = line.split_once('=').map(|(name, value)| (name.trim_end(), value.trim_start()));
+        // Any other name may be a piece of a secret as well.
+        let Some((name, value)) = setting.filter(|(name, _)| is_of_sweep(name)) else {
+            return refuse("expected NAME=VALUE, where NAME is SWEEP_…, DATABASE_URL or DATABASE_URL_FILE".to_owned());
+        };
+        if let Some(earlier) = lines.iter().find(|line| line.name == name) {
+            return refuse(format!("{name} is set in line {} already", earlier.number));
+        }
+        lines.push(Line { number, name: name.to_owned(), value: value.to_owned() });
+    }
+    Ok(lines)
+}
+
+/// Is it called as a setting of sweep's is?
+pub(super) fn is_of_sweep(name: &str) -> bool {
+    let is_word = |rest: &str| rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    ["DATABASE_URL", "DATABASE_URL_FILE"].contains(&name) || name.strip_prefix(PREFIX).is_some_and(is_word)
+}
+
+/// Whoever writes a file that names a database or a destination chooses who gets the password and the messages.
+fn refuse_secrets(lines: &[Line]) -> Result<(), String> {
+    let is_for_a_secret = |name: &str| may_have_a_file(name) || name.strip_suffix("_FILE").is_some_and(may_have_a_file);
+    match lines.iter().find(|line| is_for_a_secret(&line.name) && !line.value.is_empty()) {
+        None => Ok(()),
+        Some(Line { number, name, .. }) => {
+            Err(format!("line {number}: {name} cannot be set in a file that others may write: chmod go-w"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    use super::parse;
+
+    static WITHOUT_A_VALUE: LazyLock<Regex> = LazyLock::new(|| {
+        let whys = [
+            "expected UTF-8",
+            "expected NAME=VALUE, where NAME is SWEEP_…, DATABASE_URL or DATABASE_URL_FILE",
+            "(SWEEP_[A-Z]*|DATABASE_URL|DATABASE_URL_FILE) is set in line [0-9]+ already",
+        ];
+        Regex::new(&format!("^line [0-9]+: ({})$", whys.join("|"))).expect("an expression")
+    });
+
+    proptest! {
+        #[test]
+        fn an_error_repeats_nothing_but_names(
+            lines in prop::collection::vec("(SWEEP_|DATABASE_URL|DATABASE_URL_FILE)?[ A-Z]{0,2}=?[ -~ä]{0,12}", 1..6),
+            byte in prop::option::of(128_u8..),
+        ) {
+            let bytes: Vec<u8> = lines.join("\n").into_bytes().into_iter().chain(byte).collect();
+            if let Err(why) = parse(&bytes) {
+                prop_assert!(WITHOUT_A_VALUE.is_match(&why), "{why}");
+            }
+        }
+
+        #[test]
+        fn a_value_comes_out_as_it_was_written(value in "[ -~äß→]{0,40}") {
+            let text = format!("SWEEP_TENANT={value}\n");
+            let lines = parse(text.as_bytes()).expect("one setting");
+            prop_assert_eq!(lines[0].value.as_str(), value.trim());
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A connection to a database. Nothing is asked on it outside of a transaction, and on PostgreSQL the first message of each
+//! says where names are looked up: whoever owns the database, or had the connection before us behind a pooler, may have set a
+//! path on which his own functions come first. Nothing is set for longer than a transaction, since a pooler would hand
+//! it on to somebody else.
+
+use anyhow::Context;
+use chrono::TimeDelta;
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::result::Error;
+
+use super::open::sqlite;
+use super::{Db, errors};
+
+/// Runs nothing by itself: what it is asked is asked in a transaction.
+pub struct DbConnection(Db);
+
+/// Names that are PostgreSQL's own. Before the schema `sweep` is known to be ours, everything else is written with its schema.
+const CATALOG: &str = "pg_catalog, pg_temp";
+
+/// Names that are ours or PostgreSQL's, which come first without being named. The temporary schema comes last when it is named,
+/// and first when it is not.
+pub(super) const OURS: &str = "sweep, pg_temp";
+
+/// What a transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Write,
+    /// One snapshot, and no lock, row or transaction id.
+    ReadOnly,
+}
+
+/// How long one statement may take, and how long it may wait for a lock (PostgreSQL).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timeouts {
+    pub statement: TimeDelta,
+    /// Below the server's deadlock_timeout of 1 s, so that the sweep gives way before its host is chosen as a victim.
+    pub lock: TimeDelta,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
+    }
+}
+
+/// Why a transaction did not commit, as far as is known.
+#[derive(Debug)]
+pub enum Abort {
+    /// Nothing was written.
+    RolledBack(Error),
+    /// Nothing was written, and the connection is gone.
+    Lost(Error),
+    /// What came in place of the commit's answer does not tell what became of it.
+    Unknown(Error),
+}
+
+impl From<Abort> for anyhow::Error {
+    fn from(abort: Abort) -> anyhow::Error {
+        match abort {
+            Abort::RolledBack(error) | Abort::Lost(error) | Abort::Unknown(error) => error.into(),
+        }
+    }
+}
+
+impl DbConnection {
+    pub(super) fn new(db: Db) -> DbConnection {
+        DbConnection(db)
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self.0, Db::Sqlite(_))
+    }
+
+    /// Runs `body` in one transaction. A body that has nothing to keep may end it with `Error::RollbackTransaction`: a
+    /// commit would wait for the disk even if rows were only locked.
+    pub fn in_transaction<T>(
+        &mut self,
+        access: Access,
+        timeouts: &Timeouts,
+        body: impl FnOnce(&mut Db) -> QueryResult<T>,
+    ) -> Result<T, Abort> {
+        let begin = self.begin_statement(access, OURS, timeouts);
+        let result = self.0.batch_execute(&begin).and_then(|()| body(&mut self.0));
+        let value =
+            result.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })?;
+        self.0.batch_execute("COMMIT").map_err(|error| {
+            // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
+            self.roll_back();
+            match errors::is_refusal(&error) || self.is_sqlite() {
+                true => Abort::RolledBack(error),
+                false => Abort::Unknown(error),
+            }
+        })?;
+        Ok(value)
+    }
+
+    /// Looks at a database of which nothing is known yet, and changes nothing: whose schema is it, what is there?
+    pub fn look<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let begin = self.begin_statement(Access::ReadOnly, CATALOG, &Timeouts::default());
+        self.0.batch_execute(&begin).context("looking at the database")?;
+        let seen = body(&mut self.0);
+        self.roll_back();
+        seen
+    }
+
+    /// Changes the schema. diesel nests the transactions of its migrations in one that it began itself, so that there the
+    /// path is the first message after BEGIN; whoever knows that the schema is ours, changes it to `OURS`.
+    pub(super) fn migrate<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        match &mut self.0 {
+            Db::Postgres(_) => self.0.transaction(|db| {
+                db.batch_execute(&format!("SET LOCAL search_path = {CATALOG}"))?;
+                body(db)
+            }),
+            Db::Sqlite(_) => {
+                sqlite::keep_a_write_ahead_log(&mut self.0).context("setting the journal's mode")?;
+                sqlite::immediately(&mut self.0, body)
+            }
+        }
+    }
+
+    /// Does anybody answer?
+    pub(super) fn is_alive(&mut self) -> bool {
+        let begin = self.begin_statement(Access::ReadOnly, CATALOG, &Timeouts::default());
+        self.0.batch_execute(&begin).is_ok() && self.roll_back()
+    }
+
+    /// What has arrived on the channels that this connection listens to (PostgreSQL): `(channel, payload)`. No statement.
+    pub(super) fn notifications(&mut self) -> QueryResult<Vec<(String, String)>> {
+        match &mut self.0 {
+            Db::Postgres(db) => db.notifications_iter().map(|it| it.map(|it| (it.channel, it.payload))).collect(),
+            Db::Sqlite(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Is there still a connection to roll back on? Asked of the connection itself: the words of an error depend on the
+    /// server's language. On SQLite there always is, and a failure says that the transaction is over already.
+    fn roll_back(&mut self) -> bool {
+        self.0.batch_execute("ROLLBACK").is_ok() || self.is_sqlite()
+    }
+
+    /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote meanwhile.
+    fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
+        let (mode, sqlite) = match access {
+            Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED", "BEGIN IMMEDIATE"),
+            Access::ReadOnly => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN DEFERRED"),
+        };
+        match &self.0 {
+            Db::Sqlite(_) => sqlite.to_owned(),
+            Db::Postgres(_) => format!(
+                "{mode}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; \
+                 SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = {statement}",
+                lock = timeouts.lock.num_milliseconds(),
+                statement = timeouts.statement.num_milliseconds(),
+            ),
+        }
+    }
+}

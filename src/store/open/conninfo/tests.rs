@@ -1,0 +1,83 @@
+use rstest::rstest;
+
+use super::Place::{Loopback, Remote, Socket};
+use super::*;
+
+#[rstest]
+#[case("postgres://app:x@db/app?sslmode=require", "postgres://app:***@db/app?sslmode=require")]
+#[case("postgresql://app:x?y=z@db", "postgresql://app:***@db")]
+#[case("postgres://app@db?passfile=/x&options=-c%20x&", "postgres://app@db?passfile=***&options=***&")]
+#[case("postgres://db/app?opt%69ons=x&application_name=y", "postgres://db/app?opt%69ons=***&application_name=y")]
+#[case("postgres://app@db/app", "postgres://app@db/app")]
+#[case("postgres:///app?host=/tmp/a@b&sslkey=x", "postgres:///app?host=/tmp/a@b&sslkey=***")]
+#[case("host=db  password = 'x y\\' z'user=app", "host=db  password = ***user=app")]
+#[case("options=-c\\ x host=db", "options=*** host=db")]
+#[case("password=", "password=***")]
+#[case("", "")]
+#[case("host=db password='x", "***")]
+#[case("host=db password=x y", "***")]
+#[case("app:x@db?options=x", "***")]
+#[case("postgres://db/app?password=x&y", "***")]
+#[case("postgres://db/app?password=x=y", "***")]
+fn what_may_hold_a_secret_is_hidden_and_nothing_else(#[case] url: &str, #[case] expected: &str) {
+    assert_eq!(Conninfo::read(url).hidden(), expected);
+}
+
+#[rstest]
+#[case("postgres://a@db:1,[::1]:2,other,db:3/app?port=4&x=5", &["1", "2", "3", "4"])]
+#[case("postgres://a:9@db/app", &[])]
+#[case("postgres://[::1]/app", &[])]
+#[case("host=a,b port='1, 2'", &["1", "2"])]
+fn the_ports_are_those_that_libpq_sees(#[case] url: &str, #[case] expected: &[&str]) {
+    assert_eq!(Conninfo::read(url).ports().collect::<Vec<_>>(), expected);
+}
+
+#[rstest]
+#[case("postgres://app:x@db", true)]
+#[case("postgres://app:@db", false)]
+#[case("postgres://db?options=x", false)]
+#[case("host=db sslpassword=x", true)]
+#[case("host=db application_name='password=x'", false)]
+fn a_password_is_found_where_there_is_one(#[case] url: &str, #[case] expected: bool) {
+    assert_eq!(Conninfo::read(url).has_password(), expected);
+}
+
+#[rstest]
+#[case("postgres://u:p%40w@h:5433/d?sslmode=require", "password", Some("p@w"))]
+#[case("postgres://u:p%40w@h:5433/d?sslmode=require", "host", Some("h"))]
+#[case("postgres://u:p@h/d?sslmode=prefer&sslmode=require", "sslmode", Some("require"))]
+#[case("postgres://h/d?host=other", "host", Some("other"))]
+#[case("postgresql://h1:1,h2:2/", "host", Some("h1,h2"))]
+#[case("postgres:///d?host=%2Ftmp&ssl=true", "host", Some("/tmp"))]
+#[case("postgres:///d?host=%2Ftmp&ssl=true", "sslmode", Some("require"))]
+#[case("postgres://u:p?w@h", "host", Some("h"))]
+#[case("postgres://", "host", None)]
+#[case("host=h password = 'a \\' b' user=u\\ v", "password", Some("a ' b"))]
+#[case("host='' port=1", "host", None)]
+fn the_last_value_counts(#[case] text: &str, #[case] name: &str, #[case] expected: Option<&str>) {
+    assert_eq!(Conninfo::read(text).get(name), expected);
+}
+
+#[rstest]
+#[case("postgres://h/db", "postgres://h/db?t=1")]
+#[case("postgres://h/db?", "postgres://h/db?t=1")]
+#[case("postgres://h/db?a=b", "postgres://h/db?a=b&t=1")]
+#[case("postgres://q:p?w@h/db", "postgres://q:p?w@h/db?t=1")]
+#[case("postgres:///db?host=/tmp/a@b", "postgres:///db?host=/tmp/a@b&t=1")]
+#[case("host=h t = 3", "host=h t = 3 t='1'")]
+#[case("", "t='1'")]
+fn a_parameter_is_added_behind_all_others(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(with(text, "t", "1"), expected);
+}
+
+#[rstest]
+#[case("postgres://h/d", &[Remote])]
+#[case("postgres://localhost,10.0.0.1/d", &[Loopback, Remote])]
+#[case("host=db.example hostaddr=127.0.0.2", &[Loopback])]
+#[case("host=/var/run/postgresql", &[Socket])]
+#[case("postgres://[::1]/d", &[Loopback])]
+#[case("dbname=d", &[])]
+#[case("postgres:///d", &[])]
+fn it_tells_where_the_servers_are(#[case] text: &str, #[case] expected: &[Place]) {
+    assert_eq!(Conninfo::read(text).places(), expected);
+}

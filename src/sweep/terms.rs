@@ -1,0 +1,40 @@
+//! What a sweep examines its subjects with.
+
+use super::limits::Wakes;
+use crate::report::plan::Plan;
+use crate::rules::{Id, Policy};
+use crate::store::candidates::{Part, Portion, Position, Shard};
+use crate::store::outbox::Queueing;
+use crate::store::{Access, Timeouts};
+
+/// What the subjects of one kind are examined with.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    pub sweep_id: &'a Id,
+    pub access: Access,
+    pub policy: &'a Policy,
+    pub timeouts: Timeouts,
+    pub tenant: Option<&'a str>,
+    /// Only the candidates of this group.
+    pub group: Option<&'a Id>,
+    /// None of these, which the guard holds back.
+    pub held: &'a [Portion],
+    pub shard: Option<Shard>,
+    /// Only the candidates among these.
+    pub among: Option<&'a [Id]>,
+    /// Touch only what it says, if a fresh decision is the same.
+    pub plan: Option<&'a Plan>,
+    pub wakes: &'a Wakes,
+    /// Who is to be told, and of what.
+    pub queueing: &'a Queueing,
+    /// A kind in shadow is only looked at, in a sweep that writes otherwise.
+    pub shadow: bool,
+}
+
+impl Terms<'_> {
+    /// The candidates that they are about.
+    pub fn part(&self) -> Part<'_> {
+        let Terms { tenant, group, among, held, .. } = *self;
+        Part { after: Position::beginning(), tenant, group, among, except: held }
+    }
+}

@@ -1,0 +1,40 @@
+//! Images that somebody else may replace under the same name: what is built with and run is named by its digest.
+
+use std::fs::read_to_string;
+use std::path::Path;
+use std::process::Command;
+
+/// Where an image is named in a file of `deploy/`, but for the program's own, of which an operator writes the digest.
+fn images(text: &str) -> Vec<String> {
+    let named = text.lines().map(str::trim).filter_map(|line| {
+        let image = line
+            .strip_prefix("image:")
+            .or_else(|| line.strip_prefix("FROM "))
+            .or_else(|| line.strip_prefix("# syntax="))?;
+        image.split_whitespace().next().map(str::to_owned)
+    });
+    named.filter(|image| image != "sweep").collect()
+}
+
+#[test]
+fn every_image_in_deploy_is_named_by_its_digest() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = Command::new("find").args(["deploy", "-type", "f"]).current_dir(root).output().expect("find");
+    let files = String::from_utf8(listed.stdout).expect("paths");
+    let found: Vec<String> =
+        files.lines().flat_map(|file| images(&read_to_string(root.join(file)).expect("a file"))).collect();
+    assert!(found.len() >= 3, "{found:?}");
+    for image in found {
+        let digest = image.split_once("@sha256:").map(|(_, digest)| digest);
+        assert!(
+            digest.is_some_and(|digest| digest.len() == 64 && digest.chars().all(|c| c.is_ascii_hexdigit())),
+            "{image}"
+        );
+    }
+}
+
+/// The control: a tag is none.
+#[test]
+fn a_tag_is_no_digest() {
+    assert_eq!(images("FROM debian:12 AS build\n  image: sweep\n  image: postgres:17"), ["debian:12", "postgres:17"]);
+}

@@ -1,0 +1,1 @@
+//! Roles that may only connect: their notifications do not hurry anything.

@@ -1,0 +1,177 @@
+//! Functions and operators that others put where names are looked up: none of them is ever run.
+
+use std::process::Command;
+
+use rstest::rstest;
+
+use crate::daemon::fixture::{Daemon, daemon};
+use crate::databases::{connect, run};
+use crate::pooler::Pooler;
+use crate::program::{Ran, command_at, migrate_at, sweep, sweep_at};
+use crate::scratch::Scratch;
+use crate::world::{On, World};
+
+const SHADOWS: &str = include_str!("search_path/shadows.sql");
+
+/// Relations by whose names a statement might look at the catalog, or at the schema `sweep`.
+const RELATIONS: [&str; 12] = [
+    "pg_class",
+    "pg_namespace",
+    "pg_roles",
+    "pg_trigger",
+    "pg_proc",
+    "pg_auth_members",
+    "issues",
+    "sweeps",
+    "recoveries",
+    "issue_facts",
+    "sessions",
+    "__diesel_schema_migrations",
+];
+
+/// Makes the shadows in the schema, and has everybody's names looked up there, before PostgreSQL's own when it is not `public`.
+fn shadow(database: &Scratch, schema: &str) {
+    let relations: String =
+        RELATIONS.map(|name| format!("create view {schema}.{name} as select evil.called() as id;\n")).concat();
+    let is_public = schema == "public";
+    let path = if is_public { "public" } else { "evil, pg_catalog, public" };
+    database.run(&format!(
+        "set search_path = pg_catalog; create schema evil; {}; {} alter database {} set search_path = {path}",
+        SHADOWS.replace(":schema", schema),
+        if is_public { "" } else { &relations },
+        database.name()
+    ));
+    assert_eq!(shadows_run(database), 0);
+}
+
+/// Each run of a shadow counts, whether it was rolled back or not.
+fn shadows_run(database: &Scratch) -> i64 {
+    let sql = "select case when is_called then last_value else 0 end as count from evil.calls";
+    let psql = Command::new("psql")
+        .args(["-X", "-At", "-c", sql, &database.url])
+        .env("PGOPTIONS", "-c search_path=pg_catalog")
+        .output();
+    String::from_utf8_lossy(&psql.expect("psql").stdout).trim().parse().expect("a number")
+}
+
+const ORPHAN: &str = "
+    insert into sweep.agents (id, name) values ('a0000000-0000-4000-8000-000000000001', 'Ada');
+    insert into sweep.issues (identifier, title, status, assignee_agent_id, updated_at)
+    values ('T-1', 'Mend the fence', 'in_progress', 'a0000000-0000-4000-8000-000000000001', now() - interval '1 day')";
+
+const ORPHAN_OF_PAPERCLIP: &str = "
+    insert into public.companies (id, name, issue_prefix, default_responsible_user_id)
+    values ('c0000000-0000-4000-8000-000000000001', 'Acme', 'T', 'user-1');
+    insert into public.agents (id, company_id, name, status)
+    values ('a0000000-0000-4000-8000-000000000001', 'c0000000-0000-4000-8000-000000000001', 'Ada', 'idle');
+    insert into public.issues (company_id, identifier, title, status, assignee_agent_id, updated_at)
+    values ('c0000000-0000-4000-8000-000000000001', 'T-1', 'Mend the fence', 'in_progress',
+            'a0000000-0000-4000-8000-000000000001', now() - interval '1 day')";
+
+/// Adds rows with a path of its own, as the host does: the database's would run the shadows.
+fn add(database: &Scratch, sql: &str) {
+    run(&mut database.connect(), &format!("set search_path = pg_catalog; {sql}"));
+}
+
+#[rstest]
+#[case::whoever_owns_the_database_on_native(Scratch::empty(), "evil", ORPHAN)]
+#[case::whoever_owns_the_database_on_paperclip(Scratch::paperclip(), "evil", ORPHAN_OF_PAPERCLIP)]
+#[case::whoever_may_create_in_public_on_native(Scratch::empty(), "public", ORPHAN)]
+#[case::whoever_may_create_in_public_on_paperclip(Scratch::paperclip(), "public", ORPHAN_OF_PAPERCLIP)]
+fn no_command_runs_what_somebody_else_put_in_the_path(
+    #[case] database: Scratch,
+    #[case] schema: &str,
+    #[case] orphan: &str,
+) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let plan = directory.path().join("plan.json");
+    shadow(&database, schema);
+    let url = database.url.as_str();
+    let done = |what: &str, ran: Ran| {
+        assert_eq!((ran.code, shadows_run(&database)), (0, 0), "{what}: {ran}");
+        ran
+    };
+
+    done("migrate --print", migrate_at(url, ["--print"]).run());
+    done("migrate", migrate_at(url, ["--with-listen"]).run());
+    add(&database, orphan);
+    std::fs::write(&plan, done("dry run", sweep_at(url, ["--dry-run", "--output", "json"]).run()).out).expect("a plan");
+    done("apply", sweep_at(url, ["--apply", plan.to_str().expect("a path")]).run());
+    done("sweep", sweep_at(url, []).run());
+    for command in [
+        &["status"][..],
+        &["explain", "issue", "T-1"],
+        &["exempt", "add", "issue", "T-1", "--reason", "on purpose"],
+        &["exempt", "list"],
+        &["exempt", "remove", "issue", "T-1"],
+        &["quarantine", "list"],
+        &["quarantine", "release", "--all"],
+    ] {
+        done(&command.join(" "), command_at(url, command.iter().copied()).run());
+    }
+    if orphan == ORPHAN {
+        done("watch", sweep(["watch", "--database", url, "--", "true"]).run());
+    }
+    let mut daemon = Daemon::start(daemon(url, "* * * * * *", ["--listen", "on"]));
+    daemon.says("listening for runs that end");
+    daemon.answers("/metrics", 200);
+    daemon.says("sweep completed");
+    daemon.ends_well();
+    assert_eq!(shadows_run(&database), 0, "{}", daemon.log().join("\n"));
+}
+
+/// The control: whoever names no path runs them.
+#[rstest]
+#[case::before_ours("evil", "select length('text'::text)")]
+#[case::beside_ours("public", "select 'a'::name || 'b'::name")]
+fn a_statement_without_a_path_of_its_own_does(#[case] schema: &str, #[case] statement: &str) {
+    let database = Scratch::empty();
+    shadow(&database, schema);
+    let psql = Command::new("psql").args(["-X", "-c", statement, &database.url]).output().expect("psql");
+    assert!(String::from_utf8_lossy(&psql.stderr).contains("shadowed"), "{psql:?}");
+    assert!(0 < shadows_run(&database));
+}
+
+/// Where nothing says otherwise, a session's temporary relations come first; and behind a transaction pooler the session is
+/// somebody else's.
+#[test]
+fn temporary_relations_that_another_client_of_the_pooler_left_are_not_read() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let pooler = Pooler::start(1);
+    let url = pooler.url(world.name());
+    let relations =
+        ["issue_facts", "issue_candidates", "issues", "wakes", "recoveries", "sweeps", "failures", "exemptions"];
+    let mut hostile = connect(&url);
+    run(&mut hostile, &relations.map(|name| format!("create temporary table {name} (id int);")).concat());
+    drop(hostile);
+
+    let pooled = |arguments: &[&str]| {
+        sweep_at(&url, arguments.iter().copied())
+            .env("SWEEP_STATEMENT_CACHE", "off")
+            .env("SWEEP_CONNECTIONS", "1")
+            .run()
+            .done()
+    };
+    let ran = pooled(&[]);
+
+    assert!(ran.out.contains("1 continued"), "{ran}");
+    assert_eq!(world.wakes_for(&issue), 1);
+}
+
+/// Nothing that a sweep sets outlives its transaction: whoever has the connection next behind a pooler would have it as well.
+#[test]
+fn no_path_is_left_to_the_next_client_of_a_pooler() {
+    let world = World::new(On::Postgres);
+    let pooler = Pooler::start(1);
+    let url = pooler.url(world.name());
+    let path = || {
+        let shown = Command::new("psql").args(["-X", "-At", "-c", "show search_path", &url]).output().expect("psql");
+        String::from_utf8_lossy(&shown.stdout).trim().to_owned()
+    };
+    let before = path();
+    sweep_at(&url, []).env("SWEEP_STATEMENT_CACHE", "off").env("SWEEP_CONNECTIONS", "1").run().done();
+    assert_eq!(path(), before);
+    assert!(before.contains("public"), "{before}");
+}
