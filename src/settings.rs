@@ -240,6 +240,7 @@ fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, 
         };
     }
     let policy = Policy {
+        grace_after_run: None,
         orphan_grace: setting!(orphan_grace, parse::duration, default.orphan_grace),
         step_stalled_after: setting!(step_stalled_after, parse::positive_duration, default.step_stalled_after),
         session_silent_after: setting!(session_silent_after, parse::at_least_a_second, default.session_silent_after),

@@ -8,13 +8,23 @@
 -- as often as you like, on every host: what the host lacks is passed over. The roles have no password yet: \password sweeper.
 \set ON_ERROR_STOP on
 \set QUIET on
-set client_min_messages = warning;
 begin;
+set local search_path = pg_catalog, pg_temp;
+set local client_min_messages = warning;
 
 do $$
 declare
+    owner name := (select pg_get_userbyid(nspowner) from pg_namespace where nspname = 'sweep');
+    is_superuser boolean := (select rolsuper from pg_roles where rolname = current_user);
     name text;
 begin
+    if owner is null then
+        raise exception 'there is no schema sweep: sweep migrate makes it';
+    end if;
+    -- A superuser is a member of every role, and would let the roles read what a stranger made.
+    if owner <> current_user and (is_superuser or not pg_has_role(owner, 'member')) then
+        raise exception 'the schema sweep belongs to %: run this as that role, not as %', owner, current_user;
+    end if;
     foreach name in array array['sweeper', 'sweep_reader'] loop
         begin
             if to_regrole(name) is null then execute format('create role %I login', name); end if;
@@ -37,6 +47,12 @@ from unnest(array[
 where to_regclass(format('sweep.%I', relation)) is not null
 \gexec
 
+-- What the views call they call as whoever asks.
+select format('grant execute on function %s to sweeper, sweep_reader', oid::regprocedure)
+from pg_proc
+where pronamespace = to_regnamespace('sweep') and prorettype <> 'trigger'::regtype
+\gexec
+
 -- Column by column where a row is a host's. To lock a row takes the right to update some column of it: where nothing is ever
 -- updated that is the id, which cannot change while other rows refer to it. No right to delete anything, on any relation.
 with wanted (grantees, relation, privilege, columns) as (values
@@ -47,7 +63,8 @@ with wanted (grantees, relation, privilege, columns) as (values
     ('sweeper', 'plan_steps', 'update', 'id'),
     ('sweeper', 'agents', 'select', 'id'),
     ('sweeper', 'agents', 'update', 'id'),
-    ('sweeper', 'issues', 'select', 'id status assignee_agent_id'),
+    ('sweeper, sweep_reader', 'issues', 'select', 'id identifier'),
+    ('sweeper', 'issues', 'select', 'status assignee_agent_id'),
     ('sweeper', 'issues', 'update', 'status updated_at'),
     ('sweeper', 'sessions', 'select', 'id agent_id issue_id'),
     ('sweeper', 'sessions', 'update', 'id'),
@@ -58,7 +75,7 @@ with wanted (grantees, relation, privilege, columns) as (values
     -- The ledger is written once: all that changes in a row is when it was settled.
     ('sweeper', 'recoveries', 'update', 'settled_at')
 )
-select format('grant %s (%s) on sweep.%I to %s', privilege, string_agg(quote_ident(attname), ', '), relation, grantees)
+select format('grant %s (%s) on sweep.%I to %s', privilege, string_agg(format('%I', attname), ', '), relation, grantees)
 from wanted
 join pg_attribute on attrelid = to_regclass(format('sweep.%I', relation)) and attname = any (string_to_array(columns, ' '))
 group by grantees, relation, privilege

@@ -62,7 +62,7 @@ impl Daemon {
         let sweep = settings.sweep.clone();
         // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ a little.
         let grace = chrono::TimeDelta::from_std(settings.listen_grace / 2).unwrap_or_default();
-        let policy = Policy { orphan_grace: sweep.policy.orphan_grace.min(grace), ..sweep.policy.clone() };
+        let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
         self.work = Some(Work::reaction(Settings { selection: Selection::Among(due), policy, limit, held, ..sweep }));
     }

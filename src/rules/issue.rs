@@ -3,7 +3,7 @@
 //!
 //! Not judged here: whether the run did good work. A run that succeeded and left its issue in progress left an orphan.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::clause::{in_progress, no_run_is_live, no_wait_is_declared};
 use super::words::{Quote, Spoken};
@@ -26,12 +26,15 @@ pub struct IssueFacts {
     /// What it waits for, in a few words.
     pub declared_wait: Option<String>,
     pub last_run_id: Option<Id>,
+    /// When a run of it last ended.
+    pub last_run_ended_at: Option<DateTime<Utc>>,
     pub history: History,
 }
 
 impl Facts for IssueFacts {
     fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>) {
-        let is_quiet = self.history.is_quiet_for_longer_than(policy.orphan_grace);
+        let grace = self.grace(policy);
+        let is_quiet = self.history.is_quiet_for_longer_than(grace);
         let clauses = vec![
             in_progress(&self.status),
             Clause::new(
@@ -48,7 +51,7 @@ impl Facts for IssueFacts {
             self.history.no_wake_is_pending(self.pending_wake_since, policy),
             no_wait_is_declared(self.declared_wait.as_deref()),
             Clause::new(
-                format!("it is idle for longer than {}", Spoken(policy.orphan_grace)),
+                format!("it is idle for longer than {}", Spoken(grace)),
                 self.history.describe_idleness(),
                 (!is_quiet).then_some(Reason::Recent),
             ),
@@ -62,6 +65,18 @@ impl Facts for IssueFacts {
 
     fn history(&self) -> &History {
         &self.history
+    }
+}
+
+impl IssueFacts {
+    /// For how long it must be idle. That a run has ended is a reason to look sooner only if the row of a run says so: whoever may
+    /// connect can send a notification.
+    fn grace(&self, policy: &Policy) -> TimeDelta {
+        let just_ended = |ended: DateTime<Utc>| self.history.observed_at - ended <= policy.orphan_grace;
+        match policy.grace_after_run {
+            Some(grace) if self.last_run_ended_at.is_some_and(just_ended) => grace.min(policy.orphan_grace),
+            _ => policy.orphan_grace,
+        }
     }
 }
 

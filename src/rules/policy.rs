@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Policy {
     #[serde(rename = "orphan_grace_seconds", with = "seconds")]
     pub orphan_grace: TimeDelta,
+    /// The grace of an issue of which a run ended within `orphan_grace`, if that is known at once and this is shorter.
+    #[serde(skip)]
+    pub grace_after_run: Option<TimeDelta>,
     #[serde(rename = "step_stalled_after_seconds", with = "seconds")]
     pub step_stalled_after: TimeDelta,
     /// A session that takes commands.
@@ -42,6 +45,7 @@ impl Default for Policy {
     fn default() -> Self {
         Policy {
             orphan_grace: TimeDelta::minutes(2),
+            grace_after_run: None,
             step_stalled_after: TimeDelta::minutes(30),
             session_silent_after: TimeDelta::minutes(5),
             run_silent_after: TimeDelta::hours(1),

@@ -50,6 +50,7 @@ fn orphan() -> IssueFacts {
         pending_wake_since: None,
         declared_wait: None,
         last_run_id: None,
+        last_run_ended_at: None,
         history: history(),
     }
 }

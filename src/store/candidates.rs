@@ -219,10 +219,6 @@ macro_rules! nominations {
         fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
             labels!($facts).filter($facts::subject_id.eq(id)).first(db).optional()
         }
-
-        fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
-            labels!($facts).filter($facts::identifier.eq(identifier)).order($facts::subject_id).limit(2).load(db)
-        }
     };
 }
 pub(super) use {candidates, nominations, quarantined, within};

@@ -5,11 +5,11 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
-use super::find::{Label, labels};
+use super::find::{self, Label, labels};
 use super::rights::Right;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_subjects, issues, wakes};
-use super::types::{Document, Instant};
+use super::types::{Document, Instant, Words};
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment};
 use crate::rules::{Cause, Escalation, Id, Kind, Policy, Remedy};
@@ -48,11 +48,19 @@ impl Subject for IssueFacts {
             (subject_id, tenant, identifier, title, status),
             agent_columns!(issue_facts),
             obstacle,
-            (assigned_to_user, has_live_run, pending_wake_since, declared_wait, last_run_id),
+            (assigned_to_user, has_live_run, pending_wake_since, declared_wait),
+            (last_run_id, last_run_ended_at),
             history_columns!(issue_facts),
         );
         let row = facts_of!(issue_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
         Ok(row.map(IssueFacts::from))
+    }
+
+    /// The facts hold but the beginning of a name, for which no index serves.
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+        let named = issues::table.filter(issues::identifier.eq(identifier)).order(issues::id).limit(2);
+        let ids: Vec<Id> = named.select(issues::id).load(db)?;
+        ids.into_iter().filter_map(|id| find::label(db, Kind::Issue, &id).transpose()).collect()
     }
 
     fn identifier(&self) -> Option<&str> {
@@ -130,31 +138,34 @@ pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
 
 #[derive(Queryable)]
 struct Row {
-    subject: (Id, String, Option<String>, String, String),
+    subject: (Id, String, Option<Words>, Words, Words),
     agent: AgentRow,
-    obstacle: Option<String>,
-    state: (bool, bool, Option<DateTime<Utc>>, Option<String>, Option<Id>),
+    obstacle: Option<Words>,
+    state: (bool, bool, Option<DateTime<Utc>>, Option<Words>),
+    last_run: (Option<Id>, Option<DateTime<Utc>>),
     history: HistoryRow,
 }
 
 impl From<Row> for IssueFacts {
     fn from(row: Row) -> IssueFacts {
         let (id, tenant, identifier, title, status) = row.subject;
-        let (assigned_to_user, has_live_run, pending_wake_since, declared_wait, last_run_id) = row.state;
+        let (assigned_to_user, has_live_run, pending_wake_since, declared_wait) = row.state;
+        let (last_run_id, last_run_ended_at) = row.last_run;
         let assignee = row.agent.into_assignee(row.obstacle);
         let history = row.history.into();
         IssueFacts {
             id,
             tenant,
-            identifier,
-            title,
-            status,
+            identifier: identifier.map(Words::into),
+            title: title.into(),
+            status: status.into(),
             assignee,
             assigned_to_user,
             has_live_run,
             pending_wake_since,
-            declared_wait,
+            declared_wait: declared_wait.map(Words::into),
             last_run_id,
+            last_run_ended_at,
             history,
         }
     }

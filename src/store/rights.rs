@@ -20,7 +20,7 @@ const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT")];
 
 const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
 
-const TO_EXPLAIN: &[Right] = &[("recoveries", "SELECT")];
+const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
 
 const TO_TELL: &[Right] = &[
     ("plans", "SELECT"),
@@ -56,9 +56,10 @@ const TO_ACT: &[Right] = &[
 ];
 
 /// An operator's rights; the sweeper needs none of them.
-const TO_EXEMPT: &[Right] = &[("exemptions", "INSERT"), ("exemptions", "UPDATE"), ("exemptions", "DELETE")];
+const TO_EXEMPT: &[Right] =
+    &[("issues", "SELECT"), ("exemptions", "INSERT"), ("exemptions", "UPDATE"), ("exemptions", "DELETE")];
 
-const TO_RELEASE: &[Right] = &[("failures", "UPDATE")];
+const TO_RELEASE: &[Right] = &[("issues", "SELECT"), ("failures", "UPDATE")];
 
 /// What a database is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,13 +119,18 @@ fn named(rights: &[Right]) -> Vec<(String, &'static str)> {
 }
 
 /// A right on one column is enough to pass here; views and triggers check the rest. What the host does not have needs
-/// no rights.
-const MISSING: &str = "SELECT privilege || ' on sweep.' || relation AS missing \
-    FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place) \
-    WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT CASE privilege \
-        WHEN 'DELETE' THEN has_table_privilege('sweep.' || relation, privilege) \
-        ELSE has_any_column_privilege('sweep.' || relation, privilege) END \
-    ORDER BY place";
+/// no rights. The functions are those that the views call, as whoever reads the view.
+const MISSING: &str = "SELECT missing FROM ( \
+        SELECT place, privilege || ' on sweep.' || relation \
+        FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place) \
+        WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT CASE privilege \
+            WHEN 'DELETE' THEN has_table_privilege('sweep.' || relation, privilege) \
+            ELSE has_any_column_privilege('sweep.' || relation, privilege) END \
+        UNION ALL \
+        SELECT NULL, 'EXECUTE on function sweep.' || proname FROM pg_proc \
+        WHERE pronamespace = to_regnamespace('sweep') AND prorettype <> 'trigger'::regtype \
+            AND NOT has_function_privilege(oid, 'EXECUTE') \
+    ) lacking (place, missing) ORDER BY place, missing";
 
 const NO_USAGE: &str =
     "EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep' AND NOT has_schema_privilege(oid, 'USAGE'))";

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
+use super::types::Words;
 use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery};
 
 macro_rules! agent_columns {
@@ -44,15 +45,18 @@ pub(super) use {agent_columns, facts_of, history_columns};
 #[derive(Queryable)]
 pub(super) struct AgentRow {
     id: Option<Id>,
-    name: Option<String>,
-    status: Option<String>,
+    name: Option<Words>,
+    status: Option<Words>,
 }
 
 impl AgentRow {
-    pub fn into_assignee(self, obstacle: Option<String>) -> Assignee {
+    pub fn into_assignee(self, obstacle: Option<Words>) -> Assignee {
         match self.id {
             None => Assignee::Nobody,
-            Some(id) => Assignee::Agent { id, name: self.name, status: self.status, obstacle },
+            Some(id) => {
+                let [name, status, obstacle] = [self.name, self.status, obstacle].map(|words| words.map(Words::into));
+                Assignee::Agent { id, name, status, obstacle }
+            }
         }
     }
 }
@@ -69,7 +73,7 @@ pub(super) struct HistoryRow {
     escalations_last_day: i64,
     open_recovery_id: Option<Id>,
     open_recovery_at: Option<DateTime<Utc>>,
-    exemption: Option<(String, Option<DateTime<Utc>>)>,
+    exemption: Option<(Words, Option<DateTime<Utc>>)>,
 }
 
 impl From<HistoryRow> for History {
@@ -85,7 +89,7 @@ impl From<HistoryRow> for History {
             escalated: row.escalated,
             escalations_last_day: count(row.escalations_last_day),
             open: row.open_recovery_id.zip(row.open_recovery_at).map(|(id, since)| OpenRecovery { id, since }),
-            exemption: row.exemption.map(|(reason, until)| Exemption { reason, until }),
+            exemption: row.exemption.map(|(reason, until)| Exemption { reason: reason.into(), until }),
         }
     }
 }

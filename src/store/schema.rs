@@ -58,6 +58,7 @@ diesel::table! {
         declared_wait -> Nullable<Text>,
         obstacle -> Nullable<Text>,
         last_run_id -> Nullable<Id>,
+        last_run_ended_at -> Nullable<Instant>,
         idle_since -> Instant,
         episode_began_at -> Instant,
         attempts -> BigInt,
@@ -108,6 +109,7 @@ diesel::table! {
     use crate::store::types::sql::*;
     issues (id) {
         id -> Id,
+        identifier -> Nullable<Text>,
         status -> Text,
         assignee_agent_id -> Nullable<Id>,
         updated_at -> Instant,

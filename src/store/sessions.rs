@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
-use super::find::{Label, labels};
+use super::find::{Label, called, labels};
 use super::issues::comment;
 use super::rights::Right;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
@@ -56,6 +56,10 @@ impl Subject for SessionFacts {
         );
         let row = facts_of!(session_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
         Ok(row.map(SessionFacts::from))
+    }
+
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+        called!(session_facts, db, identifier)
     }
 
     fn identifier(&self) -> Option<&str> {
@@ -114,11 +118,10 @@ struct ProcessRow {
 
 #[derive(Queryable)]
 struct Row {
-    subject: (Id, String, Option<String>, String, String, Option<String>),
+    subject: (Id, String, Option<Words>, Words, Words, Option<Words>),
     agent: AgentRow,
-    issue: (Option<Id>, Option<String>, bool, Option<DateTime<Utc>>),
+    issue: (Option<Id>, Option<Words>, bool, Option<DateTime<Utc>>),
     process: ProcessRow,
-    /// Output may hold any bytes.
     activity: (Words, bool, Option<DateTime<Utc>>),
     history: HistoryRow,
 }
@@ -130,14 +133,18 @@ impl From<Row> for SessionFacts {
         let ProcessRow { started_at, progressed_at, ended_at, exit_code, silent_after_seconds } = row.process;
         let (recent_output, takes_commands, pending_command_since) = row.activity;
         let history: crate::rules::History = row.history.into();
-        let linked =
-            |id| LinkedIssue { id, status: issue_status.unwrap_or_default(), has_live_run, pending_wake_since };
+        let linked = |id| LinkedIssue {
+            id,
+            status: issue_status.map(Words::into).unwrap_or_default(),
+            has_live_run,
+            pending_wake_since,
+        };
         let session = Session {
             id,
-            identifier,
-            title,
-            status,
-            declared_wait,
+            identifier: identifier.map(Words::into),
+            title: title.into(),
+            status: status.into(),
+            declared_wait: declared_wait.map(Words::into),
             started_at,
             active_at: history.idle_since,
             progressed_at,

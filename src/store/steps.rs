@@ -5,12 +5,12 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
-use super::find::{Label, labels};
+use super::find::{Label, called, labels};
 use super::issues::comment;
 use super::rights::Right;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::{exemptions, plans, step_candidates, step_facts, step_subjects, wakes};
-use super::types::{Document, Instant};
+use super::types::{Document, Instant, Words};
 use super::{Db, Lock, LockStatement, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, Id, Kind, Policy, Remedy};
@@ -53,6 +53,10 @@ impl Subject for StepFacts {
             facts.siblings = siblings(db, &facts)?;
         }
         Ok(Some(facts))
+    }
+
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
+        called!(step_facts, db, identifier)
     }
 
     fn identifier(&self) -> Option<&str> {
@@ -147,8 +151,8 @@ fn siblings(db: &mut Db, facts: &StepFacts) -> QueryResult<Vec<Option<StepFacts>
 struct StepRow {
     id: Id,
     position: i32,
-    title: String,
-    status: String,
+    title: Words,
+    status: Words,
     since: DateTime<Utc>,
     stalled_after_seconds: Option<i32>,
 }
@@ -156,7 +160,7 @@ struct StepRow {
 #[derive(Queryable)]
 struct Row {
     step: StepRow,
-    plan: (String, String, Id, String, Option<Id>),
+    plan: (String, Words, Id, Words, Option<Id>),
     agent: AgentRow,
     state: (bool, Option<DateTime<Utc>>),
     history: HistoryRow,
@@ -167,8 +171,8 @@ impl From<StepRow> for Step {
         Step {
             id: row.id,
             position: row.position,
-            title: row.title,
-            status: row.status,
+            title: row.title.into(),
+            status: row.status.into(),
             since: row.since,
             stalled_after: row.stalled_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
         }
@@ -184,9 +188,9 @@ impl From<Row> for StepFacts {
         StepFacts {
             step,
             tenant,
-            identifier,
+            identifier: identifier.into(),
             plan_id,
-            plan_status,
+            plan_status: plan_status.into(),
             assignee,
             issue_id,
             has_live_run,

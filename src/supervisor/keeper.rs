@@ -22,9 +22,9 @@ use crate::store::outbox::Queueing;
 use crate::store::supervision::{self, Changes, Held, Order, Takes, What};
 use crate::store::{Abort, Access, DbConnection, Subject, Timeouts};
 use crate::sweep::examine::examine;
-use crate::sweep::terms::Terms;
 use crate::sweep::limits::Wakes;
 use crate::sweep::logs;
+use crate::sweep::terms::Terms;
 use reach::{Reach, Trouble};
 use written::{Written, close_of};
 

@@ -8,10 +8,10 @@ use diesel::result::Error;
 
 use super::terms::Terms;
 use crate::report::{Examined, Outcome};
-use crate::rules::{Assignee, Decision, History, Id, Policy, Verdict, decide};
+use crate::rules::{Assignee, Decision, History, Id, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::{Abort, Access, Db, DbConnection, Lock, Subject, Timeouts, errors};
+use crate::store::{Abort, Access, Db, DbConnection, Lock, Subject, errors};
 
 /// The result for one subject, and whether the connection survived it.
 pub struct Examination {

@@ -8,10 +8,10 @@
 
 use anyhow::Result;
 
-use super::terms::Terms;
 use super::limits::{Limits, Wakes};
 use super::logs;
 use super::scan::Scan;
+use super::terms::Terms;
 use super::workers::Workers;
 use crate::report::{Guarded, HeldBack};
 use crate::rules::{Guard, Kind};

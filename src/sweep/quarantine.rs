@@ -11,8 +11,8 @@ use diesel::result::DatabaseErrorKind::UniqueViolation;
 use diesel::result::Error::DatabaseError;
 use tracing::warn;
 
-use super::terms::Terms;
 use super::logs;
+use super::terms::Terms;
 use crate::report::{Examined, Outcome};
 use crate::rules::{Id, Kind};
 use crate::store::outbox::{self, Details, Event, Notice};

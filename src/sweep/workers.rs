@@ -13,9 +13,9 @@ use std::thread;
 use anyhow::{Error, Result};
 
 use super::examine::{Examination, Lost, examine, settle};
-use super::terms::Terms;
 use super::limits::Limits;
 use super::scan::Scan;
+use super::terms::Terms;
 use crate::report::{Deferred, Examined};
 use crate::store::candidates::{Candidate, Shard};
 use crate::store::open::Url;

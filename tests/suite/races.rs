@@ -7,8 +7,8 @@ use sweep::store::candidates::Part;
 use sweep::store::outbox::Queueing;
 use sweep::store::{Access, DbConnection, Subject, Timeouts};
 use sweep::sweep::examine::examine;
-use sweep::sweep::terms::Terms;
 use sweep::sweep::limits::Wakes;
+use sweep::sweep::terms::Terms;
 
 use crate::world::{On, World, on_each_host};
 

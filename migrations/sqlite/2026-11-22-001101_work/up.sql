@@ -1,4 +1,5 @@
 -- The control plane that sweep brings when there is no other host: what there is to do and by whom, and what is being done.
+-- SQLite reads a whole text into the memory of whoever asks for a part of it: what a sweep reads of a row is 10,000 bytes at most.
 
 create table agents (
     id         text not null primary key,
@@ -6,7 +7,8 @@ create table agents (
     status     text not null default 'idle'
                check (status in ('active', 'idle', 'running', 'error', 'paused', 'pending_approval', 'terminated')),
     created_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z')
+    updated_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    check (length(cast(id || name as blob)) <= 10000)
 ) strict;
 
 create table issues (
@@ -23,7 +25,8 @@ create table issues (
     wait_until        text check (wait_until like '____-__-__T__:__:__.___Z'),  -- when that wait ends; null with waiting_for: until it is cleared
     started_at        text check (started_at like '____-__-__T__:__:__.___Z'),
     created_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z')
+    updated_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    check (length(cast(id || tenant || identifier || title || coalesce(assignee_agent_id, '') || coalesce(assignee_user_id, '') || coalesce(checkout_run_id, '') || coalesce(waiting_for, '') as blob)) <= 10000)
 ) strict;
 
 -- Plans are ordered steps that an agent works through, or that a client pulls when the plan has no agent.
@@ -37,7 +40,8 @@ create table plans (
     issue_id              text references issues,     -- where an escalation is written
     stalled_after_seconds integer check (stalled_after_seconds > 0),
     created_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z')
+    updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    check (length(cast(id || tenant || title || coalesce(agent_id, '') || coalesce(issue_id, '') as blob)) <= 10000)
 ) strict;
 
 create table plan_steps (
@@ -50,7 +54,8 @@ create table plan_steps (
     stalled_after_seconds integer check (stalled_after_seconds > 0),
     started_at            text check (started_at like '____-__-__T__:__:__.___Z'),
     updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
-    unique (plan_id, position)
+    unique (plan_id, position),
+    check (length(cast(id || plan_id || title as blob)) <= 10000)
 ) strict;
 
 -- Wakes ask that an agent resume work, runs are the work.
@@ -65,7 +70,8 @@ create table wakes (
                  check (status in ('queued', 'deferred', 'claimed', 'completed', 'skipped', 'failed', 'cancelled')),
     requested_by text not null,
     created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z')
+    updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    check (length(cast(id || agent_id || coalesce(issue_id, '') || coalesce(plan_step_id, '') || reason || requested_by as blob)) <= 10000)
 ) strict;
 
 create table runs (
@@ -78,7 +84,8 @@ create table runs (
     status       text not null default 'queued'
                  check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
     created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    finished_at  text check (finished_at like '____-__-__T__:__:__.___Z')
+    finished_at  text check (finished_at like '____-__-__T__:__:__.___Z'),
+    check (length(cast(id || agent_id || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') as blob)) <= 10000)
 ) strict;
 
 -- A session is a process in which an agent works, and its supervisor keeps this row current: `sweep watch`, or a host's own.
@@ -102,7 +109,9 @@ create table sessions (
     ended_at             text check (ended_at like '____-__-__T__:__:__.___Z'),      -- null: its process runs
     silent_after_seconds integer check (silent_after_seconds > 0),
     created_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z')
+    updated_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    check (length(cast(id || tenant || title || coalesce(identifier, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') as blob)) <= 10000),
+    check (length(cast(recent_output as blob)) <= 1000000)
 ) strict;
 
 create table session_commands (
@@ -113,7 +122,8 @@ create table session_commands (
     status       text not null default 'queued' check (status in ('queued', 'delivered', 'failed')),
     requested_by text not null,
     created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z')
+    updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    check (length(cast(id || session_id || coalesce(message, '') || requested_by as blob)) <= 10000)
 ) strict;
 
 -- What people read.

@@ -28,10 +28,10 @@ where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in (
    or exists (select 1 from wakes w join runs r on r.wake_id = w.id
               where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'));
 
--- The sessions that work on an issue: its assignee's, or nobody's in particular.
+-- The sessions that work on an issue of their tenant: its assignee's, or nobody's in particular.
 create view issue_sessions as
 select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
-from issues i join sessions s on s.issue_id = i.id
+from issues i join sessions s on s.issue_id = i.id and s.tenant = i.tenant
 where s.agent_id is null or s.agent_id = i.assignee_agent_id;
 
 -- Relaunches on their way; one that was taken a moment ago is, until its process is up.
@@ -56,7 +56,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
   -- As issue_sessions, which would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
-                  and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
+                  and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
   and not exists (select 1 from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
 
@@ -82,15 +82,15 @@ select
     i.id as subject_id,
     i.tenant,
     i.identifier,
-    i.title,
+    substr(i.title, 1, 1000) as title,
     i.status,
     i.assignee_agent_id as agent_id,
-    a.name as agent_name,
+    substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
     exists (select 1 from issue_runs r where r.issue_id = i.id and r.live)
         or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
-                   where p.issue_id = i.id)
+                   where p.issue_id = i.id and p.tenant = i.tenant)
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
         as has_live_run,
@@ -99,23 +99,25 @@ select
         where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
         union all
         select min(w.created_at) from plans p join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id
-        where p.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        where p.issue_id = i.id and p.tenant = i.tenant and w.status in ('queued', 'deferred', 'claimed')
         union all
         -- A relaunch resumes its session's issue.
         select min(r.created_at) from issue_relaunches r where r.issue_id = i.id
     )) as pending_wake_since,
-    case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then i.waiting_for
+    case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then substr(i.waiting_for, 1, 1000)
          when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever')
          when exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
         as declared_wait,
     cast(null as text) as obstacle,
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
+    (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and not r.live) as last_run_ended_at,
     max(
         i.updated_at,
         coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), ''),
         coalesce((select max(coalesce(r.finished_at, r.created_at)) from plans p join plan_steps s on s.plan_id = p.id
-                  join runs r on r.plan_step_id = s.id where p.issue_id = i.id), ''),
-        coalesce((select max(max(coalesce(s.last_activity_at, ''), coalesce(s.ended_at, ''))) from sessions s where s.issue_id = i.id), '')
+                  join runs r on r.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant), ''),
+        coalesce((select max(max(coalesce(s.last_activity_at, ''), coalesce(s.ended_at, ''))) from sessions s
+                  where s.issue_id = i.id and s.tenant = i.tenant), '')
     ) as idle_since,
     episode.began_at as episode_began_at,
     max(

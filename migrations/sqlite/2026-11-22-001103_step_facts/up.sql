@@ -34,17 +34,17 @@ create view step_facts as
 select
     s.id as subject_id,
     p.tenant,
-    p.title || ' #' || s.position as identifier,
-    s.title,
+    substr(p.title, 1, 1000) || ' #' || s.position as identifier,
+    substr(s.title, 1, 1000) as title,
     s.status,
     p.id as plan_id,
     p.status as plan_status,
     s.position,
     coalesce(s.stalled_after_seconds, p.stalled_after_seconds) as stalled_after_seconds,
     p.agent_id,
-    a.name as agent_name,
+    substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,
-    p.issue_id,
+    i.id as issue_id,
     exists (select 1 from worked_steps r where r.step_id = s.id) as has_live_run,
     (select min(w.created_at) from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed'))
         as pending_wake_since,
@@ -65,5 +65,7 @@ select
 from plan_steps s
 join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
+-- Another tenant's issue is none of the plan's business.
+left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null
 join step_episodes episode on episode.step_id = s.id;

@@ -72,7 +72,8 @@ from (
 ) w
 union all
 -- What sweep blocked waits for a person, who has not taken it back.
-select i.id, i.tenant, i.identifier, i.title, i.assignee_agent_id, a.name, 'escalated', r.reason, r.created_at
+select i.id, i.tenant, i.identifier, substr(i.title, 1, 1000), i.assignee_agent_id, substr(a.name, 1, 1000), 'escalated', r.reason,
+       r.created_at
 from recoveries r
 join issues i on i.id = r.subject_id and i.status = 'blocked'
 left join agents a on a.id = i.assignee_agent_id
@@ -182,8 +183,9 @@ from (
         from (
             select r.* from runs r where c.kind = 'issue' and r.issue_id = c.subject_id
             union all
-            select r.* from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
-            where c.kind = 'issue' and p.issue_id = c.subject_id
+            select r.* from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
+            join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
+            where c.kind = 'issue' and i.id = c.subject_id
             union all
             select r.* from runs r where c.kind = 'step' and r.plan_step_id = c.subject_id
             union all

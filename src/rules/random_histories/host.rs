@@ -153,7 +153,7 @@ impl Host {
             || run.wake.is_some_and(|wake| self.wakes[wake].is_continuation)
     }
 
-    /// The view `issue_continuations`: the ledger's rows, and the runs that are in none of them.
+    /// The continuations of the view `issue_facts`: the ledger's rows, and the runs that are in none of them.
     fn continuations(&self) -> Vec<(DateTime<Utc>, Option<u32>)> {
         let ours = self.ledger.iter().filter(|row| row.action == "continue");
         let ours = ours.map(|row| (row.created_at, Some(row.attempt)));
@@ -206,6 +206,7 @@ impl Host {
             pending_wake_since: self.wakes.iter().filter(|wake| wake.pending).map(|wake| wake.created_at).min(),
             declared_wait: self.waits_until.filter(|until| self.now < *until).map(|_| "approval".to_owned()),
             last_run_id: None,
+            last_run_ended_at: self.runs.iter().filter_map(|run| run.finished_at).max(),
             history: History {
                 exemption: None,
                 observed_at: self.now,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 use serde::Serialize;
 
 use super::{ROWS_MAX, told};
@@ -87,7 +89,8 @@ struct Head {
 }
 
 fn head(db: &mut Db, id: &Id) -> QueryResult<Option<Head>> {
-    let columns = (plans::id, plans::tenant, plans::title, plans::status);
+    let title = sql::<Text>("substr(title, 1, 1000)");
+    let columns = (plans::id, plans::tenant, title, plans::status);
     plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()
 }
 

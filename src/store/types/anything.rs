@@ -12,6 +12,12 @@ use super::{Document, MultiBackend, MultiRawValue, lossy, sql};
 #[derive(Clone, Debug, PartialEq, FromSqlRow)]
 pub struct Words(pub String);
 
+impl From<Words> for String {
+    fn from(words: Words) -> String {
+        words.0
+    }
+}
+
 readable!(Text: Words);
 readable!(sql::Document: Document);
 

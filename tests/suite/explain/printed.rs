@@ -32,6 +32,7 @@ fn orphan() -> IssueFacts {
         pending_wake_since: None,
         declared_wait: None,
         last_run_id: None,
+        last_run_ended_at: None,
         history: History {
             observed_at: at(0),
             idle_since: at(-184),

@@ -1,4 +1,5 @@
 -- The control plane that sweep brings when there is no other host: what there is to do and by whom, and what is being done.
+-- What rows are called by is bounded here; all that describes them may be of any length, and the views cut it.
 
 create table agents (
     id         uuid primary key default gen_random_uuid(),
@@ -11,8 +12,8 @@ create table agents (
 
 create table issues (
     id                uuid primary key default gen_random_uuid(),
-    tenant            text not null default 'default',
-    identifier        text not null unique,
+    tenant            text not null default 'default' check (length(tenant) <= 200),
+    identifier        text not null unique check (length(identifier) <= 200),
     title             text not null,
     status            text not null default 'todo'
                       check (status in ('backlog', 'todo', 'in_progress', 'in_review', 'blocked', 'done', 'cancelled')),
@@ -29,7 +30,7 @@ create table issues (
 -- Plans are ordered steps that an agent works through, or that a client pulls when the plan has no agent.
 create table plans (
     id                    uuid primary key default gen_random_uuid(),
-    tenant                text not null default 'default',
+    tenant                text not null default 'default' check (length(tenant) <= 200),
     title                 text not null,
     status                text not null default 'draft'
                           check (status in ('draft', 'executing', 'stalled', 'completed', 'failed', 'cancelled')),
@@ -86,8 +87,8 @@ alter table issues add foreign key (checkout_run_id) references runs;
 -- Whoever finds it stuck writes a command, and the supervisor delivers it.
 create table sessions (
     id                   uuid primary key default gen_random_uuid(),
-    tenant               text not null default 'default',
-    identifier           text unique,                 -- what people call it
+    tenant               text not null default 'default' check (length(tenant) <= 200),
+    identifier           text unique check (length(identifier) <= 200), -- what people call it
     title                text not null default '',    -- what runs in it
     agent_id             uuid references agents,      -- null: whoever started it
     issue_id             uuid references issues,      -- what it works on, and where an escalation is written
@@ -110,7 +111,7 @@ create table session_commands (
     id           uuid primary key default gen_random_uuid(),
     session_id   uuid not null references sessions on delete cascade,
     command      text not null check (command in ('nudge', 'relaunch')),
-    message      text,                                -- what a nudge types
+    message      text check (length(message) <= 10000), -- what a nudge types
     status       text not null default 'queued' check (status in ('queued', 'delivered', 'failed')),
     requested_by text not null,
     created_at   timestamptz not null default now(),
@@ -159,7 +160,7 @@ create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
 
 -- The host's own activity log shows what the ledger holds.
-create function log_recovery() returns trigger language plpgsql set search_path = sweep as $$
+create function log_recovery() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     insert into activity (actor, action, entity_type, entity_id, details)
     values ('sweep', new.kind || '.' || new.action, new.kind, new.subject_id::text,
@@ -169,7 +170,7 @@ end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
 -- That a run of an issue has ended is told at once to a daemon that listens.
-create function tell_of_run_end() returns trigger language plpgsql set search_path = sweep as $$
+create function tell_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     perform pg_notify('sweep_run_ended', new.issue_id::text);
     return null;
@@ -179,3 +180,6 @@ when (new.issue_id is not null
       and old.status in ('queued', 'scheduled_retry', 'running')
       and new.status not in ('queued', 'scheduled_retry', 'running'))
 execute function tell_of_run_end();
+
+-- Else anybody could put one of them on a table of his own.
+revoke execute on function log_recovery, tell_of_run_end from public;

@@ -5,5 +5,4 @@ drop view issue_subjects;
 drop view issue_relaunches;
 drop view issue_sessions;
 drop view live_step_runs;
-drop view issue_continuations;
 drop view issue_runs;

@@ -12,17 +12,6 @@ select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
 from runs r
 where r.issue_id is not null;
 
--- Every continuation counts as an attempt, whoever queued it; one of ours counts once, in the ledger, where its number
--- outlives runs that the host prunes.
-create view issue_continuations as
-select c.subject_id as issue_id, c.created_at, c.attempt
-from recoveries c where c.kind = 'issue' and c.action = 'continue'
-union all
-select r.issue_id, r.created_at, null
-from issue_runs r
-where r.is_continuation
-  and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
-
 -- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
 create view live_step_runs as
 select r.plan_step_id as step_id from runs r
@@ -31,10 +20,10 @@ union all
 select w.plan_step_id from wakes w join runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
 
--- The sessions that work on an issue: its assignee's, or nobody's in particular.
+-- The sessions that work on an issue of their tenant: its assignee's, or nobody's in particular.
 create view issue_sessions as
 select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
-from issues i join sessions s on s.issue_id = i.id
+from issues i join sessions s on s.issue_id = i.id and s.tenant = i.tenant
 where s.agent_id is null or s.agent_id = i.assignee_agent_id;
 
 -- Relaunches on their way; one that was taken a moment ago is, until its process is up.
@@ -59,7 +48,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
   -- As issue_sessions, which would read the issues once more.
   and not exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
-                  and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
+                  and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
   and not exists (select from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
                   and w.created_at > statement_timestamp() - interval '1 minute');
 
@@ -76,35 +65,37 @@ select
     i.id as subject_id,
     i.tenant,
     i.identifier,
-    i.title,
+    left(i.title, 1000) as title,
     i.status,
     i.assignee_agent_id as agent_id,
-    a.name as agent_name,
+    left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
-    coalesce(run.any_live, false)
+    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select from plans p join plan_steps s on s.plan_id = p.id join live_step_runs r on r.step_id = s.id
-                   where p.issue_id = i.id)
+                   where p.issue_id = i.id and p.tenant = i.tenant)
         or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
         or exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
         as has_live_run,
     least(
         (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
         (select min(w.created_at) from plans p join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id
-         where p.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
+         where p.issue_id = i.id and p.tenant = i.tenant and w.status in ('queued', 'deferred', 'claimed')),
         -- A relaunch resumes its session's issue.
         (select min(r.created_at) from issue_relaunches r where r.issue_id = i.id)
     ) as pending_wake_since,
-    case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then i.waiting_for
+    case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
          when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever')
          when exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
         as declared_wait,
     null::text as obstacle,
     run.last_id as last_run_id,
+    run.last_ended_at as last_run_ended_at,
     greatest(i.updated_at, run.last_sign_at,
         (select max(coalesce(r.finished_at, r.created_at))
-         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id where p.issue_id = i.id),
-        (select max(greatest(s.last_activity_at, s.ended_at)) from sessions s where s.issue_id = i.id)
+         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
+         where p.issue_id = i.id and p.tenant = i.tenant),
+        (select max(greatest(s.last_activity_at, s.ended_at)) from sessions s where s.issue_id = i.id and s.tenant = i.tenant)
     ) as idle_since,
     episode.began_at as episode_began_at,
     continuation.since_episode as attempts,
@@ -119,13 +110,18 @@ from issues i
 left join agents a on a.id = i.assignee_agent_id
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')
--- One pass each over its runs, its escalations and its continuations.
+-- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
 cross join lateral (
-    select bool_or(r.live) as any_live,
-           (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
+    select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
-           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at
-    from issue_runs r where r.issue_id = i.id
+           max(r.finished_at) filter (where not r.live) as last_ended_at,
+           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
+           -- The continuations that the host queued itself; ours are counted in the ledger.
+           array_agg(r.created_at) filter (
+               where r.is_continuation
+                 and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
+           ) as continued_at
+    from (select * from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1000) r
 ) run
 cross join lateral (
     select max(e.created_at) as last_at,
@@ -135,10 +131,13 @@ cross join lateral (
 cross join lateral (
     select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
 ) episode
+-- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
 cross join lateral (
     select greatest(count(*) filter (where c.created_at >= episode.began_at),
                     max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
            count(*) filter (where c.created_at > statement_timestamp() - interval '24 hours') as last_day,
            max(c.created_at) as last_at
-    from issue_continuations c where c.issue_id = i.id
+    from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
+          union all
+          select unnest(run.continued_at), null) c
 ) continuation;

@@ -2,7 +2,8 @@
 
 -- Active, and not ended well: what the candidates are a share of.
 create view session_subjects as
-select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
+select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
+from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
 
 -- Active, and its process ended or made no step forward for a second, the shortest threshold that there is. Whether its
 -- output repeats itself is decided in Rust.
@@ -13,7 +14,7 @@ from sessions s
 where s.status = 'active' and not s.stall_paused
   and case when s.ended_at is not null
            then s.exit_code is distinct from 0
-                and not exists (select from issues i where i.id = s.issue_id and i.status in ('done', 'cancelled'))
+                and not exists (select from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
            -- One that nobody can have shown would otherwise keep it out of sight for ever.
            else coalesce(s.last_progress_at, s.started_at, s.created_at) < statement_timestamp() - interval '1 second'
                 or coalesce(s.last_progress_at, s.started_at, s.created_at) > statement_timestamp() + interval '1 day' end;
@@ -31,39 +32,38 @@ select
     s.id as subject_id,
     s.tenant,
     s.identifier,
-    s.title,
+    left(s.title, 1000) as title,
     s.status,
     -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
     case when s.stall_paused then 'its stall detection is paused'
          when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
          when i.status in ('blocked', 'in_review') then 'its issue is ' || replace(i.status, '_', ' ')
-         when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then 'its issue waits: ' || i.waiting_for
+         when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then 'its issue waits: ' || left(i.waiting_for, 1000)
          when i.wait_until > statement_timestamp()
          then 'its issue waits ' || coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever') end
         as declared_wait,
     s.agent_id,
-    a.name as agent_name,
+    left(a.name, 1000) as agent_name,
     a.status as agent_status,
-    s.issue_id,
+    i.id as issue_id,
     i.status as issue_status,
-    exists (select from runs r where r.issue_id = s.issue_id and r.status in ('queued', 'scheduled_retry', 'running'))
+    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
-        or exists (select from issue_sessions o where o.issue_id = s.issue_id and o.status = 'active' and o.ended_at is null and o.id <> s.id)
+        or exists (select from issue_sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null and o.id <> s.id)
         or exists (select from plans p join plan_steps t on t.plan_id = p.id join live_step_runs r on r.step_id = t.id
-                   where p.issue_id = s.issue_id)
+                   where p.issue_id = i.id and p.tenant = i.tenant)
         as issue_has_live_run,
     least(
-        (select min(w.created_at) from wakes w where w.issue_id = s.issue_id and w.status in ('queued', 'deferred', 'claimed')),
+        (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
         (select min(w.created_at) from plans p join plan_steps t on t.plan_id = p.id join wakes w on w.plan_step_id = t.id
-         where p.issue_id = s.issue_id and w.status in ('queued', 'deferred', 'claimed')),
-        (select min(r.created_at) from issue_relaunches r where r.issue_id = s.issue_id and r.session_id <> s.id)
+         where p.issue_id = i.id and p.tenant = i.tenant and w.status in ('queued', 'deferred', 'claimed')),
+        (select min(r.created_at) from issue_relaunches r where r.issue_id = i.id and r.session_id <> s.id)
     ) as issue_wake_since,
     coalesce(s.started_at, s.created_at) as started_at,
     coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
     s.ended_at,
     s.exit_code,
     s.silent_after_seconds,
-    s.last_tool,
     right(s.recent_output, 65536) as recent_output,
     true as takes_commands,
     (select min(c.created_at) from session_commands c where c.session_id = s.id and c.status = 'queued') as pending_command_since,
@@ -83,7 +83,8 @@ select
     statement_timestamp() as observed_at
 from sessions s
 left join agents a on a.id = s.agent_id
-left join issues i on i.id = s.issue_id
+-- Another tenant's issue is none of the session's business.
+left join issues i on i.id = s.issue_id and i.tenant = s.tenant
 left join recoveries o on o.kind = 'session' and o.subject_id = s.id and o.settled_at is null
 -- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
 cross join lateral (

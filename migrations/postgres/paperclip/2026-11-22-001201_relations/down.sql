@@ -1,6 +1,7 @@
 drop trigger log_recovery on recoveries;
 drop function log_recovery;
 drop view sessions;
+drop view issue_exclusions;
 drop view comments;
 drop view issues;
 drop view agents;

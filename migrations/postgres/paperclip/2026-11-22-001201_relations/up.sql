@@ -2,22 +2,30 @@
 -- never on a host's table. They run with their owner's rights, like the views: whoever runs sweep needs no right on the host's tables.
 
 -- Postgres knows infinity and years that no client can decode. Both ends stay what they mean: long ago, and not yet.
-create function within_calendar(moment timestamptz) returns timestamptz language sql immutable as $$
-select case when moment < timestamptz '0001-01-01 00:00Z' then timestamptz '0001-01-01 00:00Z'
+create function within_calendar(moment timestamptz) returns timestamptz language sql immutable
+return case when moment < timestamptz '0001-01-01 00:00Z' then timestamptz '0001-01-01 00:00Z'
             when moment > timestamptz '9999-12-31 00:00Z' then timestamptz '9999-12-31 00:00Z'
-            else moment end
-$$;
+            else moment end;
 
 -- What JSON names as an id, if it is one as Postgres prints it: a comparison as text, for which the key's index serves.
-create function as_id(words text) returns uuid language sql immutable as $$
-select case when words ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then words::uuid end
-$$;
+create function as_id(words text) returns uuid language sql immutable
+return case when words ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then words::uuid end;
 
 create view agents as
 select id, company_id, name, status from public.agents;
 
 create view issues as
 select id, company_id, identifier, title, status, assignee_agent_id, updated_at from public.issues;
+
+-- Why an issue is none that sweep resumes, and where a comment would reach nobody.
+create view issue_exclusions as
+select i.id as issue_id,
+       case when i.hidden_at is not null or i.harness_kind is not null then 'hidden'
+            -- What follows would read all of its texts, for each sweep anew.
+            when octet_length(i.title) + coalesce(octet_length(i.description), 0) > 10000000 then 'too large to look at'
+            -- By name, as older releases lack the column. A conversation is never finished and is moved by messages alone.
+            when to_jsonb(i) ->> 'conversation_agent_id' is not null then 'a conversation' end as reason
+from public.issues i;
 
 create function update_issue() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
@@ -85,5 +93,5 @@ begin
 end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
--- Else anybody could put one of them on a table of his own, and write to the host with its owner's rights.
-revoke execute on function update_issue, insert_comment, refuse_update, log_recovery from public;
+-- Else anybody could put a trigger function on a table of his own, and write to the host with its owner's rights.
+revoke execute on function within_calendar, as_id, update_issue, insert_comment, refuse_update, log_recovery from public;

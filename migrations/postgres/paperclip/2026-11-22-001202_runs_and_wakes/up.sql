@@ -5,7 +5,7 @@
 -- on a status begin with these columns, and through them the few live rows are found without reading all that are finished.
 create view runs as
 select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agent_id, r.wakeup_request_id as wake_id,
-       r.responsible_user_id, r.created_at,
+       r.responsible_user_id, r.created_at, r.finished_at,
        greatest(r.created_at, r.started_at, r.finished_at) as last_sign_at,
        r.context_snapshot ->> 'retryReason' as retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live
@@ -18,9 +18,10 @@ from public.agents a
 join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
 where w.status in ('queued', 'deferred_issue_execution', 'claimed');
 
--- One row for each issue, gathered in a single pass over its runs: where the index on the issue is missing, a pass is dear.
+-- One row for each issue, gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear.
+-- Of a million runs the latest thousand tell enough.
 create view issue_histories as
-select i.id as issue_id, h.last_run_id, h.last_sign_at, h.began_at, h.continued_at,
+select i.id as issue_id, h.last_run_id, h.last_ended_at, h.last_sign_at, h.began_at, h.continued_at,
        coalesce(nullif(h.responsible_user_id, ''), nullif(i.responsible_user_id, ''),
                 nullif(p.responsible_user_id, ''), nullif(c.default_responsible_user_id, '')) as responsible_user_id
 from public.issues i
@@ -30,6 +31,7 @@ cross join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
            (array_agg(r.responsible_user_id order by r.created_at desc, r.id))[1] as responsible_user_id,
            max(r.last_sign_at) as last_sign_at,
+           max(r.finished_at) filter (where not r.live) as last_ended_at,
            -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
            max(r.created_at) filter (where r.retry_reason is null) as began_at,
            -- The continuations that the host queued itself; ours are counted in the ledger.
@@ -37,8 +39,8 @@ cross join lateral (
                where r.retry_reason = 'issue_continuation_needed'
                  and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
            ) as continued_at
-    from runs r
-    where r.company_id = i.company_id and r.issue_key = i.id::text
+    from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+          order by r.created_at desc, r.id limit 1000) r
 ) h;
 
 create view wakes as

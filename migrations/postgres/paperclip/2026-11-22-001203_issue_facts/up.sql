@@ -28,10 +28,10 @@ select i.id, coalesce(i.assignee_agent_id, i.id), within_calendar(i.updated_at),
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked');
 
--- What an issue waits for, whatever its status says; the first that applies.
+-- What an issue waits for, whatever its status says; the first that applies. And whether a hold may stand where nobody looks.
 create view issue_waits as
 select i.id as issue_id, coalesce(
-    (select 'blocked by ' || coalesce(b.identifier, b.title)
+    (select 'blocked by ' || left(coalesce(b.identifier, b.title), 1000)
      from public.issue_relations l join public.issues b on b.id = l.issue_id
      where l.company_id = i.company_id and l.related_issue_id = i.id and l.type = 'blocks'
        and b.status not in ('done', 'cancelled')
@@ -51,43 +51,45 @@ select i.id as issue_id, coalesce(
     case when i.monitor_next_check_at > statement_timestamp()
          then 'monitor check at '
               || to_char(within_calendar(i.monitor_next_check_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end,
-    -- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
-    (with recursive ancestors as (
-         select i.id
-         union
-         select p.parent_id from ancestors a join public.issues p on p.id = a.id where p.parent_id is not null
-     )
-     select 'paused by a hold on ' || coalesce(p.identifier, p.title)
-     from ancestors a
-     join public.issues p on p.id = a.id
+    (select 'paused by a hold on ' || left(coalesce(p.identifier, p.title), 1000)
+     from public.issues p
      join public.issue_tree_holds h on h.company_id = p.company_id and h.root_issue_id = p.id
-     where h.status = 'active' and h.mode = 'pause' limit 1)
-) as reason
-from public.issues i;
+     where p.id = any (lineage.ids) and h.status = 'active' and h.mode = 'pause' limit 1)
+) as reason, cardinality(lineage.ids) > 100 as is_too_deep
+from public.issues i
+-- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
+cross join lateral (
+    with recursive ancestors as (
+        select i.id
+        union
+        select p.parent_id from ancestors a join public.issues p on p.id = a.id where p.parent_id is not null
+    )
+    select array(select id from ancestors limit 101) as ids
+) lineage;
 
 create view issue_facts as
 select
     i.id as subject_id,
     i.company_id::text as tenant,
-    i.identifier,
-    i.title,
-    i.status,
+    left(i.identifier, 1000) as identifier,
+    left(i.title, 1000) as title,
+    left(i.status, 1000) as status,
     i.assignee_agent_id as agent_id,
-    a.name as agent_name,
-    a.status as agent_status,
+    left(a.name, 1000) as agent_name,
+    left(a.status, 1000) as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
     exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
         or exists (select from runs r where r.live and r.id in (i.checkout_run_id, i.execution_run_id)) as has_live_run,
     (select min(w.created_at) from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text)
         as pending_wake_since,
     waits.reason as declared_wait,
-    case when i.hidden_at is not null or i.harness_kind is not null then 'it is hidden'
-         -- By name, as older releases lack the column. A conversation is never finished and is moved by messages alone.
-         when to_jsonb(i) ->> 'conversation_agent_id' is not null then 'it is a conversation'
-         when c.status <> 'active' then 'its company is ' || c.status
+    case when exclusion.reason is not null then 'it is ' || exclusion.reason
+         when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
+         when waits.is_too_deep then 'it has more than 100 ancestors, and any of them may be on hold'
          when a.company_id <> i.company_id then 'its agent belongs to another company'
          when history.responsible_user_id is null then 'no user is responsible for it' end as obstacle,
     history.last_run_id,
+    within_calendar(history.last_ended_at) as last_run_ended_at,
     within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
     episode.began_at as episode_began_at,
     continuations.since_episode as attempts,
@@ -102,6 +104,7 @@ from public.issues i
 join public.companies c on c.id = i.company_id
 join issue_histories history on history.issue_id = i.id
 join issue_waits waits on waits.issue_id = i.id
+join issue_exclusions exclusion on exclusion.issue_id = i.id
 left join public.agents a on a.id = i.assignee_agent_id
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')

@@ -29,22 +29,21 @@ select
     s.id as subject_id,
     c.id::text as tenant,
     -- An issue has many runs.
-    coalesce(i.identifier, 'run') || '/' || left(r.id::text, 8) as identifier,
-    coalesce(i.title, 'heartbeat (' || coalesce(nullif(r.context_snapshot ->> 'wakeReason', ''), r.invocation_source) || ')') as title,
-    s.status,
+    coalesce(left(i.identifier, 1000), 'run') || '/' || left(r.id::text, 8) as identifier,
+    left(coalesce(i.title, 'heartbeat (' || coalesce(nullif(r.context_snapshot ->> 'wakeReason', ''), r.invocation_source) || ')'), 1000) as title,
+    left(s.status, 1000) as status,
     -- A blocker, a question, a review or a hold of its issue is none: whatever the issue waits for, this run is running.
     case when i.status in ('done', 'cancelled') then null
-         when c.status <> 'active' then 'its company is ' || c.status
-         when i.hidden_at is not null or i.harness_kind is not null then 'its issue is hidden'
-         when to_jsonb(i) ->> 'conversation_agent_id' is not null then 'its issue is a conversation'
+         when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
+         when exclusion.reason is not null then 'its issue is ' || exclusion.reason
          when snooze.until > statement_timestamp()
          then 'snoozed until ' || to_char(within_calendar(snooze.until) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end
         as declared_wait,
     r.agent_id,
-    a.name as agent_name,
-    a.status as agent_status,
+    left(a.name, 1000) as agent_name,
+    left(a.status, 1000) as agent_status,
     i.id as issue_id,
-    i.status as issue_status,
+    left(i.status, 1000) as issue_status,
     exists (select from runs o where o.live and o.company_id = r.company_id and o.issue_key = i.id::text and o.id <> r.id)
         as issue_has_live_run,
     null::timestamptz as issue_wake_since,
@@ -55,7 +54,6 @@ select
          then within_calendar(coalesce(r.finished_at, r.updated_at)) end as ended_at,
     case when r.status <> 'running' then r.exit_code end as exit_code,
     null::integer as silent_after_seconds,
-    null::text as last_tool,
     -- The server keeps a running process's output in files; the excerpts on the run are written when it ends.
     '' as recent_output,
     false as takes_commands,
@@ -75,6 +73,7 @@ join public.heartbeat_runs r on r.id = s.id
 join public.companies c on c.id = r.company_id
 left join public.agents a on a.id = r.agent_id
 left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id
+left join issue_exclusions exclusion on exclusion.issue_id = i.id
 left join recoveries o on o.kind = 'session' and o.subject_id = r.id and o.settled_at is null
 -- What a person, or the host's own watch over silent runs, decided about this one.
 cross join lateral (

@@ -62,16 +62,16 @@ from (
                 else 'orphaned' end as state
     from (
         select f.*, e.reason as exemption, coalesce(f.agent_status in ('active', 'idle', 'running', 'error'), false) as can_be_woken
-        from issue_facts f
+        from issue_subjects s join issue_facts f on f.subject_id = s.subject_id
         left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id
                               and (e.until is null or f.observed_at < e.until)
-        where f.status = 'in_progress' and f.agent_id is not null and not f.assigned_to_user
         offset 0  -- each question is asked once, not once for each column that needs its answer
     ) f
 ) w
 union all
 -- What sweep blocked waits for a person, who has not taken it back.
-select i.id, i.company_id::text, i.identifier, i.title, i.assignee_agent_id, a.name, 'escalated', r.reason, r.created_at
+select i.id, i.company_id::text, left(i.identifier, 1000), left(i.title, 1000), i.assignee_agent_id, left(a.name, 1000), 'escalated',
+       r.reason, r.created_at
 from recoveries r
 join public.issues i on i.id = r.subject_id and i.status = 'blocked'
 left join public.agents a on a.id = i.assignee_agent_id

@@ -24,7 +24,7 @@ fn written_about(world: &mut World, issue: &Id) -> i64 {
 const DATABASES: [On; 2] = [On::Postgres, On::Sqlite];
 
 #[test]
-#[ignore = "until the views link within a tenant"]
+
 fn a_session_says_nothing_on_another_tenants_issue() {
     for mut world in DATABASES.map(World::new) {
         let (agent, other) = (world.agent("idle"), world.agent("idle"));
@@ -47,7 +47,7 @@ fn a_session_says_nothing_on_another_tenants_issue() {
 }
 
 #[test]
-#[ignore = "until the views link within a tenant"]
+
 fn a_plan_says_nothing_on_another_tenants_issue() {
     for mut world in DATABASES.map(World::new) {
         let agent = world.agent("idle");
@@ -66,7 +66,7 @@ fn a_plan_says_nothing_on_another_tenants_issue() {
 
 /// Its wake is about the step alone.
 #[test]
-#[ignore = "until the views link within a tenant"]
+
 fn a_wake_for_a_step_does_not_name_another_tenants_issue() {
     for mut world in DATABASES.map(World::new) {
         let agent = world.agent("idle");
