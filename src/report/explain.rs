@@ -4,14 +4,14 @@ use chrono::{DateTime, Utc};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
-use super::grid;
+use super::grid::{self, CELL_MAX};
 use crate::rules::words::{Spoken, moment};
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
 use crate::store::Subject;
 use crate::store::find::Label;
 use crate::store::history::{Past, Recovery};
 use crate::store::quarantine::Failure;
-use crate::text::shown;
+use crate::text::{cut, shown};
 
 /// The version of the JSON document.
 const SCHEMA: u32 = 1;
@@ -78,7 +78,7 @@ impl Explanation {
 
     /// `issue ACM-12  Import contacts from CSV`, and below whose it is.
     fn heading(&self) -> String {
-        let (kind, name, title) = (self.kind, self.label.name(), shown(&self.title));
+        let (kind, name, title) = (self.kind, self.label.name(), cut(&shown(&self.title), CELL_MAX));
         let tenant = shown(self.label.tenant.as_deref().unwrap_or_default());
         let whose =
             format!("tenant {tenant}, assigned to {}, {}", shown(&self.assignee.describe()), self.label.shown_id());

@@ -4,11 +4,16 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use owo_colors::OwoColorize;
 
+use crate::text::cut;
+
 /// Rows kept of a list for people; JSON has them all.
 pub const ROWS_MAX: usize = 200;
 
 /// A terminal that is narrower, or says so, wraps whole lines better than cells.
 const COLUMNS_MIN: u16 = 60;
+
+/// Characters of a cell, or of a title above a table.
+pub const CELL_MAX: usize = 150;
 
 /// Below their names; `numbers`: the columns that are aligned to the right. Ends with a newline; empty without rows.
 pub fn with_header<const N: usize>(
@@ -17,15 +22,19 @@ pub fn with_header<const N: usize>(
     numbers: &[usize],
 ) -> String {
     let mut table = Table::new();
-    table.set_header(names.map(|name| name.dimmed().to_string())).add_rows(rows);
+    table.set_header(names.map(|name| name.dimmed().to_string())).add_rows(rows.into_iter().map(cut_cells));
     arranged(table, numbers)
 }
 
 /// By themselves.
 pub fn without_header<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
-    table.add_rows(rows);
+    table.add_rows(rows.into_iter().map(cut_cells));
     arranged(table, &[])
+}
+
+fn cut_cells<const N: usize>(row: [String; N]) -> [String; N] {
+    row.map(|cell| cut(&cell, CELL_MAX))
 }
 
 fn arranged(mut table: Table, numbers: &[usize]) -> String {

@@ -8,10 +8,10 @@ use std::fmt::Display;
 use chrono::TimeDelta;
 use owo_colors::{OwoColorize, Style};
 
-use super::grid::with_header;
+use super::grid::{CELL_MAX, with_header};
 use crate::rules::words::{Spoken, moment, spaced};
 use crate::store::status::{Plan, PlanReport, State, Status, StepReport};
-use crate::text::shown;
+use crate::text::{cut, shown};
 
 /// A schedule that has not succeeded for so long has stopped.
 const STALE_SECONDS: i64 = 86_400;
@@ -63,7 +63,7 @@ pub fn plan(report: &PlanReport) -> String {
     let rows = report.steps.iter().map(|step| cells(step, report.stalled_after_seconds));
     let steps = with_header(header, rows, &[0, 3, 4]);
     let steps = if steps.is_empty() { "It has no steps\n".to_owned() } else { steps };
-    let (id, title, progress) = (shown(&id.0), shown(title), status.progress_percent);
+    let (id, title, progress) = (shown(&id.0), cut(&shown(title), CELL_MAX), status.progress_percent);
     format!("{} {id}\n{derived}: {progress}% done{stuck}\n\n{steps}", title.bold())
 }
 

@@ -120,7 +120,7 @@ pub struct Details {
 }
 
 /// Characters of each text: what is kept and sent stays small, whatever agents wrote.
-const TEXT_MAX: usize = 1000;
+const TEXT_MAX: usize = 500;
 
 /// Characters of the name of a part, as the table takes it in bytes.
 const PART_MAX: usize = 200;

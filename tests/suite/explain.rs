@@ -186,7 +186,8 @@ fn a_role_that_may_only_read_explains_and_lists_and_changes_nothing() {
         let issue = world.orphan(&agent);
         let (name, url) = (&role.name, role.at(&world.url));
         world.run(&format!(
-            "grant usage on schema sweep to {name}; grant select on all tables in schema sweep to {name}"
+            "grant usage on schema sweep to {name}; grant select on all tables in schema sweep to {name};
+             grant execute on all functions in schema sweep to {name}"
         ));
         let mut told = [&world.url, &url].map(|url| explain(url, Kind::Issue, &issue.0));
         told.iter_mut().for_each(|told| told["history"]["observed_at"] = Value::Null);

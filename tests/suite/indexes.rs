@@ -98,10 +98,10 @@ fn an_issue_is_found_by_its_identifier_without_reading_the_others() {
              select company_id, id, 'succeeded', jsonb_build_object('issueId', id) from issues;
          analyze",
     );
-    let query = "select subject_id, tenant, identifier from sweep.issue_facts where identifier = 'ACM-12' \
-                 order by subject_id limit 2";
+    let named = "select id from sweep.issues where identifier = 'ACM-12' order by id limit 2";
+    let label = "select subject_id, tenant, identifier from sweep.issue_facts where subject_id = (select id from issues where identifier = 'ACM-12')";
 
-    let plan = explain(&mut world, query);
+    let plan = [named, label].map(|query| explain(&mut world, query)).concat();
 
     for table in ["issues", "heartbeat_runs"] {
         assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");

@@ -25,7 +25,7 @@ pub struct World {
     pub url: String,
     pub db: Db,
     /// Paperclip: everything belongs to one.
-    company: Id,
+    pub company: Id,
     _directory: Option<tempfile::TempDir>,
 }
 
@@ -72,6 +72,11 @@ impl World {
                 (url, Some(directory))
             }
         };
+        World::at(on, url, directory)
+    }
+
+    /// Over a database that is migrated and empty.
+    pub fn at(on: On, url: String, directory: Option<tempfile::TempDir>) -> World {
         let db = connect(&hosts_url(on, &url));
         let mut world = World { on, db, url, company: Id::generate(), _directory: directory };
         if on == On::Paperclip {

@@ -1,1 +1,180 @@
 //! Rows of any size, depth and number: a sweep and the status stay small and quick, and serve everybody else.
+
+mod number;
+
+use std::process::Command;
+
+use diesel::connection::SimpleConnection;
+use serde_json::Value;
+use sweep::rules::Id;
+
+use crate::databases::{as_swept, connect_server, database_url, run};
+use crate::program::{BINARY, Program, Ran, migrate_at};
+use crate::world::{On, World};
+
+/// Of data, its own and its libraries': what there is beyond it is refused by the kernel.
+const MEMORY: u32 = 64 << 20;
+
+/// `sweep` with no more memory than that.
+fn small<'a>(world: &World, arguments: impl IntoIterator<Item = &'a str>) -> Ran {
+    let mut command = Command::new("prlimit");
+    command.arg(format!("--data={MEMORY}")).args(["--", BINARY]).args(arguments).args(["--database", &world.url]);
+    Program::of(command).env("PATH", "/usr/bin:/bin").run()
+}
+
+/// All that shows rows, each with no more memory than that.
+fn shows_all(world: &World, kind: &str, id: &Id) {
+    for arguments in [
+        &["--dry-run"][..],
+        &["--dry-run", "--output", "json"],
+        &["status"],
+        &["status", "--output", "json"],
+        &["explain", kind, &id.0],
+        &["explain", kind, &id.0, "--output", "json"],
+        &["quarantine", "list"],
+    ] {
+        let ran = small(world, arguments.iter().copied());
+        assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.err);
+        let longest = ran.out.lines().flat_map(|line| line.split('"')).map(str::len).max();
+        assert!(longest < Some(100_000), "{arguments:?}: {longest:?}");
+    }
+}
+
+/// A sweep with no more memory than that does for these what it does for any.
+fn resumes_all(world: &World, ids: &[&Id]) {
+    let ran = small(world, ["--output", "json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let report: Value = serde_json::from_str(&ran.out).expect("a report");
+    let subjects = report["subjects"].as_array().expect("subjects");
+    for id in ids {
+        let subject = subjects.iter().find(|row| row["id"] == id.0).expect("the subject");
+        assert_eq!(subject["outcome"], "continued", "{subject}");
+    }
+}
+
+const HUGE: &str = "repeat('0123456789 ', 9 * 1024 * 1024)";
+
+#[test]
+fn texts_of_99_megabytes_cost_a_sweep_of_the_native_host_no_memory() {
+    let mut world = World::new(On::Postgres);
+    let (busy, other) = (world.agent("idle"), world.agent("idle"));
+    let (issue, bystander) = (world.orphan(&busy), world.orphan(&other));
+    let (plan, step) = world.stalled_step(Some(&busy));
+    let session = world.session(None, None);
+    for (table, id, columns) in [
+        ("agents", &busy, &["name"][..]),
+        ("issues", &issue, &["title"]),
+        ("plans", &plan, &["title"]),
+        ("plan_steps", &step, &["title"]),
+        ("sessions", &session, &["title", "last_tool", "recent_output"]),
+    ] {
+        columns.iter().for_each(|column| world.set(table, id, &format!("{column} = {HUGE}")));
+    }
+    let waiting = world.orphan(&other);
+    world.set("issues", &waiting, &format!("waiting_for = {HUGE}"));
+
+    for (kind, id) in [("issue", &issue), ("issue", &waiting), ("step", &step), ("session", &session)] {
+        shows_all(&world, kind, id);
+    }
+    let plan = small(&world, ["status", "--plan", &plan.0]);
+    assert!(plan.code == 0 && plan.out.len() < 10_000, "{}", plan.err);
+    resumes_all(&world, &[&bystander, &issue, &step, &session]);
+
+    // The control: whoever reads the whole of one has more to hold.
+    let mut whole = Command::new("prlimit");
+    whole.arg(format!("--data={MEMORY}")).args(["psql", "-XqAt", "-c", "select title from sweep.issues", &world.url]);
+    assert!(!whole.output().expect("psql").status.success());
+}
+
+#[test]
+fn texts_of_99_megabytes_cost_a_sweep_of_paperclip_no_memory() {
+    let mut world = World::new(On::Paperclip);
+    let (busy, other) = (world.agent("idle"), world.agent("idle"));
+    let (issue, bystander, blocked) = (world.orphan(&busy), world.orphan(&other), world.orphan(&other));
+    let too_large = world.orphan(&other);
+    let run = world.issue_run(&bystander, &other, "running", 600);
+    world.set_run(
+        &run,
+        &format!("status = 'failed', context_snapshot = context_snapshot || jsonb_build_object('wakeReason', {HUGE})"),
+    );
+    world.set("agents", &busy, &format!("name = {HUGE}"));
+    world.set("issues", &issue, "title = repeat('0123456789 ', 800000)");
+    world.set("issues", &too_large, &format!("description = {HUGE}"));
+    let company = world.company.clone();
+    let blocker = Id::generate();
+    world.run(&format!(
+        "insert into issues (id, company_id, title, status) values ('{blocker}', '{company}', repeat('0123456789 ', 800000), 'todo');
+         insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{company}', '{blocker}', '{blocked}', 'blocks')"
+    ));
+
+    for id in [&issue, &blocked, &too_large] {
+        shows_all(&world, "issue", id);
+    }
+    shows_all(&world, "session", &run);
+    let explained = small(&world, ["explain", "issue", &too_large.0]).out;
+    assert!(explained.contains("it is too large to look at"), "{explained}");
+    resumes_all(&world, &[&bystander, &issue]);
+}
+
+/// SQLite reads a whole text into the memory of whoever asks for a part of it.
+#[test]
+fn the_embedded_database_takes_no_text_that_a_sweep_could_not_hold() {
+    let mut world = World::new(On::Sqlite);
+    let agent = world.agent("idle");
+    let (issue, bystander) = (world.orphan(&agent), world.orphan(&agent));
+    let (plan, step) = world.stalled_step(Some(&agent));
+    let session = world.session(None, None);
+    let run = world.issue_run(&issue, &agent, "failed", 90);
+    let wake = world.issue_wake(&issue, &agent, "completed", 90);
+    let of_bytes = |n: u32| format!("cast(replace(hex(zeroblob({})), '0', 'x') || char(0) || 'x' as text)", n / 2 - 1);
+    for (table, id, columns) in [
+        ("agents", &agent, &["name"][..]),
+        ("issues", &issue, &["title", "tenant", "identifier", "assignee_user_id", "waiting_for"]),
+        ("plans", &plan, &["title", "tenant"]),
+        ("plan_steps", &step, &["title"]),
+        ("sessions", &session, &["title", "tenant", "identifier", "last_tool", "recent_output"]),
+        ("runs", &run, &["retry_reason"]),
+        ("wakes", &wake, &["reason", "requested_by"]),
+    ] {
+        for column in columns {
+            let set = format!("update {table} set {column} = {} where id = '{id}'", of_bytes(1_100_000));
+            let error = world.db.batch_execute(&set).expect_err(column).to_string();
+            assert!(error.contains("CHECK constraint failed"), "{table}.{column}: {error}");
+        }
+    }
+    let at_most = of_bytes(9_800);
+    for (table, id, column) in [
+        ("agents", &agent, "name"),
+        ("issues", &issue, "title"),
+        ("plan_steps", &step, "title"),
+        ("sessions", &session, "title"),
+    ] {
+        world.set(table, id, &format!("{column} = {at_most}"));
+    }
+    world.set("sessions", &session, &format!("recent_output = {}", of_bytes(990_000)));
+
+    for (kind, id) in [("issue", &issue), ("step", &step), ("session", &session)] {
+        shows_all(&world, kind, id);
+    }
+    resumes_all(&world, &[&bystander, &issue, &step, &session]);
+}
+
+/// One byte that is no text, in a database that does not mind.
+#[test]
+fn a_database_without_an_encoding_is_shown_and_swept() {
+    let name = format!("sweep_test_native_{}", Id::generate().0.replace('-', ""));
+    run(&mut connect_server(), &format!("create database {name} template template0 encoding 'SQL_ASCII' locale 'C'"));
+    migrate_at(&database_url(&name), ["--host", "native"]).run().done();
+    let mut world = World::at(On::Postgres, as_swept(&database_url(&name)), None);
+    let agent = world.agent("idle");
+    let (bad, long) = (world.orphan(&agent), world.orphan(&agent));
+    world.set("agents", &agent, r"name = E'Ren\xe9'");
+    world.set("issues", &bad, r"title = E'caf\xe9', identifier = E'\xe9'");
+    // Cut in the middle of a character.
+    world.set("issues", &long, "title = 'x' || repeat('\u{e9}', 1000)");
+
+    for id in [&bad, &long] {
+        shows_all(&world, "issue", id);
+    }
+    resumes_all(&world, &[&bad, &long]);
+}

@@ -94,7 +94,11 @@ fn what_ended_while_the_connection_was_lost_is_found_by_the_schedule() {
     let mut world = World::with_listen(On::Postgres);
     let (issue, run) = world.issue_at_work();
     let mut daemon = listening(&world.url, EACH_SECOND, &["--orphan-grace", "1s"]);
-    world.run("select pg_terminate_backend(pid) from pg_stat_activity where query like 'LISTEN %' and datname = current_database()");
+    // Of its connections only this one has nothing to do for so long.
+    let lost = "(select pg_terminate_backend(pid) from pg_stat_activity
+                 where datname = current_database() and application_name = 'sweep' and state = 'idle'
+                   and state_change < clock_timestamp() - interval '300 milliseconds') lost";
+    wait_for("the connection that listens", || (0 < world.count(lost)).then_some(()));
     world.end_run(&run);
     daemon.says("WARN runs that end are not heard of, the schedule finds them: ");
     world.waits_for_wake(&issue);
