@@ -93,7 +93,9 @@ fn a_role_that_may_read_the_views_is_told(on: On) {
     world.orphan(&agent);
     let url = role.at(&world.url);
     world.run(&format!("grant usage on schema sweep to {}", role.name));
-    world.run(&format!("grant select on all tables in schema sweep to {}", role.name));
+    for right in ["select on all tables", "execute on all functions"] {
+        world.run(&format!("grant {right} in schema sweep to {}", role.name));
+    }
 
     let ran = status_at(&url).run().done();
 
