@@ -6,14 +6,20 @@
 use anyhow::Context;
 use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::result::Error;
+use diesel::sql_types::Bool;
 
 use super::open::sqlite;
 use super::{Db, errors};
 
 /// Runs nothing by itself: what it is asked is asked in a transaction.
-pub struct DbConnection(Db);
+pub struct DbConnection {
+    db: Db,
+    /// Does the database keep bytes of any encoding as text? Asked in the first transaction.
+    keeps_any_bytes: Option<bool>,
+}
 
 /// Names that are PostgreSQL's own. Before the schema `sweep` is known to be ours, everything else is written with its schema.
 const CATALOG: &str = "pg_catalog, pg_temp";
@@ -65,11 +71,11 @@ impl From<Abort> for anyhow::Error {
 
 impl DbConnection {
     pub(super) fn new(db: Db) -> DbConnection {
-        DbConnection(db)
+        DbConnection { db, keeps_any_bytes: None }
     }
 
     pub fn is_sqlite(&self) -> bool {
-        matches!(self.0, Db::Sqlite(_))
+        matches!(self.db, Db::Sqlite(_))
     }
 
     /// Runs `body` in one transaction. A body that has nothing to keep may end it with `Error::RollbackTransaction`: a
@@ -80,11 +86,10 @@ impl DbConnection {
         timeouts: &Timeouts,
         body: impl FnOnce(&mut Db) -> QueryResult<T>,
     ) -> Result<T, Abort> {
-        let begin = self.begin_statement(access, OURS, timeouts);
-        let result = self.0.batch_execute(&begin).and_then(|()| body(&mut self.0));
+        let result = self.begin(access, OURS, timeouts).and_then(|()| body(&mut self.db));
         let value =
             result.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })?;
-        self.0.batch_execute("COMMIT").map_err(|error| {
+        self.db.batch_execute("COMMIT").map_err(|error| {
             // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
             self.roll_back();
             match errors::is_refusal(&error) || self.is_sqlite() {
@@ -97,9 +102,8 @@ impl DbConnection {
 
     /// Looks at a database of which nothing is known yet, and changes nothing: whose schema is it, what is there?
     pub fn look<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let begin = self.begin_statement(Access::ReadOnly, CATALOG, &Timeouts::default());
-        self.0.batch_execute(&begin).context("looking at the database")?;
-        let seen = body(&mut self.0);
+        self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).context("looking at the database")?;
+        let seen = body(&mut self.db);
         self.roll_back();
         seen
     }
@@ -107,27 +111,26 @@ impl DbConnection {
     /// Changes the schema. diesel nests the transactions of its migrations in one that it began itself, so that there the
     /// path is the first message after BEGIN; whoever knows that the schema is ours, changes it to `OURS`.
     pub(super) fn migrate<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        match &mut self.0 {
-            Db::Postgres(_) => self.0.transaction(|db| {
+        match &mut self.db {
+            Db::Postgres(_) => self.db.transaction(|db| {
                 db.batch_execute(&format!("SET LOCAL search_path = {CATALOG}"))?;
                 body(db)
             }),
             Db::Sqlite(_) => {
-                sqlite::keep_a_write_ahead_log(&mut self.0).context("setting the journal's mode")?;
-                sqlite::immediately(&mut self.0, body)
+                sqlite::keep_a_write_ahead_log(&mut self.db).context("setting the journal's mode")?;
+                sqlite::immediately(&mut self.db, body)
             }
         }
     }
 
     /// Does anybody answer?
     pub(super) fn is_alive(&mut self) -> bool {
-        let begin = self.begin_statement(Access::ReadOnly, CATALOG, &Timeouts::default());
-        self.0.batch_execute(&begin).is_ok() && self.roll_back()
+        self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).is_ok() && self.roll_back()
     }
 
     /// What has arrived on the channels that this connection listens to (PostgreSQL): `(channel, payload)`. No statement.
     pub(super) fn notifications(&mut self) -> QueryResult<Vec<(String, String)>> {
-        match &mut self.0 {
+        match &mut self.db {
             Db::Postgres(db) => db.notifications_iter().map(|it| it.map(|it| (it.channel, it.payload))).collect(),
             Db::Sqlite(_) => Ok(Vec::new()),
         }
@@ -136,7 +139,20 @@ impl DbConnection {
     /// Is there still a connection to roll back on? Asked of the connection itself: the words of an error depend on the
     /// server's language. On SQLite there always is, and a failure says that the transaction is over already.
     fn roll_back(&mut self) -> bool {
-        self.0.batch_execute("ROLLBACK").is_ok() || self.is_sqlite()
+        self.db.batch_execute("ROLLBACK").is_ok() || self.is_sqlite()
+    }
+
+    /// A server whose database has no encoding refuses to send what is none of the client's: there the client has none either.
+    fn begin(&mut self, access: Access, path: &str, timeouts: &Timeouts) -> QueryResult<()> {
+        let begin = self.begin_statement(access, path, timeouts);
+        self.db.batch_execute(&begin)?;
+        let Db::Postgres(db) = &mut self.db else { return Ok(()) };
+        let keeps_any_bytes = match self.keeps_any_bytes {
+            Some(known) => known,
+            None => diesel::select(sql::<Bool>("current_setting('server_encoding') = 'SQL_ASCII'")).get_result(db)?,
+        };
+        self.keeps_any_bytes = Some(keeps_any_bytes);
+        if keeps_any_bytes { db.batch_execute("SET LOCAL client_encoding = 'SQL_ASCII'") } else { Ok(()) }
     }
 
     /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote meanwhile.
@@ -145,7 +161,7 @@ impl DbConnection {
             Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED", "BEGIN IMMEDIATE"),
             Access::ReadOnly => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN DEFERRED"),
         };
-        match &self.0 {
+        match &self.db {
             Db::Sqlite(_) => sqlite.to_owned(),
             Db::Postgres(_) => format!(
                 "{mode}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; \

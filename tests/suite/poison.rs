@@ -119,13 +119,13 @@ fn a_broken_step_does_not_cost_the_other_steps_of_its_plan() {
 }
 
 #[test]
-fn a_title_of_sqlite_that_is_no_utf8_is_shown_as_far_as_it_is_and_a_tenant_quarantines_its_row() {
+fn a_name_of_sqlite_that_is_no_utf8_is_shown_as_far_as_it_is_and_a_tenant_quarantines_its_row() {
     let mut world = World::new(On::Sqlite);
     quarantined(&mut world, "tenant", |world, id| world.set("issues", id, "tenant = cast(x'ff' as text)"));
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
-    world.set("issues", &issue, "title = cast(x'61ff62' as text)");
-    assert_eq!(world.sweep().subject(&issue)["title"], "a\u{fffd}b");
+    world.set("issues", &issue, "title = cast(x'ff' as text), identifier = cast(x'61ff62' as text)");
+    assert_eq!(world.sweep().subject(&issue)["identifier"], "a\u{fffd}b");
 }
 
 /// Paperclip's columns are plain text and JSON without checks.

@@ -8,7 +8,7 @@ create table agents (
                check (status in ('active', 'idle', 'running', 'error', 'paused', 'pending_approval', 'terminated')),
     created_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
     updated_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
-    check (length(cast(id || name as blob)) <= 10000)
+    constraint "at most 10,000 bytes of text" check (length(cast(id || name as blob)) <= 10000)
 ) strict;
 
 create table issues (
@@ -26,7 +26,7 @@ create table issues (
     started_at        text check (started_at like '____-__-__T__:__:__.___Z'),
     created_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
     updated_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
-    check (length(cast(id || tenant || identifier || title || coalesce(assignee_agent_id, '') || coalesce(assignee_user_id, '') || coalesce(checkout_run_id, '') || coalesce(waiting_for, '') as blob)) <= 10000)
+    constraint "at most 10,000 bytes of text" check (length(cast(id || tenant || identifier || title || coalesce(assignee_agent_id, '') || coalesce(assignee_user_id, '') || coalesce(checkout_run_id, '') || coalesce(waiting_for, '') as blob)) <= 10000)
 ) strict;
 
 -- Plans are ordered steps that an agent works through, or that a client pulls when the plan has no agent.
@@ -41,7 +41,7 @@ create table plans (
     stalled_after_seconds integer check (stalled_after_seconds > 0),
     created_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
     updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
-    check (length(cast(id || tenant || title || coalesce(agent_id, '') || coalesce(issue_id, '') as blob)) <= 10000)
+    constraint "at most 10,000 bytes of text" check (length(cast(id || tenant || title || coalesce(agent_id, '') || coalesce(issue_id, '') as blob)) <= 10000)
 ) strict;
 
 create table plan_steps (
@@ -55,7 +55,7 @@ create table plan_steps (
     started_at            text check (started_at like '____-__-__T__:__:__.___Z'),
     updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
     unique (plan_id, position),
-    check (length(cast(id || plan_id || title as blob)) <= 10000)
+    constraint "at most 10,000 bytes of text" check (length(cast(id || plan_id || title as blob)) <= 10000)
 ) strict;
 
 -- Wakes ask that an agent resume work, runs are the work.
@@ -71,7 +71,7 @@ create table wakes (
     requested_by text not null,
     created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
     updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
-    check (length(cast(id || agent_id || coalesce(issue_id, '') || coalesce(plan_step_id, '') || reason || requested_by as blob)) <= 10000)
+    constraint "at most 10,000 bytes of text" check (length(cast(id || agent_id || coalesce(issue_id, '') || coalesce(plan_step_id, '') || reason || requested_by as blob)) <= 10000)
 ) strict;
 
 create table runs (
@@ -85,7 +85,7 @@ create table runs (
                  check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
     created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
     finished_at  text check (finished_at like '____-__-__T__:__:__.___Z'),
-    check (length(cast(id || agent_id || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') as blob)) <= 10000)
+    constraint "at most 10,000 bytes of text" check (length(cast(id || agent_id || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') as blob)) <= 10000)
 ) strict;
 
 -- A session is a process in which an agent works, and its supervisor keeps this row current: `sweep watch`, or a host's own.
@@ -110,8 +110,8 @@ create table sessions (
     silent_after_seconds integer check (silent_after_seconds > 0),
     created_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
     updated_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
-    check (length(cast(id || tenant || title || coalesce(identifier, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') as blob)) <= 10000),
-    check (length(cast(recent_output as blob)) <= 1000000)
+    constraint "at most 10,000 bytes of text" check (length(cast(id || tenant || title || coalesce(identifier, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') as blob)) <= 10000),
+    constraint "at most 1,000,000 bytes of output" check (length(cast(recent_output as blob)) <= 1000000)
 ) strict;
 
 create table session_commands (
@@ -123,7 +123,7 @@ create table session_commands (
     requested_by text not null,
     created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
     updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
-    check (length(cast(id || session_id || coalesce(message, '') || requested_by as blob)) <= 10000)
+    constraint "at most 10,000 bytes of text" check (length(cast(id || session_id || coalesce(message, '') || requested_by as blob)) <= 10000)
 ) strict;
 
 -- What people read.

@@ -98,12 +98,12 @@ fn texts_of_99_megabytes_cost_a_sweep_of_paperclip_no_memory() {
         &format!("status = 'failed', context_snapshot = context_snapshot || jsonb_build_object('wakeReason', {HUGE})"),
     );
     world.set("agents", &busy, &format!("name = {HUGE}"));
-    world.set("issues", &issue, "title = repeat('0123456789 ', 800000)");
+    world.set("issues", &issue, "title = repeat('0123456789 ', 15000)");
     world.set("issues", &too_large, &format!("description = {HUGE}"));
     let company = world.company.clone();
     let blocker = Id::generate();
     world.run(&format!(
-        "insert into issues (id, company_id, title, status) values ('{blocker}', '{company}', repeat('0123456789 ', 800000), 'todo');
+        "insert into issues (id, company_id, title, status) values ('{blocker}', '{company}', repeat('0123456789 ', 15000), 'todo');
          insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{company}', '{blocker}', '{blocked}', 'blocks')"
     ));
 

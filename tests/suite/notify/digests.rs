@@ -101,7 +101,7 @@ on_each_database! {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         let settings = impatient(world.telling_the_webhook(&receiver));
         let issue = world.orphan(&agent);
-        world.set("issues", &issue, &format!("title = '{}'", "é".repeat(100_000)));
+        world.set("issues", &issue, &format!("title = '{}'", "é".repeat(4_000)));
         world.sweep_as(&settings);
         deliver(&settings);
 

@@ -36,8 +36,9 @@ fn of_many_runs_of_one_issue_the_latest_thousand_are_read() {
 
         let read = fetched(&mut world, table, &issue);
         assert!(read < 6_000, "{table}: {read}");
+        let last_run = world.text("last_run_id", &format!("sweep.issue_facts where subject_id = '{issue}'"));
+        assert_eq!(last_run, Some(run.0), "the latest is among them");
         assert_eq!(world.sweep().outcome(&issue), "continued");
-        assert_eq!(world.text("last_run_id", &format!("sweep.issue_facts where subject_id = '{issue}'")), Some(run.0));
     }
 }
 
