@@ -2,6 +2,7 @@
 //!
 //! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are safe.
 
+mod printed;
 mod trust;
 mod turn;
 
@@ -22,6 +23,7 @@ use super::hosts::{self, Host};
 use super::open::{exists, sqlite};
 use super::{Db, rights};
 use crate::exit::{config, unavailable, usage};
+pub use printed::print;
 pub use trust::Superuser;
 use turn::{is_duplicate, take_turn};
 
@@ -62,6 +64,7 @@ fn is_of_listening(folder: &str) -> bool {
 }
 
 /// What there is of sweep's schema.
+#[derive(Default)]
 struct Found {
     /// Whose migrations have run; of none, when sweep has never been here or only its ledger is.
     host: Option<Host>,
@@ -191,11 +194,15 @@ pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     if wanted.listen == Listen::Wanted && matches!(db, Db::Sqlite(_)) {
         return Err(usage("--with-listen: only PostgreSQL can tell of runs that end").into());
     }
-    if let Db::Postgres(db) = db {
-        trust::refuse_strangers(db)?;
-        rights::check_version(db)?;
-    }
-    let found = look(db)?;
+    let is_there = match db {
+        Db::Postgres(db) => {
+            let is_there = trust::refuse_strangers(db)?;
+            rights::check_version(db)?;
+            is_there
+        }
+        Db::Sqlite(_) => true,
+    };
+    let found = if is_there { look(db)? } else { Found::default() };
     let host = match (found.host, &mut *db) {
         (Some(host), _) => host,
         (None, Db::Postgres(db)) => hosts::detect(db, wanted.host)?,
@@ -272,26 +279,4 @@ fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, source: EmbeddedMigrati
         Ok(_) => Ok(()),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),
     }
-}
-
-/// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
-pub fn print(db: &DbConnection, plan: &Plan, superuser: Superuser) -> String {
-    let mut sql = match db.is_sqlite() {
-        true => "begin;\n".to_owned(),
-        // Whose schema it is is asked once it is there: whoever makes it in between is found out.
-        false => format!(
-            "begin; set local search_path = pg_catalog, pg_temp;\ncreate schema if not exists sweep;\n{}\
-             set local search_path = {OURS};\n",
-            trust::guard(plan.host, superuser)
-        ),
-    };
-    sql += &format!(
-        "create table if not exists {VERSIONS} (\n    version varchar(50) primary key not null,\n    \
-         run_on timestamp not null default current_timestamp\n);\n"
-    );
-    for folder in &plan.missing {
-        let file = FILES.get_file(format!("{folder}/up.sql")).and_then(|file| file.contents_utf8()).unwrap_or_default();
-        sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
-    }
-    sql + "commit;\n"
 }

@@ -10,6 +10,7 @@ mod listening;
 mod passwords;
 mod privileges;
 mod quoting;
+mod receivers;
 mod search_path;
 mod setting_files;
 mod urls;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::sql_types::{Bool, Nullable, Text};
 
 use crate::exit::config;
 use crate::store::hosts::Host;
@@ -20,15 +20,27 @@ pub enum Superuser {
     Accepted,
 }
 
-/// Refuses a schema `sweep`, and whatever stands in it, that belongs to somebody whom this role has no reason to trust.
-pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<()> {
-    refuse(db, STRANGERS, "looking at who owns the schema sweep")
+/// Refuses a schema `sweep`, and whatever stands in it, that belongs to somebody whom this role has no reason to trust. Is there
+/// one? In one statement: one that is there and ours nobody else can drop, but where there is none anybody may make his in the
+/// next moment, and nothing of it must be read.
+pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
+    let query = format!("exists (select from pg_namespace where nspname = 'sweep'), (\n{STRANGERS})");
+    let found = diesel::select(sql::<(Bool, Nullable<Text>)>(&query)).get_result::<(bool, Option<String>)>(db);
+    match found.context("looking at who owns the schema sweep")? {
+        (_, Some(sentence)) => Err(config(sentence).into()),
+        (is_there, None) => Ok(is_there),
+    }
 }
 
 /// Refuses a superuser who would lend his rights to the host.
 pub(super) fn refuse_superuser(db: &mut PgConnection, host: Host) -> Result<()> {
     match superuser(host) {
-        Some(query) => refuse(db, &query, "looking at who owns the host's tables"),
+        Some(query) => {
+            let refusal = sql::<Text>(&query).get_result::<String>(db).optional();
+            refusal
+                .context("looking at who owns the host's tables")?
+                .map_or(Ok(()), |sentence| Err(config(sentence).into()))
+        }
         None => Ok(()),
     }
 }
@@ -53,11 +65,4 @@ pub(super) fn guard(host: Host, by: Superuser) -> String {
 fn superuser(host: Host) -> Option<String> {
     let tables = host.tables()?.join(",");
     Some(SUPERUSER.replace("(tables)", &format!("('{{{tables}}}')")))
-}
-
-fn refuse(db: &mut PgConnection, query: &str, doing: &'static str) -> Result<()> {
-    match sql::<Text>(query).get_result::<String>(db).optional().context(doing)? {
-        Some(sentence) => Err(config(sentence).into()),
-        None => Ok(()),
-    }
 }

@@ -20,9 +20,9 @@ pub(super) fn take_turn(db: &mut PgConnection) -> Result<()> {
             true => Error::from(error),
             false => config(format!("cannot create the schema sweep: {error}")).into(),
         })?;
-        // It may be somebody else's by now.
-        trust::refuse_strangers(db)?;
     }
+    // It may be somebody else's by now, whoever was faster.
+    trust::refuse_strangers(db)?;
     const COMMENT: &str = "COMMENT ON SCHEMA sweep IS 'Belongs to sweep, which finds stranded work and restores it'";
     Ok(db.batch_execute(&format!("SELECT {BECOME_OWNER}; {COMMENT}"))?)
 }

@@ -9,17 +9,17 @@ use serde_json::Value;
 use sweep::rules::Id;
 
 use crate::databases::{as_swept, connect_server, database_url, run};
-use crate::program::{BINARY, Program, Ran, migrate_at};
+use crate::program::{BINARY, Program, migrate_at};
 use crate::world::{On, World};
 
 /// Of data, its own and its libraries': what there is beyond it is refused by the kernel.
 const MEMORY: u32 = 64 << 20;
 
 /// `sweep` with no more memory than that.
-fn small<'a>(world: &World, arguments: impl IntoIterator<Item = &'a str>) -> Ran {
+pub(super) fn small<'a>(url: &str, arguments: impl IntoIterator<Item = &'a str>) -> Program {
     let mut command = Command::new("prlimit");
-    command.arg(format!("--data={MEMORY}")).args(["--", BINARY]).args(arguments).args(["--database", &world.url]);
-    Program::of(command).env("PATH", "/usr/bin:/bin").run()
+    command.arg(format!("--data={MEMORY}")).args(["--", BINARY]).args(arguments).args(["--database", url]);
+    Program::of(command).env("PATH", "/usr/bin:/bin")
 }
 
 /// All that shows rows, each with no more memory than that.
@@ -33,7 +33,7 @@ fn shows_all(world: &World, kind: &str, id: &Id) {
         &["explain", kind, &id.0, "--output", "json"],
         &["quarantine", "list"],
     ] {
-        let ran = small(world, arguments.iter().copied());
+        let ran = small(&world.url, arguments.iter().copied()).run();
         assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.err);
         let longest = ran.out.lines().flat_map(|line| line.split('"')).map(str::len).max();
         assert!(longest < Some(100_000), "{arguments:?}: {longest:?}");
@@ -42,7 +42,7 @@ fn shows_all(world: &World, kind: &str, id: &Id) {
 
 /// A sweep with no more memory than that does for these what it does for any.
 fn resumes_all(world: &World, ids: &[&Id]) {
-    let ran = small(world, ["--output", "json"]);
+    let ran = small(&world.url, ["--output", "json"]).run();
     assert_eq!(ran.code, 0, "{}", ran.err);
     let report: Value = serde_json::from_str(&ran.out).expect("a report");
     let subjects = report["subjects"].as_array().expect("subjects");
@@ -76,7 +76,7 @@ fn texts_of_99_megabytes_cost_a_sweep_of_the_native_host_no_memory() {
     for (kind, id) in [("issue", &issue), ("issue", &waiting), ("step", &step), ("session", &session)] {
         shows_all(&world, kind, id);
     }
-    let plan = small(&world, ["status", "--plan", &plan.0]);
+    let plan = small(&world.url, ["status", "--plan", &plan.0]).run();
     assert!(plan.code == 0 && plan.out.len() < 10_000, "{}", plan.err);
     resumes_all(&world, &[&bystander, &issue, &step, &session]);
 
@@ -111,7 +111,7 @@ fn texts_of_99_megabytes_cost_a_sweep_of_paperclip_no_memory() {
         shows_all(&world, "issue", id);
     }
     shows_all(&world, "session", &run);
-    let explained = small(&world, ["explain", "issue", &too_large.0]).out;
+    let explained = small(&world.url, ["explain", "issue", &too_large.0]).run().out;
     assert!(explained.contains("it is too large to look at"), "{explained}");
     resumes_all(&world, &[&bystander, &issue]);
 }

@@ -1,5 +1,7 @@
 //! Who owns the schema, and whom a migration would lend its rights.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rstest::rstest;
 
 use crate::databases::{connect, connect_server, run, server};
@@ -53,6 +55,39 @@ fn a_schema_that_somebody_else_made_first_gets_no_rights_of_a_migration() {
     let trapped = psql(&database.url, "insert into sweep.__diesel_schema_migrations values ('1')");
     assert!(trapped.is_ok() && is_superuser(&mallory), "{trapped:?}");
     run(&mut connect_server(), &format!("alter role {} nosuperuser", mallory.name));
+}
+
+/// It is made and dropped again and again, so that it may come between a look at the owner and a look at what is there.
+#[test]
+fn a_schema_that_comes_and_goes_gets_no_rights_either() {
+    let (database, mallory) = (Scratch::empty(), Role::new());
+    database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut db = connect(&mallory.at(&database.url));
+            while !stop.load(Ordering::Relaxed) {
+                run(
+                    &mut db,
+                    &format!(
+                        "begin; create schema sweep; grant usage on schema sweep to public;
+                         create function sweep.rise() returns text language plpgsql as
+                             'begin alter role {} superuser; return ''1''; end';
+                         create view sweep.__diesel_schema_migrations as select sweep.rise() as version;
+                         grant select on sweep.__diesel_schema_migrations to public; commit;
+                         begin; set local client_min_messages = error; drop schema sweep cascade; commit",
+                        mallory.name
+                    ),
+                );
+            }
+        });
+        for _ in 0..20 {
+            // A migration that is refused, or to be read.
+            migrate_at(&database.url, ["--print"]).run();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(!is_superuser(&mallory));
 }
 
 #[rstest]

@@ -1,0 +1,27 @@
+//! A migration to be read, and run by an operator's own hand.
+
+use super::trust::{self, Superuser};
+use super::{FILES, OURS, Plan, VERSIONS, version};
+use crate::store::DbConnection;
+
+/// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
+pub fn print(db: &DbConnection, plan: &Plan, superuser: Superuser) -> String {
+    let mut sql = match db.is_sqlite() {
+        true => "begin;\n".to_owned(),
+        // Whose schema it is is asked once it is there: whoever makes it in between is found out.
+        false => format!(
+            "begin; set local search_path = pg_catalog, pg_temp;\ncreate schema if not exists sweep;\n{}\
+             set local search_path = {OURS};\n",
+            trust::guard(plan.host, superuser)
+        ),
+    };
+    sql += &format!(
+        "create table if not exists {VERSIONS} (\n    version varchar(50) primary key not null,\n    \
+         run_on timestamp not null default current_timestamp\n);\n"
+    );
+    for folder in &plan.missing {
+        let file = FILES.get_file(format!("{folder}/up.sql")).and_then(|file| file.contents_utf8()).unwrap_or_default();
+        sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
+    }
+    sql + "commit;\n"
+}
