@@ -19,7 +19,7 @@ pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     if flags.print {
         let mut db = url.connect(Access::ReadOnly)?;
         let plan = db.look(|db| plan(db, wanted)).map_err(|error| url.explain(error))?;
-        say(&print(&db, &plan, superuser));
+        say(&print(&db, &plan, wanted));
         return Ok(Exit::Done);
     }
     environment.create_database(&url)?;

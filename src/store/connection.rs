@@ -113,7 +113,7 @@ impl DbConnection {
     pub(super) fn migrate<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
         match &mut self.db {
             Db::Postgres(_) => self.db.transaction(|db| {
-                db.batch_execute(&format!("SET LOCAL search_path = {CATALOG}"))?;
+                db.batch_execute(&format!("SET LOCAL search_path = {CATALOG}; SET TRANSACTION READ WRITE"))?;
                 body(db)
             }),
             Db::Sqlite(_) => {
@@ -158,7 +158,7 @@ impl DbConnection {
     /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote meanwhile.
     fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
         let (mode, sqlite) = match access {
-            Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED", "BEGIN IMMEDIATE"),
+            Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "BEGIN IMMEDIATE"),
             Access::ReadOnly => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN DEFERRED"),
         };
         match &self.db {

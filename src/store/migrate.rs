@@ -151,9 +151,7 @@ fn name(db: &mut Db) -> QueryResult<String> {
 /// checked before.
 pub fn check(db: &mut Db) -> Result<(Host, String)> {
     let found = look(db)?;
-    let Some(host) = found.host else {
-        return Err(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)).into());
-    };
+    let Some(host) = found.host else { return refuse_unmigrated(db) };
     match found.missing(db, host, Listen::AsItIs).as_slice() {
         [] => Ok((host, found.applied.last().cloned().unwrap_or_default())),
         [first, ..] => Err(config(format!(
@@ -162,6 +160,10 @@ pub fn check(db: &mut Db) -> Result<(Host, String)> {
         ))
         .into()),
     }
+}
+
+pub(super) fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
+    Err(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)).into())
 }
 
 /// What a migration did, or would do.
@@ -220,8 +222,8 @@ pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
         }
         Some(_) | None => {
             let missing = found.missing(db, host, wanted.listen);
-            if let (Db::Postgres(db), Superuser::Refused, false) = (db, wanted.superuser, missing.is_empty()) {
-                trust::refuse_superuser(db, host)?;
+            if let (Db::Postgres(db), false) = (db, missing.is_empty()) {
+                trust::refuse_others_triggers(db, host, wanted)?;
             }
             Ok(Plan { host, missing })
         }

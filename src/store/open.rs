@@ -152,8 +152,8 @@ impl Url {
         let access = purpose.access();
         let mut db = self.connect(access)?;
         let (host, schema_version, kinds) = db.look(|db| {
+            refuse_at_first_look(db, access)?;
             if let Db::Postgres(db) = db {
-                postgres::refuse_standby(db, access)?;
                 rights::check(db, purpose)?;
             }
             let (host, schema_version) = migrate::check(db).map_err(|error| self.explain(error))?;
@@ -185,6 +185,15 @@ fn provided(db: &mut Db) -> QueryResult<Vec<Kind>> {
         }
     }
     Ok(kinds)
+}
+
+/// Refuses what must not be read, or cannot be used so. Of a schema that comes a moment later nothing is read either.
+pub(super) fn refuse_at_first_look(db: &mut Db, access: Access) -> Result<()> {
+    let is_there = match db {
+        Db::Postgres(db) => postgres::first_look(db, access)?,
+        Db::Sqlite(_) => true,
+    };
+    if is_there { Ok(()) } else { migrate::refuse_unmigrated(db) }
 }
 
 /// Is there such a table or view of ours?

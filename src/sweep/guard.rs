@@ -35,8 +35,8 @@ pub enum Held {
     Everything(Guarded),
 }
 
-/// A part that is implausible.
-struct Implausible {
+/// How much of a part would be touched.
+struct Counted {
     guarded: Guarded,
     /// The name of the agent that one of its subjects has.
     agent: Option<String>,
@@ -65,8 +65,18 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         for tenant in tenants.iter().take(TENANTS_MAX) {
             parts.extend(self.of_tenant(tenant)?);
         }
-        let held: Vec<Portion> = parts.iter().map(|part| part.portion.clone()).collect();
-        let rest = self.judge(&Part { except: &[self.terms.held, &held].concat(), ..part.clone() })?;
+        let mut rest = self.judge_without(&parts, &part)?;
+        // A tenant that is just plausible must not tip the balance for all others: those with the most go first.
+        for tenant in tenants.iter().take(TENANTS_MAX) {
+            let portion = Portion { tenant: tenant.clone(), group: None };
+            if rest.is_some() && parts.iter().all(|part| part.portion != portion) {
+                let whole = Part { tenant: Some(tenant), except: self.terms.held, ..Part::whole() };
+                let in_progress = self.in_progress(&whole)?;
+                parts.retain(|part| part.portion.tenant != *tenant);
+                parts.push(HeldBack::new(portion, None, self.count(&whole, in_progress)?.guarded));
+                rest = self.judge_without(&parts, &part)?;
+            }
+        }
         let of_parts = parts.iter().map(|part| part.guarded).reduce(Guarded::and);
         Ok(match (rest, of_parts) {
             (None, None) => Held::Nothing,
@@ -105,8 +115,14 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         self.scan.look("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
     }
 
+    /// Would implausibly much of the rest be continued or escalated?
+    fn judge_without(&mut self, parts: &[HeldBack], whole: &Part) -> Result<Option<Counted>> {
+        let held: Vec<Portion> = parts.iter().map(|part| part.portion.clone()).collect();
+        self.judge(&Part { except: &[self.terms.held, &held].concat(), ..whole.clone() })
+    }
+
     /// Would implausibly much of this part be continued or escalated?
-    fn judge(&mut self, part: &Part) -> Result<Option<Implausible>> {
+    fn judge(&mut self, part: &Part) -> Result<Option<Counted>> {
         let candidates = self.scan.look("looking at", |db| Ok(S::count_candidates(db, part)? as u64))?;
         if candidates <= self.guard.min.into() {
             return Ok(None);
@@ -115,6 +131,12 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         if !self.guard.stops(candidates, in_progress) {
             return Ok(None);
         }
+        let counted = self.count(part, in_progress)?;
+        Ok(self.guard.stops(counted.guarded.stranded, in_progress).then_some(counted))
+    }
+
+    /// Decides each of them, as in a dry run.
+    fn count(&mut self, part: &Part, in_progress: u64) -> Result<Counted> {
         let counted_max = self.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
         let look = Terms {
             access: Access::ReadOnly,
@@ -134,8 +156,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         })?;
         // Cut short by the deadline or a signal, it may be certain of nothing; but then nothing more is begun either.
         let at_least = counted_max <= stranded || counting.are_over();
-        let guarded = Guarded { stranded, at_least, in_progress };
-        Ok(self.guard.stops(stranded, in_progress).then_some(Implausible { guarded, agent }))
+        Ok(Counted { guarded: Guarded { stranded, at_least, in_progress }, agent })
     }
 }
 

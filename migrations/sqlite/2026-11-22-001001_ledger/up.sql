@@ -5,11 +5,11 @@ create table sweeps (
     id             text not null primary key,
     host           text not null,
     version        text not null,
-    started_at     text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (started_at like '____-__-__T__:__:__.___Z'),
-    finished_at    text check (finished_at like '____-__-__T__:__:__.___Z'),  -- null: running, or killed before it could close
+    started_at     text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)),
+    finished_at    text check (finished_at is strftime('%Y-%m-%dT%H:%M:%fZ', finished_at)),  -- null: running, or killed before it could close
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
     counts         text not null default '{}' check (json_valid(counts)),  -- outcomes by kind, as in the JSON report
-    oldest_left_at text check (oldest_left_at like '____-__-__T__:__:__.___Z'),  -- since when the oldest subject that was left has been idle
+    oldest_left_at text check (oldest_left_at is strftime('%Y-%m-%dT%H:%M:%fZ', oldest_left_at)),  -- since when the oldest subject that was left has been idle
     exit_code      integer,                           -- null: as finished_at
     partial        integer not null default 0,        -- it did not look at everything, and tells nothing of the schedule
     policy         text not null default '{}' check (json_valid(policy)),  -- the settings that decide
@@ -18,7 +18,7 @@ create table sweeps (
     narrowed       integer not null default 0 check (narrowed in (0, 1)),  -- its settings let it look at a part only; partial: or its deadline did
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
-    ledger_until   text check (ledger_until like '____-__-__T__:__:__.___Z'),  -- all rows of the ledger before it ...
+    ledger_until   text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
     ledger_counts  text check (ledger_counts is null or json_valid(ledger_counts))  -- ... by kind and action
 ) strict;
 create index sweeps_started_at on sweeps (started_at);
@@ -37,12 +37,12 @@ create table recoveries (
     subject_id       text not null,
     action           text not null check (action in ('continue', 'escalate', 'recover')),
     reason           text not null,
-    episode_began_at text not null check (episode_began_at like '____-__-__T__:__:__.___Z'),
+    episode_began_at text not null check (episode_began_at is strftime('%Y-%m-%dT%H:%M:%fZ', episode_began_at)),
     attempt          integer not null check (attempt >= 0),
     wake_id          text,
     blocked_subject  integer not null default 0 check (blocked_subject in (0, 1)),  -- this escalation set the subject blocked
-    created_at       text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    settled_at       text check (settled_at like '____-__-__T__:__:__.___Z')  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+    created_at       text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
+    settled_at       text check (settled_at is strftime('%Y-%m-%dT%H:%M:%fZ', settled_at))  -- null: open, that is, the last thing sweep did and nothing has come of it yet
 ) strict;
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt) where action <> 'recover';
@@ -55,8 +55,8 @@ create table exemptions (
     kind       text not null,
     subject_id text not null,
     reason     text not null,
-    until      text check (until like '____-__-__T__:__:__.___Z'),  -- it holds before this; null: until it is removed
-    created_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
+    until      text check (until is strftime('%Y-%m-%dT%H:%M:%fZ', until)),  -- it holds before this; null: until it is removed
+    created_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
     primary key (kind, subject_id)
 ) strict;
 
@@ -65,9 +65,9 @@ create table failures (
     kind           text not null,
     subject_id     text not null,
     sweeps         integer not null default 1,        -- in how many sweeps running; 0: no longer
-    reason         text not null,                     -- of the last failure
-    last_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (last_at like '____-__-__T__:__:__.___Z'),
-    quarantined_at text check (quarantined_at like '____-__-__T__:__:__.___Z'),  -- null: it is still examined
+    reason         text not null check (length(reason) <= 1000),  -- of the last failure
+    last_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (last_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_at)),
+    quarantined_at text check (quarantined_at is strftime('%Y-%m-%dT%H:%M:%fZ', quarantined_at)),  -- null: it is still examined
     primary key (kind, subject_id)
 ) strict;
 
@@ -81,12 +81,12 @@ create table notifications (
     subject_id   text,                                -- null: about the kind as a whole
     sweep_id     text not null,
     details      text not null check (json_valid(details)),
-    created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
+    created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
     message_id   text,                                -- what goes out in one message; null: not tried yet
     attempts     integer not null default 0,
-    due_at       text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (due_at like '____-__-__T__:__:__.___Z'),
-    delivered_at text check (delivered_at like '____-__-__T__:__:__.___Z'),
-    dead_at      text check (dead_at like '____-__-__T__:__:__.___Z'),  -- given up
+    due_at       text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (due_at is strftime('%Y-%m-%dT%H:%M:%fZ', due_at)),
+    delivered_at text check (delivered_at is strftime('%Y-%m-%dT%H:%M:%fZ', delivered_at)),
+    dead_at      text check (dead_at is strftime('%Y-%m-%dT%H:%M:%fZ', dead_at)),  -- given up
     last_error   text
 ) strict;
 create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;

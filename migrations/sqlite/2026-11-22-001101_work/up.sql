@@ -6,8 +6,8 @@ create table agents (
     name       text not null,
     status     text not null default 'idle'
                check (status in ('active', 'idle', 'running', 'error', 'paused', 'pending_approval', 'terminated')),
-    created_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    created_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
+    updated_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
     constraint "at most 10,000 bytes of text" check (length(cast(id || name as blob)) <= 10000)
 ) strict;
 
@@ -22,10 +22,10 @@ create table issues (
     assignee_user_id  text,
     checkout_run_id   text references runs,           -- the run that holds the issue
     waiting_for       text,                           -- a declared wait: approval, question, blocker, ...
-    wait_until        text check (wait_until like '____-__-__T__:__:__.___Z'),  -- when that wait ends; null with waiting_for: until it is cleared
-    started_at        text check (started_at like '____-__-__T__:__:__.___Z'),
-    created_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    wait_until        text check (wait_until is strftime('%Y-%m-%dT%H:%M:%fZ', wait_until)),  -- when that wait ends; null with waiting_for: until it is cleared
+    started_at        text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)),
+    created_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
+    updated_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
     constraint "at most 10,000 bytes of text" check (length(cast(id || tenant || identifier || title || coalesce(assignee_agent_id, '') || coalesce(assignee_user_id, '') || coalesce(checkout_run_id, '') || coalesce(waiting_for, '') as blob)) <= 10000)
 ) strict;
 
@@ -39,8 +39,8 @@ create table plans (
     agent_id              text references agents,     -- null: its client pulls, nobody can be woken
     issue_id              text references issues,     -- where an escalation is written
     stalled_after_seconds integer check (stalled_after_seconds > 0),
-    created_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    created_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
+    updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
     constraint "at most 10,000 bytes of text" check (length(cast(id || tenant || title || coalesce(agent_id, '') || coalesce(issue_id, '') as blob)) <= 10000)
 ) strict;
 
@@ -52,8 +52,8 @@ create table plan_steps (
     status                text not null default 'pending'
                           check (status in ('pending', 'in_progress', 'completed', 'skipped', 'failed')),
     stalled_after_seconds integer check (stalled_after_seconds > 0),
-    started_at            text check (started_at like '____-__-__T__:__:__.___Z'),
-    updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    started_at            text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)),
+    updated_at            text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
     unique (plan_id, position),
     constraint "at most 10,000 bytes of text" check (length(cast(id || plan_id || title as blob)) <= 10000)
 ) strict;
@@ -69,8 +69,8 @@ create table wakes (
     status       text not null default 'queued'
                  check (status in ('queued', 'deferred', 'claimed', 'completed', 'skipped', 'failed', 'cancelled')),
     requested_by text not null,
-    created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
+    updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
     constraint "at most 10,000 bytes of text" check (length(cast(id || agent_id || coalesce(issue_id, '') || coalesce(plan_step_id, '') || reason || requested_by as blob)) <= 10000)
 ) strict;
 
@@ -83,8 +83,8 @@ create table runs (
     retry_reason text,                                -- issue_continuation_needed: a continuation, whoever queued it
     status       text not null default 'queued'
                  check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
-    created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    finished_at  text check (finished_at like '____-__-__T__:__:__.___Z'),
+    created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
+    finished_at  text check (finished_at is strftime('%Y-%m-%dT%H:%M:%fZ', finished_at)),
     constraint "at most 10,000 bytes of text" check (length(cast(id || agent_id || coalesce(issue_id, '') || coalesce(plan_step_id, '') || coalesce(wake_id, '') || coalesce(retry_reason, '') as blob)) <= 10000)
 ) strict;
 
@@ -100,16 +100,16 @@ create table sessions (
     status               text not null default 'created'
                          check (status in ('created', 'active', 'paused', 'terminated', 'interrupted')),
     stall_paused         integer not null default 0 check (stall_paused in (0, 1)),  -- nobody may disturb it
-    started_at           text check (started_at like '____-__-__T__:__:__.___Z'),    -- of its present process
-    last_activity_at     text check (last_activity_at like '____-__-__T__:__:__.___Z'),  -- any sign of life; null: as started_at
-    last_progress_at     text check (last_progress_at like '____-__-__T__:__:__.___Z'),  -- a step forward, no repetition; null: as started_at
+    started_at           text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)),    -- of its present process
+    last_activity_at     text check (last_activity_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_activity_at)),  -- any sign of life; null: as started_at
+    last_progress_at     text check (last_progress_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_progress_at)),  -- a step forward, no repetition; null: as started_at
     last_tool            text,
     recent_output        text not null default '',    -- the last 20 lines
     exit_code            integer,                     -- null: it runs, or was ended by a signal
-    ended_at             text check (ended_at like '____-__-__T__:__:__.___Z'),      -- null: its process runs
+    ended_at             text check (ended_at is strftime('%Y-%m-%dT%H:%M:%fZ', ended_at)),      -- null: its process runs
     silent_after_seconds integer check (silent_after_seconds > 0),
-    created_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    created_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
+    updated_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
     constraint "at most 10,000 bytes of text" check (length(cast(id || tenant || title || coalesce(identifier, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') as blob)) <= 10000),
     constraint "at most 1,000,000 bytes of output" check (length(cast(recent_output as blob)) <= 1000000)
 ) strict;
@@ -121,8 +121,8 @@ create table session_commands (
     message      text,                                -- what a nudge types
     status       text not null default 'queued' check (status in ('queued', 'delivered', 'failed')),
     requested_by text not null,
-    created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z'),
-    updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at like '____-__-__T__:__:__.___Z'),
+    created_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
+    updated_at   text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
     constraint "at most 10,000 bytes of text" check (length(cast(id || session_id || coalesce(message, '') || requested_by as blob)) <= 10000)
 ) strict;
 
@@ -132,7 +132,7 @@ create table comments (
     issue_id   text not null references issues,
     author     text not null,
     body       text not null,
-    created_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z')
+    created_at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at))
 ) strict;
 
 create table activity (
@@ -142,7 +142,7 @@ create table activity (
     entity_type text not null,
     entity_id   text not null,
     details     text not null default '{}' check (json_valid(details)),
-    created_at  text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at like '____-__-__T__:__:__.___Z')
+    created_at  text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at))
 ) strict;
 
 -- What the candidates need: the few rows in progress and in flight, in the order of the scan, however many are finished.

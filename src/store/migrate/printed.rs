@@ -1,18 +1,17 @@
 //! A migration to be read, and run by an operator's own hand.
 
-use super::trust::{self, Superuser};
-use super::{FILES, OURS, Plan, VERSIONS, version};
+use super::{FILES, OURS, Plan, VERSIONS, Wanted, trust, version};
 use crate::store::DbConnection;
 
 /// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
-pub fn print(db: &DbConnection, plan: &Plan, superuser: Superuser) -> String {
+pub fn print(db: &DbConnection, plan: &Plan, wanted: Wanted) -> String {
     let mut sql = match db.is_sqlite() {
         true => "begin;\n".to_owned(),
         // Whose schema it is is asked once it is there: whoever makes it in between is found out.
         false => format!(
             "begin; set local search_path = pg_catalog, pg_temp;\ncreate schema if not exists sweep;\n{}\
              set local search_path = {OURS};\n",
-            trust::guard(plan.host, superuser)
+            trust::guard(plan.host, wanted)
         ),
     };
     sql += &format!(

@@ -3,10 +3,10 @@
 -- add to it. A superuser is not asked whether he wants to be a member of a role: for him only his own role counts.
 -- One sentence about the first thing that is otherwise; no row when all is well.
 with recursive trusted (role) as (
-    select oid from pg_roles where rolname = current_user
+    select oid from pg_roles where rolname = session_user
     union
     select m.roleid from pg_auth_members m join trusted on m.member = trusted.role
-    where not (select rolsuper from pg_roles where rolname = current_user)
+    where not (select rolsuper from pg_roles where rolname = session_user)
 ), here as (
     select oid, nspowner, nspacl from pg_namespace where nspname = 'sweep'
 ), things (place, what, owner) as (
@@ -23,8 +23,8 @@ with recursive trusted (role) as (
     select place, what, format(
         '%1$s belongs to %2$I, and this role, %3$I, is %4$s: what stands there would run with this role''s rights. '
         'If it is not sweep''s, drop it (drop schema sweep cascade); if it is, migrate as %2$I',
-        what, pg_get_userbyid(owner), current_user,
-        case when (select rolsuper from pg_roles where rolname = current_user) then 'a superuser who does not own it'
+        what, pg_get_userbyid(owner), session_user,
+        case when (select rolsuper from pg_roles where rolname = session_user) then 'a superuser who does not own it'
              else 'no member of that role' end)
     from things where owner not in (select role from trusted)
     union all

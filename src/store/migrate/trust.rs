@@ -5,11 +5,12 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
+use super::Wanted;
 use crate::exit::config;
 use crate::store::hosts::Host;
 
 const STRANGERS: &str = include_str!("strangers.sql");
-const SUPERUSER: &str = include_str!("superuser.sql");
+const TRIGGERS: &str = include_str!("triggers.sql");
 
 /// May a superuser migrate who does not own the host's tables?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,15 +33,12 @@ pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
     }
 }
 
-/// Refuses a superuser who would lend his rights to the host.
-pub(super) fn refuse_superuser(db: &mut PgConnection, host: Host) -> Result<()> {
-    match superuser(host) {
-        Some(query) => {
-            let refusal = sql::<Text>(&query).get_result::<String>(db).optional();
-            refusal
-                .context("looking at who owns the host's tables")?
-                .map_or(Ok(()), |sentence| Err(config(sentence).into()))
-        }
+/// Refuses a role that would lend its rights to whoever owns the host's tables.
+pub(super) fn refuse_others_triggers(db: &mut PgConnection, host: Host, wanted: Wanted) -> Result<()> {
+    let Some(query) = others_triggers(host, wanted) else { return Ok(()) };
+    let refusal = sql::<Text>(&query).get_result::<String>(db).optional();
+    match refusal.context("looking at who owns the host's tables")? {
+        Some(sentence) => Err(config(sentence).into()),
         None => Ok(()),
     }
 }
@@ -50,9 +48,8 @@ pub(super) const BECOME_OWNER: &str =
     "set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep'";
 
 /// Both questions as a statement for psql, which fails with the same sentences.
-pub(super) fn guard(host: Host, by: Superuser) -> String {
-    let superuser = superuser(host).filter(|_| by == Superuser::Refused);
-    let questions = [STRANGERS.to_owned()].into_iter().chain(superuser).map(|query| {
+pub(super) fn guard(host: Host, wanted: Wanted) -> String {
+    let questions = [STRANGERS.to_owned()].into_iter().chain(others_triggers(host, wanted)).map(|query| {
         format!("    for refusal in\n{query}    loop\n        raise exception '%', refusal;\n    end loop;\n")
     });
     format!(
@@ -62,7 +59,12 @@ pub(super) fn guard(host: Host, by: Superuser) -> String {
 }
 
 /// None: the tables are sweep's own.
-fn superuser(host: Host) -> Option<String> {
+fn others_triggers(host: Host, wanted: Wanted) -> Option<String> {
     let tables = host.tables()?.join(",");
-    Some(SUPERUSER.replace("(tables)", &format!("('{{{tables}}}')")))
+    let query = TRIGGERS
+        .replace("TABLES", &format!("{{{tables}}}"))
+        .replace("HOST", host.name())
+        .replace("AS_SUPERUSER", &(wanted.superuser == Superuser::Accepted).to_string())
+        .replace("IS_NAMED", &wanted.host.is_some().to_string());
+    Some(query)
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use diesel::connection::CacheSize;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::StatementCache;
 use super::conninfo::{self, Conninfo, Place};
@@ -159,13 +159,24 @@ fn refuse_connection(error: ConnectionError) -> Refusal {
     }
 }
 
-/// A standby can be read only.
-pub(super) fn refuse_standby(db: &mut PgConnection, access: Access) -> Result<()> {
-    let standby: bool = diesel::select(sql::<Bool>("pg_is_in_recovery()")).get_result(db)?;
-    match (standby, access) {
-        (true, Access::Write) => {
+/// Is it a standby, is there a schema `sweep`, and if this role is a superuser: to which lesser role does it belong?
+const FIRST_LOOK: &str = "pg_is_in_recovery(), EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
+    (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname = session_user \
+     WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper)";
+
+/// Is there anything to look at? Whoever owns the schema is trusted with the rights of the role that sweeps, but not with a
+/// superuser's; and a standby can be read only.
+pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<bool> {
+    type Seen = (bool, bool, Option<String>);
+    match diesel::select(sql::<(Bool, Bool, Nullable<Text>)>(FIRST_LOOK)).get_result::<Seen>(db)? {
+        (true, ..) if access == Access::Write => {
             Err(unavailable("this server is a hot standby and cannot be written to: only --dry-run works on it").into())
         }
-        (true, Access::ReadOnly) | (false, _) => Ok(()),
+        (_, _, Some(owner)) => Err(config(format!(
+            "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a superuser's \
+             rights. Use {owner}, or a role of deploy/postgres/role.sql"
+        ))
+        .into()),
+        (_, is_there, None) => Ok(is_there),
     }
 }

@@ -142,6 +142,12 @@ fn the_embedded_database_takes_no_text_that_a_sweep_could_not_hold() {
             assert!(error.contains("CHECK constraint failed"), "{table}.{column}: {error}");
         }
     }
+    // What follows a NUL is seen by nobody who reads a text as C does.
+    for column in ["updated_at", "created_at", "started_at", "wait_until"] {
+        let hidden = format!("{column} = '2026-01-01T00:00:00.000Z' || char(0) || {}", of_bytes(10_000));
+        let error = world.db.batch_execute(&format!("update issues set {hidden} where id = '{issue}'"));
+        assert!(error.expect_err(column).to_string().contains("CHECK constraint failed"), "{column}");
+    }
     let at_most = of_bytes(9_800);
     for (table, id, column) in [
         ("agents", &agent, "name"),

@@ -122,6 +122,20 @@ on_each_host! {
         assert_eq!((swept.exit, swept.held().1), (Exit::Done, &json!([])));
     }
 
+    /// Half of its issues look stranded, which is just plausible; with the other's two it is more than half of all.
+    fn a_tenant_at_the_edge_of_what_is_plausible_does_not_tip_the_balance_for_others(world) {
+        let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
+        world.orphans_of(&hostile, 0..25);
+        world.at_work_of(&hostile, 100..125);
+        world.orphans_of(&other, 200..202);
+
+        let swept = world.sweep_guarded();
+
+        let (guard, held) = swept.held();
+        assert_eq!((guard, &held[0]["tenant"], &held[0]["stranded"]), (&Value::Null, &json!(hostile.name), &json!(25)));
+        assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Exit::Guarded, 2, 25));
+    }
+
     fn when_what_is_left_is_implausible_as_well_nothing_is_touched(world) {
         let tenants = ["one", "two", "three"].map(|name| world.tenant(name));
         for (n, tenant) in tenants.iter().enumerate() {

@@ -120,6 +120,9 @@ fn a_step_with_an_absurd_time_is_shown_as_far_as_it_goes() {
     {
         let mut world = World::new(on);
         let plan = world.plan_of("executing", &[("completed", 300), ("in_progress", 5)]);
+        if on == On::Sqlite {
+            world.run("pragma ignore_check_constraints = on");
+        }
         world.run(&format!("update plan_steps set started_at = '{time}' where position = 1"));
         let report = world.plan(&plan).expect("a plan");
         assert_eq!((report.plan.status.progress_percent, report.plan.status.stalled), (50, false), "{time}");

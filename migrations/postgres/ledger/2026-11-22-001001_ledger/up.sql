@@ -65,7 +65,7 @@ create table failures (
     kind           text not null,
     subject_id     uuid not null,
     sweeps         integer not null default 1,        -- in how many sweeps running; 0: no longer
-    reason         text not null,                     -- of the last failure
+    reason         text not null check (length(reason) <= 1000),  -- of the last failure
     last_at        timestamptz not null default clock_timestamp(),
     quarantined_at timestamptz,                       -- null: it is still examined
     primary key (kind, subject_id)

@@ -11,6 +11,11 @@ return case when moment < timestamptz '0001-01-01 00:00Z' then timestamptz '0001
 create function as_id(words text) returns uuid language sql immutable
 return case when words ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then words::uuid end;
 
+-- A document of which a part is asked is unpacked wholly. So much may be a hundred times as much, and not every live run's and
+-- wake's of every company could be unpacked in the time of one statement.
+create function is_too_large(document jsonb) returns boolean language sql stable
+return coalesce(pg_column_size(document) > 100000, false);
+
 create view agents as
 select id, company_id, name, status from public.agents;
 
@@ -94,4 +99,4 @@ end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
 -- Else anybody could put a trigger function on a table of his own, and write to the host with its owner's rights.
-revoke execute on function within_calendar, as_id, update_issue, insert_comment, refuse_update, log_recovery from public;
+revoke execute on function within_calendar, as_id, is_too_large, update_issue, insert_comment, refuse_update, log_recovery from public;

@@ -10,13 +10,14 @@ select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agen
        r.context_snapshot ->> 'retryReason' as retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live
 from public.companies c
-join public.heartbeat_runs r on r.company_id = c.id;
+join public.heartbeat_runs r on r.company_id = c.id
+where not is_too_large(r.context_snapshot);
 
 create view pending_wakes as
 select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, within_calendar(w.created_at) as created_at
 from public.agents a
 join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
-where w.status in ('queued', 'deferred_issue_execution', 'claimed');
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload);
 
 -- One row for each issue, gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear.
 -- Of a million runs the latest thousand tell enough.

@@ -32,7 +32,7 @@ where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i
 create view issue_waits as
 select i.id as issue_id, coalesce(
     (select 'blocked by ' || left(coalesce(b.identifier, b.title), 1000)
-     from public.issue_relations l join public.issues b on b.id = l.issue_id
+     from public.issue_relations l join public.issues b on b.id = l.issue_id and b.company_id = i.company_id
      where l.company_id = i.company_id and l.related_issue_id = i.id and l.type = 'blocks'
        and b.status not in ('done', 'cancelled')
      order by b.created_at, b.id limit 1),
@@ -41,7 +41,8 @@ select i.id as issue_id, coalesce(
      where q.company_id = i.company_id and q.issue_id = i.id and q.status = 'pending'
        and q.continuation_policy in ('wake_assignee', 'wake_assignee_on_accept') limit 1),
     (select 'open approval' from public.issue_approvals l join public.approvals a on a.id = l.approval_id
-     where l.issue_id = i.id and a.status in ('pending', 'revision_requested') limit 1),
+     where l.company_id = i.company_id and a.company_id = i.company_id and l.issue_id = i.id
+       and a.status in ('pending', 'revision_requested') limit 1),
     (select case when r.status in ('active', 'escalated') then 'the host''s own recovery is active'
                  else 'the host forbids to resume it' end
      from public.issue_recovery_actions r
@@ -54,7 +55,7 @@ select i.id as issue_id, coalesce(
     (select 'paused by a hold on ' || left(coalesce(p.identifier, p.title), 1000)
      from public.issues p
      join public.issue_tree_holds h on h.company_id = p.company_id and h.root_issue_id = p.id
-     where p.id = any (lineage.ids) and h.status = 'active' and h.mode = 'pause' limit 1)
+     where p.id = any (lineage.ids) and p.company_id = i.company_id and h.status = 'active' and h.mode = 'pause' limit 1)
 ) as reason, cardinality(lineage.ids) > 100 as is_too_deep
 from public.issues i
 -- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
@@ -62,7 +63,8 @@ cross join lateral (
     with recursive ancestors as (
         select i.id
         union
-        select p.parent_id from ancestors a join public.issues p on p.id = a.id where p.parent_id is not null
+        select p.parent_id from ancestors a join public.issues p on p.id = a.id
+        where p.parent_id is not null and p.company_id = i.company_id
     )
     select array(select id from ancestors limit 101) as ids
 ) lineage;
@@ -85,6 +87,7 @@ select
     waits.reason as declared_wait,
     case when exclusion.reason is not null then 'it is ' || exclusion.reason
          when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
+         when crowd.is_too_large then 'a run or a wake of its agent is too large to look at'
          when waits.is_too_deep then 'it has more than 100 ancestors, and any of them may be on hold'
          when a.company_id <> i.company_id then 'its agent belongs to another company'
          when history.responsible_user_id is null then 'no user is responsible for it' end as obstacle,
@@ -105,6 +108,15 @@ join public.companies c on c.id = i.company_id
 join issue_histories history on history.issue_id = i.id
 join issue_waits waits on waits.issue_id = i.id
 join issue_exclusions exclusion on exclusion.issue_id = i.id
+-- What is too large to be read may be a run or a wake of this issue.
+cross join lateral (
+    select exists (select from public.heartbeat_runs r
+                   where r.company_id = i.company_id and r.agent_id = i.assignee_agent_id
+                     and r.status in ('queued', 'scheduled_retry', 'running') and is_too_large(r.context_snapshot))
+        or exists (select from public.agent_wakeup_requests w
+                   where w.company_id = i.company_id and w.agent_id = i.assignee_agent_id
+                     and w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload)) as is_too_large
+) crowd
 left join public.agents a on a.id = i.assignee_agent_id
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')

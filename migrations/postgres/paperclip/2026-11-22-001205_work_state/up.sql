@@ -127,6 +127,6 @@ cross join lateral (
     from public.heartbeat_runs r
     cross join lateral (values (r.last_output_at), (case r.status when 'succeeded' then r.finished_at end)) signs (at)
     where r.company_id = i.company_id and r.context_snapshot ->> 'issueId' = i.id::text
-      and r.created_at < c.created_at and c.created_at < signs.at and r.wakeup_request_id is distinct from c.wake_id
+      and not is_too_large(r.context_snapshot) and r.created_at < c.created_at and c.created_at < signs.at and r.wakeup_request_id is distinct from c.wake_id
 ) report
 where c.kind = 'issue' and c.action = 'continue' and report.at is not null;
