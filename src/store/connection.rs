@@ -113,7 +113,7 @@ impl DbConnection {
     pub(super) fn migrate<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
         match &mut self.db {
             Db::Postgres(_) => self.db.transaction(|db| {
-                db.batch_execute(&format!("SET LOCAL search_path = {CATALOG}; SET TRANSACTION READ WRITE"))?;
+                db.batch_execute(&format!("SET LOCAL search_path = {CATALOG}"))?;
                 body(db)
             }),
             Db::Sqlite(_) => {

@@ -1,16 +1,12 @@
 //! Who owns the schema, and whom a migration would lend its rights.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+mod planted;
 
 use rstest::rstest;
-use tempfile::TempDir;
 
 use crate::databases::{connect, connect_server, run, server};
 use crate::notify::receiver::Receiver;
-use crate::program::{Ran, command_at, migrate_at, sweep, sweep_at};
+use crate::program::{Ran, migrate_at, sweep_at};
 use crate::scratch::{Role, Scratch, psql};
 use crate::world::{On, World};
 
@@ -59,126 +55,6 @@ fn a_schema_that_somebody_else_made_first_gets_no_rights_of_a_migration() {
     let trapped = psql(&database.url, "insert into sweep.__diesel_schema_migrations values ('1')");
     assert!(trapped.is_ok() && is_superuser(&mallory), "{trapped:?}");
     run(&mut connect_server(), &format!("alter role {} nosuperuser", mallory.name));
-}
-
-/// All that a stranger's schema needs to be run by whoever reads its version: a file of the server's, if that is a superuser.
-fn trap(directory: &TempDir) -> (String, PathBuf) {
-    std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("the server may write there");
-    let file = directory.path().join("superuser");
-    let sql = format!(
-        "begin; create schema sweep; grant usage on schema sweep to public;
-         create function sweep.rise() returns text language plpgsql as
-             $$begin perform set_config('role', 'none', true); copy (select 1) to '{}'; return '1'; end$$;
-         create view sweep.__diesel_schema_migrations as select sweep.rise() as version;
-         grant select on sweep.__diesel_schema_migrations to public; commit",
-        file.display()
-    );
-    (sql, file)
-}
-
-#[test]
-fn no_command_of_a_superuser_reads_a_schema_that_somebody_else_made() {
-    let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));
-    database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
-    let (sql, file) = trap(&directory);
-    run(&mut connect(&mallory.at(&database.url)), &sql);
-    for command in [
-        &[][..],
-        &["--dry-run"],
-        &["status"],
-        &["explain", "issue", "T-1"],
-        &["exempt", "list"],
-        &["quarantine", "list"],
-        &["daemon", "--schedule", "* * * * * *", "--listen", "on"],
-    ] {
-        let says = ["this role is a superuser", "the schema sweep belongs to", &mallory.name];
-        command_at(&database.url, command.iter().copied()).run().refused(CONFIG, &says);
-        assert!(!file.exists(), "{command:?}");
-    }
-    let watch = sweep(["watch", "--database", &database.url, "--", "true"]).run();
-    assert!(watch.err.contains("this role is a superuser") && !file.exists(), "{watch}");
-    // The control: so much would the trap have given.
-    psql(&database.url, "select version from sweep.__diesel_schema_migrations").expect("it is read");
-    assert!(file.exists());
-}
-
-/// Whoever owns the database may have every connection begin as a role of his; whoever it was that connected comes back.
-#[test]
-fn a_role_that_the_database_sets_makes_nobody_trusted() {
-    let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));
-    database.run(&format!(
-        "grant create on database {0} to {1}; alter database {0} set role = '{1}'",
-        database.name(),
-        mallory.name
-    ));
-    let (sql, file) = trap(&directory);
-    run(&mut connect(&mallory.at(&database.url)), &sql);
-
-    migrate_at(&database.url, [])
-        .run()
-        .refused(CONFIG, &["the schema sweep belongs to", "a superuser who does not own it"]);
-    command_at(&database.url, ["status"]).run().refused(CONFIG, &["this role is a superuser"]);
-    assert!(!file.exists());
-
-    let paperclip = Scratch::paperclip();
-    paperclip.run(&format!(
-        "grant create on database {0} to {1}; alter table public.issues owner to {1}; alter database {0} set role = '{1}'",
-        paperclip.name(), mallory.name
-    ));
-    migrate_at(&paperclip.url, []).run().refused(CONFIG, &["is a superuser, and the table public.issues belongs to"]);
-}
-
-/// Its triggers would run with the rights of the role that migrates.
-#[test]
-fn tables_of_a_stranger_that_are_called_like_a_hosts_are_a_host_only_by_name() {
-    let (database, owner, mallory) = (Scratch::paperclip(), Role::new(), Role::new());
-    database.run(&format!(
-        "grant create on database {0} to {1};
-         do $$ declare tables text; begin
-             for tables in select oid::regclass from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' loop
-                 execute format('alter table %s owner to {1}', tables);
-             end loop;
-         end $$;
-         alter table public.issue_comments owner to {2}; grant all on public.issue_comments to {1}",
-        database.name(),
-        owner.name,
-        mallory.name
-    ));
-    let url = owner.at(&database.url);
-    let says =
-        ["the table public.issue_comments belongs to", &mallory.name, "is no member of that role", "--host paperclip"];
-    migrate_at(&url, []).run().refused(CONFIG, &says);
-    migrate_at(&url, ["--print"]).run().refused(CONFIG, &says);
-    // The control: the operator knows that host.
-    migrate_at(&url, ["--host", "paperclip"]).run().done();
-}
-
-/// It is made and dropped again and again, so that it may come between a look at the owner and a look at what is there.
-#[test]
-fn a_schema_that_comes_and_goes_gets_no_rights_either() {
-    let (database, mallory) = (Scratch::empty(), Role::new());
-    database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
-    let directory = TempDir::new().expect("a directory");
-    let (sql, file) = trap(&directory);
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut db = connect(&mallory.at(&database.url));
-            while !stop.load(Ordering::Relaxed) {
-                run(&mut db, &sql);
-                run(&mut db, "begin; set local client_min_messages = error; drop schema sweep cascade; commit");
-            }
-        });
-        for _ in 0..150 {
-            // Refused, or to be read.
-            migrate_at(&database.url, ["--print"]).run();
-        }
-        stop.store(true, Ordering::Relaxed);
-    });
-    assert!(!file.exists());
-    // The control: a superuser who reads what stands there writes it.
-    database.run(&format!("copy (select 1) to '{}'", file.display()));
-    assert!(file.exists());
 }
 
 #[rstest]
