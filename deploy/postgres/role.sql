@@ -15,15 +15,15 @@ set local client_min_messages = warning;
 do $$
 declare
     owner name := (select pg_get_userbyid(nspowner) from pg_namespace where nspname = 'sweep');
-    is_superuser boolean := (select rolsuper from pg_roles where rolname = current_user);
+    is_superuser boolean := (select rolsuper from pg_roles where rolname = session_user);
     name text;
 begin
     if owner is null then
         raise exception 'there is no schema sweep: sweep migrate makes it';
     end if;
     -- A superuser is a member of every role, and would let the roles read what a stranger made.
-    if owner <> current_user and (is_superuser or not pg_has_role(owner, 'member')) then
-        raise exception 'the schema sweep belongs to %: run this as that role, not as %', owner, current_user;
+    if owner <> session_user and (is_superuser or not pg_has_role(session_user, owner, 'member')) then
+        raise exception 'the schema sweep belongs to %: run this as that role, not as %', owner, session_user;
     end if;
     foreach name in array array['sweeper', 'sweep_reader'] loop
         begin

@@ -131,3 +131,18 @@ fn a_schema_that_comes_and_goes_gets_no_rights_either() {
     database.run(&format!("copy (select 1) to '{}'", file.display()));
     assert!(file.exists());
 }
+
+#[test]
+fn no_role_is_let_into_a_schema_that_somebody_else_made() {
+    let (database, mallory) = (Scratch::empty(), Role::new());
+    let roles = include_str!("../../../../deploy/postgres/role.sql");
+    let refused = |url: &str| psql(url, roles).expect_err("it is refused");
+    assert!(refused(&database.url).contains("there is no schema sweep"));
+
+    database.run(&format!("create schema sweep authorization {}", mallory.name));
+
+    let says = refused(&database.url);
+    assert!(says.contains(&format!("the schema sweep belongs to {}", mallory.name)), "{says}");
+    database.run(&format!("alter database {} set role = '{}'", database.name(), mallory.name));
+    assert!(refused(&database.url).contains("the schema sweep belongs to"));
+}
