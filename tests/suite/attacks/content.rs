@@ -4,9 +4,11 @@ mod number;
 
 use std::process::Command;
 
+use chrono::DateTime;
 use diesel::connection::SimpleConnection;
 use serde_json::Value;
-use sweep::rules::Id;
+use sweep::rules::{Id, Kind};
+use sweep::store::{Access, Db, Timeouts, quarantine};
 
 use crate::databases::{as_swept, connect_server, database_url, run};
 use crate::program::{BINARY, Program, migrate_at};
@@ -163,6 +165,20 @@ fn the_embedded_database_takes_no_text_that_a_sweep_could_not_hold() {
         shows_all(&world, kind, id);
     }
     resumes_all(&world, &[&bystander, &issue, &step, &session]);
+}
+
+#[test]
+fn the_reason_of_a_failure_is_kept_short() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let (id, long) = (Id::generate(), "x".repeat(5_000));
+        let mut db = world.connect_as_sweep();
+        let record = |db: &mut Db| quarantine::record(db, Kind::Issue, &id, &long, DateTime::UNIX_EPOCH);
+        db.in_transaction(Access::Write, &Timeouts::default(), record).expect("it is recorded");
+        assert_eq!(world.text("length(reason)", "failures").as_deref(), Some("1000"));
+        let longer = world.db.batch_execute("update failures set reason = reason || 'x'");
+        assert!(longer.expect_err("too long").to_string().to_lowercase().contains("check constraint"));
+    }
 }
 
 /// One byte that is no text, in a database that does not mind.

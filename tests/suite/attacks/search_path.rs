@@ -175,3 +175,15 @@ fn no_path_is_left_to_the_next_client_of_a_pooler() {
     assert_eq!(path(), before);
     assert!(before.contains("public"), "{before}");
 }
+
+/// Whoever owns the database may say so; a sweep says itself that it writes.
+#[test]
+fn a_database_whose_transactions_are_read_only_by_default_is_swept() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let name = world.name().to_owned();
+    world.run(&format!("alter database {name} set default_transaction_read_only = on"));
+
+    assert_eq!(world.sweep().outcome(&issue), "continued");
+}
