@@ -68,12 +68,12 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         let mut rest = self.judge_without(&parts, &part)?;
         // A tenant that is just plausible must not tip the balance for all others: those with the most go first.
         for tenant in tenants.iter().take(TENANTS_MAX) {
-            let portion = Portion { tenant: tenant.clone(), group: None };
-            if rest.is_some() && parts.iter().all(|part| part.portion != portion) {
-                let whole = Part { tenant: Some(tenant), except: self.terms.held, ..Part::whole() };
+            let is_held = |part: &HeldBack| part.portion.tenant == *tenant && part.portion.group.is_none();
+            if rest.is_some() && !parts.iter().any(is_held) {
+                let whole = whole_tenant(tenant, self.terms);
                 let in_progress = self.in_progress(&whole)?;
                 parts.retain(|part| part.portion.tenant != *tenant);
-                parts.push(HeldBack::new(portion, None, self.count(&whole, in_progress)?.guarded));
+                parts.push(of_whole_tenant(tenant, self.count(&whole, in_progress)?.guarded));
                 rest = self.judge_without(&parts, &part)?;
             }
         }
@@ -89,7 +89,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
     /// The smallest part of a tenant's subjects that is implausible.
     fn of_tenant(&mut self, tenant: &str) -> Result<Option<HeldBack>> {
-        let whole = Part { tenant: Some(tenant), except: self.terms.held, ..Part::whole() };
+        let whole = whole_tenant(tenant, self.terms);
         let in_progress = self.in_progress(&whole)?;
         let largest = self.scan.look("looking at", |db| S::largest_group(db, &whole))?;
         // Who has all of them is judged with the tenant.
@@ -102,12 +102,11 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         let agent = Portion { tenant: tenant.to_owned(), group: main };
         let except = [self.terms.held, &agents.iter().map(|_| agent.clone()).collect::<Vec<_>>()].concat();
         let rest = self.judge(&Part { except: &except, ..whole })?;
-        let tenants = |guarded| HeldBack::new(Portion { tenant: tenant.to_owned(), group: None }, None, guarded);
         Ok(match (agents, rest) {
             (None, None) => None,
             (Some(agents), None) => Some(HeldBack::new(agent, agents.agent.as_deref(), agents.guarded)),
-            (None, Some(rest)) => Some(tenants(rest.guarded)),
-            (Some(agents), Some(rest)) => Some(tenants(agents.guarded.and(rest.guarded))),
+            (None, Some(rest)) => Some(of_whole_tenant(tenant, rest.guarded)),
+            (Some(agents), Some(rest)) => Some(of_whole_tenant(tenant, agents.guarded.and(rest.guarded))),
         })
     }
 
@@ -158,6 +157,15 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         let at_least = counted_max <= stranded || counting.are_over();
         Ok(Counted { guarded: Guarded { stranded, at_least, in_progress }, agent })
     }
+}
+
+/// All of a tenant's subjects.
+fn whole_tenant<'a>(tenant: &'a str, terms: &Terms<'a>) -> Part<'a> {
+    Part { tenant: Some(tenant), except: terms.held, ..Part::whole() }
+}
+
+fn of_whole_tenant(tenant: &str, guarded: Guarded) -> HeldBack {
+    HeldBack::new(Portion { tenant: tenant.to_owned(), group: None }, None, guarded)
 }
 
 /// Logs what is held back, and has people notified of it. That it cannot be queued is logged, and no reason for the sweep to fail.

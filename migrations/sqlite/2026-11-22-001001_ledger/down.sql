@@ -1,3 +1,6 @@
+drop view session_policy;
+drop view policy;
+drop view policy_limits;
 drop table notifications;
 drop table failures;
 drop table exemptions;

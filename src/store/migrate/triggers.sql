@@ -8,8 +8,8 @@ select case when r.rolsuper then format(
     r.rolname, c.relname, pg_get_userbyid(c.relowner), current_database())
 else format(
     'the table public.%2$I belongs to %3$I, and this role, %1$I, is no member of that role: whoever may change the host''s '
-    'triggers would get this role''s rights. Migrate as %3$I, or name the host if you trust that role: --host %5$s',
-    r.rolname, c.relname, pg_get_userbyid(c.relowner), current_database(), 'HOST') end
+    'triggers would get this role''s rights. Migrate as %3$I, or name the host if you trust that role: --host HOST',
+    r.rolname, c.relname, pg_get_userbyid(c.relowner)) end
 from pg_class c
 join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
 join pg_roles r on r.rolname = session_user

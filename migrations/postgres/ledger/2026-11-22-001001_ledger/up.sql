@@ -93,3 +93,29 @@ create index notifications_waiting on notifications (due_at) where delivered_at 
 create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
 create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
+
+-- The limits of the latest sweep of everything; they were written as JSON, which may hold anything.
+create view policy_limits as
+select key, seconds
+from (
+    select l.key, case jsonb_typeof(l.value) when 'number' then l.value::numeric end as seconds
+    from (select case jsonb_typeof(s.policy) when 'object' then s.policy else '{}' end as policy
+          from sweeps s where s.policy <> '{}' and not s.partial order by s.started_at desc limit 1) latest
+    cross join lateral jsonb_each(latest.policy) l
+) limits
+where seconds between 0 and 315576000;  -- ten years
+
+-- The defaults where it recorded none: always one row.
+create view policy as
+select coalesce(max(seconds) filter (where key = 'orphan_grace_seconds'), 120)::float8 as orphan_grace_seconds,
+       coalesce(max(seconds) filter (where key = 'step_stalled_after_seconds'), 1800)::float8 as step_stalled_after_seconds,
+       coalesce(max(seconds) filter (where key = 'wake_stuck_after_seconds'), 3600)::float8 as wake_stuck_after_seconds,
+       coalesce(max(seconds) filter (where key = 'attempts_max'), 1)::float8 as attempts_max,
+       coalesce(max(seconds) filter (where key = 'attempts_per_day_max'), 4)::float8 as attempts_per_day_max
+from policy_limits;
+
+create view session_policy as
+select coalesce(max(seconds) filter (where key = 'session_silent_after_seconds'), 300)::float8 as session_silent_after_seconds,
+       coalesce(max(seconds) filter (where key = 'run_silent_after_seconds'), 3600)::float8 as run_silent_after_seconds,
+       coalesce(max(seconds) filter (where key = 'nudge_delay_seconds'), 120)::float8 as nudge_delay_seconds
+from policy_limits;

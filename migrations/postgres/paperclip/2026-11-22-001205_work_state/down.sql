@@ -1,6 +1,3 @@
 drop view false_rescues;
 drop view session_work_state;
 drop view issue_work_state;
-drop view session_policy;
-drop view policy;
-drop view policy_limits;
