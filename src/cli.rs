@@ -189,6 +189,12 @@ pub struct PolicyFlags {
     /// … and a session that takes no commands, such as one of Paperclip's runs [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_second, allow_hyphen_values = true)]
     pub run_silent_after: Option<TimeDelta>,
+    /// A session waits for a person when its agent has asked for longer: what is answered sooner is no news [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
+    pub session_waiting_after: Option<TimeDelta>,
+    /// A session is without progress when it moves and does nothing new for longer; at least 1s [default: 15m]
+    #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_second, allow_hyphen_values = true)]
+    pub session_no_progress_after: Option<TimeDelta>,
     /// A wake is reported as stuck when queued for longer; at least 1m [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_minute, allow_hyphen_values = true)]
     pub wake_stuck_after: Option<TimeDelta>,

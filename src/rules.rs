@@ -64,6 +64,10 @@ pub trait Facts {
     fn unreachable(&self, _policy: &Policy) -> Option<Cause> {
         (*self.assignee() == Assignee::Nobody).then_some(Cause::NoAgent)
     }
+    /// How often people may be notified of it in a day, however often somebody sets it back to work.
+    fn escalations_per_day_max(&self, policy: &Policy) -> u32 {
+        policy.attempts_per_day_max.max(1)
+    }
     fn assignee(&self) -> &Assignee;
     fn history(&self) -> &History;
 }
@@ -82,6 +86,10 @@ pub enum Finding {
     Looping,
     /// A session whose process ended before its work.
     Crashed,
+    /// A session whose agent asks a person something, or cannot go on without one.
+    Waiting,
+    /// A session that moves, and does nothing new.
+    NoProgress,
 }
 
 /// What should be done.
@@ -125,8 +133,14 @@ pub struct Allowance {
 }
 
 /// Why a person has to look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
+    /// The agent waits for a person: what it says, in words.
+    Asks(String),
+    /// The session moves, and does nothing new.
+    NoProgress,
+    /// Nothing may be typed into the session: it is not known to be idle at its prompt.
+    NotAtPrompt,
     /// As many continuations as an episode may have did not help.
     Exhausted,
     /// An episode may have none.
@@ -190,12 +204,12 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
         return Decision::Leave(Reason::Escalated);
     }
     if let Some(cause) = facts.unreachable(policy) {
-        return escalate(cause, history, policy);
+        return escalate(cause, facts, policy);
     }
     let resting = resting_until(history, &allowance);
     match (spent(history, &allowance, policy), resting) {
         (Some(_), Some(until)) if facts.last_attempt_may_help(policy) => Decision::Wait { until },
-        (Some(cause), _) => escalate(cause, history, policy),
+        (Some(cause), _) => escalate(cause, facts, policy),
         (None, Some(until)) => Decision::Wait { until },
         (None, None) => Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy },
     }
@@ -215,9 +229,8 @@ fn resting_until(history: &History, allowance: &Allowance) -> Option<DateTime<Ut
     Some(last.checked_add_signed(allowance.delay).unwrap_or(last))
 }
 
-/// However often somebody sets a subject back to work, people are told no more often in a day than agents are woken.
-fn escalate(cause: Cause, history: &History, policy: &Policy) -> Decision {
-    match history.escalations_last_day < policy.attempts_per_day_max.max(1) {
+fn escalate(cause: Cause, facts: &impl Facts, policy: &Policy) -> Decision {
+    match facts.history().escalations_last_day < facts.escalations_per_day_max(policy) {
         true => Decision::Escalate(cause),
         false => Decision::Leave(Reason::Escalated),
     }

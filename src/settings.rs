@@ -245,6 +245,12 @@ fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, 
         step_stalled_after: setting!(step_stalled_after, parse::positive_duration, default.step_stalled_after),
         session_silent_after: setting!(session_silent_after, parse::at_least_a_second, default.session_silent_after),
         run_silent_after: setting!(run_silent_after, parse::at_least_a_second, default.run_silent_after),
+        session_waiting_after: setting!(session_waiting_after, parse::duration, default.session_waiting_after),
+        session_no_progress_after: setting!(
+            session_no_progress_after,
+            parse::at_least_a_second,
+            default.session_no_progress_after
+        ),
         wake_stuck_after: setting!(wake_stuck_after, parse::at_least_a_minute, default.wake_stuck_after),
         retry_delay: setting!(retry_delay, parse::duration, default.retry_delay),
         attempts_max: setting!(attempts_max, parse::number, default.attempts_max),

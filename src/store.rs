@@ -95,7 +95,7 @@ pub trait Subject: Facts + Sized {
     fn resume(&self, db: &mut Db, remedy: Remedy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
 
     /// Tells a person. Returns whether the subject is blocked now.
-    fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool>;
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool>;
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.
     fn recover(&self, db: &mut Db) -> QueryResult<()>;

@@ -82,7 +82,7 @@ impl IssueFacts {
 
 /// The comment of an escalation: what happened, what was tried, what a person can do. Markdown. What others wrote is
 /// quoted in it, once and in one place.
-pub fn escalation_comment(facts: &IssueFacts, cause: Cause, policy: &Policy, quote: Quote) -> String {
+pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, quote: Quote) -> String {
     let agent = match &facts.assignee {
         Assignee::Agent { name: Some(name), .. } => quote(name),
         Assignee::Agent { name: None, .. } | Assignee::Nobody => "its agent".to_owned(),

@@ -19,6 +19,12 @@ pub struct Policy {
     /// A session that takes none, such as a host's run.
     #[serde(rename = "run_silent_after_seconds", with = "seconds")]
     pub run_silent_after: TimeDelta,
+    /// A session whose agent waits for a person: what a person answers sooner is no news.
+    #[serde(rename = "session_waiting_after_seconds", with = "seconds")]
+    pub session_waiting_after: TimeDelta,
+    /// A session that moves, and does nothing new.
+    #[serde(rename = "session_no_progress_after_seconds", with = "seconds")]
+    pub session_no_progress_after: TimeDelta,
     #[serde(rename = "wake_stuck_after_seconds", with = "seconds")]
     pub wake_stuck_after: TimeDelta,
     #[serde(rename = "retry_delay_seconds", with = "seconds")]
@@ -49,6 +55,8 @@ impl Default for Policy {
             step_stalled_after: TimeDelta::minutes(30),
             session_silent_after: TimeDelta::minutes(5),
             run_silent_after: TimeDelta::hours(1),
+            session_waiting_after: TimeDelta::seconds(10),
+            session_no_progress_after: TimeDelta::minutes(15),
             wake_stuck_after: TimeDelta::hours(1),
             retry_delay: TimeDelta::minutes(5),
             attempts_max: 1,

@@ -1,23 +1,34 @@
-//! A session of an agent is *crashed*, *looping* or *silent* only while it is active, declares no wait (its stall
-//! detection is paused, or its issue waits), and its issue, if it has one, is not finished. Then it is
+//! A session of an agent is *crashed*, *waiting*, *looping*, *silent* or *without progress* only while it is active, declares
+//! no wait (its stall detection is paused, or its issue waits), and its issue, if it has one, is not finished. Then it is
 //! - *crashed* if and only if its process has ended, and not with exit code 0, and nobody else continues its issue: no run
 //!   is live for it, and no wake pending;
-//! - *silent* if and only if its process runs and showed no sign of life for longer than its threshold;
-//! - *looping* if and only if it is not silent, its last lines repeat (`loops`), and it made no progress for longer than
-//!   its threshold.
+//! - *waiting* if and only if its process runs and its agent has been waiting for a person for longer than
+//!   `session_waiting_after`, or says that it has no context or quota left;
+//! - *silent* if and only if it is not waiting, its process runs and showed no sign of life for longer than its threshold;
+//! - *looping* if and only if it is neither, its last lines repeat (`loops`), and it made no progress for longer than
+//!   its threshold;
+//! - *without progress* if and only if it is none of these, and it made no progress for longer than
+//!   `session_no_progress_after`: it moves, and does nothing new.
 //!
 //! The threshold is its own, else `session_silent_after`; for a session that takes no commands, `run_silent_after`.
-//! Something is done only when no command is on its way to it.
+//! Something is done only when no command is on its way to it. Who waits for a person is never typed to or started again;
+//! whoever is without progress is not either, since only a person can see why.
 //!
-//! Any activity after a stall is progress, with two exceptions: the output of a loop, as long as it is among the last lines,
-//! and the first minutes of a process that was relaunched, else one that crashes at every start would be so for ever.
+//! What ends an episode is progress, as far as the session's supervisor reports it, else any activity; the output of a loop is
+//! none, and neither are the first minutes of a process that was relaunched, else one that crashes at every start would be
+//! relaunched for ever.
+
+mod agent;
+mod comment;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+pub use agent::{Activity, AgentState};
+pub use comment::escalation_comment;
+
 use super::clause::{no_run_is_live, no_wait_is_declared};
-use super::issue::tried;
 use super::loops::WINDOW;
-use super::words::{Quote, Spoken, moment, spaced};
+use super::words::{Spoken, moment, spaced};
 use super::{
     Allowance, Assignee, Cause, Clause, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, Remedy,
     detect_loop,
@@ -25,6 +36,10 @@ use super::{
 
 /// A process that was relaunched shows progress once it has been active for longer.
 const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
+
+/// How often people may be notified in a day that one session waits for them: each question is another one, and a screen
+/// that flickers is none.
+const QUESTIONS_PER_DAY_MAX: u32 = 24;
 
 /// One session of an agent, as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +57,8 @@ pub struct Session {
     pub active_at: DateTime<Utc>,
     /// Its latest step forward: output that was no repetition.
     pub progressed_at: DateTime<Utc>,
+    /// Does its supervisor report progress apart from other signs of life?
+    pub reports_progress: bool,
     /// None while its process runs.
     pub ended: Option<Ended>,
     /// Its own threshold.
@@ -50,6 +67,10 @@ pub struct Session {
     pub recent_output: Vec<String>,
     /// Can it be nudged and relaunched?
     pub takes_commands: bool,
+    /// May something be typed into it now? Its supervisor knows.
+    pub takes_nudges: bool,
+    /// What its agent is doing, as far as its supervisor knows.
+    pub agent: Option<AgentState>,
     /// Creation of the oldest command that is queued.
     pub pending_command_since: Option<DateTime<Utc>>,
 }
@@ -95,8 +116,10 @@ impl SessionFacts {
         mut history: History,
     ) -> SessionFacts {
         let repeats = detect_loop(&session.recent_output);
-        let is_out_of_it = repeats.is_none() && (history.open.is_none() || !looped_lately(&session.recent_output));
-        let sign = if is_out_of_it { session.active_at } else { session.progressed_at };
+        let is_looping = repeats.is_some() || history.open.is_some() && looped_lately(&session.recent_output);
+        let sign = if is_looping || session.reports_progress { session.progressed_at } else { session.active_at };
+        // A question is news, and an end of what was before it.
+        let sign = session.agent.as_ref().filter(|agent| agent.activity.needs_person()).map_or(sign, |agent| sign.max(agent.since));
         history.idle_since = session.ended.map_or(sign, |ended| ended.at);
         let was_relaunched =
             !history.escalated && history.open.as_ref().is_some_and(|open| open.since < session.started_at);
@@ -110,9 +133,22 @@ impl SessionFacts {
     fn suspicion(&self, policy: &Policy) -> Finding {
         match (&self.session.ended, &self.repeats) {
             (Some(_), _) => Finding::Crashed,
-            (None, Some(_)) if !self.is_silent(policy) => Finding::Looping,
-            (None, _) => Finding::Silent,
+            (None, _) if self.question().is_some() => Finding::Waiting,
+            (None, _) if self.is_silent(policy) => Finding::Silent,
+            (None, Some(_)) => Finding::Looping,
+            (None, None) if self.reports_progress() => Finding::NoProgress,
+            (None, None) => Finding::Silent,
         }
+    }
+
+    /// What its agent waits for, if it is a person.
+    fn question(&self) -> Option<&AgentState> {
+        self.session.agent.as_ref().filter(|agent| agent.activity.needs_person())
+    }
+
+    /// A host's runs have thresholds of their own.
+    fn reports_progress(&self) -> bool {
+        self.session.reports_progress && self.session.takes_commands
     }
 
     fn threshold(&self, policy: &Policy) -> TimeDelta {
@@ -122,6 +158,12 @@ impl SessionFacts {
 
     fn is_silent(&self, policy: &Policy) -> bool {
         self.threshold(policy) < self.history.observed_at - self.session.active_at
+    }
+
+    /// Would it be nudged now, if it took nudges?
+    fn may_be_nudged(&self, policy: &Policy) -> bool {
+        let rests = self.history.last_attempt_at.is_some_and(|last| self.history.observed_at - last < policy.nudge_delay);
+        self.history.attempts < policy.nudges_max && !rests
     }
 
     /// For how long the oldest command has been queued.
@@ -145,23 +187,25 @@ impl SessionFacts {
     }
 
     fn clauses_of(&self, finding: Finding, policy: &Policy) -> Vec<Clause> {
-        let threshold = self.threshold(policy);
-        let quiet = |demand: &str, since: DateTime<Utc>| {
-            let is_over = threshold < self.history.observed_at - since;
-            let found = format!("{}, since {}", Spoken(self.history.observed_at - since), moment(since));
-            Clause::new(
-                format!("{demand} for longer than {}", Spoken(threshold)),
-                found,
-                (!is_over).then_some(Reason::Recent),
-            )
+        let now = self.history.observed_at;
+        let lasts = |demand: &str, since: DateTime<Utc>, threshold: TimeDelta| {
+            let found = format!("{}, since {}", Spoken(now - since), moment(since));
+            let failure = (now - since <= threshold).then_some(Reason::Recent);
+            Clause::new(format!("{demand} for longer than {}", Spoken(threshold)), found, failure)
         };
-        match (finding, &self.session.ended, &self.repeats) {
-            (Finding::Crashed, Some(ended), _) => self.clauses_of_end(ended, policy),
-            (Finding::Looping, _, Some(repeats)) => vec![
-                Clause::new("its last lines repeat", repeats.to_string(), None),
-                quiet("it made no progress", self.session.progressed_at),
+        let (threshold, Session { progressed_at, active_at, ended, .. }) = (self.threshold(policy), &self.session);
+        match (finding, ended, &self.repeats, self.question()) {
+            (Finding::Crashed, Some(ended), ..) => self.clauses_of_end(ended, policy),
+            (Finding::Waiting, _, _, Some(agent)) => vec![
+                Clause::new("its agent waits for a person", agent.describe(), None),
+                lasts("it has done so", agent.since, policy.session_waiting_after),
             ],
-            _ => vec![quiet("it showed no sign of life", self.session.active_at)],
+            (Finding::Looping, _, Some(repeats), _) => vec![
+                Clause::new("its last lines repeat", repeats.to_string(), None),
+                lasts("it made no progress", *progressed_at, threshold),
+            ],
+            (Finding::NoProgress, ..) => vec![lasts("it made no progress", *progressed_at, policy.session_no_progress_after)],
+            _ => vec![lasts("it showed no sign of life", *active_at, threshold)],
         }
     }
 
@@ -226,6 +270,7 @@ impl Facts for SessionFacts {
         let (remedy, attempts_max) = match (self.suspicion(policy), policy.auto_relaunch) {
             (Finding::Crashed, true) => (Remedy::Relaunch, policy.relaunches_max),
             (Finding::Crashed, false) => (Remedy::Relaunch, 0),
+            (Finding::Waiting | Finding::NoProgress, _) => (Remedy::Nudge, 0),
             _ if !self.session.takes_commands => (Remedy::Nudge, 0),
             _ => (Remedy::Nudge, policy.nudges_max),
         };
@@ -240,10 +285,21 @@ impl Facts for SessionFacts {
 
     fn unreachable(&self, policy: &Policy) -> Option<Cause> {
         let is_ignored = self.command_pending_for().is_some_and(|age| policy.nudge_delay < age);
-        match self.session.takes_commands {
-            false => Some(Cause::NoChannel),
-            true => is_ignored.then_some(Cause::NotDelivered),
+        match (self.suspicion(policy), self.question()) {
+            (Finding::Waiting, Some(agent)) => Some(Cause::Asks(agent.describe())),
+            (Finding::NoProgress, _) => Some(Cause::NoProgress),
+            _ if !self.session.takes_commands => Some(Cause::NoChannel),
+            _ if is_ignored => Some(Cause::NotDelivered),
+            (Finding::Silent | Finding::Looping, _) if !self.session.takes_nudges && self.may_be_nudged(policy) => {
+                Some(Cause::NotAtPrompt)
+            }
+            _ => None,
         }
+    }
+
+    fn escalations_per_day_max(&self, policy: &Policy) -> u32 {
+        let others = policy.attempts_per_day_max.max(1);
+        if self.question().is_some() { others.max(QUESTIONS_PER_DAY_MAX) } else { others }
     }
 
     fn assignee(&self) -> &Assignee {
@@ -253,26 +309,6 @@ impl Facts for SessionFacts {
     fn history(&self) -> &History {
         &self.history
     }
-}
-
-/// The comment of an escalation on the linked issue. Markdown; the session's output and its last tool stay out of it: they
-/// may hold anything.
-pub fn escalation_comment(facts: &SessionFacts, cause: Cause, policy: &Policy, quote: Quote) -> String {
-    let Session { title, identifier, id, ended, .. } = &facts.session;
-    let idle = Spoken(facts.history.idle_for());
-    let happened = match (facts.suspicion(policy), ended) {
-        (Finding::Crashed, Some(ended)) => format!("Its process ended {}, {idle} ago.", ended.describe()),
-        (Finding::Looping, _) => format!("It repeats itself and made no progress for {idle}."),
-        _ => format!("It showed no sign of life for {idle}."),
-    };
-    format!(
-        "**A session needs a person.** Session {name}, running {title}, is stuck. {happened}\n\n\
-         Tried: {tried} ({cause}).\n\n\
-         What you can do: look at it and answer it, end it, or start it again. It was left as it is.",
-        name = quote(identifier.as_ref().unwrap_or(&id.0)),
-        title = quote(title),
-        tried = tried(&facts.history),
-    )
 }
 
 #[cfg(test)]

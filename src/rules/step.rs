@@ -163,7 +163,7 @@ fn progress_percent(steps: &[Step]) -> u8 {
 }
 
 /// The comment of an escalation on the linked issue. Markdown.
-pub fn escalation_comment(facts: &StepFacts, cause: Cause, quote: Quote) -> String {
+pub fn escalation_comment(facts: &StepFacts, cause: &Cause, quote: Quote) -> String {
     format!(
         "**A plan step needs a person.** Step {position} of its plan, {title}, has been in progress for {idle} and \
          nothing is on its way.\n\nTried: {tried} ({cause}).\n\nWhat you can do: finish, skip or restart the step; the \

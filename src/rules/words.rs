@@ -76,6 +76,8 @@ impl Display for Finding {
             Finding::Silent => "silent",
             Finding::Looping => "looping",
             Finding::Crashed => "crashed",
+            Finding::Waiting => "waiting for a person",
+            Finding::NoProgress => "without progress",
         })
     }
 }
@@ -121,6 +123,9 @@ impl Display for Unavailable {
 impl Display for Cause {
     fn fmt(&self, f: &mut Formatter) -> Result {
         f.write_str(match self {
+            Cause::Asks(what) => return write!(f, "it {what}"),
+            Cause::NoProgress => "it moves, and does nothing new",
+            Cause::NotAtPrompt => "nothing is typed into it, since it is not known to be idle at its prompt",
             Cause::Exhausted => "no attempt is left",
             Cause::NotAllowed => "automatic continuation is off",
             Cause::TooManyAttempts => "too many continuations in 24 hours",
@@ -153,6 +158,8 @@ impl Finding {
             Finding::Silent => "A session is silent, and nothing is on its way, if and only if:",
             Finding::Looping => "A session is looping, and nothing is on its way, if and only if:",
             Finding::Crashed => "A session is crashed, and nothing is on its way, if and only if:",
+            Finding::Waiting => "A session waits for a person, and nothing is on its way, if and only if:",
+            Finding::NoProgress => "A session is without progress, and nothing is on its way, if and only if:",
         }
     }
 }
@@ -195,6 +202,11 @@ impl Decision {
             }
             Decision::Escalate(Cause::NotAllowed) => {
                 "a run, a wake or another sign of life; an exemption (sweep exempt add); or a setting that allows continuations"
+            }
+            Decision::Escalate(Cause::Asks(_)) => "a person answers it, or an exemption (sweep exempt add)",
+            Decision::Escalate(Cause::NoProgress) => "something new in its output, or an exemption (sweep exempt add)",
+            Decision::Escalate(Cause::NotAtPrompt) => {
+                "progress, its end, or an exemption (sweep exempt add)"
             }
             Decision::Escalate(Cause::NoChannel) => "a sign of life, its end, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NotDelivered) => {

@@ -31,6 +31,8 @@ known_settings! {
     step_stalled_after: "30m",
     session_silent_after: "5m",
     run_silent_after: "1h",
+    session_waiting_after: "10s",
+    session_no_progress_after: "15m",
     wake_stuck_after: "1h",
     retry_delay: "5m",
     attempts_max: "1",

@@ -96,7 +96,7 @@ impl Subject for IssueFacts {
             .map(drop)
     }
 
-    fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool> {
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool> {
         comment(db, &self.id, &escalation_comment(self, cause, policy, quoted))?;
         match policy.escalation {
             Escalation::CommentOnly => Ok(false),

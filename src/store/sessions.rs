@@ -13,7 +13,7 @@ use super::schema::sessions::{session_commands, session_facts};
 use super::schema::{exemptions, session_candidates, session_subjects};
 use super::types::Words;
 use super::{Db, Lock, LockStatement, Subject, ledger};
-use crate::rules::session::{Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
+use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
 use crate::rules::{Cause, Id, Kind, Policy, Remedy};
 use crate::text::quoted;
 
@@ -51,7 +51,8 @@ impl Subject for SessionFacts {
             agent_columns!(session_facts),
             (issue_id, issue_status, issue_has_live_run, issue_wake_since),
             (started_at, progressed_at, ended_at, exit_code, silent_after_seconds),
-            (recent_output, takes_commands, pending_command_since),
+            (recent_output, takes_commands, pending_command_since, reports_progress, takes_nudges),
+            (agent_state, agent_state_kind, agent_state_since, agent_question, agent_state_evidence),
             history_columns!(session_facts),
         );
         let row = facts_of!(session_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
@@ -95,7 +96,7 @@ impl Subject for SessionFacts {
             .map(drop)
     }
 
-    fn escalate(&self, db: &mut Db, cause: Cause, policy: &Policy) -> QueryResult<bool> {
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool> {
         match &self.issue {
             Some(issue) => comment(db, &issue.id, &escalation_comment(self, cause, policy, quoted)).map(|()| false),
             None => Ok(false),
@@ -116,13 +117,36 @@ struct ProcessRow {
     silent_after_seconds: Option<i32>,
 }
 
+/// All null where nobody reports what the agent does.
+#[derive(Queryable)]
+struct AgentStateRow {
+    activity: Option<Words>,
+    kind: Option<Words>,
+    since: Option<DateTime<Utc>>,
+    question: Option<Words>,
+    evidence: Option<Words>,
+}
+
+impl From<AgentStateRow> for Option<AgentState> {
+    fn from(row: AgentStateRow) -> Option<AgentState> {
+        Some(AgentState {
+            activity: Activity::parse(&row.activity?.0)?,
+            kind: row.kind.map(Words::into),
+            since: row.since?,
+            question: row.question.map(Words::into).unwrap_or_default(),
+            evidence: row.evidence.map(Words::into).unwrap_or_default(),
+        })
+    }
+}
+
 #[derive(Queryable)]
 struct Row {
     subject: (Id, String, Option<Words>, Words, Words, Option<Words>),
     agent: AgentRow,
     issue: (Option<Id>, Option<Words>, bool, Option<DateTime<Utc>>),
     process: ProcessRow,
-    activity: (Words, bool, Option<DateTime<Utc>>),
+    activity: (Words, bool, Option<DateTime<Utc>>, bool, bool),
+    agent_state: AgentStateRow,
     history: HistoryRow,
 }
 
@@ -131,7 +155,7 @@ impl From<Row> for SessionFacts {
         let (id, tenant, identifier, title, status, declared_wait) = row.subject;
         let (issue_id, issue_status, has_live_run, pending_wake_since) = row.issue;
         let ProcessRow { started_at, progressed_at, ended_at, exit_code, silent_after_seconds } = row.process;
-        let (recent_output, takes_commands, pending_command_since) = row.activity;
+        let (recent_output, takes_commands, pending_command_since, reports_progress, takes_nudges) = row.activity;
         let history: crate::rules::History = row.history.into();
         let linked = |id| LinkedIssue {
             id,
@@ -148,10 +172,13 @@ impl From<Row> for SessionFacts {
             started_at,
             active_at: history.idle_since,
             progressed_at,
+            reports_progress,
             ended: ended_at.map(|at| Ended { at, exit_code }),
             silent_after: silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
             recent_output: recent_output.0.lines().map(str::to_owned).collect(),
             takes_commands,
+            takes_nudges,
+            agent: row.agent_state.into(),
             pending_command_since,
         };
         SessionFacts::new(session, tenant, row.agent.into_assignee(None), issue_id.map(linked), history)

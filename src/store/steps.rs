@@ -94,7 +94,7 @@ impl Subject for StepFacts {
             .map(drop)
     }
 
-    fn escalate(&self, db: &mut Db, cause: Cause, _policy: &Policy) -> QueryResult<bool> {
+    fn escalate(&self, db: &mut Db, cause: &Cause, _policy: &Policy) -> QueryResult<bool> {
         self.set_plan_status(db, "stalled")?;
         if let Some(issue) = &self.issue_id {
             comment(db, issue, &escalation_comment(self, cause, quoted))?;

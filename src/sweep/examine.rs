@@ -201,7 +201,7 @@ fn carry_out<S: Subject>(
             (Action::Continue, *attempt, Some(&wake_id), false)
         }
         Decision::Escalate(cause) => {
-            let blocked = facts.escalate(db, *cause, terms.policy)?;
+            let blocked = facts.escalate(db, cause, terms.policy)?;
             (Action::Escalate, facts.history().attempts, None, blocked)
         }
         Decision::Recovered(_) => {

@@ -188,10 +188,13 @@ impl Episode {
             started_at: START,
             active_at: sight.active_at,
             progressed_at: sight.active_at,
+            reports_progress: false,
             ended: None,
             silent_after: None,
             recent_output: Vec::new(),
             takes_commands: true,
+            takes_nudges: true,
+            agent: None,
             pending_command_since: None,
         };
         SessionFacts::new(session, String::new(), Assignee::Nobody, None, history)

@@ -104,13 +104,20 @@ create table sessions (
     last_activity_at     text check (last_activity_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_activity_at)),  -- any sign of life; null: as started_at
     last_progress_at     text check (last_progress_at is strftime('%Y-%m-%dT%H:%M:%fZ', last_progress_at)),  -- a step forward, no repetition; null: as started_at
     last_tool            text,
-    recent_output        text not null default '',    -- the last 20 lines
+    recent_output        text not null default '',    -- the last lines of its screen
     exit_code            integer,                     -- null: it runs, or was ended by a signal
     ended_at             text check (ended_at is strftime('%Y-%m-%dT%H:%M:%fZ', ended_at)),      -- null: its process runs
     silent_after_seconds integer check (silent_after_seconds > 0),
+    takes_nudges         integer not null default 1 check (takes_nudges in (0, 1)), -- may something be typed into it now?
+    agent_state          text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')), -- null: unknown
+    agent_state_kind     text,                        -- what it waits for: permission, trust, login, …; or has run out of
+    agent_state_since    text check (agent_state_since is strftime('%Y-%m-%dT%H:%M:%fZ', agent_state_since)),
+    agent_question       text,                        -- the words with which it asks a person
+    agent_state_evidence text,                        -- how that is known
+    resumes_at           text check (resumes_at is strftime('%Y-%m-%dT%H:%M:%fZ', resumes_at)), -- when its quota is filled again
     created_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
     updated_at           text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
-    constraint "at most 10,000 bytes of text" check (length(cast(id || tenant || title || coalesce(identifier, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') as blob)) <= 10000),
+    constraint "at most 10,000 bytes of text" check (length(cast(id || tenant || title || coalesce(identifier, '') || coalesce(agent_id, '') || coalesce(issue_id, '') || coalesce(last_tool, '') || coalesce(agent_state_kind, '') || coalesce(agent_question, '') || coalesce(agent_state_evidence, '') as blob)) <= 10000),
     constraint "at most 1,000,000 bytes of output" check (length(cast(recent_output as blob)) <= 1000000)
 ) strict;
 

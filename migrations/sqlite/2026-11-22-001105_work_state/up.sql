@@ -125,7 +125,7 @@ from (
                 when f.ended_at is not null and f.exit_code is not 0 and not f.issue_has_live_run and f.observed_at >= f.ended_at
                      and f.issue_wake_since is not null then 'queued'
                 when f.ended_at is not null and (f.exit_code = 0 or f.issue_has_live_run or f.observed_at < f.ended_at) then 'active'
-                -- A loop is seen by sweeps alone: until one tells of it, such a session is active; then escalated, until one sees it end.
+                -- A loop, a question and a lack of progress are seen by sweeps alone: until one tells of it, such a session is active; then escalated, until one sees it end.
                 when f.ended_at is null and not f.is_quiet and not f.escalated then 'active'
                 when f.exemption is not null then 'exempt'
                 when f.agent_id is not null and not f.can_be_woken then 'skipped'
@@ -138,7 +138,8 @@ from (
                coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', nudge_delay_seconds) from session_policy))
                             <= f.pending_command_since, 0) as command_on_its_way,
                f.idle_since < strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', coalesce(f.silent_after_seconds, (
-                   select iif(f.takes_commands, session_silent_after_seconds, run_silent_after_seconds) from session_policy)))) as is_quiet
+                   select iif(f.takes_commands, session_silent_after_seconds, run_silent_after_seconds) from session_policy))))
+                   and coalesce(f.agent_state not in ('waiting', 'exhausted'), 1) as is_quiet
         from session_facts f
         left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
                               and (e.until is null or f.observed_at < e.until)

@@ -20,10 +20,13 @@ fn session() -> Session {
         started_at: at(-3600),
         active_at: at(-600),
         progressed_at: at(-600),
+        reports_progress: true,
         ended: None,
         silent_after: None,
         recent_output: vec!["one".to_owned(), "two".to_owned()],
         takes_commands: true,
+        takes_nudges: true,
+        agent: None,
         pending_command_since: None,
     }
 }
@@ -240,7 +243,7 @@ fn a_session_of_nobody_is_nudged_and_one_of_a_paused_agent_is_skipped() {
 #[test]
 fn the_comment_says_what_happened_and_holds_no_output() {
     let quote = |text: &str| format!("<{text}>");
-    let told = |session: Session| escalation_comment(&facts(session), Cause::Exhausted, &Policy::default(), quote);
+    let told = |session: Session| escalation_comment(&facts(session), &Cause::Exhausted, &Policy::default(), quote);
     let (silent, crashed, looped) = (told(session()), told(ended(Some(137))), told(looping()));
     assert!(silent.contains("It showed no sign of life for 10m."), "{silent}");
     assert!(crashed.contains("Its process ended with exit code 137, 1m ago."), "{crashed}");

@@ -99,10 +99,17 @@ create table sessions (
     last_activity_at     timestamptz,                 -- any sign of life; null: as started_at
     last_progress_at     timestamptz,                 -- a step forward, no repetition; null: as started_at
     last_tool            text,
-    recent_output        text not null default '',    -- the last 20 lines
+    recent_output        text not null default '',    -- the last lines of its screen
     exit_code            integer,                     -- null: it runs, or was ended by a signal
     ended_at             timestamptz,                 -- null: its process runs
     silent_after_seconds integer check (silent_after_seconds > 0),
+    takes_nudges         boolean not null default true, -- may something be typed into it now?
+    agent_state          text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')), -- null: unknown
+    agent_state_kind     text,                        -- what it waits for: permission, trust, login, …; or has run out of
+    agent_state_since    timestamptz,
+    agent_question       text,                        -- the words with which it asks a person
+    agent_state_evidence text,                        -- how that is known
+    resumes_at           timestamptz,                 -- when its quota is filled again
     created_at           timestamptz not null default now(),
     updated_at           timestamptz not null default now()
 );

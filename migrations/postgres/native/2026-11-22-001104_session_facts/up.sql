@@ -5,8 +5,8 @@ create view session_subjects as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
 from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is distinct from 0);
 
--- Active, and its process ended or made no step forward for a second, the shortest threshold that there is. Whether its
--- output repeats itself is decided in Rust.
+-- Active, and its process ended, its agent waits for a person, or it made no step forward for a second, the shortest threshold
+-- that there is. Whether its output repeats itself is decided in Rust.
 create view unattended_sessions as
 select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
        coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at) as since, s.tenant
@@ -17,7 +17,8 @@ where s.status = 'active' and not s.stall_paused
                 and not exists (select from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
            -- One that nobody can have shown would otherwise keep it out of sight for ever.
            else coalesce(s.last_progress_at, s.started_at, s.created_at) < statement_timestamp() - interval '1 second'
-                or coalesce(s.last_progress_at, s.started_at, s.created_at) > statement_timestamp() + interval '1 day' end;
+                or coalesce(s.last_progress_at, s.started_at, s.created_at) > statement_timestamp() + interval '1 day'
+                or s.agent_state in ('waiting', 'exhausted') end;
 
 create view session_candidates as
 select subject_id, group_id, since, tenant from unattended_sessions
@@ -36,6 +37,8 @@ select
     s.status,
     -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
     case when s.stall_paused then 'its stall detection is paused'
+         when s.agent_state = 'exhausted' and s.resumes_at > statement_timestamp()
+         then 'its agent''s quota is used up until ' || to_char(s.resumes_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC'
          when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
          when i.status in ('blocked', 'in_review') then 'its issue is ' || replace(i.status, '_', ' ')
          when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then 'its issue waits: ' || left(i.waiting_for, 1000)
@@ -66,6 +69,13 @@ select
     s.silent_after_seconds,
     right(s.recent_output, 65536) as recent_output,
     true as takes_commands,
+    s.last_progress_at is not null as reports_progress,
+    s.takes_nudges,
+    s.agent_state,
+    left(s.agent_state_kind, 100) as agent_state_kind,
+    coalesce(s.agent_state_since, s.updated_at) as agent_state_since,
+    left(s.agent_question, 1000) as agent_question,
+    left(s.agent_state_evidence, 1000) as agent_state_evidence,
     (select min(c.created_at) from session_commands c where c.session_id = s.id and c.status = 'queued') as pending_command_since,
     greatest(coalesce(s.started_at, s.created_at), s.last_activity_at, s.last_progress_at) as idle_since,
     episode.began_at as episode_began_at,

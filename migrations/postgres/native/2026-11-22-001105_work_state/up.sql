@@ -122,7 +122,7 @@ from (
                 when f.ended_at is not null and f.exit_code is distinct from 0 and not f.issue_has_live_run and f.observed_at >= f.ended_at
                      and f.issue_wake_since is not null then 'queued'
                 when f.ended_at is not null and (f.exit_code = 0 or f.issue_has_live_run or f.observed_at < f.ended_at) then 'active'
-                -- A loop is seen by sweeps alone: until one tells of it, such a session is active; then escalated, until one sees it end.
+                -- A loop, a question and a lack of progress are seen by sweeps alone: until one tells of it, such a session is active; then escalated, until one sees it end.
                 when f.ended_at is null and not f.is_quiet and not f.escalated then 'active'
                 when f.exemption is not null then 'exempt'
                 when f.agent_id is not null and not f.can_be_woken then 'skipped'
@@ -135,7 +135,8 @@ from (
                coalesce(f.observed_at - (select make_interval(secs => nudge_delay_seconds) from session_policy)
                             <= f.pending_command_since, false) as command_on_its_way,
                f.idle_since < f.observed_at - make_interval(secs => coalesce(f.silent_after_seconds, (
-                   select case when f.takes_commands then session_silent_after_seconds else run_silent_after_seconds end from session_policy))) as is_quiet
+                   select case when f.takes_commands then session_silent_after_seconds else run_silent_after_seconds end from session_policy)))
+                   and coalesce(f.agent_state not in ('waiting', 'exhausted'), true) as is_quiet
         from session_facts f
         left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id
                               and (e.until is null or f.observed_at < e.until)

@@ -57,6 +57,13 @@ select
     -- The server keeps a running process's output in files; the excerpts on the run are written when it ends.
     '' as recent_output,
     false as takes_commands,
+    false as reports_progress,
+    false as takes_nudges,
+    null::text as agent_state,
+    null::text as agent_state_kind,
+    null::timestamptz as agent_state_since,
+    null::text as agent_question,
+    null::text as agent_state_evidence,
     null::timestamptz as pending_command_since,
     s.last_sign_at as idle_since,
     episode.began_at as episode_began_at,

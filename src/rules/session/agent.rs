@@ -1,0 +1,79 @@
+//! What a session's agent is doing, as its supervisor saw it on the screen or heard it from the agent itself.
+
+use chrono::{DateTime, Utc};
+
+/// What a session's agent is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentState {
+    pub activity: Activity,
+    /// What it waits for, or has run out of: `permission`, `quota`, …
+    pub kind: Option<String>,
+    /// The words with which it asks.
+    pub question: String,
+    pub since: DateTime<Utc>,
+    /// How that is known: by which rule, on which lines.
+    pub evidence: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    Working,
+    /// At its prompt, which is empty.
+    Idle,
+    /// For a person.
+    Waiting,
+    /// It has no context or no quota left.
+    Exhausted,
+}
+
+impl Activity {
+    pub const ALL: [Activity; 4] = [Activity::Working, Activity::Idle, Activity::Waiting, Activity::Exhausted];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Activity::Working => "working",
+            Activity::Idle => "idle",
+            Activity::Waiting => "waiting",
+            Activity::Exhausted => "exhausted",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Activity> {
+        Activity::ALL.into_iter().find(|activity| activity.name() == name)
+    }
+
+    /// Can it not go on without a person?
+    pub fn needs_person(self) -> bool {
+        matches!(self, Activity::Waiting | Activity::Exhausted)
+    }
+}
+
+impl AgentState {
+    /// What it does, as the rest of a sentence that begins with its name.
+    pub fn phrase(&self) -> &'static str {
+        match (self.activity, self.kind.as_deref()) {
+            (Activity::Working, _) => "is at work",
+            (Activity::Idle, _) => "is idle at its prompt",
+            (Activity::Waiting, Some("permission")) => "asks for permission",
+            (Activity::Waiting, Some("trust")) => "asks whether to trust the folder",
+            (Activity::Waiting, Some("login")) => "asks for a login",
+            (Activity::Waiting, Some("password")) => "asks for a password",
+            (Activity::Waiting, Some("confirmation")) => "asks for a yes or no",
+            (Activity::Waiting, Some("choice")) => "asks for a choice",
+            (Activity::Waiting, Some("enter")) => "waits for a key",
+            (Activity::Waiting, Some("question")) => "asks a question",
+            (Activity::Waiting, _) => "waits for a person",
+            (Activity::Exhausted, Some("context")) => "says that its context is full",
+            (Activity::Exhausted, Some("quota")) => "says that its quota is used up",
+            (Activity::Exhausted, _) => "says that it cannot go on",
+        }
+    }
+
+    /// The phrase, and the question behind it.
+    pub fn describe(&self) -> String {
+        match self.question.as_str() {
+            "" => self.phrase().to_owned(),
+            question => format!("{}: “{question}”", self.phrase()),
+        }
+    }
+}
