@@ -22,7 +22,7 @@ pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
     RemoveFlags, SubjectFlags, SubjectName,
 };
-pub use watch::WatchFlags;
+pub use watch::{EventFlags, WatchCommand, WatchFlags};
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then tells a person.
 #[derive(Debug, Parser)]
@@ -73,7 +73,7 @@ pub enum Command {
     Notify(NotifyCommand),
     /// Create or upgrade sweep's schema in the database
     Migrate(MigrateFlags),
-    /// Run an agent's command, or watch its tmux pane, and keep its session: nudge it, relaunch it, tell a person
+    /// Run an agent's command, or watch its tmux pane, and keep its session: nudge it, relaunch it, notify a person
     Watch(WatchFlags),
     /// Show every setting, its value and where it comes from; secrets are not shown
     Config(ConfigFlags),

@@ -29,6 +29,7 @@ pub mod parse;
 pub mod report;
 pub mod rules;
 pub mod schedule;
+pub mod screen;
 pub mod settings;
 pub mod store;
 pub mod supervisor;

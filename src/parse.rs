@@ -1,5 +1,7 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
+use std::ffi::OsString;
+
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use uuid::Uuid;
@@ -9,6 +11,7 @@ use crate::report::heading::KindMode;
 use crate::rules::{Escalation, Id, Kind};
 use crate::store::candidates::Shard;
 use crate::store::open::StatementCache;
+use crate::supervisor::record::Nudges;
 
 type Parsed<T> = Result<T, String>;
 
@@ -175,6 +178,28 @@ pub fn kind_of_one(value: &str) -> Parsed<Kind> {
 }
 
 /// Words that say something.
+/// Into which programs something may be typed.
+pub fn nudges(text: &str) -> Parsed<Nudges> {
+    match text {
+        "idle" => Ok(Nudges::Idle),
+        "off" => Ok(Nudges::Off),
+        _ => Err("expected idle or off".to_owned()),
+    }
+}
+
+/// A command line, as a shell would split it at its spaces and quotes.
+#[derive(Clone, Debug)]
+pub struct Words(pub Vec<OsString>);
+
+pub fn command(text: &str) -> Parsed<Words> {
+    let words = shell_words::split(text).map_err(|error| error.to_string())?;
+    if words.is_empty() {
+        Err("expected a command".to_owned())
+    } else {
+        Ok(Words(words.into_iter().map(OsString::from).collect()))
+    }
+}
+
 pub fn words(value: &str) -> Parsed<String> {
     if value.trim().is_empty() { Err("expected a few words".to_owned()) } else { Ok(value.trim().to_owned()) }
 }

@@ -23,7 +23,7 @@ pub use assignee::{Assignee, Unavailable};
 pub use clause::Clause;
 pub use guard::Guard;
 pub use history::{Exemption, History, OpenRecovery};
-pub use loops::{Loop, detect_loop};
+pub use loops::{Essence, Loop, detect_loop};
 pub use policy::{Escalation, Policy};
 pub use reason::Reason;
 

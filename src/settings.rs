@@ -8,6 +8,7 @@ mod environment;
 mod file;
 pub mod known;
 mod notify;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -287,14 +288,6 @@ impl Environment {
     /// What a sweep with these flags would go by.
     pub fn policy(&self, flags: PolicyFlags) -> Result<(Policy, Timeouts)> {
         resolve_policy(flags, &self.variables()?)
-    }
-
-    /// How often a watcher looks, and the tenant of a session that it begins.
-    pub fn watch(&self, interval: Option<TimeDelta>, tenant: Option<String>) -> Result<(TimeDelta, Option<String>)> {
-        let variables = self.variables()?;
-        let interval = pick(interval, "watch_interval", &variables.watch_interval, parse::watch_interval)?;
-        let tenant = pick(tenant, "tenant", &variables.tenant, parse::words)?;
-        Ok((interval.unwrap_or(TimeDelta::seconds(2)), tenant))
     }
 
     /// None when it is not set: then the latest sweep's tells more than the default does.

@@ -3,12 +3,17 @@
 //! Each part is a thread that tells this one of its events; nothing here waits for the database, for the disk longer than a
 //! write takes, or for a process that does not read.
 
+pub mod alerts;
 mod course;
+pub mod events;
+mod fence;
 pub mod keeper;
 pub mod log;
+mod notices;
 mod output;
 mod place;
-mod record;
+mod probe;
+pub mod record;
 pub mod terminal;
 pub mod tmux;
 
@@ -24,12 +29,15 @@ use signal_hook::iterator::Signals;
 use crate::rules::Id;
 use crate::store::supervision::{self, Close, Order};
 use crate::store::{Access, Db, DbConnection};
+use crate::telemetry;
 use crate::text::shown;
 use course::Course;
+use events::Events;
 use keeper::{Keeper, Keeping};
 use log::Log;
+use notices::Notices;
 use place::Place;
-use record::{End, Shared};
+use record::{End, Nudges, Shared};
 use terminal::{Command, RawMode, Terminal};
 use tmux::Pane;
 
@@ -41,10 +49,10 @@ pub enum Event {
     Signal(i32),
     /// To be carried out.
     Order(Order),
-    /// What this command wanted to type could not be typed.
-    Undelivered(Id),
-    /// A person was told.
-    Stuck,
+    /// What this command wanted to type was not typed: why, in words that follow “the session”.
+    Undelivered(Id, String),
+    /// A person was notified: why.
+    Stuck(String),
     /// It goes on after all.
     Recovered,
     /// The process has ended, and by the policy it will be started again.
@@ -68,16 +76,17 @@ pub struct Watch {
     pub work: Work,
     pub keeping: Keeping,
     pub db: DbConnection,
+    pub nudges: Nudges,
     /// None: there is no place for it.
     pub log: Option<PathBuf>,
 }
 
 /// Watches until the end, and returns the exit code that passes it on.
 pub fn run(watch: Watch) -> Result<u8> {
-    let Watch { work, keeping, mut db, log } = watch;
+    let Watch { work, keeping, mut db, nudges, log } = watch;
     let (events, happens) = channel();
     listen(events.clone())?;
-    let (record, message) = (Shared::default(), keeping.policy.nudge_message.clone());
+    let (record, message) = (Shared::new(nudges), keeping.policy.nudge_message.clone());
     let log = log.and_then(|path| {
         Log::create(&path)
             .inspect_err(|error| say_plainly(&format!("its output will not be kept: {}: {error}", path.display())))
@@ -85,9 +94,18 @@ pub fn run(watch: Watch) -> Result<u8> {
     });
     let examiner = keeping.examiner;
     report_withheld(&work);
+    let events_of_hooks = Events::open().ok();
     let raw_mode = if let Work::Command(_) = work { RawMode::begin() } else { RawMode::none() };
+    if raw_mode.is_on() {
+        telemetry::hold();
+    }
     let place = match work {
-        Work::Command(command) => {
+        Work::Command(mut command) => {
+            // Without it an agent's hooks have nobody to tell; its screen is seen all the same.
+            if let Some(events) = &events_of_hooks {
+                command.events = Some(events.path());
+                events.listen(record.clone())?;
+            }
             let started = Terminal::start(command, record.clone(), events.clone());
             Place::Terminal(started.inspect_err(|_| {
                 // Nothing ever ran in it.
@@ -98,11 +116,16 @@ pub fn run(watch: Watch) -> Result<u8> {
         Work::Pane(pane) => Place::Pane(pane.watch(keeping.interval, record.clone(), events.clone())),
     };
     let (calls, called) = channel();
+    let alerts = keeping.alerts.clone();
     let keeper = Keeper::new(keeping, db, record.clone(), events);
     thread::spawn(move || keeper.run(&called));
-    let (code, words) = Course::new(place, record, calls, log, message, examiner, raw_mode.is_on()).run(&happens);
+    let notices = Notices::new(record.clone(), raw_mode.is_on());
+    let (code, words) = Course::new(place, record, calls, log, message, examiner, notices).run(&happens);
     drop(raw_mode);
-    words.iter().for_each(|words| say_plainly(words));
+    drop(events_of_hooks);
+    telemetry::release();
+    words.iter().for_each(|words| print_line(words));
+    alerts.finish();
     Ok(code)
 }
 
@@ -124,5 +147,9 @@ fn report_withheld(work: &Work) {
 }
 
 fn say_plainly(words: &str) {
-    let _ = writeln!(stderr(), "sweep: {}", shown(words));
+    print_line(&format!("sweep: {}", shown(words)));
+}
+
+fn print_line(line: &str) {
+    let _ = writeln!(stderr(), "{line}");
 }

@@ -1,7 +1,8 @@
 //! Logs: on stderr, as text or JSON. At a terminal the report says it all, so only what went wrong, or is wrong with the settings,
 //! is logged there.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{self, IsTerminal, Write, stderr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 use tracing_subscriber::EnvFilter;
@@ -55,10 +56,50 @@ pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
     };
     let logs = tracing_subscriber::fmt()
         .with_env_filter(parse(filter.as_deref().unwrap_or(default))?)
-        .with_writer(stderr)
+        .with_writer(Held::default)
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
     let _ = if json { logs.json().flatten_event(true).try_init() } else { logs.with_target(false).try_init() };
     Ok(())
+}
+
+/// What is logged while it is held; none: it is not.
+static HELD: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+/// Bytes of it; what is logged first stays.
+const HELD_MAX: usize = 64 << 10;
+
+/// Nothing is logged to stderr from now on: a full-screen program has the terminal.
+pub fn hold() {
+    held().get_or_insert_default();
+}
+
+/// What was held is logged now, and all that follows at once.
+pub fn release() {
+    let logs = held().take().unwrap_or_default();
+    let _ = stderr().write_all(&logs);
+}
+
+fn held() -> MutexGuard<'static, Option<Vec<u8>>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Stderr, unless logs are held.
+#[derive(Default)]
+struct Held;
+
+impl Write for Held {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match held().as_mut() {
+            Some(logs) if logs.len() + bytes.len() <= HELD_MAX => logs.extend_from_slice(bytes),
+            Some(_) => {}
+            None => return stderr().write(bytes),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        stderr().flush()
+    }
 }

@@ -4,27 +4,33 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use chrono::TimeDelta;
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::{DatabaseFlag, PolicyFlags};
-use crate::parse;
+use crate::parse::{self, Words};
+use crate::supervisor::record::Nudges;
 
 /// Run an agent's command in a terminal of its own, or watch a tmux pane, and keep its session in the database.
 ///
-/// While it runs, its row says when it last printed anything, when it last printed anything new, and its last lines. When it
-/// falls silent, repeats itself or crashes, sweep's own rules decide: it is nudged, relaunched, or a person is told. The same
-/// policy, limits and ledger hold as in any sweep, and sweeps may run beside it.
+/// While it runs, its row says what the agent is doing, when it last printed anything, when it last made progress, and the last
+/// lines of its screen. When it waits for a person, a person is notified, and nothing is typed. When it falls silent, repeats
+/// itself, does nothing new or crashes, sweep's own rules decide: it is nudged, relaunched, or a person is notified. A nudge is
+/// typed only at the idle prompt of a program whose screens are known. The same policy, limits and ledger hold as in any sweep,
+/// and sweeps may run beside it.
 ///
 /// Ends with the command's exit code (128 + n after signal n; 127 if there is no such command).
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true)]
 pub struct WatchFlags {
-    /// The command and its arguments, behind --
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "tmux", conflicts_with = "tmux")]
+    #[command(subcommand)]
+    pub of_agent: Option<WatchCommand>,
+    /// The command and its arguments; behind -- if it is called as a command of sweep's
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM", required_unless_present = "tmux", conflicts_with = "tmux")]
     pub command: Vec<OsString>,
     /// Watch what runs in this tmux pane instead: %3, work:1.0
     #[arg(long, value_name = "PANE", value_parser = parse::words)]
     pub tmux: Option<String>,
-    /// What people will call the session; no other may be called so
+    /// What people will call the session; one that has ended and is called so is taken up
     #[arg(long, value_name = "NAME", value_parser = parse::message)]
     pub name: Option<String>,
     /// The agent that works in it: its id or its name
@@ -41,7 +47,7 @@ pub struct WatchFlags {
     pub silent_after: Option<TimeDelta>,
     /// Take up this session instead of a new one: its id, or what people call it
     #[arg(long, value_name = "SESSION", value_parser = parse::words,
-          conflicts_with_all = ["name", "agent", "issue", "tenant", "silent_after"])]
+          conflicts_with_all = ["name", "agent", "issue", "tenant"])]
     pub session: Option<String>,
     /// How often to look at it and to write what changed; at least 100ms [default: 2s]
     #[arg(long, value_name = "DURATION", value_parser = parse::watch_interval, allow_hyphen_values = true)]
@@ -49,6 +55,15 @@ pub struct WatchFlags {
     /// Leave all decisions to sweeps; only keep the row, and deliver what they queue
     #[arg(long)]
     pub no_examine: bool,
+    /// When to type into it: idle (at any prompt such as >), off [default: at the idle prompt of agents whose screens are known]
+    #[arg(long, value_name = "WHEN", value_parser = parse::nudges)]
+    pub nudge: Option<Nudges>,
+    /// Start it again with this command after a crash, in place of its own: 'claude --continue'
+    #[arg(long, value_name = "COMMAND", value_parser = parse::command, conflicts_with = "tmux")]
+    pub relaunch_command: Option<Words>,
+    /// Have the agent tell of itself by its hooks, which are set up by arguments for it alone: Claude Code, Codex
+    #[arg(long, conflicts_with = "tmux")]
+    pub hooks: bool,
     /// Let the command inherit sweep's own variables as well: SWEEP_…, DATABASE_URL, DATABASE_URL_FILE and PG…
     #[arg(long, conflicts_with = "tmux")]
     pub inherit_env: bool,
@@ -59,4 +74,21 @@ pub struct WatchFlags {
     pub database: DatabaseFlag,
     #[command(flatten)]
     pub policy: PolicyFlags,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum WatchCommand {
+    /// For an agent's hooks: hand an event to the watcher that started the agent
+    ///
+    /// The event is a JSON object, as the argument or on stdin: what the hooks of Claude Code and Gemini CLI and the notify program
+    /// of Codex are given; or {"state": "working|idle|waiting|exhausted", "kind": "permission", "question": "…"}. Never fails and
+    /// prints nothing on stdout, so that no agent is held up; an event that cannot be handed over is reported on stderr.
+    Event(EventFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct EventFlags {
+    /// The event [default: what is on stdin]
+    #[arg(value_name = "JSON")]
+    pub event: Option<String>,
 }

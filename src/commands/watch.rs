@@ -1,5 +1,8 @@
 //! `sweep watch`: begins a session, or takes one up, and has its process supervised.
 
+mod event;
+
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -8,14 +11,18 @@ use diesel::QueryResult;
 use diesel::result::{DatabaseErrorKind, Error};
 
 use super::opened::Opened;
-use crate::cli::WatchFlags;
+use crate::cli::{WatchCommand, WatchFlags};
 use crate::exit::{Exit, Refusal, not_found, usage};
+use crate::parse::Words;
 use crate::rules::{Id, Kind};
+use crate::screen::Agents;
 use crate::settings::Environment;
 use crate::store::find::{Label, find};
+use crate::store::migrate::{Listen, Superuser, Wanted, migrate};
 use crate::store::rights::Purpose;
 use crate::store::supervision::{self, Beginning, Held};
-use crate::store::{Abort, Db};
+use crate::store::{Abort, Access, Db};
+use crate::supervisor::alerts::Alerts;
 use crate::supervisor::keeper::{Examiner, Keeping, LEFT_AFTER};
 use crate::supervisor::log::may_be_log;
 use crate::supervisor::terminal::Command;
@@ -24,11 +31,22 @@ use crate::supervisor::{self, Watch, Work};
 use crate::text::shown;
 
 pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
+    if let Some(WatchCommand::Event(event)) = &flags.of_agent {
+        event::run(event, environment);
+        return Ok(Exit::Done);
+    }
     let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
     let (interval, tenant) = environment.watch(flags.interval, flags.tenant.take())?;
-    let queueing = environment.notify()?.queueing();
+    let notify = environment.notify()?;
+    let queueing = notify.queueing();
     if let Some(path) = flags.log.as_deref() {
         refuse_log(path).map_err(|why| usage(format!("--log: {}: {why}", shown(&path.to_string_lossy()))))?;
+    }
+    let url = environment.database(&flags.database)?;
+    if environment.is_new(&url) {
+        let wanted = Wanted { host: None, listen: Listen::AsItIs, superuser: Superuser::Refused };
+        environment.create_database(&url)?;
+        migrate(&mut url.connect(Access::Write)?, wanted).map_err(|error| url.explain(error))?;
     }
     let mut opened = Opened::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
     opened.store.refuse_unprovided(Kind::Session)?;
@@ -42,15 +60,18 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
         work,
         log: flags.log.or_else(|| Some(directory?.join(log_name(&held.id)))),
         keeping: Keeping {
-            url: environment.database(&flags.database)?,
+            alerts: Alerts::new(url.clone(), timeouts, notify),
+            url,
             policy,
             timeouts,
             queueing,
+            zone: environment.zone(),
             interval: interval.to_std().unwrap_or_default(),
             examiner: if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher },
             held,
         },
         db: opened.store.db,
+        nudges: flags.nudge.unwrap_or_default(),
     };
     let code = supervisor::run(watch)?;
     // The command's code, which may be any, is no `Exit` of sweep's own.
@@ -74,11 +95,36 @@ fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
     let directory: PathBuf = std::env::current_dir().context("finding the working directory")?;
     let search_path = environment.search_path().to_owned();
     let withheld = if flags.inherit_env { Vec::new() } else { environment.own_variables() };
-    let command = Command { words: std::mem::take(&mut flags.command), directory, search_path, withheld };
+    let words = std::mem::take(&mut flags.command);
+    let command = Command {
+        hooks: if flags.hooks { hooks(&words)? } else { Vec::new() },
+        relaunch: flags.relaunch_command.take().map(|Words(words)| words),
+        words,
+        directory,
+        search_path,
+        withheld,
+        events: None,
+        shows_sequences: environment.shows_sequences(),
+    };
     match command.exists() {
         true => Ok(Work::Command(command)),
         false => Err(not_found(format!("{}: command not found", shown(&title_of(&command)))).into()),
     }
+}
+
+/// The arguments by which this agent tells of itself; refused where the operator's own would be overridden.
+fn hooks(words: &[OsString]) -> Result<Vec<OsString>> {
+    let refuse = |why: &str| usage(format!("--hooks: {why}"));
+    let agent = Agents::get().of_command(words).filter(|agent| !agent.hook_arguments.is_empty());
+    let agent = agent.ok_or_else(|| refuse("this program is no agent whose hooks can be set up by arguments"))?;
+    let program = std::env::current_exe().context("finding the program itself")?;
+    let arguments = agent.hooks(&program.to_string_lossy());
+    if let Some(taken) =
+        arguments.iter().find(|argument| argument.starts_with("--") && words.iter().any(|word| **word == ***argument))
+    {
+        return Err(refuse(&format!("the command has {taken} of its own, which would no longer hold")).into());
+    }
+    Ok(arguments.into_iter().map(OsString::from).collect())
 }
 
 /// On SQLite an id may be any text, a path as well. Whoever takes up a session leaves its earlier logs as they are.
@@ -109,24 +155,37 @@ fn hold(
     interval: TimeDelta,
 ) -> Result<Held> {
     let held = opened.transact(|db, _| match &flags.session {
-        Some(session) => take_up(db, session, title, interval),
+        Some(session) => take_up(db, session, title, silent_after(flags), interval),
         None => begin(db, flags, title, tenant),
     });
     match (held, &flags.name) {
         (Err(Abort::RolledBack(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _))), Some(name)) => {
             let name = shown(name);
-            Err(usage(format!("--name: a session is called {name} already; take it up with --session {name}")).into())
+            Err(usage(format!(
+                "--name: a session that has not ended is called {name}; take it up with --session {name}"
+            ))
+            .into())
         }
         (held, _) => Ok(held.map_err(|abort| opened.explain(abort))??),
     }
 }
 
-fn take_up(db: &mut Db, session: &str, title: &str, interval: TimeDelta) -> QueryResult<Result<Held, Refusal>> {
+fn silent_after(flags: &WatchFlags) -> Option<i32> {
+    flags.silent_after.map(|after| i32::try_from(after.num_seconds()).unwrap_or(i32::MAX))
+}
+
+fn take_up(
+    db: &mut Db,
+    session: &str,
+    title: &str,
+    silent_after: Option<i32>,
+    interval: TimeDelta,
+) -> QueryResult<Result<Held, Refusal>> {
     let label = match find(db, Kind::Session, session)?.one(Kind::Session, session) {
         Ok(label) => label,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let held = supervision::take_up(db, &label.id, title, interval * LEFT_AFTER as i32)?;
+    let held = supervision::take_up(db, &label.id, title, silent_after, interval * LEFT_AFTER as i32)?;
     Ok(held.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name()))))
 }
 
@@ -146,9 +205,9 @@ fn begin(db: &mut Db, flags: &WatchFlags, title: &str, tenant: Option<&str>) -> 
         title,
         agent_id: agent.as_ref(),
         issue_id: issue.as_ref().map(|issue| &issue.id),
-        silent_after_seconds: flags.silent_after.map(|after| i32::try_from(after.num_seconds()).unwrap_or(i32::MAX)),
+        silent_after_seconds: silent_after(flags),
     };
-    supervision::register(db, &beginning).map(Ok)
+    supervision::begin(db, &beginning).map(Ok)
 }
 
 fn agent(db: &mut Db, name: &str) -> QueryResult<Result<Id, Refusal>> {

@@ -11,10 +11,12 @@
 //!
 //! It is not responsible for judging whether a session is at work: `watch -n 1 date` loops, too.
 
+mod essence;
 mod line;
 mod scan;
 mod terminal;
 
+pub use essence::Essence;
 use line::Line;
 
 /// So many lines that say something are looked at.

@@ -23,7 +23,7 @@ mod comment;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-pub use agent::{Activity, AgentState};
+pub use agent::{Activity, AgentState, phrase};
 pub use comment::escalation_comment;
 
 use super::clause::{no_run_is_live, no_wait_is_declared};
@@ -119,7 +119,11 @@ impl SessionFacts {
         let is_looping = repeats.is_some() || history.open.is_some() && looped_lately(&session.recent_output);
         let sign = if is_looping || session.reports_progress { session.progressed_at } else { session.active_at };
         // A question is news, and an end of what was before it.
-        let sign = session.agent.as_ref().filter(|agent| agent.activity.needs_person()).map_or(sign, |agent| sign.max(agent.since));
+        let sign = session
+            .agent
+            .as_ref()
+            .filter(|agent| agent.activity.needs_person())
+            .map_or(sign, |agent| sign.max(agent.since));
         history.idle_since = session.ended.map_or(sign, |ended| ended.at);
         let was_relaunched =
             !history.escalated && history.open.as_ref().is_some_and(|open| open.since < session.started_at);
@@ -162,7 +166,8 @@ impl SessionFacts {
 
     /// Would it be nudged now, if it took nudges?
     fn may_be_nudged(&self, policy: &Policy) -> bool {
-        let rests = self.history.last_attempt_at.is_some_and(|last| self.history.observed_at - last < policy.nudge_delay);
+        let rests =
+            self.history.last_attempt_at.is_some_and(|last| self.history.observed_at - last < policy.nudge_delay);
         self.history.attempts < policy.nudges_max && !rests
     }
 
@@ -204,7 +209,9 @@ impl SessionFacts {
                 Clause::new("its last lines repeat", repeats.to_string(), None),
                 lasts("it made no progress", *progressed_at, threshold),
             ],
-            (Finding::NoProgress, ..) => vec![lasts("it made no progress", *progressed_at, policy.session_no_progress_after)],
+            (Finding::NoProgress, ..) => {
+                vec![lasts("it made no progress", *progressed_at, policy.session_no_progress_after)]
+            }
             _ => vec![lasts("it showed no sign of life", *active_at, threshold)],
         }
     }

@@ -205,9 +205,7 @@ impl Decision {
             }
             Decision::Escalate(Cause::Asks(_)) => "a person answers it, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NoProgress) => "something new in its output, or an exemption (sweep exempt add)",
-            Decision::Escalate(Cause::NotAtPrompt) => {
-                "progress, its end, or an exemption (sweep exempt add)"
-            }
+            Decision::Escalate(Cause::NotAtPrompt) => "progress, its end, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NoChannel) => "a sign of life, its end, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NotDelivered) => {
                 "its supervisor (sweep watch) runs again, or an exemption (sweep exempt add)"

@@ -200,7 +200,7 @@ impl Environment {
         url.create()
     }
 
-    fn embedded_database(&self) -> Result<PathBuf> {
+    pub(super) fn embedded_database(&self) -> Result<PathBuf> {
         let directory = self
             .data_directory()
             .ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;

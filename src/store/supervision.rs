@@ -4,7 +4,7 @@
 //! so that a supervisor that slept meanwhile finds nothing to write. The status is written where the session begins and
 //! where its end is no crash, and what others made of it is never overwritten.
 
-use chrono::{DateTime, SubsecRound, Utc};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use super::Db;
@@ -62,8 +62,34 @@ pub struct Held {
     pub started_at: DateTime<Utc>,
 }
 
-/// Registers a new session, active from now on. Fails with `UniqueViolation` when another one is called so.
-pub fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
+/// Begins a session, active from now on: the one of this name and tenant that has ended, else a new one. What is not given
+/// stays as it was. Fails with `UniqueViolation` when one that has not ended is called so.
+pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
+    if let Some(name) = beginning.identifier {
+        let ended = sessions::table
+            .filter(sessions::identifier.eq(name))
+            .filter(sessions::tenant.eq(beginning.tenant))
+            .filter(sessions::ended_at.is_not_null());
+        if let Some(id) = ended.select(sessions::id).first::<Id>(db).optional()? {
+            // Unless another watcher is faster.
+            if let Some(held) = take_up(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
+                let links = (
+                    beginning.agent_id.map(|agent| sessions::agent_id.eq(Some(agent))),
+                    beginning.issue_id.map(|issue| sessions::issue_id.eq(Some(issue))),
+                    sessions::updated_at.eq(Instant(held.started_at)),
+                );
+                diesel::update(held_by(&held)).set(links).execute(db)?;
+                return Ok(held);
+            }
+        }
+    }
+    register(db, beginning)
+}
+
+/// Longer than any supervisor sleeps.
+const NEVER: TimeDelta = TimeDelta::days(36_500);
+
+fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
     let held = Held { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
     let Beginning { tenant, identifier, title, agent_id, issue_id, silent_after_seconds } = beginning;
     diesel::insert_into(sessions::table)
@@ -76,6 +102,9 @@ pub fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
             sessions::issue_id.eq(*issue_id),
             sessions::status.eq("active"),
             sessions::started_at.eq(Some(Instant(held.started_at))),
+            // What is never written says that nobody reports it.
+            sessions::last_progress_at.eq(Some(Instant(held.started_at))),
+            sessions::takes_nudges.eq(false),
             sessions::recent_output.eq(""),
             sessions::silent_after_seconds.eq(*silent_after_seconds),
         ))
@@ -85,7 +114,13 @@ pub fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
 
 /// Takes a session up, active from now on, unless a supervisor keeps it: it has not ended, and was heard of within
 /// `silence`. What is queued for it was meant for the process before.
-pub fn take_up(db: &mut Db, id: &Id, title: &str, silence: chrono::TimeDelta) -> QueryResult<Option<Held>> {
+pub fn take_up(
+    db: &mut Db,
+    id: &Id,
+    title: &str,
+    silent_after_seconds: Option<i32>,
+    silence: TimeDelta,
+) -> QueryResult<Option<Held>> {
     let now = db.now()?.trunc_subsecs(3);
     let left = sessions::status
         .ne("active")
@@ -96,7 +131,10 @@ pub fn take_up(db: &mut Db, id: &Id, title: &str, silence: chrono::TimeDelta) ->
             sessions::title.eq(title),
             sessions::status.eq("active"),
             sessions::recent_output.eq(""),
+            sessions::takes_nudges.eq(false),
+            silent_after_seconds.map(|seconds| sessions::silent_after_seconds.eq(Some(seconds))),
             Restart::at(now),
+            AgentState::default(),
         ))
         .execute(db)?;
     if taken == 0 {
@@ -144,6 +182,21 @@ pub struct Changes {
     pub recent_output: Option<String>,
     pub ended_at: Option<Instant>,
     pub exit_code: Option<i32>,
+    pub takes_nudges: Option<bool>,
+    #[diesel(embed)]
+    pub state: Option<AgentState>,
+}
+
+/// What the agent is doing; the default: nobody knows.
+#[derive(Debug, Default, PartialEq, AsChangeset)]
+#[diesel(table_name = sessions, treat_none_as_null = true)]
+pub struct AgentState {
+    pub agent_state: Option<&'static str>,
+    pub agent_state_kind: Option<String>,
+    pub agent_state_since: Option<Instant>,
+    pub agent_question: Option<String>,
+    pub agent_state_evidence: Option<String>,
+    pub resumes_at: Option<Instant>,
 }
 
 /// Writes what has changed, and that somebody keeps the session. Fails with `NotFound` when it is somebody else's now.

@@ -2,7 +2,6 @@
 
 mod ending;
 
-use std::io::{Write, stderr};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -13,12 +12,12 @@ use signal_hook::consts::{SIGINT, SIGWINCH};
 use super::Event;
 use super::keeper::{Call, Examiner};
 use super::log::Log;
+use super::notices::Notices;
 use super::place::Place;
 use super::record::{End, Shared};
 use crate::rules::Id;
 use crate::rules::words::is_invisible;
 use crate::store::supervision::{Order, What};
-use crate::text::shown;
 use ending::{Stop, how, is_interruption};
 
 /// How often the log is written, and what is overdue is looked after.
@@ -37,8 +36,7 @@ pub struct Course {
     log: Option<Log>,
     /// What a nudge types that brings no message.
     message: String,
-    /// In raw mode a newline does not go back to the beginning of the line.
-    is_raw: bool,
+    notices: Notices,
     end: Option<End>,
     stop: Option<Stop>,
     /// The operator's own keys ended the process.
@@ -61,7 +59,7 @@ impl Course {
         log: Option<Log>,
         message: String,
         examiner: Examiner,
-        is_raw: bool,
+        notices: Notices,
     ) -> Course {
         Course {
             place,
@@ -69,7 +67,7 @@ impl Course {
             calls,
             log,
             message,
-            is_raw,
+            notices,
             end: None,
             stop: None,
             is_interrupted: false,
@@ -82,7 +80,7 @@ impl Course {
     }
 
     /// Returns the exit code, and what there is to say about the end.
-    pub fn run(mut self, happens: &Receiver<Event>) -> (u8, Option<String>) {
+    pub fn run(mut self, happens: &Receiver<Event>) -> (u8, Vec<String>) {
         loop {
             let flow = match happens.recv_timeout(TICK) {
                 Ok(event) => self.handle(event),
@@ -102,9 +100,12 @@ impl Course {
             Event::Signal(SIGWINCH) => self.place.resize(),
             Event::Signal(signal) => self.stop(signal),
             Event::Order(order) => self.carry_out(order),
-            Event::Undelivered(command_id) => self.call(Call::Failed(command_id)),
-            Event::Stuck => self.tell_stuck(),
-            Event::Recovered => self.say("the session goes on"),
+            Event::Undelivered(command_id, why) => {
+                self.say(&format!("a nudge was not delivered: the session {why}"));
+                self.call(Call::Failed(command_id));
+            }
+            Event::Stuck(why) => self.notices.needs_person(&self.place, &why),
+            Event::Recovered => self.notices.goes_on(&self.place),
             Event::AwaitsRelaunch => self.await_relaunch(),
             Event::Settled(end) if end == self.end && self.is_over() => return ControlFlow::Break(()),
             // Of the process before, or of one that is still on its way to its end.
@@ -114,7 +115,7 @@ impl Course {
                 self.is_kept = false;
             }
             Event::DatabaseLost(why) => {
-                self.say(&format!("the session's row cannot be kept: {}; the agent goes on", shown(&why)));
+                self.say(&format!("the session's row cannot be kept: {why}; the agent goes on"));
                 if self.end.is_some() || self.stop.is_some() {
                     self.give_up_at.get_or_insert(Instant::now() + SETTLING_LASTS);
                 }
@@ -127,9 +128,9 @@ impl Course {
     /// What no event tells: time passes.
     fn look_after(&mut self) -> ControlFlow<()> {
         let now = Instant::now();
+        self.place.try_inserts();
         if self.place.is_held_up() {
-            // Who waits to be read is at work, and can print no sign of life.
-            self.record.lock().take_in(&[], now);
+            self.record.lock().is_held_up(now);
         }
         match self.end {
             Some(end) if self.awaits_relaunch => self.wait_for_relaunch(end, now),
@@ -220,12 +221,6 @@ impl Course {
         self.call(Call::Relaunched);
     }
 
-    fn tell_stuck(&self) {
-        const STUCK: &str = "⚠ session stuck — needs input";
-        self.place.show(STUCK);
-        self.print(STUCK);
-    }
-
     fn call(&mut self, call: Call) {
         self.is_kept &= self.calls.send(call).is_ok();
     }
@@ -241,8 +236,9 @@ impl Course {
         }
     }
 
-    fn conclude(mut self) -> (u8, Option<String>) {
+    fn conclude(mut self) -> (u8, Vec<String>) {
         self.write_log();
+        self.place.mark(None);
         let log = self.log.take();
         let code = match (&self.stop, self.end) {
             (Some(Stop { signal, .. }), _) => 128 + signal,
@@ -251,31 +247,25 @@ impl Course {
             (None, _) => 1,
         };
         let has_crashed = self.stop.is_none() && !self.is_interrupted && code != 0;
-        let mut words = None;
+        let mut words = self.notices.held();
         match log {
             Some(mut log) if has_crashed => {
                 let _ = log.shorten();
-                words = Some(format!(
-                    "the session crashed ({}); its output is kept in {}",
+                words.push(format!(
+                    "sweep: the session crashed ({}); its output is kept in {}",
                     how(self.end),
                     log.path().display()
                 ));
             }
             Some(log) => log.remove(),
-            None if has_crashed => words = Some(format!("the session crashed ({})", how(self.end))),
+            None if has_crashed => words.push(format!("sweep: the session crashed ({})", how(self.end))),
             None => {}
         }
         (u8::try_from(code & 0xff).unwrap_or(1), words)
     }
 
-    /// A line of its own, in raw mode as well.
-    fn print(&self, words: &str) {
-        let (before, after) = if self.is_raw { ("\r\n", "\r\n") } else { ("", "\n") };
-        let _ = stderr().write_all(format!("{before}{words}{after}").as_bytes());
-    }
-
-    fn say(&self, words: &str) {
-        self.print(&format!("sweep: {words}"));
+    fn say(&mut self, words: &str) {
+        self.notices.say(&self.place, words);
     }
 }
 

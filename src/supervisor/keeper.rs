@@ -9,10 +9,12 @@ mod written;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
 use diesel::result::Error as Refused;
 
 use super::Event;
+use super::alerts::Alerts;
 use super::record::{Glimpse, Shared};
 use crate::report::Outcome;
 use crate::rules::session::SessionFacts;
@@ -33,8 +35,11 @@ pub struct Keeping {
     pub url: Url,
     pub policy: Policy,
     pub timeouts: Timeouts,
-    /// Who is told when the session is stuck; sweeps deliver it.
+    /// Who is notified when the session needs a person.
+    pub alerts: Alerts,
     pub queueing: Queueing,
+    /// Of times that name none.
+    pub zone: Tz,
     pub interval: Duration,
     pub examiner: Examiner,
     pub held: Held,
@@ -76,7 +81,10 @@ pub struct Keeper {
     /// The latest progress that an examination knows of.
     examined_progress: Option<Instant>,
     has_open_recovery: bool,
-    is_stuck: bool,
+    /// When a used-up quota is filled again.
+    resumes_at: Option<DateTime<Utc>>,
+    /// People were notified that it needs a person: the question that it asks, if it asks one.
+    stuck: Option<String>,
     last_reason: String,
     sweep_id: Id,
     reach: Reach,
@@ -94,7 +102,8 @@ impl Keeper {
             relaunches: false,
             examined_progress: None,
             has_open_recovery: true,
-            is_stuck: false,
+            resumes_at: None,
+            stuck: None,
             last_reason: String::new(),
             sweep_id: Id::generate(),
             reach: Reach::new(),
@@ -147,7 +156,8 @@ impl Keeper {
     }
 
     fn round_on(&mut self, db: &mut DbConnection) -> Result<(), Trouble> {
-        let glimpse = self.record.lock().glimpse();
+        self.keeping.alerts.deliver_due();
+        let glimpse = self.record.lock().glimpse(Instant::now());
         if let Some(order) = self.write(db, &glimpse)? {
             self.relaunches = matches!(order.what, What::Relaunch(_));
             self.tell(Event::Order(order));
@@ -178,7 +188,9 @@ impl Keeper {
 
     /// Writes what has changed, and takes a command.
     fn write(&mut self, db: &mut DbConnection, glimpse: &Glimpse) -> Result<Option<Order>, Trouble> {
-        let Keeper { keeping: Keeping { held, timeouts, interval, .. }, written, failed, .. } = self;
+        let Keeper {
+            keeping: Keeping { held, timeouts, interval, zone, .. }, written, failed, resumes_at, record, ..
+        } = self;
         let asked = Instant::now();
         let is_due = written.at.is_none_or(|at| *interval * HEARTBEAT <= asked - at);
         let (has_ended, closes) = (glimpse.end.is_some(), close_of(glimpse));
@@ -186,7 +198,15 @@ impl Keeper {
         let order = db.in_transaction(Access::Write, timeouts, |db| {
             let now = db.now()?;
             let at = |instant: Instant| now - TimeDelta::from_std(asked - instant).unwrap_or_default();
-            let changes = written.changes(glimpse, at);
+            let changes = written.changes(glimpse, at, *zone);
+            match &changes.state {
+                Some(state) => *resumes_at = state.resumes_at.map(|at| at.0),
+                None if resumes_at.is_some_and(|at| at <= now) => {
+                    *resumes_at = None;
+                    record.lock().refilled();
+                }
+                None => {}
+            }
             let is_unchanged = changes == Changes::default() && failed.is_empty() && closes.is_none();
             if is_unchanged && !is_due && !supervision::has_command(db, held)? {
                 return Err(Refused::RollbackTransaction);
@@ -240,6 +260,9 @@ impl Keeper {
         };
         let examination = examine::<SessionFacts>(db, &held.id, &terms);
         let examined = examination.examined;
+        if examined.outcome.is_change() {
+            self.keeping.alerts.queued();
+        }
         // Each thing that is done, and each thing that is wrong once.
         if examined.outcome.is_change() || examined.reason != self.last_reason {
             logs::subject(&examined, access);
@@ -257,15 +280,20 @@ impl Keeper {
             .map_err(Trouble::from)
     }
 
-    /// Says once that a person was told, by whichever sweep, and once that the session goes on.
+    /// Says once that people were notified, by whichever sweep, and once that the session goes on.
     fn tell_of_escalation(&mut self, facts: &SessionFacts) {
         let session = &facts.session;
         let is_at_work = session.status == "active" && session.ended.is_none();
-        let is_stuck = is_at_work && facts.history().escalated;
-        if is_stuck != self.is_stuck {
-            self.is_stuck = is_stuck;
+        // Another question is another reason.
+        let question =
+            session.agent.as_ref().filter(|agent| agent.activity.needs_person()).map(|agent| agent.describe());
+        let stuck = (is_at_work && facts.history().escalated).then(|| question.unwrap_or_default());
+        if stuck != self.stuck {
+            let is_stuck = stuck.is_some();
+            self.stuck = stuck;
             if is_stuck || is_at_work {
-                self.tell(if is_stuck { Event::Stuck } else { Event::Recovered });
+                let why = facts.happened(&self.keeping.policy);
+                self.tell(if is_stuck { Event::Stuck(why) } else { Event::Recovered });
             }
         }
     }

@@ -3,15 +3,13 @@
 //! A line ends in a newline, and of what was drawn over itself, with carriage returns, the last drawing stays. What was
 //! drawn anywhere else on the screen is a line as it comes.
 
-use std::collections::VecDeque;
-
 use anstream::adapter::StripBytes;
 
 use crate::rules::words::is_invisible;
 use crate::text::shown;
 
 /// How many of the last lines a session's row keeps.
-pub const LINES_MAX: usize = 20;
+pub const LINES_MAX: usize = 40;
 
 /// Characters of a line in a session's row.
 const LINE_CHARACTERS_MAX: usize = 400;
@@ -70,41 +68,26 @@ fn without_private_key(line: String, in_private_key: &mut bool) -> String {
     let ends = line.contains("-----END ");
     let hides = *in_private_key && !ends;
     *in_private_key = (*in_private_key || begins) && !ends;
-    if hides { "***".to_owned() } else { line }
+    if hides { HIDDEN.to_owned() } else { line }
 }
 
-/// The last lines, oldest first.
-#[derive(Default)]
-pub struct Window(VecDeque<String>);
+const HIDDEN: &str = "***";
 
-impl Window {
-    pub fn push(&mut self, line: String) {
-        if self.0.len() == LINES_MAX {
-            self.0.pop_front();
-        }
-        self.0.push_back(line);
-    }
-
-    pub fn contains(&self, line: &str) -> bool {
-        self.0.iter().any(|known| known == line)
-    }
-
-    pub fn lines(&self) -> impl Iterator<Item = &String> {
-        self.0.iter()
-    }
-
-    /// As a session's row may hold them.
-    pub fn shown(&self) -> Vec<String> {
-        self.0.iter().map(|line| shown(line).chars().take(LINE_CHARACTERS_MAX).collect()).collect()
-    }
+/// A line as keys have many, in the middle of one.
+fn is_base64(line: &str) -> bool {
+    let line = line.trim();
+    60 <= line.len() && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
 }
 
-impl FromIterator<String> for Window {
-    fn from_iter<I: IntoIterator<Item = String>>(lines: I) -> Window {
-        let mut window = Window::default();
-        lines.into_iter().for_each(|line| window.push(line));
-        window
-    }
+/// Lines as a session's row may hold them.
+pub fn shown_lines(lines: &[String]) -> Vec<String> {
+    // The beginning of a key may have scrolled away.
+    let begins = lines.iter().position(|line| line.contains("-----BEGIN "));
+    let ends = lines.iter().position(|line| line.contains("-----END "));
+    let mut in_private_key = ends.is_some_and(|ends| begins.is_none_or(|begins| ends < begins));
+    let plain = lines.iter().map(|line| without_private_key(line.clone(), &mut in_private_key));
+    let hidden = plain.map(|line| if is_base64(&line) { HIDDEN.to_owned() } else { line });
+    hidden.map(|line| shown(&line).chars().take(LINE_CHARACTERS_MAX).collect()).collect()
 }
 
 /// Is a line no more than what a terminal shows of a message that is typed into it? It is if it has nothing to read in it,

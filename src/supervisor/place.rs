@@ -20,7 +20,7 @@ impl Place {
     pub fn type_message(&self, message: String, command_id: &Id) -> bool {
         match self {
             Place::Terminal(terminal) => terminal.type_message(message, command_id.clone()),
-            Place::Pane(pane) => pane.type_message(&message),
+            Place::Pane(pane) => pane.type_message(message, command_id.clone()),
         }
     }
 
@@ -62,10 +62,18 @@ impl Place {
         }
     }
 
-    /// Shows a person words of sweep's own, where no terminal of the watcher's does.
-    pub fn show(&self, words: &'static str) {
-        if let Place::Pane(pane) = self {
-            pane.show(words);
+    /// Says, and not on the agent's screen, that a person is needed; none: no more.
+    pub fn mark(&self, what: Option<&str>) {
+        match self {
+            Place::Terminal(terminal) => terminal.mark(what),
+            Place::Pane(pane) => pane.mark(what.is_some()),
+        }
+    }
+
+    /// Says what could not be said before.
+    pub fn try_inserts(&self) {
+        if let Place::Terminal(terminal) = self {
+            terminal.try_inserts();
         }
     }
 }

@@ -1,18 +1,31 @@
-//! What is known of a watched process: its signs of life, its last lines, how it ended.
+//! What is known of a watched process: its screen, its signs of life, what it is doing, how it ended.
 //!
-//! Any output is a sign of life, with one exception: for three seconds after a nudge was typed, output counts only by
-//! complete lines that have nothing of the message in them and were not among the last lines already. Otherwise the
-//! echo of every nudge would count as its success. A complete line is progress, unless the last lines are a loop.
+//! Any output is a sign of life, and so are children that use the processor; progress is what `screen::Motion` says. With one
+//! exception: what stands there within three seconds after a nudge was typed, and was not there before, is neither, if it
+//! has anything of the nudge in it.
+
+mod draft;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::output::{Cutter, Window, is_echo};
+use super::output::{Cutter, LINES_MAX, is_echo, shown_lines};
+use super::probe::Probe;
 use crate::rules::detect_loop;
+use crate::rules::session::Activity;
+use crate::screen::{Agent, Agents, Emulator, Known, Look, Motion, States, event};
+pub use draft::{Draft, Nudges};
 
 /// How long a terminal may take to show what was typed.
 const ECHO_LASTS: Duration = Duration::from_secs(3);
+
+/// For so long after a resize everything is drawn anew, and nothing is news.
+const REDRAWING_LASTS: Duration = Duration::from_secs(1);
+
+/// How often a silent process's children are looked at, and how much of the time they must have worked.
+const CHILDREN_EVERY: Duration = Duration::from_secs(10);
+const CHILDREN_WORK: f64 = 0.1;
 
 /// Bytes of memory for output that waits to be written into the log.
 const UNLOGGED_MAX: usize = 1 << 20;
@@ -33,23 +46,37 @@ pub struct Glimpse {
     pub active_at: Option<Instant>,
     pub progressed_at: Option<Instant>,
     pub recent_output: Vec<String>,
+    pub state: Option<Known>,
+    pub takes_nudges: bool,
     pub end: Option<End>,
     /// The operator has stopped the watcher.
     pub is_stopped: bool,
 }
 
-#[derive(Default)]
 pub struct Record {
+    probe: Probe,
+    emulator: Emulator,
+    states: States,
+    motion: Motion,
+    nudges: Nudges,
+    agent: Option<&'static Agent>,
+    /// For the log.
     cutter: Cutter,
-    window: Window,
+    drawn_at: Option<Instant>,
     active_at: Option<Instant>,
-    /// The last complete line that counts.
-    line_at: Option<Instant>,
     progressed_at: Option<Instant>,
-    /// The latest nudge, and when it was typed.
-    nudge: Option<(String, Instant)>,
-    /// Lines of a pane that came with a nudge: they stay on its screen.
+    /// The operator's last key.
+    keyed_at: Option<Instant>,
+    resized_at: Option<Instant>,
+    /// When the children were last looked at, and how long they had worked until then.
+    children: Option<(Instant, Duration)>,
+    /// The latest nudge, when it was typed, and the lines that stood there before.
+    nudge: Option<(String, Instant, HashSet<String>)>,
+    /// Lines that came with a nudge: they stay on the screen.
     echoes: HashSet<String>,
+    /// The words of a used-up quota that is filled again.
+    refilled: Option<String>,
+    lines: Vec<String>,
     /// Lines for the log, and how much memory they take.
     unlogged: (VecDeque<String>, usize),
     end: Option<End>,
@@ -57,10 +84,14 @@ pub struct Record {
 }
 
 /// A record that several threads know.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Shared(Arc<Mutex<Record>>);
 
 impl Shared {
+    pub fn new(nudges: Nudges) -> Shared {
+        Shared(Arc::new(Mutex::new(Record::new(nudges))))
+    }
+
     /// A thread that panicked with it leaves it as good as it was.
     pub fn lock(&self) -> MutexGuard<'_, Record> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -68,61 +99,166 @@ impl Shared {
 }
 
 impl Record {
+    pub fn new(nudges: Nudges) -> Record {
+        Record {
+            probe: Probe::default(),
+            emulator: Emulator::new((24, 80)),
+            states: States::default(),
+            motion: Motion::default(),
+            nudges,
+            agent: None,
+            cutter: Cutter::default(),
+            drawn_at: None,
+            active_at: None,
+            progressed_at: None,
+            keyed_at: None,
+            resized_at: None,
+            children: None,
+            nudge: None,
+            echoes: HashSet::new(),
+            refilled: None,
+            lines: Vec::new(),
+            unlogged: (VecDeque::new(), 0),
+            end: None,
+            is_stopped: false,
+        }
+    }
+
+    /// A process runs in a terminal of so many rows and columns.
+    pub fn runs(&mut self, probe: Probe, size: (u16, u16)) {
+        self.probe = probe;
+        self.emulator.resize(size);
+    }
+
+    pub fn resized(&mut self, size: (u16, u16), now: Instant) {
+        self.emulator.resize(size);
+        self.resized_at = Some(now);
+    }
+
     /// Output of a process in a terminal.
     pub fn take_in(&mut self, bytes: &[u8], now: Instant) {
-        if self.awaited_echo(now).is_none() {
-            self.active_at = Some(now);
-        }
+        self.emulator.take_in(bytes, now);
+        self.drawn(now);
         for line in self.cutter.cut(bytes) {
-            self.log(line.clone());
-            self.add(line, now);
+            self.log(line);
         }
     }
 
-    /// The last lines of a pane, and whether anything on it has changed.
-    pub fn take_in_screen(&mut self, lines: Vec<String>, has_changed: bool, now: Instant) {
-        if has_changed && self.awaited_echo(now).is_none() {
-            self.active_at = Some(now);
+    /// A pane as it stands, and whether anything in it has changed.
+    pub fn take_in_screen(&mut self, mut screen: Emulator, has_changed: bool, now: Instant) {
+        if has_changed {
+            self.drawn(now);
         }
-        if self.awaited_echo(now).is_some() {
-            let is_echo = |line: &&String| self.is_nudge(line) && !self.window.contains(line);
-            let echoes: Vec<String> = lines.iter().filter(is_echo).cloned().collect();
-            self.echoes.extend(echoes);
-        }
-        let seen: Window = lines.into_iter().filter(|line| !self.echoes.contains(line)).collect();
-        let has_new_line = seen.lines().any(|line| !self.window.contains(line));
-        if has_new_line || seen.lines().ne(self.window.lines()) && self.awaited_echo(now).is_none() {
-            self.line_at = Some(now);
-            self.active_at = Some(now);
-        }
-        self.window = seen;
+        screen.drawn_at(self.drawn_at);
+        self.emulator = screen;
     }
 
-    fn add(&mut self, line: String, now: Instant) {
-        let is_awaited = self.awaited_echo(now).is_some();
-        if is_awaited && self.is_nudge(&line) {
+    fn drawn(&mut self, now: Instant) {
+        self.drawn_at = Some(now);
+        if !self.is_echo_awaited(now) {
+            self.active_at = Some(now);
+        }
+    }
+
+    /// Who waits to be read is at work, and can print no sign of life.
+    pub fn is_held_up(&mut self, now: Instant) {
+        self.active_at = Some(now);
+        self.progressed_at = Some(now);
+    }
+
+    /// The operator types.
+    pub fn keyed(&mut self, now: Instant) {
+        self.keyed_at = Some(now);
+    }
+
+    /// Has the operator typed since then? Their keys wait for ours.
+    pub fn was_keyed_since(&self, then: Instant) -> bool {
+        self.keyed_at.is_some_and(|at| then <= at)
+    }
+
+    /// The agent says something of itself by a hook.
+    pub fn told(&mut self, json: &str, now: Instant) {
+        let Some(event::Told { statement, is_progress }) = event::read(json) else { return };
+        let had_question = self.question_since();
+        self.states.heard(statement, now);
+        self.active_at = Some(now);
+        if is_progress || self.question_since() != had_question {
+            self.progressed_at = Some(now);
+        }
+    }
+
+    /// Its quota is filled again: what is left on the screen of that is history.
+    pub fn refilled(&mut self) {
+        self.refilled = self.states.now().map(|known| known.statement.question.clone());
+    }
+
+    fn question_since(&self) -> Option<Instant> {
+        self.states.now().filter(|known| known.statement.activity.needs_person()).map(|known| known.since)
+    }
+
+    /// Looks at the screen: what stands there, and is it news?
+    fn assess(&mut self, now: Instant) {
+        if self.end.is_none() {
+            self.agent = Agents::get().of_command(&self.probe.foreground());
+        }
+        let look = self.emulator.look(self.probe.mode(), now);
+        let had_question = self.question_since();
+        self.hear(&look, now);
+        let is_news = self.question_since() != had_question;
+        let lines = self.output(&look, now);
+        let is_redrawn = self.resized_at.is_some_and(|at| now.duration_since(at) < REDRAWING_LASTS);
+        let is_new = self.motion.takes_in(lines.iter().map(String::as_str), now) && !is_redrawn;
+        self.lines = lines;
+        if is_news || is_new && detect_loop(&self.lines).is_none() {
+            self.progressed_at = self.drawn_at.or(Some(now));
+            self.active_at = self.active_at.max(self.progressed_at);
+        }
+    }
+
+    /// What the agent says of itself, and what its screen says of it.
+    fn hear(&mut self, look: &Look, now: Instant) {
+        let (agents, agent) = (Agents::get(), self.agent);
+        for signal in self.emulator.take_signals() {
+            agents.read_signal(agent, &signal).into_iter().for_each(|statement| self.states.heard(statement, now));
+        }
+        agents.read_title(agent, &look.title).into_iter().for_each(|statement| self.states.heard(statement, now));
+        let is_over = |question: &str| self.refilled.as_deref() == Some(question);
+        self.states.seen(agents.read(agent, look, |statement| !is_over(&statement.question)), now);
+    }
+
+    /// The lines that are the agent's own output, oldest first.
+    fn output(&mut self, look: &Look, now: Instant) -> Vec<String> {
+        let mut lines = Agents::get().output(self.agent, look);
+        if self.is_echo_awaited(now)
+            && let Some((message, _, before)) = &self.nudge
+        {
+            let is_echo = |line: &&String| is_echo(line, message) && !before.contains(*line);
+            self.echoes.extend(lines.iter().filter(is_echo).cloned());
+        }
+        lines.retain(|line| !self.echoes.contains(line));
+        if self.keyed_at.is_some_and(|at| now.duration_since(at) < ECHO_LASTS) {
+            let typed = format!("{}{}", look.before_cursor, look.behind_cursor);
+            lines.retain(|line| line.trim() != typed.trim());
+        }
+        lines.split_off(lines.len().saturating_sub(LINES_MAX))
+    }
+
+    fn is_echo_awaited(&self, now: Instant) -> bool {
+        self.nudge.as_ref().is_some_and(|(_, typed_at, _)| now.duration_since(*typed_at) < ECHO_LASTS)
+    }
+
+    /// A silent process whose children use the processor is at work.
+    fn look_at_children(&mut self, now: Instant) {
+        if self.children.is_some_and(|(at, _)| now.duration_since(at) < CHILDREN_EVERY) {
             return;
         }
-        if !(is_awaited && self.window.contains(&line)) {
-            self.line_at = Some(now);
-            self.active_at = Some(now);
+        let worked = self.probe.children_worked_for();
+        if let Some((at, before)) = self.children.replace((now, worked)) {
+            let share = worked.saturating_sub(before).as_secs_f64() / now.duration_since(at).as_secs_f64();
+            if CHILDREN_WORK <= share {
+                self.active_at = Some(now);
+            }
         }
-        self.window.push(line);
-    }
-
-    fn is_nudge(&self, line: &str) -> bool {
-        self.nudge.as_ref().is_some_and(|(message, _)| is_echo(line, message))
-    }
-
-    /// The message whose echo may still come.
-    fn awaited_echo(&self, now: Instant) -> Option<&str> {
-        let (message, typed_at) = self.nudge.as_ref()?;
-        (now.duration_since(*typed_at) < ECHO_LASTS).then_some(message.as_str())
-    }
-
-    /// A nudge is being typed, or has just been.
-    pub fn typed(&mut self, message: &str, now: Instant) {
-        self.nudge = Some((message.to_owned(), now));
     }
 
     pub fn ended(&mut self, end: End) {
@@ -136,9 +272,10 @@ impl Record {
     /// The process was started again: what the one before printed is no part of its output.
     pub fn began_again(&mut self) {
         let unlogged = std::mem::take(&mut self.unlogged);
-        *self = Record { unlogged, is_stopped: self.is_stopped, ..Record::default() };
+        *self = Record { unlogged, is_stopped: self.is_stopped, ..Record::new(self.nudges) };
         self.log(BEGAN_AGAIN.to_owned());
-        self.window.push(BEGAN_AGAIN.to_owned());
+        self.emulator.take_in(BEGAN_AGAIN.as_bytes(), Instant::now());
+        self.emulator.take_in(b"\r\n", Instant::now());
     }
 
     pub fn log_all(&mut self, lines: Vec<String>) {
@@ -160,16 +297,27 @@ impl Record {
         std::mem::take(&mut self.unlogged).0
     }
 
-    /// Was the last line a step forward? That is judged here, once for all lines since the last glimpse.
-    pub fn glimpse(&mut self) -> Glimpse {
-        let recent_output = self.window.shown();
-        if detect_loop(&recent_output).is_none() {
-            self.progressed_at = self.line_at;
+    /// Is it a program that draws where it likes? Then no line of ours may stand between its own.
+    pub fn is_full_screen(&self) -> bool {
+        self.end.is_none()
+            && (self.emulator.is_alternate() || self.probe.mode().is_none_or(|mode| !mode.canonical || !mode.echo))
+    }
+
+    pub fn title(&self) -> &str {
+        self.emulator.title()
+    }
+
+    pub fn glimpse(&mut self, now: Instant) -> Glimpse {
+        self.assess(now);
+        if self.end.is_none() {
+            self.look_at_children(now);
         }
         Glimpse {
             active_at: self.active_at,
             progressed_at: self.progressed_at,
-            recent_output,
+            recent_output: shown_lines(&self.lines),
+            state: self.states.now().filter(|_| self.end.is_none()).cloned(),
+            takes_nudges: self.refusal(now).is_none(),
             end: self.end,
             is_stopped: self.is_stopped,
         }
@@ -180,111 +328,4 @@ impl Record {
 const BEGAN_AGAIN: &str = "(started again)";
 
 #[cfg(test)]
-mod tests {
-    use std::time::{Duration, Instant};
-
-    use super::{Glimpse, Record};
-
-    const MESSAGE: &str = "You seem to be stuck. Go on with your task.";
-
-    struct Story {
-        record: Record,
-        began: Instant,
-    }
-
-    impl Story {
-        /// One line, then silence until a nudge is typed at the tenth second.
-        fn of_a_nudge() -> Story {
-            let mut story = Story { record: Record::default(), began: Instant::now() };
-            story.prints("working\r\n", 0.0);
-            let at = story.at(10.0);
-            story.record.typed(MESSAGE, at);
-            story
-        }
-
-        fn at(&self, seconds: f64) -> Instant {
-            self.began + Duration::from_secs_f64(seconds)
-        }
-
-        fn prints(&mut self, text: &str, seconds: f64) {
-            let at = self.at(seconds);
-            self.record.take_in(text.as_bytes(), at);
-        }
-
-        #[track_caller]
-        fn was_last_active(&mut self, seconds: f64) {
-            let expected = Some(self.at(seconds));
-            assert_eq!(self.record.glimpse().active_at, expected);
-        }
-    }
-
-    #[test]
-    fn the_echo_of_a_nudge_is_no_sign_of_life() {
-        let mut story = Story::of_a_nudge();
-        story.prints(&format!("{MESSAGE}\r\n"), 10.1);
-        story.prints("\x1b[2K\x1b[1G> \x1b[1mYou seem to be stuck.\x1b[0m\r\n", 10.2);
-        story.was_last_active(0.0);
-        assert_eq!(story.record.glimpse().recent_output, ["working"]);
-    }
-
-    #[test]
-    fn what_was_there_before_and_is_drawn_again_is_no_sign_of_life() {
-        let mut story = Story::of_a_nudge();
-        story.prints("working\r\n", 10.1);
-        story.prints("half a li", 10.2);
-        story.was_last_active(0.0);
-    }
-
-    #[test]
-    fn an_answer_to_a_nudge_is_a_sign_of_life_at_once() {
-        let mut story = Story::of_a_nudge();
-        story.prints(&format!("{MESSAGE}\r\nSorry, I go on.\r\n"), 10.1);
-        story.was_last_active(10.1);
-    }
-
-    #[test]
-    fn in_a_pane_only_lines_that_came_with_the_nudge_are_its_echo() {
-        let mut story = Story { record: Record::default(), began: Instant::now() };
-        let mut shows = |lines: &[&str], seconds| {
-            let at = story.at(seconds);
-            story.record.take_in_screen(lines.iter().map(|line| (*line).to_owned()).collect(), true, at);
-            if seconds == 0.0 {
-                story.record.typed(MESSAGE, story.at(10.0));
-            }
-            let Glimpse { active_at, recent_output, .. } = story.record.glimpse();
-            (active_at == Some(at), recent_output)
-        };
-        let (before, answer) = ("nothing to do with your task", "done with your task.");
-        assert_eq!(shows(&[before], 0.0), (true, vec![before.to_owned()]));
-        assert_eq!(shows(&[before, MESSAGE], 10.1), (false, vec![before.to_owned()]));
-        let all = vec![before.to_owned(), answer.to_owned()];
-        assert_eq!(shows(&[before, MESSAGE, answer], 14.0), (true, all));
-    }
-
-    #[test]
-    fn any_output_counts_again_after_three_seconds() {
-        let mut story = Story::of_a_nudge();
-        story.prints("half a li", 13.5);
-        story.was_last_active(13.5);
-    }
-
-    #[test]
-    fn the_same_line_again_and_again_is_activity_and_no_progress() {
-        let mut story = Story { record: Record::default(), began: Instant::now() };
-        story.prints("one\n", 0.0);
-        assert_eq!(story.record.glimpse().progressed_at, Some(story.at(0.0)));
-        story.prints(&"no\n".repeat(20), 1.0);
-        story.prints("no\n", 2.0);
-        let glimpse = story.record.glimpse();
-        assert_eq!((glimpse.active_at, glimpse.progressed_at), (Some(story.at(2.0)), Some(story.at(0.0))));
-    }
-
-    #[test]
-    fn the_log_is_not_held_in_more_than_a_megabyte() {
-        let mut story = Story { record: Record::default(), began: Instant::now() };
-        (0..3000).for_each(|n| story.prints(&format!("{n} {}\n", "x".repeat(1000)), 0.0));
-        let lines = story.record.take_unlogged();
-        assert!((1_000..1_100).contains(&lines.len()), "{}", lines.len());
-        assert!(lines.back().is_some_and(|line| line.starts_with("2999 ")));
-    }
-}
+mod tests;

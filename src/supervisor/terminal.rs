@@ -3,6 +3,7 @@
 //! All bytes pass both ways as they are: the operator's terminal is in raw mode meanwhile, and as it was before at the end.
 //! Without a terminal, what is on stdin is typed, and its end is not passed on: a nudge may come yet.
 
+mod boundary;
 mod keyboard;
 mod outlet;
 
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtyPair, PtySize, native_pty_system};
@@ -22,13 +23,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 use super::Event;
+use super::events::VARIABLE;
+use super::probe::Probe;
 use super::record::{End, Shared};
 use crate::rules::Id;
+use crate::rules::words::one_line;
 use keyboard::Keyboard;
 use outlet::Outlet;
-
-/// Between a message and the return key: many programs take both together for a paste.
-pub const BEFORE_RETURN: Duration = Duration::from_millis(150);
 
 /// The command of a session, and where it is started.
 #[derive(Clone, Debug)]
@@ -39,6 +40,14 @@ pub struct Command {
     pub search_path: String,
     /// The variables that it does not inherit.
     pub withheld: Vec<String>,
+    /// What is started after a crash, if it is something else.
+    pub relaunch: Option<Vec<OsString>>,
+    /// Further arguments, which make it tell of itself.
+    pub hooks: Vec<OsString>,
+    /// Where it tells.
+    pub events: Option<PathBuf>,
+    /// Is stdout a terminal that knows titles and notifications?
+    pub shows_sequences: bool,
 }
 
 impl Command {
@@ -56,10 +65,14 @@ impl Command {
     }
 
     fn builder(&self) -> CommandBuilder {
-        let mut builder = CommandBuilder::from_argv(self.words.clone());
+        let (program, arguments) = self.words.split_at(self.words.len().min(1));
+        let mut builder = CommandBuilder::from_argv([program, &self.hooks, arguments].concat());
         builder.cwd(&self.directory);
         builder.env("PATH", &self.search_path);
         self.withheld.iter().for_each(|name| builder.env_remove(name));
+        if let Some(events) = &self.events {
+            builder.env(VARIABLE, events);
+        }
         builder
     }
 }
@@ -80,7 +93,7 @@ impl Terminal {
         let pair = open()?;
         let writer = pair.master.take_writer()?;
         let (process, outlet) = spawn(&command, &pair, &record, &events)?;
-        let keyboard = Keyboard::new(writer, record.clone(), events.clone());
+        let keyboard = Keyboard::new(writer, probe(&command, &pair, process), record.clone(), events.clone());
         Ok(Terminal { command, master: pair.master, process, outlet, keyboard, record, events })
     }
 
@@ -89,8 +102,11 @@ impl Terminal {
         let pair = open()?;
         let writer = pair.master.take_writer()?;
         self.record.lock().began_again();
+        if let Some(words) = &self.command.relaunch {
+            self.command.words.clone_from(words);
+        }
         (self.process, self.outlet) = spawn(&self.command, &pair, &self.record, &self.events)?;
-        self.keyboard.move_to(writer);
+        self.keyboard.move_to(writer, probe(&self.command, &pair, self.process));
         self.master = pair.master;
         Ok(())
     }
@@ -105,6 +121,26 @@ impl Terminal {
         self.keyboard.interrupted_at()
     }
 
+    /// Says by the operator's terminal, and not on its screen, that a person is needed; none: no more.
+    pub fn mark(&self, what: Option<&str>) {
+        if !self.command.shows_sequences {
+            return;
+        }
+        let title = self.record.lock().title().to_owned();
+        self.outlet.insert(
+            match what {
+                Some(what) => format!("\x1b]0;⚠ {what}\x07\x07\x1b]9;{what}\x07"),
+                None => format!("\x1b]0;{}\x07", one_line(&title)),
+            }
+            .as_bytes(),
+        );
+    }
+
+    /// What was to be said before, if it could not be.
+    pub fn try_inserts(&self) {
+        self.outlet.try_inserts();
+    }
+
     /// Does the agent wait for the reader of stdout?
     pub fn is_held_up(&self) -> bool {
         self.outlet.is_held_up()
@@ -112,7 +148,9 @@ impl Terminal {
 
     /// The operator's window has another size.
     pub fn resize(&self) {
-        let _ = self.master.resize(window_size());
+        let size = window_size();
+        self.record.lock().resized((size.rows, size.cols), Instant::now());
+        let _ = self.master.resize(size);
     }
 
     /// Passes a signal on to the process and its children. Nobody waits for the output of what has to be killed.
@@ -141,6 +179,11 @@ fn window_size() -> PtySize {
     }
 }
 
+fn probe(command: &Command, pair: &PtyPair, process: Option<Pid>) -> Probe {
+    let process = process.map(|process| process.as_raw_nonzero().get());
+    Probe { terminal: pair.master.tty_name(), process, command: command.words.clone() }
+}
+
 type Spawned = (Option<Pid>, Arc<Outlet>);
 
 /// Starts the command, with one thread that passes its output on and one that waits for its end.
@@ -150,6 +193,8 @@ fn spawn(command: &Command, pair: &PtyPair, record: &Shared, events: &Sender<Eve
     // Only so its signal can be told.
     let child = child.downcast::<std::process::Child>().map_err(|_| anyhow!("the command is no process"))?;
     let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let size = pair.master.get_size().map_or((24, 80), |size| (size.rows, size.cols));
+    record.lock().runs(probe(command, pair, process), size);
     let (rest, is_over) = sync_channel(1);
     let outlet = Arc::new(Outlet::new(record.clone()));
     let of_reader = Arc::clone(&outlet);

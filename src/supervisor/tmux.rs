@@ -4,21 +4,25 @@
 //! the start: into that one nothing is typed. What is typed reaches tmux as one word behind `--`, and no format holds a
 //! word of the agent's: tmux runs what stands in `#(…)`.
 
+mod alert;
 mod client;
 
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Event;
-use super::output::{Cutter, LINES_MAX};
+use super::fence::{Hands, deliver};
+use super::output::Cutter;
+use super::probe::{Probe, is_shell_name};
 use super::record::{End, Shared};
-use super::terminal::BEFORE_RETURN;
 use crate::exit::{Refusal, usage};
+use crate::rules::Id;
+use crate::screen::{Capture, Emulator};
 use crate::text::shown;
+use alert::Alert;
 use client::Client;
-
-const SHELLS: [&str; 12] = ["sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh"];
 
 /// How many lines of the pane's history are looked at besides the screen.
 const HISTORY_LINES: usize = 200;
@@ -60,9 +64,9 @@ struct Look {
     is_synchronized: bool,
     /// tmux would drop its keys.
     is_input_off: bool,
-    history: String,
-    cursor_row: usize,
     command: String,
+    probe: Probe,
+    capture: Capture,
 }
 
 /// What tmux says of a pane.
@@ -85,8 +89,7 @@ impl Answer {
 /// What the last look at a pane saw.
 #[derive(Default)]
 struct Seen {
-    /// Its history's length and its lines.
-    screen: Option<(String, Vec<String>)>,
+    screen: Option<Capture>,
     silent_since: Option<Instant>,
     shell_since: Option<Instant>,
     dead_since: Option<Instant>,
@@ -120,13 +123,14 @@ impl Pane {
 
     /// Looks at it at each interval from now on.
     pub fn watch(self, interval: Duration, record: Shared, events: Sender<Event>) -> WatchedPane {
-        let watched = WatchedPane { pane: self, interval, record, events };
+        let alert = Arc::new(Alert::new(self.client.clone(), self.id.clone()));
+        let watched = WatchedPane { pane: self, interval, record, events, alert };
         watched.look_on();
         watched
     }
 
     fn is_left_to_a_shell(&self, look: &Look) -> bool {
-        is_shell(&look.command) && look.command != self.began_with
+        is_shell_name(&look.command) && look.command != self.began_with
     }
 
     /// A pane that is new runs tmux itself for a moment, then a shell.
@@ -142,18 +146,25 @@ impl Pane {
         Some(look)
     }
 
+    /// All in one call: what stands there and what tmux says of it are of one moment.
     fn ask(&self) -> Answer {
-        // The command comes last: it is the agent's own word.
+        // The command comes last: it is the agent's own word, as the title on the next line is.
         const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} \
-            #{pane_synchronized} #{pane_input_off} #{history_size} #{cursor_y} #{pane_current_command}";
-        let answer = self.client.ask(&["display-message", "-p", "-t", &self.id, FORMAT]);
-        let Some(answer) = answer else { return Answer::Nothing };
-        let mut parts = answer.trim_end_matches('\n').splitn(10, ' ');
+            #{pane_synchronized} #{pane_input_off} #{pane_tty} #{pane_pid} #{pane_height} #{pane_width} #{cursor_y} #{cursor_x} \
+            #{cursor_flag} #{alternate_on} #{pane_current_command}";
+        let (id, lines) = (self.id.as_str(), format!("-{}", Capture::LINES_ABOVE));
+        let capture = ["capture-pane", "-p", "-e", "-J", "-t", id, "-S", &lines, "-E", TO_THE_END];
+        let says = |format| ["display-message", "-p", "-t", id, format, ";"];
+        let asked = self.client.call(&[&says(FORMAT)[..], &says("#{pane_title}"), &capture].concat());
+        let answer = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let Some((first, rest)) = answer.split_once('\n') else { return Answer::Nothing };
+        let mut parts = first.splitn(16, ' ');
         let mut next = || parts.next().unwrap_or_default();
         // For a pane that is gone tmux has empty answers.
         if next() != self.id {
             return Answer::Gone;
         }
+        let (title, text) = rest.split_once('\n').unwrap_or((rest, ""));
         Answer::Pane(Look {
             is_dead: next() == "1",
             exit_code: next().parse().ok(),
@@ -161,28 +172,24 @@ impl Pane {
             is_in_mode: !matches!(next(), "" | "0"),
             is_synchronized: next() == "1",
             is_input_off: next() == "1",
-            history: next().to_owned(),
-            cursor_row: next().parse().unwrap_or_default(),
+            probe: Probe { terminal: Some(next().into()), process: next().parse().ok(), command: Vec::new() },
+            capture: Capture {
+                size: (next().parse().unwrap_or(24), next().parse().unwrap_or(80)),
+                cursor: (next().parse().unwrap_or_default(), next().parse().unwrap_or_default()),
+                has_cursor: next() == "1",
+                is_alternate: next() == "1",
+                title: title.to_owned(),
+                text: text.to_owned(),
+            },
             command: next().to_owned(),
         })
     }
 
-    /// The last lines of its history, then those of the screen up to a row.
-    fn capture(&self, last: &str) -> Option<Vec<String>> {
-        // Joined as they were before they were wrapped: no credential is cut in two before it is hidden.
+    /// For the log: its last lines, joined as they were before they were wrapped, so that no credential is cut in two.
+    fn last_lines(&self) -> Option<Vec<String>> {
         let first = format!("-{HISTORY_LINES}");
-        let text = self.client.ask(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &first, "-E", last])?;
+        let text = self.client.ask(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &first, "-E", TO_THE_END])?;
         Some(Cutter::default().cut(text.as_bytes()))
-    }
-
-    /// The last lines above the cursor.
-    fn complete_lines(&self, look: &Look) -> Option<Vec<String>> {
-        // The row above the first is the history's last, if there is one.
-        if look.cursor_row == 0 && look.history == "0" {
-            return Some(Vec::new());
-        }
-        let mut lines = self.capture(&(look.cursor_row as i64 - 1).to_string())?;
-        Some(lines.split_off(lines.len().saturating_sub(LINES_MAX)))
     }
 }
 
@@ -193,6 +200,7 @@ pub struct WatchedPane {
     interval: Duration,
     record: Shared,
     events: Sender<Event>,
+    alert: Arc<Alert>,
 }
 
 impl WatchedPane {
@@ -204,7 +212,8 @@ impl WatchedPane {
             loop {
                 if let Some(end) = watched.observe(&mut seen) {
                     // Of a pane that is gone stays what was seen of it last.
-                    let lines = watched.pane.capture(TO_THE_END).or(seen.screen.map(|(_, lines)| lines));
+                    let seen = seen.screen.map(|capture| Cutter::default().cut(capture.text.as_bytes()));
+                    let lines = watched.pane.last_lines().or(seen);
                     watched.record.lock().log_all(lines.unwrap_or_default());
                     let _ = watched.events.send(Event::Ended(end));
                     return;
@@ -242,32 +251,28 @@ impl WatchedPane {
             return (SHELL_STAYS <= at - since).then_some(End { at: since, ..unseen });
         }
         seen.shell_since = None;
-        let screen = self.pane.capture(TO_THE_END)?;
-        let lines = self.pane.complete_lines(&look)?;
-        let now = Some((look.history, screen));
-        let has_changed = seen.screen.is_some() && seen.screen != now;
-        self.record.lock().take_in_screen(lines, has_changed, at);
-        seen.screen = now;
+        let has_changed = seen.screen.as_ref().is_some_and(|seen| *seen != look.capture);
+        self.show_record(&look, has_changed, at);
+        seen.screen = Some(look.capture);
         None
     }
 
-    /// Types a message, unless nobody is there who should read it. Did it work?
-    pub fn type_message(&self, message: &str) -> bool {
-        self.takes_keys() && {
-            self.record.lock().typed(message, Instant::now());
-            // A semicolon at the end would end the command.
-            let keys = message.strip_suffix(';').map_or(message.to_owned(), |message| format!("{message}\\;"));
-            let is_typed = self.send(&["-l", "--", &keys]);
-            thread::sleep(BEFORE_RETURN);
-            self.record.lock().typed(message, Instant::now());
-            is_typed && self.takes_keys() && self.send(&["Enter"])
-        }
+    fn show_record(&self, look: &Look, has_changed: bool, now: Instant) {
+        let mut record = self.record.lock();
+        record.runs(look.probe.clone(), look.capture.size);
+        record.take_in_screen(Emulator::of(&look.capture), has_changed, now);
     }
 
-    fn takes_keys(&self) -> bool {
-        let loses = |look: &Look| look.is_dead || look.is_in_mode || look.is_synchronized || look.is_input_off;
-        let takes = |look: Look| !loses(&look) && !self.pane.is_left_to_a_shell(&look);
-        self.pane.ask().look().is_some_and(takes)
+    /// Types a message, if it is known to be right; nobody waits for it.
+    pub fn type_message(&self, message: String, command_id: Id) -> bool {
+        let mut hands = self.clone();
+        thread::spawn(move || {
+            let record = hands.record.clone();
+            if let Err(why) = deliver(&mut hands, &record, &message) {
+                let _ = hands.events.send(Event::Undelivered(command_id, why));
+            }
+        });
+        true
     }
 
     fn send(&self, keys: &[&str]) -> bool {
@@ -284,13 +289,40 @@ impl WatchedPane {
         is_started
     }
 
-    /// Shows words of sweep's own in the status line.
-    pub fn show(&self, words: &'static str) {
-        let _ = self.pane.client.ask(&["display-message", "-t", &self.pane.id, words]);
+    /// Marks its window in the status line, or takes the mark away.
+    pub fn mark(&self, is_stuck: bool) {
+        self.alert.set(is_stuck);
     }
 }
 
-fn is_shell(command: &str) -> bool {
-    // A login shell has a hyphen before its name.
-    SHELLS.contains(&command.rsplit('/').next().unwrap_or_default().trim_start_matches('-'))
+impl Hands for WatchedPane {
+    fn press(&mut self, keys: &str) -> bool {
+        match keys {
+            "\r" => self.send(&["Enter"]),
+            // What is no text is sent byte by byte.
+            keys if keys.chars().any(char::is_control) => {
+                let codes: Vec<String> = keys.bytes().map(|byte| format!("{byte:x}")).collect();
+                self.send(&[&["-H"], codes.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat())
+            }
+            keys => {
+                // A semicolon at the end would end the command.
+                let keys = keys.strip_suffix(';').map_or(keys.to_owned(), |keys| format!("{keys}\\;"));
+                self.send(&["-l", "--", &keys])
+            }
+        }
+    }
+
+    fn look(&mut self) -> bool {
+        let loses = |look: &Look| look.is_dead || look.is_in_mode || look.is_synchronized || look.is_input_off;
+        let Some(look) = self.pane.ask().look() else { return false };
+        let takes_keys = !loses(&look) && !self.pane.is_left_to_a_shell(&look);
+        self.show_record(&look, false, Instant::now());
+        takes_keys
+    }
+
+    fn discard(&mut self) {
+        if let Some(look) = self.pane.ask().look() {
+            look.probe.discard_typed();
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What a session's agent is doing, as its supervisor saw it on the screen or heard it from the agent itself.
 
 use chrono::{DateTime, Utc};
+use serde::Deserialize;
 
 /// What a session's agent is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +16,8 @@ pub struct AgentState {
     pub evidence: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Activity {
     Working,
     /// At its prompt, which is empty.
@@ -48,25 +50,29 @@ impl Activity {
     }
 }
 
+/// What an agent does, as the rest of a sentence that begins with its name.
+pub fn phrase(activity: Activity, kind: Option<&str>) -> &'static str {
+    match (activity, kind) {
+        (Activity::Working, _) => "is at work",
+        (Activity::Idle, _) => "is idle at its prompt",
+        (Activity::Waiting, Some("permission")) => "asks for permission",
+        (Activity::Waiting, Some("trust")) => "asks whether to trust the folder",
+        (Activity::Waiting, Some("login")) => "asks for a login",
+        (Activity::Waiting, Some("password")) => "asks for a password",
+        (Activity::Waiting, Some("confirmation")) => "asks for a yes or no",
+        (Activity::Waiting, Some("choice")) => "asks for a choice",
+        (Activity::Waiting, Some("enter")) => "waits for a key",
+        (Activity::Waiting, Some("question")) => "asks a question",
+        (Activity::Waiting, _) => "waits for a person",
+        (Activity::Exhausted, Some("context")) => "says that its context is full",
+        (Activity::Exhausted, Some("quota")) => "says that its quota is used up",
+        (Activity::Exhausted, _) => "says that it cannot go on",
+    }
+}
+
 impl AgentState {
-    /// What it does, as the rest of a sentence that begins with its name.
     pub fn phrase(&self) -> &'static str {
-        match (self.activity, self.kind.as_deref()) {
-            (Activity::Working, _) => "is at work",
-            (Activity::Idle, _) => "is idle at its prompt",
-            (Activity::Waiting, Some("permission")) => "asks for permission",
-            (Activity::Waiting, Some("trust")) => "asks whether to trust the folder",
-            (Activity::Waiting, Some("login")) => "asks for a login",
-            (Activity::Waiting, Some("password")) => "asks for a password",
-            (Activity::Waiting, Some("confirmation")) => "asks for a yes or no",
-            (Activity::Waiting, Some("choice")) => "asks for a choice",
-            (Activity::Waiting, Some("enter")) => "waits for a key",
-            (Activity::Waiting, Some("question")) => "asks a question",
-            (Activity::Waiting, _) => "waits for a person",
-            (Activity::Exhausted, Some("context")) => "says that its context is full",
-            (Activity::Exhausted, Some("quota")) => "says that its quota is used up",
-            (Activity::Exhausted, _) => "says that it cannot go on",
-        }
+        phrase(self.activity, self.kind.as_deref())
     }
 
     /// The phrase, and the question behind it.

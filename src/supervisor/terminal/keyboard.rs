@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::BEFORE_RETURN;
 use super::outlet::BEFORE_RETRY;
 use crate::rules::Id;
 use crate::supervisor::Event;
+use crate::supervisor::fence::{Hands, deliver};
+use crate::supervisor::probe::Probe;
 use crate::supervisor::record::Shared;
 
 /// Ctrl-C and Ctrl-\, with which an operator ends what runs in a terminal.
@@ -41,8 +42,8 @@ struct State {
 
 impl Keyboard {
     /// Types what is on stdin from now on.
-    pub fn new(writer: Writer, record: Shared, events: Sender<Event>) -> Keyboard {
-        let keys = typist(writer, &record, &events);
+    pub fn new(writer: Writer, probe: Probe, record: Shared, events: Sender<Event>) -> Keyboard {
+        let keys = typist(writer, probe, &record, &events);
         let state = Arc::new(Mutex::new(State { keys, interrupted_at: None }));
         let keyboard = Keyboard { state, record, events };
         let of_operator = keyboard.clone();
@@ -51,8 +52,8 @@ impl Keyboard {
     }
 
     /// Types into another terminal from now on. Keys that nobody has read yet were meant for the one before.
-    pub fn move_to(&self, writer: Writer) {
-        self.state().keys = typist(writer, &self.record, &self.events);
+    pub fn move_to(&self, writer: Writer, probe: Probe) {
+        self.state().keys = typist(writer, probe, &self.record, &self.events);
     }
 
     /// Has a message typed. Is there room for it?
@@ -80,6 +81,7 @@ impl Keyboard {
     }
 
     fn pass(&self, bytes: &[u8]) {
+        self.record.lock().keyed(Instant::now());
         let keys = {
             let mut state = self.state();
             if bytes.iter().any(|byte| INTERRUPTING.contains(byte)) {
@@ -96,15 +98,16 @@ impl Keyboard {
 }
 
 /// Starts one, which stays as long as somebody can send it keys.
-fn typist(writer: Writer, record: &Shared, events: &Sender<Event>) -> SyncSender<Keys> {
+fn typist(writer: Writer, probe: Probe, record: &Shared, events: &Sender<Event>) -> SyncSender<Keys> {
     let (keys, typed) = sync_channel(64);
-    let mut typist = Typist { writer, record: record.clone(), events: events.clone() };
+    let mut typist = Typist { writer, probe, record: record.clone(), events: events.clone() };
     thread::spawn(move || typist.run(&typed));
     keys
 }
 
 struct Typist {
     writer: Writer,
+    probe: Probe,
     record: Shared,
     events: Sender<Event>,
 }
@@ -115,23 +118,31 @@ impl Typist {
             match keys {
                 Keys::Bytes(bytes) => drop(self.write(&bytes)),
                 Keys::Message(message, command_id) => {
-                    if self.write_message(&message).is_err() {
-                        let _ = self.events.send(Event::Undelivered(command_id));
+                    let record = self.record.clone();
+                    if let Err(why) = deliver(self, &record, &message) {
+                        let _ = self.events.send(Event::Undelivered(command_id, why));
                     }
                 }
             }
         }
     }
 
-    fn write_message(&mut self, message: &str) -> std::io::Result<()> {
-        self.record.lock().typed(message, Instant::now());
-        self.write(message.as_bytes())?;
-        thread::sleep(BEFORE_RETURN);
-        self.record.lock().typed(message, Instant::now());
-        self.write(b"\r")
-    }
-
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.writer.write_all(bytes).and_then(|()| self.writer.flush())
+    }
+}
+
+impl Hands for Typist {
+    fn press(&mut self, keys: &str) -> bool {
+        self.write(keys.as_bytes()).is_ok()
+    }
+
+    /// The terminal's output is taken in as it comes.
+    fn look(&mut self) -> bool {
+        true
+    }
+
+    fn discard(&mut self) {
+        self.probe.discard_typed();
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, write};
 
+use super::boundary::Boundary;
 use crate::supervisor::record::Shared;
 
 /// Before stdout or stdin is tried again, if whoever opened it wants nobody to be kept waiting.
@@ -28,6 +29,10 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct Outlet {
     record: Shared,
     flow: Mutex<Flow>,
+    /// Where the output that was passed on ended; held while some is.
+    passed: Mutex<Boundary>,
+    /// Of our own, to be inserted where nothing is torn apart.
+    inserts: Mutex<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -41,7 +46,7 @@ struct Flow {
 
 impl Outlet {
     pub fn new(record: Shared) -> Outlet {
-        Outlet { record, flow: Mutex::default() }
+        Outlet { record, flow: Mutex::default(), passed: Mutex::default(), inserts: Mutex::default() }
     }
 
     /// Until the terminal is closed. A stdout that nobody reads any more stops the output, and not the agent.
@@ -53,9 +58,36 @@ impl Outlet {
             self.moved(now, n, is_read);
             self.record.lock().take_in(&buffer[..n], now);
             if is_read {
-                is_read = print(&buffer[..n]).is_ok();
+                is_read = self.print(&buffer[..n]).is_ok();
                 self.moved(Instant::now(), 0, false);
             }
+        }
+    }
+
+    fn print(&self, bytes: &[u8]) -> Result<(), Errno> {
+        let mut passed = lock(&self.passed);
+        print(bytes)?;
+        *passed = passed.after(bytes);
+        self.print_inserts(*passed)
+    }
+
+    /// Inserts a sequence of our own into the output as soon as that tears nothing apart.
+    pub fn insert(&self, sequence: &[u8]) {
+        lock(&self.inserts).extend_from_slice(sequence);
+        self.try_inserts();
+    }
+
+    /// Now, if nothing is being printed.
+    pub fn try_inserts(&self) {
+        if let Ok(passed) = self.passed.try_lock() {
+            let _ = self.print_inserts(*passed);
+        }
+    }
+
+    fn print_inserts(&self, passed: Boundary) -> Result<(), Errno> {
+        match passed.is_ground() {
+            true => print(&std::mem::take(&mut *lock(&self.inserts))),
+            false => Ok(()),
         }
     }
 
@@ -97,8 +129,12 @@ impl Outlet {
     }
 
     fn flow(&self) -> MutexGuard<'_, Flow> {
-        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.flow)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Past the standard library's buffer, which forgets how far it came when a write would block.

@@ -1,0 +1,189 @@
+//! The agents whose screens are known: one file for each in `agents/`, and `generic.toml` for all programs.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+
+use super::look::Look;
+use super::pattern::{Pattern, Patterns};
+use super::rule::{Rule, Text};
+use super::signal::Signal;
+use super::statement::{Evidence, Source, Statement};
+use crate::rules::session::Activity;
+
+static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/screen/agents");
+
+static AGENTS: LazyLock<Agents> = LazyLock::new(Agents::embedded);
+
+/// One agent, as its file describes it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// What people call it.
+    pub name: String,
+    /// The last part of a word of its command line: `/usr/bin/node /usr/lib/…/gemini`.
+    #[serde(default)]
+    commands: Vec<String>,
+    /// What it says of itself by its title and in notifications: the first that matches counts.
+    #[serde(default)]
+    said: Vec<Said>,
+    /// What its screens look like: the first that matches counts.
+    #[serde(default)]
+    rules: Vec<Rule>,
+    /// The row in which one types; it and what is below it are no output.
+    composer: Option<Pattern>,
+    /// Rows that move without any progress.
+    #[serde(default)]
+    status_rows: Patterns,
+    /// The keys that take back what was typed into its composer.
+    #[serde(default)]
+    pub clear: Option<String>,
+    /// Arguments that make it call `sweep watch event`, for this process alone; `{sweep}` is the program, as a string of JSON
+    /// or TOML holds it, `{sweep in a shell}` the same for those that hand it to a shell.
+    #[serde(default)]
+    pub hook_arguments: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    by: By,
+    pattern: Pattern,
+    state: Activity,
+    kind: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum By {
+    Title,
+    Notification,
+}
+
+impl Agent {
+    /// The arguments with which it calls this program at each event.
+    pub fn hooks(&self, program: &str) -> Vec<String> {
+        let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+        let in_shell = escaped(&shell_words::quote(program));
+        let filled =
+            |argument: &String| argument.replace("{sweep in a shell}", &in_shell).replace("{sweep}", &escaped(program));
+        self.hook_arguments.iter().map(filled).collect()
+    }
+}
+
+/// All agents that are known.
+pub struct Agents {
+    known: Vec<Agent>,
+    /// What holds for all programs.
+    generic: Agent,
+}
+
+impl Agents {
+    pub fn get() -> &'static Agents {
+        &AGENTS
+    }
+
+    /// # Panics
+    /// If a file is wrong; a test reads them all.
+    fn embedded() -> Agents {
+        let read = |text: &str| toml::from_str::<Agent>(text).expect("a file of agents/ is as described here");
+        let files =
+            || FILES.files().filter_map(|file| Some((file.path().file_stem()?.to_str()?, file.contents_utf8()?)));
+        let known = files().filter(|(name, _)| *name != "generic").map(|(_, text)| read(text)).collect();
+        let generic = files().find(|(name, _)| *name == "generic").map(|(_, text)| read(text));
+        Agents { known, generic: generic.expect("generic.toml") }
+    }
+
+    /// The agent that a command line starts.
+    pub fn of_command(&self, words: &[OsString]) -> Option<&Agent> {
+        let names = words.iter().take(4).filter_map(|word| Path::new(word).file_name()?.to_str());
+        let mut names = names.map(|name| name.trim_end_matches(".js").trim_end_matches(".mjs"));
+        names.find_map(|name| self.known.iter().find(|agent| agent.commands.iter().any(|command| command == name)))
+    }
+
+    pub fn called(&self, name: &str) -> Option<&Agent> {
+        self.known.iter().find(|agent| agent.name == name)
+    }
+
+    /// What stands on a screen. Of a program that is not known, only what any agent asks a person is believed.
+    /// `counts`: what is history is passed over.
+    pub fn read(&self, agent: Option<&Agent>, look: &Look, counts: impl Fn(&Statement) -> bool) -> Option<Statement> {
+        let text = Text::of(look);
+        let of = |agent: &Agent| {
+            let mut matching = agent.rules.iter().filter_map(|rule| rule.read(&agent.name, look, &text));
+            matching.find(&counts)
+        };
+        let asks = |statement: &Statement| statement.activity.needs_person();
+        match agent {
+            Some(agent) => of(agent),
+            None => self.known.iter().find_map(|agent| of(agent).filter(asks)),
+        }
+        .or_else(|| of(&self.generic))
+    }
+
+    /// What an agent says of itself by its title.
+    pub fn read_title(&self, agent: Option<&Agent>, title: &str) -> Option<Statement> {
+        self.said(agent, By::Title, title).map(|said| statement(said, String::new(), format!("its title: {title}")))
+    }
+
+    /// What an agent says of itself in a sequence.
+    pub fn read_signal(&self, agent: Option<&Agent>, signal: &Signal) -> Option<Statement> {
+        match signal {
+            Signal::Status { activity, kind, question, sequence } => Some(Statement {
+                activity: *activity,
+                kind: kind.clone(),
+                question: question.clone(),
+                resumes: None,
+                evidence: Evidence { source: Source::Sequence, what: (*sequence).to_owned() },
+            }),
+            Signal::Notification(text) => {
+                let said = self.said(agent, By::Notification, text)?;
+                Some(statement(said, text.clone(), format!("its notification: {text}")))
+            }
+        }
+    }
+
+    fn said<'a>(&'a self, agent: Option<&'a Agent>, by: By, text: &str) -> Option<&'a Said> {
+        let matches = |said: &&Said| said.by == by && said.pattern.is_match(text);
+        agent.into_iter().chain([&self.generic]).find_map(|agent| agent.said.iter().find(matches))
+    }
+
+    /// What stands in the composer of a screen, from its mark to the cursor; none if there is no composer.
+    pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<String> {
+        let composer = agent.and_then(|agent| agent.composer.as_ref()).or(self.generic.composer.as_ref())?;
+        let first =
+            look.rows.iter().rposition(|row| composer.is_match(row)).filter(|first| *first <= look.cursor_row)?;
+        let mut text = look.rows[first..look.cursor_row].join(" ");
+        text.push(' ');
+        text.push_str(&look.before_cursor);
+        text.push_str(&look.behind_cursor);
+        Some(text)
+    }
+
+    /// The rows that are output: without the composer, what is below it, and rows that move without any progress.
+    pub fn output(&self, agent: Option<&Agent>, look: &Look) -> Vec<String> {
+        let mut look = look.clone();
+        let composer = agent.and_then(|agent| agent.composer.as_ref());
+        if let Some(at) = composer.and_then(|composer| look.rows.iter().rposition(|row| composer.is_match(row))) {
+            let is_border = |row: &String| !row.is_empty() && !row.chars().any(char::is_alphanumeric);
+            let first = (0..at).rev().take_while(|&above| is_border(&look.rows[above])).last().unwrap_or(at);
+            look.rows.truncate(first);
+        }
+        let mut lines = look.lines();
+        lines.retain(|line| !agent.into_iter().chain([&self.generic]).any(|agent| agent.status_rows.is_match(line)));
+        lines
+    }
+}
+
+fn statement(said: &Said, question: String, what: String) -> Statement {
+    Statement {
+        activity: said.state,
+        kind: said.kind.clone(),
+        question: if said.state == Activity::Waiting { question } else { String::new() },
+        resumes: None,
+        evidence: Evidence { source: Source::Sequence, what },
+    }
+}

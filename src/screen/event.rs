@@ -1,0 +1,146 @@
+//! What agents say of themselves by their hooks: the JSON that they hand to `sweep watch event`.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::statement::{Evidence, Source, Statement};
+use crate::rules::session::Activity;
+use crate::rules::words::one_line;
+
+/// Characters of a question.
+const QUESTION_MAX: usize = 300;
+
+/// Of a tool's input: what it is about.
+const INPUTS: [&str; 4] = ["command", "file_path", "path", "url"];
+
+/// The fields of the hooks of Claude Code and Gemini CLI, of Codex' `notify`, and of anybody's own: `state`, `kind`, `question`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Fields {
+    hook_event_name: String,
+    notification_type: String,
+    message: String,
+    tool_name: String,
+    tool_input: Value,
+    r#type: String,
+    state: String,
+    kind: Option<String>,
+    question: String,
+}
+
+/// What an event says: the agent's state, and whether it is a step forward.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub statement: Statement,
+    pub is_progress: bool,
+}
+
+/// The same event with nothing but what is read of it: agents hand over all that a tool returned. None: it is no JSON object.
+pub fn shortened(json: &str) -> Option<String> {
+    const NAMES: [&str; 9] = [
+        "hook_event_name",
+        "notification_type",
+        "message",
+        "tool_name",
+        "type",
+        "state",
+        "kind",
+        "question",
+        "tool_input",
+    ];
+    let mut event: serde_json::Map<String, Value> = serde_json::from_str(json).ok()?;
+    event.retain(|name, _| NAMES.contains(&name.as_str()));
+    if let Some(Value::Object(input)) = event.get_mut("tool_input") {
+        input.retain(|name, _| INPUTS.contains(&name.as_str()));
+        input.values_mut().for_each(shorten);
+    }
+    event.values_mut().for_each(shorten);
+    Some(Value::Object(event).to_string())
+}
+
+fn shorten(value: &mut Value) {
+    if let Value::String(text) = value {
+        *text = text.chars().take(QUESTION_MAX).collect();
+    }
+}
+
+/// None: it says nothing of the agent's state, or is no JSON.
+pub fn read(json: &str) -> Option<Told> {
+    let fields: Fields = serde_json::from_str(json).ok()?;
+    let name = [&fields.hook_event_name, &fields.r#type, &fields.state].into_iter().find(|name| !name.is_empty())?;
+    let (activity, kind) = meaning(&fields, name)?;
+    let question = match activity {
+        Activity::Waiting => question(&fields),
+        Activity::Working | Activity::Idle | Activity::Exhausted => String::new(),
+    };
+    let evidence = Evidence { source: Source::Event, what: format!("its event {}", one_line(name)) };
+    Some(Told {
+        statement: Statement { activity, kind: kind.map(str::to_owned), question, resumes: None, evidence },
+        is_progress: matches!(name.as_str(), "PostToolUse" | "AfterTool" | "UserPromptSubmit" | "BeforeAgent"),
+    })
+}
+
+fn meaning<'a>(fields: &'a Fields, name: &str) -> Option<(Activity, Option<&'a str>)> {
+    let of_notification = match fields.notification_type.as_str() {
+        "permission_prompt" | "ToolPermission" => Some((Activity::Waiting, Some("permission"))),
+        "idle_prompt" => Some((Activity::Idle, None)),
+        "auth_required" => Some((Activity::Waiting, Some("login"))),
+        "" if fields.message.contains("permission") => Some((Activity::Waiting, Some("permission"))),
+        "" if fields.message.contains("waiting for your input") => Some((Activity::Idle, None)),
+        _ if fields.notification_type.starts_with("elicitation") => Some((Activity::Waiting, Some("question"))),
+        _ => None,
+    };
+    match name {
+        "Notification" => of_notification,
+        "PermissionRequest" | "approval-requested" => Some((Activity::Waiting, Some("permission"))),
+        "Stop" | "AfterAgent" | "agent-turn-complete" => Some((Activity::Idle, None)),
+        "UserPromptSubmit" | "BeforeAgent" | "PreToolUse" | "BeforeTool" | "PostToolUse" | "AfterTool" => {
+            Some((Activity::Working, None))
+        }
+        state => Activity::parse(state).map(|activity| (activity, fields.kind.as_deref())),
+    }
+}
+
+/// What a tool would do, else what is said of it.
+fn question(fields: &Fields) -> String {
+    let input = |name: &str| fields.tool_input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let tool = INPUTS.into_iter().find_map(input);
+    let words = [tool.unwrap_or_default(), &fields.question, &fields.message, &fields.tool_name];
+    let words = words.into_iter().find(|words| !words.is_empty()).unwrap_or_default();
+    one_line(words).chars().take(QUESTION_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::a_permission(
+        r#"{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -rf ./important"}}"#,
+        Some((Activity::Waiting, Some("permission"), "rm -rf ./important", false)))]
+    #[case::a_notification(
+        r#"{"hook_event_name":"Notification","message":"Claude needs your permission to use Bash"}"#,
+        Some((Activity::Waiting, Some("permission"), "Claude needs your permission to use Bash", false)))]
+    #[case::of_its_type(
+        r#"{"hook_event_name":"Notification","notification_type":"idle_prompt","message":"Claude is waiting for your input"}"#,
+        Some((Activity::Idle, None, "", false)))]
+    #[case::a_tool_was_used(r#"{"hook_event_name":"PostToolUse","tool_name":"Bash"}"#, Some((Activity::Working, None, "", true)))]
+    #[case::a_turn_is_over(r#"{"hook_event_name":"Stop"}"#, Some((Activity::Idle, None, "", false)))]
+    #[case::a_turn_of_codex(r#"{"type":"agent-turn-complete","turn-id":"1"}"#, Some((Activity::Idle, None, "", false)))]
+    #[case::anybodys(
+        r#"{"state":"waiting","kind":"choice","question":"red or blue?"}"#,
+        Some((Activity::Waiting, Some("choice"), "red or blue?", false)))]
+    #[case::another_event(r#"{"hook_event_name":"SessionStart"}"#, None)]
+    #[case::no_event("{}", None)]
+    #[case::no_json("rm -rf /", None)]
+    #[case::other_types(r#"{"hook_event_name":7}"#, None)]
+    fn what_an_event_says(#[case] json: &str, #[case] expected: Option<(Activity, Option<&str>, &str, bool)>) {
+        let told = read(json);
+        let told = told.as_ref().map(|Told { statement, is_progress }| {
+            (statement.activity, statement.kind.as_deref(), statement.question.as_str(), *is_progress)
+        });
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,87 @@
+//! Is it progress, or does it only move?
+//!
+//! Progress is a line that says something which has not stood there before, or a counter that is further than ever. What
+//! changes by itself (`rules::loops`: times, durations, rates, attempts, spinners, bars, growing dots) says nothing; neither
+//! does a number that counts the seconds in its place, a count of tokens, or the beginning of a line that is known already.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Instant;
+
+use crate::rules::Essence;
+
+/// Lines that are remembered. Whoever says as many different things before the first is said again makes progress.
+const REMEMBERED_MAX: usize = 2000;
+
+/// Lines of which a beginning is recognised.
+const LAST_MAX: usize = 64;
+
+/// Seconds by which a number may differ from a clock.
+const CLOCK_TOLERANCE: f64 = 1.5;
+
+#[derive(Default)]
+pub struct Motion {
+    /// How far the counters of each line were at most.
+    known: HashMap<String, Vec<f64>>,
+    /// In the order in which they were first seen.
+    order: VecDeque<String>,
+    /// What may be a clock: the words around a number, and what it was when.
+    clocks: HashMap<String, (f64, Instant)>,
+}
+
+impl Motion {
+    /// Takes in what stands there, and returns whether any of it is progress.
+    pub fn takes_in<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>, now: Instant) -> bool {
+        let essences: Vec<Essence> = lines.into_iter().filter_map(Essence::of).collect();
+        let clocks = self.clocks_among(&essences, now);
+        let mut is_progress = false;
+        for essence in &essences {
+            let is_clock = essence.only_number().is_some_and(|(around, _)| clocks.contains(&around));
+            is_progress |= self.remember(essence) && !is_clock;
+        }
+        is_progress
+    }
+
+    /// The words around a number that stand there once, and whose number has grown by the seconds since it was first seen.
+    fn clocks_among(&mut self, essences: &[Essence], now: Instant) -> HashSet<String> {
+        let mut numbers: HashMap<String, Option<f64>> = HashMap::new();
+        for (around, number) in essences.iter().filter_map(Essence::only_number) {
+            numbers.entry(around).and_modify(|number| *number = None).or_insert(Some(number));
+        }
+        self.clocks.retain(|around, _| numbers.contains_key(around));
+        let mut clocks = HashSet::new();
+        for (around, number) in numbers {
+            let Some(number) = number else { continue };
+            let (first, at) = *self.clocks.entry(around.clone()).or_insert((number, now));
+            let seconds = now.saturating_duration_since(at).as_secs_f64();
+            if (number - first - seconds).abs() > CLOCK_TOLERANCE {
+                self.clocks.insert(around, (number, now));
+            } else if at < now {
+                clocks.insert(around);
+            }
+        }
+        clocks
+    }
+
+    /// Does this line say something new?
+    fn remember(&mut self, essence: &Essence) -> bool {
+        let Essence { words, counters } = essence;
+        if let Some(known) = self.known.get_mut(words) {
+            let mut is_further = false;
+            for (known, counter) in known.iter_mut().zip(counters) {
+                is_further |= *known < *counter;
+                *known = known.max(*counter);
+            }
+            return is_further;
+        }
+        let is_beginning = self.order.iter().rev().take(LAST_MAX).any(|known| known.starts_with(words.as_str()));
+        if is_beginning {
+            return false;
+        }
+        if self.order.len() == REMEMBERED_MAX {
+            self.order.pop_front().map(|oldest| self.known.remove(&oldest));
+        }
+        self.order.push_back(words.clone());
+        self.known.insert(words.clone(), counters.clone());
+        true
+    }
+}

@@ -1,0 +1,101 @@
+//! One rule: what stands on a screen when an agent is in a state.
+//!
+//! A rule is a regular expression over the screen as text: its rows from top to bottom, without vertical frames and without
+//! empty rows at its end; `‸` stands where the cursor is. The group `question` is what the agent asks, `resumes` when
+//! it can go on. Other fields are further conditions; all of them must hold.
+
+use serde::Deserialize;
+
+use super::look::{LineMode, Look};
+use super::pattern::Pattern;
+use super::statement::{Evidence, Source, Statement};
+use crate::rules::session::Activity;
+use crate::rules::words::one_line;
+
+/// Stands for the cursor.
+const CURSOR: char = '‸';
+
+/// Characters of a question.
+const QUESTION_MAX: usize = 300;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// What explanations call it.
+    id: String,
+    state: Activity,
+    kind: Option<String>,
+    screen: Option<Pattern>,
+    title: Option<Pattern>,
+    /// Nothing has been drawn for some seconds.
+    #[serde(default)]
+    still: bool,
+    /// The bell has rung since anything was drawn last.
+    #[serde(default)]
+    rung: bool,
+    echo: Option<bool>,
+    canonical: Option<bool>,
+}
+
+/// A screen as the rules read it.
+pub struct Text(String);
+
+impl Text {
+    pub fn of(look: &Look) -> Text {
+        let mut text = String::new();
+        for (at, row) in look.rows.iter().enumerate() {
+            if at == look.cursor_row {
+                plain(&mut text, &look.before_cursor);
+                text.push(CURSOR);
+                plain(&mut text, &look.behind_cursor);
+            } else {
+                plain(&mut text, row);
+            }
+            text.truncate(text.trim_end_matches(' ').len());
+            text.push('\n');
+        }
+        text.truncate(text.trim_end().len());
+        Text(text)
+    }
+}
+
+/// Nobody else draws our cursor, and frames say nothing.
+fn plain(text: &mut String, row: &str) {
+    text.extend(row.chars().map(|c| if "│┃║▌▎▏╎┆\u{2038}\u{a0}".contains(c) { ' ' } else { c }));
+}
+
+impl Rule {
+    /// What this rule says of a screen, if it matches.
+    pub fn read(&self, agent: &str, look: &Look, Text(text): &Text) -> Option<Statement> {
+        let holds = (!self.still || look.is_still)
+            && (!self.rung || look.has_rung)
+            && self.title.as_ref().is_none_or(|title| title.is_match(&look.title))
+            && is_as(self.echo, look.mode.map(|LineMode { echo, .. }| echo))
+            && is_as(self.canonical, look.mode.map(|LineMode { canonical, .. }| canonical));
+        if !holds {
+            return None;
+        }
+        let Some(screen) = &self.screen else {
+            let words = look.before_cursor.clone();
+            return Some(self.statement(agent, "title or terminal mode".to_owned(), &words, None));
+        };
+        let found = screen.captures(text)?;
+        let whole = found.get(0)?;
+        let row_of = |at: usize| text[..at].matches('\n').count() + 1;
+        let (first, last) = (row_of(whole.start()), row_of(whole.end()));
+        let lines = if first == last { format!("line {first}") } else { format!("lines {first} to {last}") };
+        let named = |name: &str| found.name(name).map(|part| part.as_str());
+        Some(self.statement(agent, lines, named("question").unwrap_or_default(), named("resumes")))
+    }
+
+    fn statement(&self, agent: &str, lines: String, question: &str, resumes: Option<&str>) -> Statement {
+        let question = one_line(&question.replace(CURSOR, " ")).chars().take(QUESTION_MAX).collect();
+        let evidence = Evidence { source: Source::Screen, what: format!("screen, rule {agent}/{}, {lines}", self.id) };
+        Statement { activity: self.state, kind: self.kind.clone(), question, resumes: resumes.map(one_line), evidence }
+    }
+}
+
+/// What is demanded must be known.
+fn is_as(demanded: Option<bool>, found: Option<bool>) -> bool {
+    demanded.is_none() || demanded == found
+}

@@ -1,0 +1,123 @@
+//! What programs say of themselves to their terminal, besides what is drawn: operating system commands (OSC).
+//!
+//! | sequence | who | what it says |
+//! |---|---|---|
+//! | `9 ; text` | iTerm2's notification | the text, which the agent's rules know |
+//! | `9 ; 4 ; n` | ConEmu's progress | at work (1, 2, 3), or not (0, 4) |
+//! | `777 ; notify ; title ; body` | urxvt's notification | a state, or a text as above |
+//! | `7501 ; state` | program status | `working`, `blocked:kind=permission`, `done`, `error` |
+//! | `9999 ; {"state": …}` | program status as JSON | the same |
+//! | `133 ; A … D` | shell integration | C: a command runs; A, B, D: none does |
+
+use serde::Deserialize;
+
+use crate::rules::session::Activity;
+
+/// Characters of a text.
+const TEXT_MAX: usize = 500;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signal {
+    Status {
+        activity: Activity,
+        kind: Option<String>,
+        question: String,
+        /// The sequence, for people.
+        sequence: &'static str,
+    },
+    /// For people; what it means, the agent's rules say.
+    Notification(String),
+}
+
+/// None of a sequence that says nothing of a state.
+pub fn of_osc(parameters: &[&[u8]]) -> Option<Signal> {
+    let text = |parameters: &[&[u8]]| {
+        let parts: Vec<_> = parameters.iter().map(|part| String::from_utf8_lossy(part)).collect();
+        parts.join(";").chars().take(TEXT_MAX).collect::<String>()
+    };
+    match parameters {
+        [b"9", b"4", progress, ..] => {
+            status("progress (OSC 9;4)", matches!(*progress, b"1" | b"2" | b"3").then_some("working").unwrap_or("done"))
+        }
+        [b"9", rest @ ..] => Some(notification(text(rest), "notification (OSC 9)")),
+        [b"777", b"notify", _, body @ ..] if !body.is_empty() => {
+            Some(notification(text(body), "notification (OSC 777)"))
+        }
+        [b"7501", rest @ ..] => status("program status (OSC 7501)", &text(rest)),
+        [b"9999", rest @ ..] => {
+            #[derive(Deserialize)]
+            struct Json {
+                state: String,
+            }
+            serde_json::from_str::<Json>(&text(rest))
+                .ok()
+                .and_then(|json| status("program status (OSC 9999)", &json.state))
+        }
+        [b"133", b"C", ..] => status("shell integration (OSC 133)", "working"),
+        [b"133", b"A" | b"B" | b"D", ..] => status("shell integration (OSC 133)", "done"),
+        _ => None,
+    }
+}
+
+/// Some agents send their state as a notification.
+fn notification(text: String, sequence: &'static str) -> Signal {
+    let state = text.rsplit(':').next().unwrap_or_default();
+    status(sequence, state).unwrap_or(Signal::Notification(text))
+}
+
+/// `blocked:kind=permission`: a word, and what it is about.
+fn status(sequence: &'static str, text: &str) -> Option<Signal> {
+    let (word, about) = text.split_once([':', ';']).unwrap_or((text, ""));
+    let activity = match word.trim() {
+        "working" | "running" | "busy" => Activity::Working,
+        "blocked" | "waiting" | "attention" => Activity::Waiting,
+        "done" | "idle" | "finished" | "error" => Activity::Idle,
+        _ => return None,
+    };
+    let of = |name: &str| about.split([';', ',']).find_map(|part| part.trim().strip_prefix(name)).map(str::to_owned);
+    let kind = of("kind=").map(|kind| if kind == "auth" { "login".to_owned() } else { kind });
+    Some(Signal::Status { activity, kind, question: of("message=").unwrap_or_default(), sequence })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn said(activity: Activity, kind: Option<&str>) -> Option<(Activity, Option<String>)> {
+        Some((activity, kind.map(str::to_owned)))
+    }
+
+    #[rstest]
+    #[case::at_work("7501;working", said(Activity::Working, None))]
+    #[case::blocked("7501;blocked:kind=permission", said(Activity::Waiting, Some("permission")))]
+    #[case::a_login("7501;blocked:kind=auth", said(Activity::Waiting, Some("login")))]
+    #[case::done("7501;done", said(Activity::Idle, None))]
+    #[case::a_question_to_the_terminal("7501;?", None)]
+    #[case::progress("9;4;3;0", said(Activity::Working, None))]
+    #[case::no_progress_any_more("9;4;0;", said(Activity::Idle, None))]
+    #[case::a_state_as_a_notification("9;jcode:working", said(Activity::Working, None))]
+    #[case::another("777;notify;agent;attention", said(Activity::Waiting, None))]
+    #[case::json("9999;{\"state\":\"blocked\",\"x\":\"a;b\"}", said(Activity::Waiting, None))]
+    #[case::no_json("9999;{\"state\":", None)]
+    #[case::a_command_runs("133;C", said(Activity::Working, None))]
+    #[case::a_prompt("133;A;cl=m", said(Activity::Idle, None))]
+    #[case::a_colour("11;?", None)]
+    #[case::a_link("8;;https://example.org", None)]
+    fn what_a_sequence_says(#[case] sequence: &str, #[case] expected: Option<(Activity, Option<String>)>) {
+        let parts: Vec<&[u8]> = sequence.split(';').map(str::as_bytes).collect();
+        let status = match of_osc(&parts) {
+            Some(Signal::Status { activity, kind, .. }) => Some((activity, kind)),
+            Some(Signal::Notification(_)) | None => None,
+        };
+        assert_eq!(status, expected);
+    }
+
+    #[test]
+    fn a_notification_for_people_is_handed_on() {
+        let expected = Signal::Notification("Claude needs your permission".to_owned());
+        assert_eq!(of_osc(&[b"9", b"Claude needs your permission"]), Some(expected.clone()));
+        assert_eq!(of_osc(&[b"777", b"notify", b"Claude Code", b"Claude needs your permission"]), Some(expected));
+    }
+}

@@ -1,0 +1,1 @@
+//! Recorded screens of real agents and programs, and what the rules say of them.

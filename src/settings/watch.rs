@@ -1,0 +1,46 @@
+//! What a watcher takes from its environment.
+
+use std::io::{IsTerminal, stdout};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use chrono::TimeDelta;
+use chrono_tz::Tz;
+
+use super::environment::Environment;
+use super::pick;
+use crate::parse;
+use crate::store::open::Url;
+use crate::supervisor::events::VARIABLE;
+
+impl Environment {
+    /// How often a watcher looks, and the tenant of a session that it begins.
+    pub fn watch(&self, interval: Option<TimeDelta>, tenant: Option<String>) -> Result<(TimeDelta, Option<String>)> {
+        let variables = self.variables()?;
+        let interval = pick(interval, "watch_interval", &variables.watch_interval, parse::watch_interval)?;
+        let tenant = pick(tenant, "tenant", &variables.tenant, parse::words)?;
+        Ok((interval.unwrap_or(TimeDelta::seconds(2)), tenant))
+    }
+
+    /// The zone of this machine, for times that name none.
+    pub fn zone(&self) -> Tz {
+        let name = self.get("TZ").map(|name| name.trim_start_matches(':').to_owned());
+        let name = name.or_else(|| iana_time_zone::get_timezone().ok());
+        name.and_then(|name| name.parse().ok()).unwrap_or(Tz::UTC)
+    }
+
+    /// Does the operator's terminal know titles and notifications? The console of Linux prints some of them.
+    pub fn shows_sequences(&self) -> bool {
+        stdout().is_terminal() && !matches!(self.get("TERM"), None | Some("dumb" | "linux"))
+    }
+
+    /// Where the watcher listens that started this process, if one did.
+    pub fn watcher(&self) -> Option<PathBuf> {
+        self.get(VARIABLE).map(PathBuf::from)
+    }
+
+    /// Is it the embedded database of this user, which nobody has used yet?
+    pub fn is_new(&self, url: &Url) -> bool {
+        matches!((url, self.embedded_database()), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
+    }
+}

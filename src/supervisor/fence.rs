@@ -1,0 +1,82 @@
+//! The fence before everything that is typed into a session.
+//!
+//! A key answers whatever stands there. So a message is typed only into a composer that is known to be idle and empty; it must
+//! be seen to stand in it, alone, before it is sent; else it is taken back by the keys that the program takes for that, if
+//! it is still the composer that would get them, and reported as not delivered.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::record::{Draft, Shared};
+
+/// Between a message and the return key: many programs take both together for a paste.
+pub const BEFORE_RETURN: Duration = Duration::from_millis(150);
+
+/// How long a program may take to show what was typed.
+const SHOWING_LASTS: Duration = Duration::from_secs(3);
+
+const TICK: Duration = Duration::from_millis(50);
+
+/// The terminal into which something is typed.
+pub trait Hands {
+    /// False: it could not be typed.
+    fn press(&mut self, keys: &str) -> bool;
+    /// Has the record show what stands there now, and says whether keys would reach the agent.
+    fn look(&mut self) -> bool;
+    /// Takes back what was typed and nobody has read.
+    fn discard(&mut self);
+}
+
+/// Types a message and sends it. An error says why it was not delivered, in words that follow “the session”.
+pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result<(), String> {
+    let message = &as_typed(message);
+    if !hands.look() {
+        return Err("is not listened to there".to_owned());
+    }
+    if let Some(refusal) = record.lock().refuses_typing(Instant::now()) {
+        return Err(refusal);
+    }
+    record.lock().typed(message, Instant::now());
+    if !hands.press(message) {
+        return Err("takes no keys".to_owned());
+    }
+    let began = Instant::now();
+    let is_whole = |hands: &mut _| draft(hands, record, message) == Draft::Whole;
+    while !is_whole(hands) {
+        if SHOWING_LASTS < began.elapsed() || record.lock().was_keyed_since(began) {
+            return Err(take_back(hands, record, message));
+        }
+        thread::sleep(TICK);
+    }
+    thread::sleep(BEFORE_RETURN);
+    // Something else may have come up meanwhile.
+    if !is_whole(hands) || record.lock().was_keyed_since(began) {
+        return Err(take_back(hands, record, message));
+    }
+    record.lock().typed(message, Instant::now());
+    if hands.press("\r") { Ok(()) } else { Err("takes no keys".to_owned()) }
+}
+
+fn draft(hands: &mut impl Hands, record: &Shared, message: &str) -> Draft {
+    if hands.look() { record.lock().draft(message, Instant::now()) } else { Draft::Other }
+}
+
+fn take_back(hands: &mut impl Hands, record: &Shared, message: &str) -> String {
+    hands.discard();
+    let why = match draft(hands, record, message) {
+        Draft::Whole | Draft::Part => {
+            let keys = record.lock().clearing_keys();
+            hands.press(keys);
+            "did not show all of it, and it was taken back"
+        }
+        Draft::None => "did not show it",
+        Draft::Other => "showed something else meanwhile; a part of it may stand in its composer",
+    };
+    record.lock().typed(message, Instant::now());
+    why.to_owned()
+}
+
+/// No message begins with a letter or a digit, which may be an answer to what comes up in the same moment.
+fn as_typed(message: &str) -> String {
+    if message.starts_with(char::is_alphanumeric) { format!("(sweep) {message}") } else { message.to_owned() }
+}

@@ -1,0 +1,62 @@
+//! A mark in tmux's status line at the window of a session that needs a person.
+//!
+//! It stands before the operator's own format of the window's name, and no word of the agent's comes near it: tmux runs what
+//! stands in `#(…)`.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::client::Client;
+
+const FORMATS: [&str; 2] = ["window-status-format", "window-status-current-format"];
+
+const MARK: &str = "⚠ ";
+
+pub struct Alert {
+    client: Client,
+    pane: String,
+    /// While it is set: each format as the window itself had it; none if it had the one of all windows.
+    before: Mutex<Option<[Option<String>; 2]>>,
+}
+
+impl Alert {
+    pub fn new(client: Client, pane: String) -> Alert {
+        Alert { client, pane, before: Mutex::new(None) }
+    }
+
+    pub fn set(&self, is_on: bool) {
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        match (is_on, before.take()) {
+            (true, None) => {
+                *before = Some(FORMATS.map(|format| self.of_window(format)));
+                for format in FORMATS {
+                    let Some(shown) = self.ask(&["show-options", "-A", "-w", "-v"], format) else { continue };
+                    self.client.ask(&["set-option", "-w", "-t", &self.pane, format, &format!("{MARK}{shown}")]);
+                }
+            }
+            (false, Some(formats)) => {
+                for (format, before) in FORMATS.iter().zip(formats) {
+                    match before {
+                        Some(before) => self.client.ask(&["set-option", "-w", "-t", &self.pane, format, &before]),
+                        None => self.client.ask(&["set-option", "-w", "-u", "-t", &self.pane, format]),
+                    };
+                }
+            }
+            (_, as_it_is) => *before = as_it_is,
+        }
+    }
+
+    fn of_window(&self, format: &str) -> Option<String> {
+        self.ask(&["show-options", "-w", "-v"], format).filter(|value| !value.is_empty())
+    }
+
+    fn ask(&self, command: &[&str], format: &str) -> Option<String> {
+        let answer = self.client.ask(&[command, &["-t", &self.pane, format]].concat())?;
+        Some(answer.trim_end_matches('\n').to_owned())
+    }
+}
+
+impl Drop for Alert {
+    fn drop(&mut self) {
+        self.set(false);
+    }
+}
