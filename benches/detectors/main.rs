@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use sweep::rules::Id;
-use sweep::watch::{DetectorRegistry, StallConfig, StallDetector, Watched};
+use sweep::stall::{DetectorRegistry, StallConfig, StallDetector, Watched};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 

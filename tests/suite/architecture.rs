@@ -109,10 +109,10 @@ fn imports_run_one_way() {
 /// The live detectors need no database: a control plane has them in its own process.
 #[test]
 fn the_live_detectors_know_the_rules_alone() {
-    for (path, text) in module("watch") {
+    for (path, text) in module("stall") {
         let imported = text.lines().filter(|line| line.contains("crate::") && !line.contains("///"));
         for line in imported {
-            assert!(line.contains("crate::rules") || line.contains("crate::watch"), "{}: {line}", path.display());
+            assert!(line.contains("crate::rules") || line.contains("crate::stall"), "{}: {line}", path.display());
         }
     }
 }

@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use sweep::rules::Id;
-//! use sweep::watch::{DetectorRegistry, StallConfig, StallDetector, StallEvent};
+//! use sweep::stall::{DetectorRegistry, StallConfig, StallDetector, StallEvent};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
