@@ -22,6 +22,8 @@ check: ## Check format, lints, documentation and dependencies
 	@tests/prerequisites build
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --no-default-features --lib --examples -- -D warnings
+	cargo run --locked --quiet --no-default-features --example stall >/dev/null
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny@0.20.2
 	cargo deny --locked --log-level error check bans licenses sources

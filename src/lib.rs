@@ -15,26 +15,48 @@
 //! - no row lock is waited for while another is held, and a foreign-key check gives way before its host must (`store`);
 //! - the ledger's unique index bounds the attempts even if every lock failed (`store::ledger`);
 //! - the environment is read in `settings` only.
+//!
+//! # As a library
+//! `stall` has live detectors for a control plane that holds its sessions in its own process. With `default-features = false`
+//! there are only `stall` and the `rules` that it asks: no database, no TLS, no HTTP and no command line.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "program")]
 pub mod cli;
+#[cfg(feature = "program")]
 pub mod commands;
+#[cfg(feature = "program")]
 pub mod daemon;
+#[cfg(feature = "program")]
 pub mod exit;
+#[cfg(feature = "program")]
 pub mod files;
+#[cfg(feature = "program")]
 pub mod metrics;
+#[cfg(feature = "program")]
 pub mod notify;
+#[cfg(feature = "program")]
 pub mod parse;
+#[cfg(feature = "program")]
 pub mod report;
 pub mod rules;
+#[cfg(feature = "program")]
 pub mod schedule;
+#[cfg(feature = "program")]
 pub mod screen;
+#[cfg(feature = "program")]
 pub mod settings;
+pub mod stall;
+#[cfg(feature = "program")]
 pub mod store;
+#[cfg(feature = "program")]
 pub mod supervisor;
+#[cfg(feature = "program")]
 pub mod sweep;
+#[cfg(feature = "program")]
 pub mod telemetry;
+#[cfg(feature = "program")]
 pub mod text;
+#[cfg(feature = "program")]
 pub mod unattended;
-pub mod watch;

@@ -5,10 +5,12 @@
 //! | `9 ; text` | iTerm2's notification | the text, which the agent's rules know |
 //! | `9 ; 4 ; n` | ConEmu's progress | at work (1, 2, 3), or not (0, 4) |
 //! | `777 ; notify ; title ; body` | urxvt's notification | a state, or a text as above |
-//! | `7501 ; state` | program status | `working`, `blocked:kind=permission`, `done`, `error` |
+//! | `7501 ; state=…` | program status (Claude Code, Codex) | `working`, `blocked` with `kind=permission`, `done`, `error` |
 //! | `9999 ; {"state": …}` | program status as JSON | the same |
 //! | `133 ; A … D` | shell integration | C: a command runs; A, B, D: none does |
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use serde::Deserialize;
 
 use crate::rules::session::Activity;
@@ -65,18 +67,20 @@ fn notification(text: String, sequence: &'static str) -> Signal {
     status(sequence, state).unwrap_or(Signal::Notification(text))
 }
 
-/// `blocked:kind=permission`: a word, and what it is about.
+/// `state=blocked:app=codex:kind=permission:msg=…`, where the message is Base64; or the state alone.
 fn status(sequence: &'static str, text: &str) -> Option<Signal> {
-    let (word, about) = text.split_once([':', ';']).unwrap_or((text, ""));
+    let of = |name: &str| text.split([':', ';']).find_map(|part| part.trim().strip_prefix(name));
+    let word = of("state=").or_else(|| text.split([':', ';']).next()).unwrap_or_default();
     let activity = match word.trim() {
         "working" | "running" | "busy" => Activity::Working,
         "blocked" | "waiting" | "attention" => Activity::Waiting,
         "done" | "idle" | "finished" | "error" => Activity::Idle,
         _ => return None,
     };
-    let of = |name: &str| about.split([';', ',']).find_map(|part| part.trim().strip_prefix(name)).map(str::to_owned);
-    let kind = of("kind=").map(|kind| if kind == "auth" { "login".to_owned() } else { kind });
-    Some(Signal::Status { activity, kind, question: of("message=").unwrap_or_default(), sequence })
+    let kind = of("kind=").map(|kind| if kind == "auth" { "login" } else { kind }.to_owned());
+    let question = of("msg=").and_then(|message| STANDARD.decode(message).ok());
+    let question = question.filter(|_| activity == Activity::Waiting).map(|question| String::from_utf8_lossy(&question).into_owned());
+    Some(Signal::Status { activity, kind, question: question.unwrap_or_default(), sequence })
 }
 
 #[cfg(test)]
@@ -94,6 +98,9 @@ mod tests {
     #[case::blocked("7501;blocked:kind=permission", said(Activity::Waiting, Some("permission")))]
     #[case::a_login("7501;blocked:kind=auth", said(Activity::Waiting, Some("login")))]
     #[case::done("7501;done", said(Activity::Idle, None))]
+    #[case::codex_works("7501;state=working:app=codex", said(Activity::Working, None))]
+    #[case::codex_asks("7501;state=blocked:app=codex:kind=permission", said(Activity::Waiting, Some("permission")))]
+    #[case::codex_is_done("7501;state=done:app=codex", said(Activity::Idle, None))]
     #[case::a_question_to_the_terminal("7501;?", None)]
     #[case::progress("9;4;3;0", said(Activity::Working, None))]
     #[case::no_progress_any_more("9;4;0;", said(Activity::Idle, None))]
@@ -112,6 +119,13 @@ mod tests {
             Some(Signal::Notification(_)) | None => None,
         };
         assert_eq!(status, expected);
+    }
+
+    #[test]
+    fn the_question_of_a_status_is_decoded() {
+        let asks = b"state=blocked:app=claude-code:kind=permission:msg=YXBwcm92ZSBCYXNoOiBybSAtcmYgLi9pbXBvcnRhbnQ=";
+        let Some(Signal::Status { question, .. }) = of_osc(&[b"7501", asks]) else { panic!("a status") };
+        assert_eq!(question, "approve Bash: rm -rf ./important");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The shape of the code: what may know what, and how long a file may be.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn files(directory: &str, ending: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
@@ -109,12 +111,34 @@ fn imports_run_one_way() {
 /// The live detectors need no database: a control plane has them in its own process.
 #[test]
 fn the_live_detectors_know_the_rules_alone() {
-    for (path, text) in module("watch") {
+    for (path, text) in module("stall") {
         let imported = text.lines().filter(|line| line.contains("crate::") && !line.contains("///"));
         for line in imported {
-            assert!(line.contains("crate::rules") || line.contains("crate::watch"), "{}: {line}", path.display());
+            assert!(line.contains("crate::rules") || line.contains("crate::stall"), "{}: {line}", path.display());
         }
     }
+}
+
+/// What these features compile: the name of each crate.
+fn crates(features: &[&str]) -> BTreeSet<String> {
+    let tree = ["tree", "--locked", "--offline", "--edges", "normal", "--prefix", "none", "--no-dedupe"];
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let out = Command::new(env!("CARGO")).args(tree).args(features).arg("--manifest-path").arg(manifest).output();
+    let out = out.expect("cargo runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let lines = String::from_utf8(out.stdout).expect("text");
+    lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_user_of_the_library_compiles_fewer_than_30_crates_and_no_database() {
+    let heavy = ["diesel", "pq-sys", "libsqlite3-sys", "openssl-sys", "axum", "hyper", "clap", "ureq", "regex"];
+    let heavy_of = |crates: &BTreeSet<String>| heavy.iter().filter(|name| crates.contains(**name)).count();
+    let library = crates(&["--no-default-features"]);
+    assert_eq!(heavy_of(&library), 0, "{library:?}");
+    // And the user's own.
+    assert!(library.len() + 1 < 30, "{} crates: {library:?}", library.len());
+    assert_eq!(heavy_of(&crates(&[])), heavy.len(), "negative control: the program needs them all");
 }
 
 #[test]

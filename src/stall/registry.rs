@@ -7,13 +7,14 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinError;
 
-use super::{Outcome, StallDetector, StallDetectorHandle, StallEvent, Watched};
+use super::{CancellationToken, Outcome, StallDetector, StallDetectorHandle, StallEvent, Watched};
 use crate::rules::Id;
 
 /// The detectors of one process, by session. Dropping it stops them all.
 #[derive(Default)]
 pub struct DetectorRegistry {
     handles: RwLock<HashMap<Id, StallDetectorHandle>>,
+    token: Option<CancellationToken>,
 }
 
 /// The session has a detector, which was left as it is: another would forget what was tried.
@@ -21,7 +22,16 @@ pub struct DetectorRegistry {
 pub struct AlreadyWatched(pub Id);
 
 impl DetectorRegistry {
+    /// Its detectors stop when the token is cancelled, as `StallDetector::spawn_until` says; `shutdown` then has their
+    /// outcomes.
+    pub fn with_token(token: CancellationToken) -> DetectorRegistry {
+        DetectorRegistry { handles: RwLock::default(), token: Some(token) }
+    }
+
     /// Refuses a second detector for the same session; `remove` the first, if it is to be replaced.
+    ///
+    /// # Errors
+    /// `AlreadyWatched`: the session has a detector.
     ///
     /// # Panics
     /// Outside of a tokio runtime with a timer.
@@ -31,7 +41,10 @@ impl DetectorRegistry {
         if handles.contains_key(&id) {
             return Err(AlreadyWatched(id));
         }
-        let handle = detector.spawn(events);
+        let handle = match &self.token {
+            Some(token) => detector.spawn_until(events, token.clone()),
+            None => detector.spawn(events),
+        };
         let watched = Arc::clone(&handle.watched);
         handles.insert(id, handle);
         Ok(watched)
@@ -45,6 +58,11 @@ impl DetectorRegistry {
     /// A sign of life; false when nobody watches this session.
     pub fn reset(&self, id: &Id) -> bool {
         self.read().get(id).map(|handle| handle.reset()).is_some()
+    }
+
+    /// Complete lines of a session's output, as `Watched::output` takes them; false when nobody watches this session.
+    pub fn output(&self, id: &Id, lines: &str) -> bool {
+        self.get(id).map(|watched| watched.output(lines)).is_some()
     }
 
     /// False when nobody watches this session.

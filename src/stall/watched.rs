@@ -2,17 +2,22 @@
 //!
 //! A sign of life is one store to an atomic. The task sleeps until the earliest moment at which something could be due
 //! and then looks at what was stored, so that no timer is ever moved; a sign of life wakes it only when a stall has been
-//! told. Both sides store first and look at the other's word afterwards (`SeqCst`): one of them sees the other.
+//! reported, and output also when it becomes a loop. Both sides store first and look at the other's word afterwards
+//! (`SeqCst`): one of them sees the other.
+//!
+//! Where both locks are held, `state` was locked before `output`.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use chrono::TimeDelta;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::episode::{Due, Episode, Moment, START, Sight};
+use super::output::{Change, Output};
 use super::{Outcome, StallConfig, StallEvent};
 use crate::rules::Id;
 
@@ -21,8 +26,11 @@ pub struct Watched {
     session_id: Id,
     config: StallConfig,
     pulse: Pulse,
+    /// Made by the first output, since many sessions report signs of life only.
+    output: OnceLock<Box<Mutex<Output>>>,
     state: Mutex<State>,
     wake: Notify,
+    token: Option<CancellationToken>,
     #[cfg(test)]
     pub looks: std::sync::atomic::AtomicU32,
 }
@@ -45,8 +53,8 @@ struct State {
 
 /// What the task does next.
 pub enum Next {
-    /// Tell, as soon as there is room.
-    Tell,
+    /// Send what is due, as soon as there is room.
+    Send,
     /// Sleep.
     LookAt(Instant),
     /// Sleep until it is woken.
@@ -54,13 +62,15 @@ pub enum Next {
 }
 
 impl Watched {
-    pub(super) fn new(session_id: Id, config: StallConfig) -> Watched {
+    pub(super) fn new(session_id: Id, config: StallConfig, token: Option<CancellationToken>) -> Watched {
         Watched {
             session_id,
             config,
             pulse: Pulse { started: Instant::now(), active_at: AtomicI64::new(0), awaits_sign: AtomicBool::new(false) },
+            output: OnceLock::new(),
             state: Mutex::default(),
             wake: Notify::new(),
+            token,
             #[cfg(test)]
             looks: 0.into(),
         }
@@ -70,10 +80,38 @@ impl Watched {
         &self.session_id
     }
 
-    /// A sign of life.
+    /// A sign of life. It says nothing about what the session does: one whose output is a loop goes on looping.
     pub fn reset(&self) {
         self.pulse.active_at.fetch_max(self.nanoseconds(), SeqCst);
         if self.pulse.awaits_sign.load(SeqCst) {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Complete lines of its output, one or more: a sign of life, and progress unless its last lines are now a loop
+    /// (`rules::detect_loop`). The last 20 lines that are not blank are kept, and of long ones both ends, of 900 bytes;
+    /// lines that come together are judged once. Not for the echo of a nudge, which is neither.
+    pub fn output(&self, lines: &str) {
+        if lines.trim().is_empty() {
+            return self.reset();
+        }
+        let output = self.output.get_or_init(|| {
+            // Until now each sign of life was progress.
+            Box::new(Mutex::new(Output::new(moment_of(self.pulse.active_at.load(SeqCst)))))
+        });
+        let change = {
+            let mut output = lock(output);
+            let now = self.nanoseconds();
+            self.pulse.active_at.fetch_max(now, SeqCst);
+            output.add(lines, moment_of(now))
+        };
+        let matters = match change {
+            Change::Progress => self.pulse.awaits_sign.load(SeqCst),
+            // What is due follows from its latest progress now.
+            Change::LoopBegan => true,
+            Change::LoopGoesOn => false,
+        };
+        if matters {
             self.wake.notify_one();
         }
     }
@@ -86,14 +124,14 @@ impl Watched {
         self.publish(&state);
     }
 
-    /// Stops its clock, also for the delays and the bounds of a day. Nothing is told before it goes on.
+    /// Stops its clock, also for the delays and the bounds of a day. Nothing is sent before it goes on.
     pub fn pause(&self) {
         let mut state = self.lock();
         state.paused_at.get_or_insert_with(|| self.now());
         self.publish(&state);
     }
 
-    /// Nothing is told any more.
+    /// Nothing is sent any more.
     pub(super) fn stop(&self) {
         self.lock().is_stopped = true;
     }
@@ -108,11 +146,14 @@ impl Watched {
         // A sign of life that came meanwhile counts from now.
         let later = |at| nanoseconds_of((moment_of(at) + paused_for).min(now));
         let _ = self.pulse.active_at.fetch_update(SeqCst, SeqCst, |at| Some(later(at)));
+        if let Some(output) = self.output.get() {
+            lock(output).postpone(paused_for, now);
+        }
         self.publish(&state);
         self.wake.notify_one();
     }
 
-    /// Has it been silent for longer than its threshold, told or not?
+    /// Has it been silent, or in a loop, for longer than its threshold? Whether that was reported or not.
     pub fn is_stalled(&self) -> bool {
         let state = self.lock();
         state.episode.is_stalled(&self.sight(&state))
@@ -127,38 +168,38 @@ impl Watched {
         #[cfg(test)]
         self.looks.fetch_add(1, SeqCst);
         let mut state = self.lock();
-        if state.paused_at.is_some() || state.is_stopped {
+        if state.paused_at.is_some() || self.is_over(&state) {
             return Next::AwaitWake;
         }
         let sight = self.sight(&state);
         let due = state.episode.due(&sight);
         self.publish(&state);
         match due {
-            Due::Event(_) => Next::Tell,
+            Due::Event(_) => Next::Send,
             Due::NotBefore(moment) => Next::LookAt(self.pulse.started + (moment - START).to_std().unwrap_or_default()),
             Due::Nothing => Next::AwaitWake,
         }
     }
 
-    /// Tells what is due now that it can be told, if anything still is.
-    pub(super) fn tell(&self, say: impl FnOnce(StallEvent)) {
+    /// Sends what is due now that there is room for it, if anything still is.
+    pub(super) fn send(&self, say: impl FnOnce(StallEvent)) {
         let mut state = self.lock();
         let sight = self.sight(&state);
         if state.paused_at.is_none()
-            && !state.is_stopped
+            && !self.is_over(&state)
             && let Due::Event(event) = state.episode.due(&sight)
         {
             state.episode.record(&event, &sight);
-            // Under the lock, so that nothing is told once `pause` has returned.
+            // Under the lock, so that nothing is sent once `pause` has returned.
             say(event);
         }
         self.publish(&state);
     }
 
     /// Nobody listens any more, and nobody will.
-    pub(super) fn tell_nobody(&self) {
+    pub(super) fn send_to_nobody(&self) {
         let mut unheard = None;
-        self.tell(|event| unheard = Some(event));
+        self.send(|event| unheard = Some(event));
         let Some(event) = unheard else { return };
         let session = &self.session_id;
         match &event {
@@ -166,10 +207,27 @@ impl Watched {
                 self.lock().unheard = Some(Box::new(event.clone()));
                 tracing::warn!(%session, "session {session} needs a person ({cause}), and nobody listens");
             }
-            StallEvent::Stalled { .. } | StallEvent::AutoNudge { .. } | StallEvent::SelfRecovered { .. } => {
+            // Not the event itself: it holds lines of the session's output.
+            StallEvent::Stalled { finding, silent_for, .. } => {
+                tracing::debug!(%session, ?finding, ?silent_for, "nobody listens");
+            }
+            StallEvent::AutoNudge { .. } | StallEvent::SelfRecovered { .. } => {
                 tracing::debug!(%session, ?event, "nobody listens");
             }
         }
+    }
+
+    /// Returns when the token that it was given is cancelled, and then nothing is sent any more; never without a token.
+    pub(super) async fn cancelled(&self) {
+        match &self.token {
+            Some(token) => token.cancelled().await,
+            None => std::future::pending().await,
+        }
+        self.stop();
+    }
+
+    fn is_over(&self, state: &State) -> bool {
+        state.is_stopped || self.token.as_ref().is_some_and(CancellationToken::is_cancelled)
     }
 
     pub(super) fn woken(&self) -> Notified<'_> {
@@ -182,12 +240,23 @@ impl Watched {
 
     /// The session by its own clock: while that stands still, nothing is later than the pause.
     fn sight(&self, state: &State) -> Sight<'_> {
+        // The output first: what is progress was stored as a sign of life before.
+        let output = self.output.get().map(|output| {
+            let output = lock(output);
+            (output.progressed_at(), output.lines())
+        });
         let active_at = moment_of(self.pulse.active_at.load(SeqCst));
-        let (active_at, now) = match state.paused_at {
-            Some(paused_at) => (active_at.min(paused_at), paused_at),
-            None => (active_at, self.now()),
-        };
-        Sight { session_id: &self.session_id, config: &self.config, active_at, now }
+        let (progressed_at, recent_output) = output.unwrap_or_else(|| (active_at, Vec::new()));
+        let now = state.paused_at.unwrap_or_else(|| self.now());
+        let until_pause = |at: Moment| state.paused_at.map_or(at, |paused_at| at.min(paused_at));
+        Sight {
+            session_id: &self.session_id,
+            config: &self.config,
+            active_at: until_pause(active_at),
+            progressed_at: until_pause(progressed_at),
+            recent_output,
+            now,
+        }
     }
 
     fn now(&self) -> Moment {
@@ -198,10 +267,14 @@ impl Watched {
         self.pulse.started.elapsed().as_nanos() as i64
     }
 
-    /// A panic in one thread must not make the session deaf in all others; every change is complete when it is visible.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
+}
+
+/// A panic in one thread must not make the session deaf in all others; every change is complete when it is visible.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn moment_of(nanoseconds: i64) -> Moment {

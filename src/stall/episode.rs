@@ -1,7 +1,7 @@
 //! One session's episode as its detector remembers it, and what is due of it: the detector's ledger.
 //!
 //! It holds no rule. What is due at a moment is what `rules::decide` says of the facts at that moment, one thing at a
-//! time and in this order: that a told stall is over, that there is a stall, a nudge, the escalation.
+//! time and in this order: that a reported stall is over, that there is a stall, a nudge, the escalation.
 //!
 //! Its moments count from the start of the detector, which is the Unix epoch to it.
 
@@ -12,7 +12,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{StallConfig, StallEvent};
 use crate::rules::session::{Session, SessionFacts};
-use crate::rules::{Assignee, Decision, Facts, History, Id, OpenRecovery, decide};
+use crate::rules::{Assignee, Decision, Facts, Finding, History, Id, OpenRecovery, decide, detect_loop};
 
 pub type Moment = DateTime<Utc>;
 
@@ -24,12 +24,16 @@ pub struct Sight<'a> {
     pub config: &'a StallConfig,
     /// Its latest sign of life.
     pub active_at: Moment,
+    /// Its latest step forward, no later than that.
+    pub progressed_at: Moment,
+    /// The last lines of its output, oldest first; none when it reports signs of life only.
+    pub recent_output: Vec<String>,
     pub now: Moment,
 }
 
 /// What a look at a session finds.
 pub enum Due {
-    /// To be told, and then recorded.
+    /// To be sent, and then recorded.
     Event(StallEvent),
     /// Nothing before this moment, unless it shows a sign of life.
     NotBefore(Moment),
@@ -42,19 +46,19 @@ pub struct Episode {
     /// In this episode.
     attempts: u32,
     escalated: bool,
-    /// The last sign of life before something was done of which nothing has come yet. A later one is a recovery, even
-    /// in the same tick of the clock.
+    /// The last sign of life, or of a loop the last progress, before something was done of which nothing has come yet. A
+    /// later one is a recovery, even in the same tick of the clock.
     open_since: Option<Moment>,
     /// The last nudge was asked for, and nobody has said that it was typed.
     is_unconfirmed: bool,
     attempts_at: LastDay,
     escalations_at: LastDay,
-    told: Told,
+    reported: Reported,
 }
 
 /// What the reader of the events knows.
 #[derive(Default, PartialEq)]
-pub enum Told {
+pub enum Reported {
     #[default]
     Healthy,
     Stalled,
@@ -69,13 +73,17 @@ impl Episode {
     pub fn due(&mut self, sight: &Sight) -> Due {
         self.settle(sight);
         let session_id = sight.session_id.clone();
-        if let Told::NotYetRecovered { silent_for, attempts } = self.told {
+        if let Reported::NotYetRecovered { silent_for, attempts } = self.reported {
             return Due::Event(StallEvent::SelfRecovered { session_id, silent_for, attempts });
         }
-        let silent_for = duration(sight.now - sight.active_at);
-        let verdict = decide(&self.facts(sight), &sight.config.policy());
-        if verdict.finding.is_some() && self.told == Told::Healthy {
-            return Due::Event(StallEvent::Stalled { session_id, silent_for });
+        let facts = self.facts(sight, sight.now);
+        let silent_for = duration(facts.history().idle_for());
+        let verdict = decide(&facts, &sight.config.policy());
+        if let Some(finding) = verdict.finding
+            && self.reported == Reported::Healthy
+        {
+            let repeats = detect_loop(&sight.recent_output).filter(|_| finding == Finding::Looping);
+            return Due::Event(StallEvent::Stalled { session_id, finding, repeats, silent_for });
         }
         match verdict.decision {
             Decision::Continue { attempt, remedy: _ } => Due::Event(StallEvent::AutoNudge {
@@ -89,14 +97,16 @@ impl Episode {
                 Due::Event(StallEvent::Escalated { session_id, cause, attempts: self.attempts, silent_for })
             }
             Decision::Wait { until } => Due::NotBefore(until),
-            Decision::Leave(_) | Decision::Recovered(_) | Decision::Skip(_) => self.next_change(sight),
+            Decision::Leave(_) | Decision::Recovered(_) | Decision::Skip(_) => {
+                self.next_change(sight, facts.history().idle_since)
+            }
         }
     }
 
-    /// The event was told, or there is nobody left to tell.
+    /// The event was sent, or there is nobody left to send it to.
     pub fn record(&mut self, event: &StallEvent, sight: &Sight) {
         match event {
-            StallEvent::Stalled { .. } => self.told = Told::Stalled,
+            StallEvent::Stalled { .. } => self.reported = Reported::Stalled,
             StallEvent::AutoNudge { .. } => {
                 self.attempt(sight);
                 self.is_unconfirmed = true;
@@ -106,11 +116,11 @@ impl Episode {
                 self.escalations_at.add(sight.now, sight.config.attempts_per_day_max);
             }
             StallEvent::SelfRecovered { .. } => {
-                self.told = Told::Healthy;
+                self.reported = Reported::Healthy;
                 return;
             }
         }
-        self.open_since = Some(sight.active_at);
+        self.open_since = Some(self.idle_since(sight));
     }
 
     /// A nudge was typed: the one that was asked for, or else one more.
@@ -121,7 +131,7 @@ impl Episode {
             false => self.attempt(sight),
         }
         self.is_unconfirmed = false;
-        self.open_since = Some(sight.active_at);
+        self.open_since = Some(self.idle_since(sight));
     }
 
     /// The clock stood still for so long: what happened before is later by as much.
@@ -131,24 +141,29 @@ impl Episode {
     }
 
     pub fn is_stalled(&self, sight: &Sight) -> bool {
-        self.facts(sight).diagnose(&sight.config.policy()).is_ok()
+        self.facts(sight, sight.now).diagnose(&sight.config.policy()).is_ok()
     }
 
-    /// Does a sign of life have to be told?
+    /// Does a sign of life have to be reported?
     pub fn awaits_sign(&self) -> bool {
-        self.told == Told::Stalled
+        self.reported == Reported::Stalled
     }
 
-    /// Looks at the latest sign of life at its own time, so that it counts however late it is seen.
+    /// Looks at the latest progress at its own time, so that it counts however late it is seen. Signs of life that came
+    /// afterwards are life in the future then, which is life as well.
     fn settle(&mut self, sight: &Sight) {
         let Some(since) = self.open_since else { return };
-        let then = Sight { now: sight.active_at, ..*sight };
-        let Decision::Recovered(_) = decide(&self.facts(&then), &sight.config.policy()).decision else { return };
-        if self.told == Told::Stalled {
-            let silent_for = duration(sight.active_at - since);
-            self.told = Told::NotYetRecovered { silent_for, attempts: self.attempts };
+        let facts = self.facts(sight, sight.progressed_at);
+        let Decision::Recovered(_) = decide(&facts, &sight.config.policy()).decision else { return };
+        if self.reported == Reported::Stalled {
+            let silent_for = duration(facts.history().idle_since - since);
+            self.reported = Reported::NotYetRecovered { silent_for, attempts: self.attempts };
         }
         (self.attempts, self.escalated, self.is_unconfirmed, self.open_since) = (0, false, false, None);
+    }
+
+    fn idle_since(&self, sight: &Sight) -> Moment {
+        self.facts(sight, sight.now).history().idle_since
     }
 
     fn attempt(&mut self, sight: &Sight) {
@@ -157,25 +172,25 @@ impl Episode {
     }
 
     /// The earliest moment at which the rules may say something else; it is only when to ask them again.
-    fn next_change(&self, sight: &Sight) -> Due {
+    fn next_change(&self, sight: &Sight, idle_since: Moment) -> Due {
         // Longer than the threshold, not as long; the timer rounds up to its next millisecond.
-        let silent = sight.active_at + sight.config.policy().session_silent_after + TimeDelta::nanoseconds(1);
+        let threshold = sight.config.policy().session_silent_after + TimeDelta::nanoseconds(1);
         let day_over =
             self.attempts_at.0.iter().chain(&self.escalations_at.0).map(|moment| *moment + TimeDelta::days(1));
-        let changes = day_over.chain([silent]);
+        let changes = day_over.chain([sight.active_at + threshold, idle_since + threshold]);
         changes.filter(|change| sight.now < *change).min().map_or(Due::Nothing, Due::NotBefore)
     }
 
-    fn facts(&self, sight: &Sight) -> SessionFacts {
+    fn facts(&self, sight: &Sight, now: Moment) -> SessionFacts {
         let history = History {
-            observed_at: sight.now,
+            observed_at: now,
             idle_since: sight.active_at,
             episode_began_at: START,
             attempts: self.attempts,
-            attempts_last_day: self.attempts_at.count(sight.now),
+            attempts_last_day: self.attempts_at.count(now),
             last_attempt_at: self.attempts_at.0.last().copied(),
             escalated: self.escalated,
-            escalations_last_day: self.escalations_at.count(sight.now),
+            escalations_last_day: self.escalations_at.count(now),
             open: self.open_since.map(|since| OpenRecovery { id: sight.session_id.clone(), since }),
             exemption: None,
         };
@@ -187,11 +202,11 @@ impl Episode {
             declared_wait: None,
             started_at: START,
             active_at: sight.active_at,
-            progressed_at: sight.active_at,
+            progressed_at: sight.progressed_at,
             reports_progress: false,
             ended: None,
             silent_after: None,
-            recent_output: Vec::new(),
+            recent_output: sight.recent_output.clone(),
             takes_commands: true,
             takes_nudges: true,
             agent: None,

@@ -75,7 +75,7 @@ async fn a_recovery_that_waits_for_room_comes_before_the_next_stall() {
 #[tokio::test(start_paused = true)]
 async fn of_a_stall_that_was_over_before_there_was_room_nothing_is_told() {
     let (events, mut inbox) = mpsc::channel(1);
-    let other = StallEvent::Stalled { session_id: id("other"), silent_for: MINUTE };
+    let other = stalled(id("other"), MINUTE);
     events.try_send(other.clone()).unwrap();
     let session = StallDetector::new(id("one"), config()).spawn(events);
     pass(70).await;

@@ -95,7 +95,7 @@ async fn an_event_carries_what_its_reader_needs() {
     };
     let cause = Cause::Exhausted;
     let expected = [
-        StallEvent::Stalled { session_id: id("one"), silent_for: silent(60_001) },
+        stalled(id("one"), silent(60_001)),
         nudge(1, silent(60_001)),
         nudge(2, silent(80_001)),
         StallEvent::Escalated { session_id: id("one"), cause, attempts: 2, silent_for: silent(100_001) },

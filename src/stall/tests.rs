@@ -1,10 +1,12 @@
 //! The clock of these tests is tokio's paused one: it jumps to the next timer when nothing else is left to do, so that
 //! every moment is exact. Timers have whole milliseconds: what is due after "longer than a minute" is due at 60,001 ms.
 
+mod cancellation;
 mod channels;
 mod crowds;
 mod ends;
 mod histories;
+mod loops;
 mod model;
 mod moments;
 mod pauses;
@@ -28,6 +30,11 @@ fn id(name: &str) -> Id {
 /// Silent for longer than a minute: nudged at most twice, 20 s apart.
 fn config() -> StallConfig {
     StallConfig { silent_after: MINUTE, nudge_delay: MINUTE / 3, ..StallConfig::default() }
+}
+
+/// What is reported of a silent session.
+fn stalled(session_id: Id, silent_for: Duration) -> StallEvent {
+    StallEvent::Stalled { session_id, finding: Finding::Silent, repeats: None, silent_for }
 }
 
 /// One watched session, and what its reader heard of it, and when.
@@ -75,7 +82,8 @@ async fn settle() {
 
 fn spoken(event: &StallEvent) -> String {
     match event {
-        StallEvent::Stalled { .. } => "stalled".to_owned(),
+        StallEvent::Stalled { finding: Finding::Silent, .. } => "stalled".to_owned(),
+        StallEvent::Stalled { finding, .. } => format!("stalled, {finding:?}"),
         StallEvent::AutoNudge { attempt, attempts_max, .. } => format!("nudge {attempt}/{attempts_max}"),
         StallEvent::Escalated { attempts, cause, .. } => format!("escalated after {attempts}: {cause:?}"),
         StallEvent::SelfRecovered { attempts, .. } => format!("recovered after {attempts}"),
