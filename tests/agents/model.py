@@ -21,6 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 COMMAND = "rm -rf ./important"
 FILE, CONTENT = "notes.txt", "one\ntwo\nthree\n"
+PATCH = f"*** Begin Patch\n*** Add File: {FILE}\n" + "".join(f"+{line}\n" for line in CONTENT.splitlines()) + "*** End Patch\n"
 QUESTION, ANSWERS = "Which database should the shop use?", ["SQLite", "PostgreSQL"]
 SENTENCE = "Done: there is nothing more to do here."
 SUBJECTS = ["The first table", "A customer", "An order", "Every line of it", "The stock", "A delivery", "The invoice", "A refund"]
@@ -41,9 +42,13 @@ ASKERS = ["AskUserQuestion", "ask_user_question", "ask_user", "question", "reque
 def tools(request):
     """Each tool that a request offers, by name: the schema of its arguments, or None if it takes free text."""
     found = {}
-    for tool in request.get("tools") or []:
+    given = list(request.get("tools") or [])
+    # Codex offers them beside the conversation, in groups.
+    for item in request["input"] if isinstance(request.get("input"), list) else []:
+        given += [each for group in item.get("tools") or [] for each in group.get("tools", [group])]
+    for tool in given:
         for each in tool.get("functionDeclarations", [tool]):
-            each = each.get("function", each)
+            each = each["function"] if isinstance(each.get("function"), dict) else each
             if each.get("name"):
                 schema = each.get("input_schema") or each.get("parametersJsonSchema") or each.get("parameters")
                 found[each["name"]] = None if each.get("type") == "custom" and not schema else schema or {}
@@ -72,12 +77,21 @@ def call(scenario, request, cwd):
     """The tool to be called, as (name, arguments), or None."""
     offered = tools(request)
     wanted = {"tool": SHELLS, "edit": WRITERS, "question": ASKERS}.get(scenario, [])
+    if "exec" in offered and offered["exec"] is None:
+        # Codex has one tool, a program in JavaScript that calls the others.
+        escalated = '"sandbox_permissions": "require_escalated", "justification": "Do you want me to tidy up?"'
+        patch = json.dumps(PATCH)
+        program = {
+            "tool": f'text(await tools.exec_command({{"cmd": "{COMMAND}", {escalated}}}));',
+            "edit": f"text(await tools.apply_patch({patch}));",
+        }.get(scenario)
+        if program:
+            return "exec", program
     name = next((name for name in wanted if name in offered), None)
     if name is None:
         return None
     if offered[name] is None:
-        patch = "*** Begin Patch\n*** Add File: " + FILE + "\n"
-        return name, patch + "".join(f"+{line}\n" for line in CONTENT.splitlines()) + "*** End Patch\n"
+        return name, PATCH
     if scenario == "tool":
         known = {"command": COMMAND, "cmd": COMMAND, "description": "Remove the folder"}
     elif scenario == "edit":
@@ -158,7 +172,7 @@ class Model(BaseHTTPRequestHandler):
             status, body, headers = api.refusal(scenario)
             return self.reply(status, body, headers)
         # What an agent asks beside the conversation (a title, whether there is a topic) offers no tools.
-        aside = not tools(api.request)
+        aside = not tools(api.request) or "Generate a concise, single-line task title" in json.dumps(api.request)
         if scenario == "hang" and not aside:
             self.events()
             api.start()

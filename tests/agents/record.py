@@ -47,7 +47,7 @@ import scenes
 
 # What pyte would print instead of passing over it: strings (DCS, APC, PM, SOS), and CSI with private marks or intermediates.
 STRANGE = re.compile(
-    rb"\x1b[PX^_].*?(?:\x1b\\|\x07)|\x1b\[[<=>][0-9;:]*[@-~]|\x1b\[\?[0-9;:]*(?:[ -/]+[@-~]|[^hlJKnc0-9;: -/])|\x1b\[[0-9;:]*[ !$'\"*][@-~]"
+    rb"\x1b[PX^_].*?(?:\x1b\\|\x07)|\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[\?[0-9;:]*(?:[ -/]+[@-~]|[^hlJKnc0-9;: -/])|\x1b\[[0-9;:]*[ !$'\"*][@-~]"
     rb"|\x1b\[[0-9;]*:[0-9;:]*m|\x1b\[[0-9;]*t|\x1b\[[us]",
     re.S,
 )
@@ -183,14 +183,15 @@ class Terminal:
 class Place:
     """A throw-away home, whose name is as long as the one that stands for it in recordings, and in it a git work directory."""
 
-    NEUTRAL = "/home/ada"
+    NEUTRAL = "/var/home/ada"
 
     def __init__(self):
         while True:
             name = "".join("jkqvxz"[byte % 6] for byte in os.urandom(4))
-            self.home = Path("/tmp") / name
+            self.base = Path("/tmp") / name
+            self.home = self.base / "ada"
             try:
-                self.home.mkdir()
+                self.base.mkdir()
                 break
             except FileExistsError:
                 pass
@@ -222,14 +223,22 @@ class Place:
         return {key: str(value) for key, value in (given | more).items()}
 
     def clean(self, data):
-        for real in (str(self.home.resolve()), str(self.home)):
-            data = data.replace(real.encode(), self.NEUTRAL.encode())
-        # Where agents name folders after the work directory.
-        data = data.replace(str(self.home).replace("/", "-").encode(), self.NEUTRAL.replace("/", "-").encode())
-        return data.replace(self.home.name.encode() + b"/shop", b" ada/shop"[-len(self.home.name) - 5 :])
+        # Some agents name folders after the work directory.
+        for old, new in ((str(self.home), self.NEUTRAL), (str(self.home).replace("/", "-"), self.NEUTRAL.replace("/", "-"))):
+            data = data.replace(old.encode(), new.encode())
+        return data
+
+    def end_all(self):
+        """Ends what was started in this home and went on by itself, as Codex's server does."""
+        for environ in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if f"HOME={self.home}".encode() in environ.read_bytes().split(b"\0"):
+                    os.kill(int(environ.parent.name), signal.SIGKILL)
+            except OSError:
+                pass
 
     def remove(self):
-        shutil.rmtree(self.home, ignore_errors=True)
+        shutil.rmtree(self.base, ignore_errors=True)
 
 
 def record(scene, out=None, verbose=False):
@@ -273,6 +282,7 @@ def record(scene, out=None, verbose=False):
             terminal.end()
         if server:
             server.shutdown()
+        place.end_all()
         keep = os.environ.get("KEEP_HOME")
         if not keep:
             place.remove()
@@ -287,6 +297,8 @@ def write(path, scene, events, state, place):
     whole = b"".join(data for _, data in events)
     cleaned = place.clean(whole)
     assert len(cleaned) == len(whole)
+    if place.base.name.encode() in cleaned:
+        print(f"{scene.name}: the name of the throw-away home is still in it", file=sys.stderr)
     header = {"version": 2, "width": COLUMNS, "height": ROWS, "title": scene.name, "command": scene.command}
     header |= {"env": {"TERM": "xterm-256color", "SHELL": "/bin/bash"}} | state
     decoder = codecs.getincrementaldecoder("utf-8")("replace")

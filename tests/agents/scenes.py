@@ -115,7 +115,7 @@ agent(
 
 # Codex
 
-CODEX = """model = "gpt-5.5"
+CODEX = """model = "gpt-6-sol"
 model_provider = "stand-in"
 approval_policy = "on-request"
 sandbox_mode = "read-only"
@@ -183,8 +183,9 @@ agent(
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)allow"), ("sleep", 3)], state=PERMISSION),
         "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)apply this change|allow"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
         "question": dict(model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")),
-        "working": dict(model="text", steps=[*ask, ("sleep", 15)], state=WORKING),
-        "hang": dict(model="hang", steps=[*ask, ("sleep", 25)], state=WORKING),
+        # It paints everything again with each word and each turn of its spinner.
+        "working": dict(model="text", delay=0.3, steps=[*ask, ("sleep", 6)], state=WORKING),
+        "hang": dict(model="hang", steps=[*ask, ("sleep", 12)], state=WORKING),
         "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
         "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
