@@ -83,7 +83,8 @@ class Screen:
 class Terminal:
     """A program in a pty, what it wrote and when, and the answers that a terminal gives."""
 
-    def __init__(self, command, cwd, env):
+    def __init__(self, command, cwd, env, status=False):
+        self.status = status  # Whether it says that it understands reports of a program's status (OSC 7501).
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, COLUMNS * 8, ROWS * 16))
 
@@ -118,11 +119,14 @@ class Terminal:
         data = self.tail + data
         end = 0
         for query in re.finditer(
-            rb"\x1b\[0?c|\x1b\[>0?c|\x1b\[5n|\x1b\[\??6n|\x1b\]1([01]);\?(?:\x07|\x1b\\)|\x1b\[18t|\x1b\[\?(\d+)\$p|\x1b\[>0?q", data
+            rb"\x1b\[0?c|\x1b\[>0?c|\x1b\[5n|\x1b\[\??6n|\x1b\]1([01]);\?(?:\x07|\x1b\\)|\x1b\[18t|\x1b\[\?(\d+)\$p|\x1b\[>0?q|\x1b\]7501;\?(?:\x07|\x1b\\)",
+            data,
         ):
             end = query.end()
             asked = query.group()
-            if asked.endswith(b"$p"):
+            if b"7501" in asked:
+                answer = b"\x1b]7501;?\x1b\\" if self.status else b""
+            elif asked.endswith(b"$p"):
                 answer = b"\x1b[?%s;%d$y" % (query.group(2), 2 if query.group(2) in (b"2004", b"1004") else 0)
             elif asked.endswith(b"c"):
                 answer = b"\x1b[>41;370;0c" if b">" in asked else b"\x1b[?62;22c"
@@ -269,7 +273,7 @@ def record(scene, out=None, verbose=False):
             subprocess.run(setup, check=True, cwd=place.work, env=place.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         command = [filled(word) for word in scene.run]
         full = place.env(**{key: filled(value) for key, value in env.items()})
-        terminal = Terminal(command, place.work, {key: value for key, value in full.items() if value != ""})
+        terminal = Terminal(command, place.work, {key: value for key, value in full.items() if value != ""}, scene.status)
         failed = None
         try:
             for do, *given in scene.steps:

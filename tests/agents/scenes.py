@@ -16,6 +16,7 @@ class Scene:
     files: dict = field(default_factory=dict)  # Below the home.
     setup: str = ""  # For bash, in the work directory.
     env: dict = field(default_factory=dict)  # An empty value takes a variable away.
+    status: bool = False  # Whether the terminal says that it understands OSC 7501.
 
 
 ALL = []
@@ -66,13 +67,16 @@ agent(
     "claude",
     ["claude", "--permission-mode", "manual"],
     {
-        "onboarding": dict(
-            files={".claude.json": "{}"}, steps=[("wait", r"(?i)text style|theme"), ("sleep", 2)], state=waiting("choice", "text style")
+        # The first start asks for a theme, but not without the provider's network. So do the login of a first start, and this one:
+        "offline": dict(files={".claude.json": "{}"}, steps=[("sleep", 5)], state=UNKNOWN),
+        "theme": dict(
+            model="short",
+            steps=[("wait", READY), ("sleep", 1), ("type", "/theme"), ("sleep", 1), ("type", "\r"), ("wait", r"(?i)dark mode"), ("sleep", 1)],
+            state=waiting("choice", "Dark mode"),
         ),
         "login": dict(
-            files={".claude.json": "{}"},
-            env={"ANTHROPIC_API_KEY": ""},
-            steps=[("wait", r"(?i)text style|theme"), ("sleep", 1), ("type", "\r"), ("wait", r"(?i)login method"), ("sleep", 2)],
+            env={"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""},
+            steps=[("wait", r"(?i)login method|not logged in|/login"), ("sleep", 1), ("type", "/login"), ("sleep", 1), ("type", "\r"), ("sleep", 4)],
             state=waiting("login", "Select login method"),
         ),
         "key": dict(
@@ -97,6 +101,20 @@ agent(
         "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
         "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 8)], state=state("exhausted", "quota")),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
+        # In a terminal that says it understands reports of a program's status.
+        "status-idle": dict(status=True, model="short", steps=[("wait", READY), ("sleep", 3)], state=IDLE),
+        "status-permission": dict(status=True, model="tool", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=PERMISSION),
+        "status-question": dict(
+            status=True, model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")
+        ),
+        "status-trust": dict(
+            status=True, files=claude_json(projects={}), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")
+        ),
+        "status-working": dict(status=True, model="text", steps=[*ask, ("sleep", 6)], state=WORKING),
+        "status-hang": dict(status=True, model="hang", steps=[*ask, ("sleep", 12)], state=WORKING),
+        "status-done": dict(status=True, model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
+        "status-quota": dict(status=True, model="refuse-quota", steps=[*ask, ("sleep", 8)], state=state("exhausted", "quota")),
+        "status-context": dict(status=True, model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
     },
     dict(
         files=claude_json(),
