@@ -24,6 +24,9 @@ static AGENTS: LazyLock<Agents> = LazyLock::new(Agents::embedded);
 pub struct Agent {
     /// What people call it.
     pub name: String,
+    /// Its rules come after those for all programs.
+    #[serde(default)]
+    after_generic: bool,
     /// The last part of a word of its command line: `/usr/bin/node /usr/lib/…/gemini`.
     #[serde(default)]
     commands: Vec<String>,
@@ -104,8 +107,9 @@ impl Agents {
         names.find_map(|name| self.known.iter().find(|agent| agent.commands.iter().any(|command| command == name)))
     }
 
-    pub fn called(&self, name: &str) -> Option<&Agent> {
-        self.known.iter().find(|agent| agent.name == name)
+    /// What stands for a program of which the operator says that it takes messages at a prompt.
+    pub fn prompt(&self) -> Option<&Agent> {
+        self.known.iter().find(|agent| agent.name == "prompt")
     }
 
     /// What stands on a screen. Of a program that is not known, only what any agent asks a person is believed.
@@ -117,16 +121,18 @@ impl Agents {
             matching.find(&counts)
         };
         let asks = |statement: &Statement| statement.activity.needs_person();
+        let generic = || of(&self.generic);
         match agent {
-            Some(agent) => of(agent),
-            None => self.known.iter().find_map(|agent| of(agent).filter(asks)),
+            Some(agent) if agent.after_generic => generic().or_else(|| of(agent)),
+            Some(agent) => of(agent).or_else(generic),
+            None => self.known.iter().find_map(|agent| of(agent).filter(asks)).or_else(generic),
         }
-        .or_else(|| of(&self.generic))
     }
 
     /// What an agent says of itself by its title.
     pub fn read_title(&self, agent: Option<&Agent>, title: &str) -> Option<Statement> {
-        self.said(agent, By::Title, title).map(|said| statement(said, String::new(), format!("its title: {title}")))
+        self.said(agent, By::Title, title)
+            .map(|said| statement(said, String::new(), format!("its title: {}", title.trim())))
     }
 
     /// What an agent says of itself in a sequence.
@@ -151,16 +157,15 @@ impl Agents {
         agent.into_iter().chain([&self.generic]).find_map(|agent| agent.said.iter().find(matches))
     }
 
-    /// What stands in the composer of a screen, from its mark to the cursor; none if there is no composer.
-    pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<String> {
-        let composer = agent.and_then(|agent| agent.composer.as_ref()).or(self.generic.composer.as_ref())?;
+    /// What stands in the composer of a screen, from its mark to the cursor, and behind the cursor; none if there is no composer.
+    pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
+        let composer = agent.and_then(|agent| agent.composer.as_ref())?;
         let first =
             look.rows.iter().rposition(|row| composer.is_match(row)).filter(|first| *first <= look.cursor_row)?;
         let mut text = look.rows[first..look.cursor_row].join(" ");
         text.push(' ');
         text.push_str(&look.before_cursor);
-        text.push_str(&look.behind_cursor);
-        Some(text)
+        Some((text, look.behind_cursor.clone()))
     }
 
     /// The rows that are output: without the composer, what is below it, and rows that move without any progress.

@@ -15,6 +15,8 @@ use crate::rules::words::one_line;
 /// Stands for the cursor.
 const CURSOR: char = '‸';
 
+const BORDERS: [char; 12] = ['─', '━', '╌', '═', '╭', '╮', '╰', '╯', '┌', '┐', '└', '┘'];
+
 /// Characters of a question.
 const QUESTION_MAX: usize = 300;
 
@@ -89,7 +91,11 @@ impl Rule {
     }
 
     fn statement(&self, agent: &str, lines: String, question: &str, resumes: Option<&str>) -> Statement {
-        let question = one_line(&question.replace(CURSOR, " ")).chars().take(QUESTION_MAX).collect();
+        let question = question.replace(CURSOR, " ");
+        // Borders say nothing.
+        let rows =
+            question.lines().filter(|row| row.contains(char::is_alphanumeric)).map(|row| row.trim_matches(BORDERS));
+        let question = one_line(&rows.collect::<Vec<_>>().join(" ")).chars().take(QUESTION_MAX).collect();
         let evidence = Evidence { source: Source::Screen, what: format!("screen, rule {agent}/{}, {lines}", self.id) };
         Statement { activity: self.state, kind: self.kind.clone(), question, resumes: resumes.map(one_line), evidence }
     }

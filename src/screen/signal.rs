@@ -79,7 +79,9 @@ fn status(sequence: &'static str, text: &str) -> Option<Signal> {
     };
     let kind = of("kind=").map(|kind| if kind == "auth" { "login" } else { kind }.to_owned());
     let question = of("msg=").and_then(|message| STANDARD.decode(message).ok());
-    let question = question.filter(|_| activity == Activity::Waiting).map(|question| String::from_utf8_lossy(&question).into_owned());
+    let question = question
+        .filter(|_| activity == Activity::Waiting)
+        .map(|question| String::from_utf8_lossy(&question).into_owned());
     Some(Signal::Status { activity, kind, question: question.unwrap_or_default(), sequence })
 }
 

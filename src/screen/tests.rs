@@ -1,1 +1,135 @@
-//! Recorded screens of real agents and programs, and what the rules say of them.
+//! Recorded screens of real agents and programs (`tests/agents`), and what the rules say of them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::read_to_string;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::*;
+use crate::rules::session::Activity;
+
+/// What a person would say stands on the screen at the end of a recording.
+#[derive(Debug, Deserialize)]
+struct Expected {
+    command: String,
+    state: String,
+    kind: Option<String>,
+    question: Option<String>,
+}
+
+/// One recording, as asciinema writes it.
+struct Recording {
+    size: (u16, u16),
+    mode: Option<LineMode>,
+    /// When, and what was printed.
+    output: Vec<(Duration, String)>,
+}
+
+fn directory() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/agents/recordings")
+}
+
+fn expectations() -> BTreeMap<String, Expected> {
+    let text = read_to_string(directory().join("states.json")).expect("states.json");
+    serde_json::from_str(&text).expect("states.json")
+}
+
+impl Recording {
+    fn read(name: &str) -> Recording {
+        let text = read_to_string(directory().join(format!("{name}.cast"))).expect("a recording");
+        let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let header = lines.next().expect("a header");
+        let number = |name: &str| u16::try_from(header[name].as_u64().expect("a number")).expect("a size");
+        let mode = header["echo"].as_bool().zip(header["canonical"].as_bool());
+        let output = lines.filter(|event| event[1] == "o").map(|event| {
+            let at = Duration::from_secs_f64(event[0].as_f64().expect("a time"));
+            (at, event[2].as_str().expect("output").to_owned())
+        });
+        Recording {
+            size: (number("height"), number("width")),
+            mode: mode.map(|(echo, canonical)| LineMode { echo, canonical }),
+            output: output.collect(),
+        }
+    }
+
+    /// Plays it, with a look at the screen every two seconds, and one a while after its end.
+    fn play(&self, agent: Option<&'static Agent>, mut look_at: impl FnMut(&Look, &mut Emulator, Instant)) {
+        let (mut emulator, began) = (Emulator::new(self.size), Instant::now());
+        let mut next = Duration::from_secs(2);
+        for (at, text) in &self.output {
+            while next <= *at {
+                let look = emulator.look(None, began + next);
+                look_at(&look, &mut emulator, began + next);
+                next += Duration::from_secs(2);
+            }
+            emulator.take_in(text.as_bytes(), began + *at);
+        }
+        let end = began + self.output.last().map_or(Duration::ZERO, |(at, _)| *at) + Duration::from_secs(6);
+        let look = emulator.look(self.mode, end);
+        look_at(&look, &mut emulator, end);
+        let _ = agent;
+    }
+}
+
+fn agent_of(command: &str) -> Option<&'static Agent> {
+    Agents::get().of_command(&[OsString::from(command)])
+}
+
+/// What is known at the end of a recording, from all witnesses.
+fn at_the_end(name: &str, expected: &Expected) -> (Option<Statement>, String) {
+    let (agent, mut states, mut screen) = (agent_of(&expected.command), States::default(), String::new());
+    Recording::read(name).play(agent, |look, emulator, now| {
+        for signal in emulator.take_signals() {
+            Agents::get().read_signal(agent, &signal).into_iter().for_each(|said| states.heard(said, now));
+        }
+        Agents::get().read_title(agent, &look.title).into_iter().for_each(|said| states.heard(said, now));
+        states.seen(Agents::get().read(agent, look, |_| true), now);
+        screen = format!(
+            "{}\n[cursor in row {}: {:?}‸{:?}, title {:?}]",
+            look.rows.join("\n"),
+            look.cursor_row + 1,
+            look.before_cursor,
+            look.behind_cursor,
+            look.title
+        );
+    });
+    (states.now().map(|known| known.statement.clone()), screen)
+}
+
+#[test]
+fn every_recorded_screen_is_read_as_a_person_reads_it() {
+    let mut wrong = Vec::new();
+    for (name, expected) in expectations() {
+        let (found, screen) = at_the_end(&name, &expected);
+        let activity = found.as_ref().map(|found| found.activity);
+        let question = found.as_ref().map_or("", |found| &found.question);
+        let is_right = activity == Activity::parse(&expected.state)
+            && expected
+                .kind
+                .as_deref()
+                .is_none_or(|kind| found.as_ref().is_some_and(|found| is_kind(found, kind, &expected.command)))
+            && expected.question.as_deref().is_none_or(|words| question.to_lowercase().contains(&words.to_lowercase()));
+        if !is_right {
+            wrong.push(format!("===== {name}: {expected:?}\nfound {found:?}\n{screen}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} are read wrongly:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Of a program that nobody knows it need not be known in which form it asks.
+fn is_kind(found: &Statement, kind: &str, command: &str) -> bool {
+    let form =
+        |kind: &str| if ["choice", "confirmation"].contains(&kind) { "question".to_owned() } else { kind.to_owned() };
+    let found = found.kind.as_deref().unwrap_or_default();
+    if agent_of(command).is_some() { found == kind } else { form(found) == form(kind) }
+}
+
+#[test]
+fn every_file_of_an_agent_can_be_read() {
+    assert!(agent_of("claude").is_some_and(|agent| agent.name == "Claude Code"));
+    assert!(agent_of("vim").is_none());
+}

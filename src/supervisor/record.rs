@@ -60,6 +60,7 @@ pub struct Record {
     motion: Motion,
     nudges: Nudges,
     agent: Option<&'static Agent>,
+    composer_is_empty: bool,
     /// For the log.
     cutter: Cutter,
     drawn_at: Option<Instant>,
@@ -107,6 +108,7 @@ impl Record {
             motion: Motion::default(),
             nudges,
             agent: None,
+            composer_is_empty: false,
             cutter: Cutter::default(),
             drawn_at: None,
             active_at: None,
@@ -199,7 +201,8 @@ impl Record {
     /// Looks at the screen: what stands there, and is it news?
     fn assess(&mut self, now: Instant) {
         if self.end.is_none() {
-            self.agent = Agents::get().of_command(&self.probe.foreground());
+            let prompt = Agents::get().prompt().filter(|_| self.nudges == Nudges::Idle);
+            self.agent = Agents::get().of_command(&self.probe.foreground()).or(prompt);
         }
         let look = self.emulator.look(self.probe.mode(), now);
         let had_question = self.question_since();
@@ -209,6 +212,8 @@ impl Record {
         let is_redrawn = self.resized_at.is_some_and(|at| now.duration_since(at) < REDRAWING_LASTS);
         let is_new = self.motion.takes_in(lines.iter().map(String::as_str), now) && !is_redrawn;
         self.lines = lines;
+        let composed = Agents::get().composed(self.agent, &look);
+        self.composer_is_empty = composed.is_some_and(|(before, _)| !before.contains(char::is_alphanumeric));
         if is_news || is_new && detect_loop(&self.lines).is_none() {
             self.progressed_at = self.drawn_at.or(Some(now));
             self.active_at = self.active_at.max(self.progressed_at);

@@ -45,13 +45,12 @@ impl Record {
             _ if self.end.is_some() => Some("has ended".to_owned()),
             None => Some("has a terminal that cannot be looked at".to_owned()),
             Some(mode) if mode.hides() => Some("asks for something that nobody may see".to_owned()),
-            Some(_) if self.agent.is_none() && self.nudges == Nudges::Known => {
-                Some("is no agent whose screens are known (--nudge idle)".to_owned())
-            }
+            Some(_) if self.agent.is_none() => Some("is no agent whose screens are known (--nudge idle)".to_owned()),
             Some(_) if is_shell(&self.probe.foreground()) => Some("is a shell".to_owned()),
             Some(_) if is_idle && self.keyed_at.is_some_and(|at| now.duration_since(at) < TYPING_LASTS) => {
                 Some("is being typed into by a person".to_owned())
             }
+            Some(_) if is_idle && !self.composer_is_empty => Some("has a draft in its composer".to_owned()),
             Some(_) if is_idle => None,
             Some(_) => Some(match self.states.now() {
                 Some(known) if known.statement.activity != Activity::Idle => {
@@ -84,13 +83,15 @@ impl Record {
         self.assess(now);
         let asks = self.states.on_screen().is_some_and(|seen| seen.activity.needs_person());
         let look = self.emulator.look(self.probe.mode(), now);
-        let Some(composed) = Agents::get().composed(self.agent, &look).filter(|_| !asks) else { return Draft::Other };
-        let readable = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
-        let (composed, message) = (readable(&composed), readable(message));
-        match composed.as_str() {
-            composed if composed == message => Draft::Whole,
+        let Some((before, behind)) = Agents::get().composed(self.agent, &look).filter(|_| !asks) else {
+            return Draft::Other;
+        };
+        let (before, behind, message) = (readable(&before), readable(&behind), readable(message));
+        match before.as_str() {
+            before if before == message && behind.is_empty() => Draft::Whole,
+            // What is behind the cursor may be a hint.
             "" => Draft::None,
-            composed if message.starts_with(composed) => Draft::Part,
+            before if message.starts_with(before) && behind.is_empty() => Draft::Part,
             _ => Draft::Other,
         }
     }
@@ -99,6 +100,11 @@ impl Record {
     pub fn clearing_keys(&self) -> &'static str {
         self.agent.and_then(|agent| agent.clear.as_deref()).unwrap_or(KILL_LINE)
     }
+}
+
+/// Terminals wrap, and composers have frames.
+fn readable(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// Ctrl-U, which terminals and editors of lines alike take for that.

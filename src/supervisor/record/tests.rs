@@ -1,1 +1,162 @@
+use super::*;
+use crate::screen::Capture;
 
+const MESSAGE: &str = "You seem to be stuck. Go on with your task.";
+
+struct Story {
+    record: Record,
+    began: Instant,
+}
+
+impl Story {
+    fn new() -> Story {
+        Story { record: Record::new(Nudges::Idle), began: Instant::now() }
+    }
+
+    /// One line, then silence until a nudge is typed at the tenth second.
+    fn of_a_nudge() -> Story {
+        let mut story = Story::new();
+        story.prints("working\r\n", 0.0);
+        story.glimpse(1.0);
+        let at = story.at(10.0);
+        story.record.typed(MESSAGE, at);
+        story
+    }
+
+    fn at(&self, seconds: f64) -> Instant {
+        self.began + Duration::from_secs_f64(seconds)
+    }
+
+    fn prints(&mut self, text: &str, seconds: f64) {
+        let at = self.at(seconds);
+        self.record.take_in(text.as_bytes(), at);
+    }
+
+    fn glimpse(&mut self, seconds: f64) -> Glimpse {
+        let at = self.at(seconds);
+        self.record.glimpse(at)
+    }
+
+    /// When it was last active, and last made progress, in seconds.
+    #[track_caller]
+    fn was(&mut self, active: f64, progressed: f64, now: f64) {
+        let glimpse = self.glimpse(now);
+        let expected = (Some(self.at(active)), Some(self.at(progressed)));
+        assert_eq!((glimpse.active_at, glimpse.progressed_at), expected);
+    }
+}
+
+#[test]
+fn the_echo_of_a_nudge_is_no_sign_of_life() {
+    let mut story = Story::of_a_nudge();
+    story.prints(&format!("{MESSAGE}\r\n"), 10.1);
+    story.prints("\x1b[2K\x1b[1G> \x1b[1mYou seem to be stuck.\x1b[0m\r\n", 10.2);
+    story.was(0.0, 0.0, 10.5);
+    assert_eq!(story.glimpse(11.0).recent_output, ["working"]);
+}
+
+#[test]
+fn what_was_there_before_and_is_drawn_again_is_no_sign_of_life() {
+    let mut story = Story::of_a_nudge();
+    story.prints("working\r\n", 10.1);
+    story.was(0.0, 0.0, 10.5);
+}
+
+#[test]
+fn an_answer_to_a_nudge_is_progress_at_once() {
+    let mut story = Story::of_a_nudge();
+    story.prints(&format!("{MESSAGE}\r\nSorry, I go on.\r\n"), 10.1);
+    story.was(10.1, 10.1, 10.5);
+}
+
+/// Today's finding: the echo of a nudge broke the loop, and so was its recovery.
+#[test]
+fn the_echo_of_a_nudge_is_no_end_of_a_loop() {
+    let mut story = Story::new();
+    story.prints("beginning\r\n", 0.0);
+    story.glimpse(0.5);
+    (0..10).for_each(|_| story.prints("edit a.rs\r\ntest failed\r\n", 1.0));
+    story.glimpse(2.0);
+    let typed_at = story.at(10.0);
+    story.record.typed(MESSAGE, typed_at);
+    story.prints(&format!("{MESSAGE}\r\n"), 10.1);
+    let before = story.glimpse(10.5).progressed_at;
+    for turn in 0..5 {
+        story.prints("edit a.rs\r\ntest failed\r\n", 14.0 + f64::from(turn));
+        assert_eq!(story.glimpse(14.5 + f64::from(turn)).progressed_at, before);
+    }
+}
+
+#[test]
+fn in_a_pane_only_lines_that_came_with_the_nudge_are_its_echo() {
+    let mut story = Story::new();
+    let mut shows = |lines: &[&str], seconds: f64| {
+        let capture = Capture { size: (24, 80), text: lines.join("\n"), ..Capture::default() };
+        let at = story.at(seconds);
+        story.record.take_in_screen(Emulator::of(&capture), true, at);
+        let Glimpse { progressed_at, recent_output, .. } = story.record.glimpse(at);
+        if seconds == 0.0 {
+            let typed_at = story.at(10.0);
+            story.record.typed(MESSAGE, typed_at);
+        }
+        (progressed_at == Some(at), recent_output)
+    };
+    let (before, answer) = ("nothing to do with your task", "done with your task.");
+    assert_eq!(shows(&[before], 0.0), (true, vec![before.to_owned()]));
+    assert_eq!(shows(&[before, MESSAGE], 10.1), (false, vec![before.to_owned()]));
+    let all = vec![before.to_owned(), answer.to_owned()];
+    assert_eq!(shows(&[before, MESSAGE, answer], 14.0), (true, all));
+}
+
+#[test]
+fn any_output_is_a_sign_of_life_again_after_three_seconds() {
+    let mut story = Story::of_a_nudge();
+    story.prints("working\r\n", 13.5);
+    story.was(13.5, 0.0, 14.0);
+}
+
+#[test]
+fn the_same_line_again_and_again_is_activity_and_no_progress() {
+    let mut story = Story::new();
+    story.prints("one\r\n", 0.0);
+    story.was(0.0, 0.0, 0.5);
+    story.prints(&"no\r\n".repeat(20), 1.0);
+    story.glimpse(1.5);
+    story.prints("no\r\n", 2.0);
+    let progressed_at = story.glimpse(2.5).progressed_at;
+    assert_eq!(progressed_at, Some(story.at(0.0)));
+}
+
+#[test]
+fn a_redraw_after_a_resize_is_no_progress() {
+    let mut story = Story::new();
+    story.prints(&format!("{}\r\n", "many words ".repeat(12)), 0.0);
+    story.was(0.0, 0.0, 1.0);
+    let at = story.at(2.0);
+    story.record.resized((24, 40), at);
+    story.prints(&format!("\x1b[H\x1b[2J{}\r\n", "many words ".repeat(3)), 2.1);
+    story.was(2.1, 0.0, 2.5);
+    story.prints("something else\r\n", 4.0);
+    story.was(4.0, 4.0, 4.5);
+}
+
+#[test]
+fn a_person_who_types_makes_no_progress() {
+    let mut story = Story::new();
+    story.prints("> ", 0.0);
+    story.glimpse(0.5);
+    let at = story.at(1.0);
+    story.record.keyed(at);
+    story.prints("do as I say", 1.0);
+    let glimpse = story.glimpse(1.5);
+    assert_eq!((glimpse.active_at, glimpse.progressed_at), (Some(at), None));
+}
+
+#[test]
+fn the_log_is_not_held_in_more_than_a_megabyte() {
+    let mut story = Story::new();
+    (0..3000).for_each(|n| story.prints(&format!("{n} {}\n", "x".repeat(1000)), 0.0));
+    let lines = story.record.take_unlogged();
+    assert!((1_000..1_100).contains(&lines.len()), "{}", lines.len());
+    assert!(lines.back().is_some_and(|line| line.starts_with("2999 ")));
+}
