@@ -77,6 +77,25 @@ fn ended(exit_code: Option<i32>) -> Session {
     Session { ended: Some(Ended { at: at(-60), exit_code }), active_at: at(-60), ..session() }
 }
 
+fn progressed(seconds: i64) -> Session {
+    Session { active_at: at(seconds), progressed_at: at(seconds), ..session() }
+}
+
+/// Since then.
+fn doing(activity: Activity, seconds: i64) -> Option<AgentState> {
+    let (kind, question) = (Some("permission".to_owned()), "rm -rf ./important".to_owned());
+    Some(AgentState { activity, kind, question, since: at(seconds), evidence: String::new() })
+}
+
+/// It moves, and last did something new then.
+fn moving(seconds: i64) -> Session {
+    Session { active_at: at(-1), progressed_at: at(seconds), ..session() }
+}
+
+fn asks() -> Cause {
+    Cause::Asks("asks for permission: “rm -rf ./important”".to_owned())
+}
+
 fn diagnosis(session: Session) -> Result<Finding, Reason> {
     facts(session).diagnose(&Policy::default())
 }
@@ -105,6 +124,18 @@ fn nudge(attempt: u32) -> Decision {
 #[case::a_loop_for_a_moment(Session { progressed_at: at(-300), ..looping() }, Err(Reason::Recent))]
 #[case::a_loop_for_long_enough(Session { progressed_at: at(-301), ..looping() }, Ok(Finding::Looping))]
 #[case::a_loop_with_progress_in_the_future(Session { progressed_at: at(60), ..looping() }, Err(Reason::Recent))]
+#[case::a_question_for_a_moment(Session { agent: doing(Activity::Waiting, -10), ..session() }, Err(Reason::Recent))]
+#[case::a_question_for_longer(Session { agent: doing(Activity::Waiting, -11), ..session() }, Ok(Finding::Waiting))]
+#[case::a_question_beside_a_spinner(Session { agent: doing(Activity::Waiting, -11), ..moving(-11) }, Ok(Finding::Waiting))]
+#[case::no_context_left(Session { agent: doing(Activity::Exhausted, -11), ..session() }, Ok(Finding::Waiting))]
+#[case::a_question_of_a_process_that_ended(
+    Session { agent: doing(Activity::Waiting, -90), ..ended(Some(1)) }, Ok(Finding::Crashed))]
+#[case::at_work_and_silent(Session { agent: doing(Activity::Working, -600), ..session() }, Ok(Finding::Silent))]
+#[case::motion_for_fifteen_minutes(moving(-900), Err(Reason::Recent))]
+#[case::motion_for_longer(moving(-901), Ok(Finding::NoProgress))]
+#[case::motion_of_which_nobody_reports_progress(
+    Session { reports_progress: false, ..moving(-901) }, Err(Reason::Recent))]
+#[case::a_run_that_moves(Session { takes_commands: false, ..moving(-901) }, Err(Reason::Recent))]
 #[case::its_process_failed(ended(Some(1)), Ok(Finding::Crashed))]
 #[case::its_process_was_killed(ended(None), Ok(Finding::Crashed))]
 #[case::its_process_ended_well(ended(Some(0)), Err(Reason::EndedWell))]
@@ -178,6 +209,21 @@ fn a_crashed_session_whose_issue_is_continued_otherwise_is_left(#[case] issue: L
 #[case::a_crash_after_a_nudge(ended(Some(1)), tried(1, -61), Decision::Escalate(Cause::NotAllowed))]
 #[case::a_run_takes_no_commands(
     Session { takes_commands: false, active_at: at(-7200), ..session() }, history(), Decision::Escalate(Cause::NoChannel))]
+#[case::a_question_is_never_typed_to(
+    Session { agent: doing(Activity::Waiting, -60), ..session() }, history(), Decision::Escalate(asks()))]
+#[case::nor_when_a_days_nudges_and_escalations_are_used_up(
+    Session { agent: doing(Activity::Waiting, -60), ..session() },
+    History { attempts_last_day: 4, escalations_last_day: 23, ..history() }, Decision::Escalate(asks()))]
+#[case::but_not_without_bound(
+    Session { agent: doing(Activity::Waiting, -60), ..session() },
+    History { escalations_last_day: 24, ..history() }, Decision::Leave(Reason::Escalated))]
+#[case::motion_is_never_typed_to(moving(-901), history(), Decision::Escalate(Cause::NoProgress))]
+#[case::an_unknown_screen_is_never_typed_to(
+    Session { takes_nudges: false, ..session() }, history(), Decision::Escalate(Cause::NotAtPrompt))]
+#[case::nor_a_loop_at_work(
+    Session { takes_nudges: false, ..looping() }, history(), Decision::Escalate(Cause::NotAtPrompt))]
+#[case::one_that_was_nudged_has_its_delay(
+    Session { takes_nudges: false, ..session() }, tried(1, -60), Decision::Wait { until: at(60) })]
 #[case::a_command_on_its_way(
     Session { pending_command_since: Some(at(-120)), ..session() }, tried(1, -120), Decision::Leave(Reason::PendingCommand))]
 #[case::a_command_that_nobody_takes(
@@ -187,17 +233,28 @@ fn what_is_done_about_a_session(#[case] session: Session, #[case] history: Histo
 }
 
 #[rstest]
-#[case::it_answered_the_nudge(Session { active_at: at(-30), ..session() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
+#[case::it_answered_the_nudge(progressed(-30), tried(1, -60), Decision::Recovered(Reason::Recent))]
+#[case::it_only_moved_after_the_nudge(Session { active_at: at(-30), ..session() }, tried(1, -60), Decision::Leave(Reason::Recent))]
+#[case::it_moved_and_nobody_reports_its_progress(
+    Session { active_at: at(-30), reports_progress: false, ..session() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
 #[case::it_has_not_answered_yet(
     Session { active_at: at(-61), silent_after: Some(TimeDelta::minutes(2)), ..session() }, tried(1, -60),
     Decision::Leave(Reason::Recent))]
 #[case::it_answered_after_the_escalation(
-    Session { active_at: at(-30), ..session() }, History { escalated: true, ..tried(0, -60) },
+    progressed(-30), History { escalated: true, ..tried(0, -60) }, Decision::Recovered(Reason::Recent))]
+#[case::its_question_is_gone(
+    Session { agent: doing(Activity::Working, -30), ..progressed(-30) }, History { escalated: true, ..tried(0, -60) },
     Decision::Recovered(Reason::Recent))]
+#[case::its_question_is_the_same(
+    Session { agent: doing(Activity::Waiting, -90), ..progressed(-90) }, History { escalated: true, ..tried(0, -60) },
+    Decision::Leave(Reason::Escalated))]
+#[case::another_question_is_news(
+    Session { agent: doing(Activity::Waiting, -30), ..progressed(-30) }, History { escalated: true, ..tried(0, -60) },
+    Decision::Escalate(asks()))]
 #[case::it_answered_and_fell_silent_again(Session { active_at: at(-600), ..session() }, tried(2, -900), nudge(1))]
 #[case::the_loop_goes_on(looping(), History { escalated: true, ..tried(0, -60) }, Decision::Leave(Reason::Escalated))]
 #[case::the_loop_was_broken(
-    Session { recent_output: session().recent_output, ..looping() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
+    Session { recent_output: session().recent_output, progressed_at: at(-1), ..looping() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
 #[case::it_was_closed(
     Session { status: "terminated".to_owned(), ..ended(Some(1)) }, tried(0, -60),
     Decision::Recovered(Reason::NotInProgress("terminated".to_owned())))]
@@ -216,12 +273,12 @@ fn what_counts_as_a_recovery(#[case] session: Session, #[case] history: History,
     Session { active_at: at(-200), ended: Some(Ended { at: at(-200), exit_code: Some(1) }), ..session() }, tried(1, -120),
     Decision::Escalate(Cause::Exhausted))]
 #[case::it_worked_for_a_while_before(
-    Session { started_at: at(-400), active_at: at(-60), ..ended(Some(1)) }, tried(1, -500),
+    Session { started_at: at(-400), progressed_at: at(-60), ..ended(Some(1)) }, tried(1, -500),
     Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
 #[case::it_has_just_been_started(
     Session { started_at: at(-100), active_at: at(0), ..session() }, tried(1, -120), Decision::Leave(Reason::Recent))]
 #[case::it_has_worked_for_long_enough(
-    Session { started_at: at(-301), active_at: at(0), ..session() }, tried(1, -400), Decision::Recovered(Reason::Recent))]
+    Session { started_at: at(-301), ..progressed(0) }, tried(1, -400), Decision::Recovered(Reason::Recent))]
 fn what_is_done_when_relaunching_is_on(#[case] session: Session, #[case] history: History, #[case] expected: Decision) {
     let policy = Policy { auto_relaunch: true, ..Policy::default() };
     assert_eq!(decide(&facts_of(session, None, history), &policy).decision, expected);
@@ -249,4 +306,16 @@ fn the_comment_says_what_happened_and_holds_no_output() {
     assert!(crashed.contains("Its process ended with exit code 137, 1m ago."), "{crashed}");
     assert!(looped.contains("It repeats itself and made no progress for 10m."), "{looped}");
     assert!(!looped.contains("refused"), "{looped}");
+    let moved = told(moving(-1200));
+    assert!(moved.contains("It moves, and did nothing new for 20m."), "{moved}");
+}
+
+#[test]
+fn the_comment_of_a_question_quotes_it_and_says_whose_it_is() {
+    let quote = |text: &str| format!("<{text}>");
+    let session = Session { agent: doing(Activity::Waiting, -60), ..session() };
+    let comment = escalation_comment(&facts(session), &asks(), &Policy::default(), quote);
+    let told = "Session <fence> of <Ada>, running <mend the fence>, asks for permission: <rm -rf ./important>.";
+    assert!(comment.contains("waits for a person") && comment.contains(told), "{comment}");
+    assert!(!comment.contains("Tried"), "{comment}");
 }
