@@ -20,6 +20,12 @@ pub const POLICY: [&str; 4] = ["--session-silent-after", "1s", "--nudge-delay", 
 /// For an agent that recovers: however slow the machine is, it has the time.
 pub const PATIENT: [&str; 2] = ["--nudge-delay", "10m"];
 
+/// A prompt at which the agents of these stories read what is typed.
+pub const READ: &str = "printf '> '; read x";
+
+/// What people read when a session needs one of them.
+pub const STUCK: &str = "⚠ session needs a person: ";
+
 /// Waits for it; a test that waits for so long has failed.
 #[track_caller]
 pub fn until<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
@@ -123,7 +129,9 @@ impl Watcher {
         variables.iter().for_each(|(name, value)| command.env(name, value));
         command.arg("watch");
         // The same as `POLICY`, unless a flag says otherwise. As variables they would be reported, since the command does not inherit them.
-        for setting in [["--session-silent-after", "1s"], ["--nudge-delay", "1s"], ["--interval", "100ms"]] {
+        let settings =
+            [["--session-silent-after", "1s"], ["--nudge-delay", "1s"], ["--interval", "100ms"], ["--nudge", "idle"]];
+        for setting in settings {
             if !arguments.contains(&setting[0]) {
                 command.args(setting);
             }

@@ -44,7 +44,7 @@ on_each_database! {
     }
 
     fn a_nudge_that_would_reach_other_panes_or_none_has_failed(world) {
-        let tmux = Tmux::running("echo working; cat > got");
+        let tmux = Tmux::running("echo working; printf '> '; cat > got");
         tmux.ask(&["split-window", "-d", "-t", "%1", "cat > other"]);
         let watcher = tmux.watch(world, &["--no-examine"]);
         until("output", || world.of_agent("recent_output").filter(|output| output == "working"));
@@ -60,7 +60,7 @@ on_each_database! {
         world.queue("nudge", "to the agent");
 
         let read = |name: &str| std::fs::read_to_string(tmux.home.path().join(name)).unwrap_or_default();
-        until("the message", || (read("got") == "to the agent\n").then_some(()));
+        until("the message", || (read("got") == "(sweep) to the agent\n").then_some(()));
         assert_eq!(read("other"), "");
         watcher.stop();
     }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use portable_pty::CommandBuilder;
 use tempfile::TempDir;
 
-use super::fixture::{PATIENT, Screen, Watcher, path, until};
+use super::fixture::{PATIENT, READ, STUCK, Screen, Watcher, path, until};
 use super::hostile::HOSTILE;
 use crate::world::{World, on_each_database};
 
 const NUDGE: &str = "You seem to be stuck.";
-const STUCK: &str = "⚠ session stuck — needs input";
 
 /// A server of tmux with one pane, `%1`, that stays when its process ends.
 pub struct Tmux {
@@ -66,6 +65,12 @@ impl Tmux {
         Watcher::at_home(Arc::clone(&self.home), &[&words[..], flags].concat())
     }
 
+    /// How its window alone is shown in the status line, if not as all others.
+    fn window_formats(&self) -> [String; 2] {
+        ["window-status-format", "window-status-current-format"]
+            .map(|format| self.ask(&["show-options", "-w", "-v", "-t", "%1", format]).trim_end_matches('\n').to_owned())
+    }
+
     fn has_no_trace_of_a_shell(&self) -> bool {
         !self.home.path().join("ran").exists()
     }
@@ -78,35 +83,37 @@ impl Drop for Tmux {
 }
 
 on_each_database! {
-    fn an_agent_that_repeats_itself_is_nudged_twice_then_the_status_line_asks_for_a_person(world) {
+    fn an_agent_that_repeats_itself_is_left_alone_and_marked_in_the_status_line_until_its_watcher_ends(world) {
         let tmux = Tmux::running("while :; do echo 'Error: connection refused'; sleep 0.05; done");
         let screen = tmux.attach();
         let watcher = tmux.watch(world, &[]);
         world.until_recovered("escalate");
 
         watcher.until_it_prints(STUCK);
-        until("the status line", || screen.text().contains("session stuck").then_some(()));
-        assert_eq!((world.agents_commands("status = 'delivered'"), world.recovered("recover")), (2, 0));
+        until("the status line", || screen.text().contains("⚠").then_some(()));
+        assert!(tmux.window_formats().iter().all(|format| format.starts_with("⚠ ")), "{:?}", tmux.window_formats());
+        assert_eq!((world.agents_commands("true"), world.recovered("recover")), (0, 0));
         let ended = watcher.stop();
         assert_eq!((ended.code, ended.text.matches(STUCK).count()), (143, 1));
         assert_eq!(world.of_agent("status").as_deref(), Some("interrupted"));
         assert_eq!(world.of_agent("ended_at"), None, "it goes on in its pane");
+        assert_eq!(tmux.window_formats(), ["", ""], "as they were before");
     }
 
     fn a_silent_agent_that_answers_a_nudge_goes_on(world) {
-        let script = "echo working; read x; echo \"got $x\"; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
-        let tmux = Tmux::running(script);
+        let script = "echo \"got $x\"; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
+        let tmux = Tmux::running(&format!("echo working; {READ}; {script}"));
         let watcher = tmux.watch(world, &PATIENT);
         world.until_recovered("recover");
 
-        tmux.until_it_shows(&format!("got {NUDGE}"));
+        tmux.until_it_shows(&format!("got (sweep) {NUDGE}"));
         tmux.until_it_shows("step 20");
         assert_eq!((world.agents_commands("true"), world.recovered("escalate")), (1, 0));
         watcher.stop();
     }
 
     fn the_echo_of_a_nudge_in_a_pane_is_no_recovery(world) {
-        let tmux = Tmux::running("echo working; while read x; do :; done");
+        let tmux = Tmux::running("echo working; while printf '> '; read x; do :; done");
         let watcher = tmux.watch(world, &[]);
         world.until_recovered("escalate");
 
@@ -177,7 +184,7 @@ on_each_database! {
     }
 
     fn while_somebody_reads_the_history_nothing_is_typed(world) {
-        let tmux = Tmux::running("echo working; cat > got");
+        let tmux = Tmux::running("echo working; printf '> '; cat > got");
         let watcher = tmux.watch(world, &["--no-examine"]);
         until("output", || world.of_agent("recent_output").filter(|output| output == "working"));
         tmux.ask(&["copy-mode", "-t", "%1"]);
@@ -187,7 +194,7 @@ on_each_database! {
         world.queue("nudge", "a word; and another;");
         until("delivery", || (world.agents_commands("status = 'delivered'") == 1).then_some(()));
         let got = || std::fs::read_to_string(tmux.home.path().join("got")).unwrap_or_default();
-        until("the message", || (got() == "a word; and another;\n").then_some(()));
+        until("the message", || (got() == "(sweep) a word; and another;\n").then_some(()));
         watcher.stop();
     }
 
@@ -196,7 +203,7 @@ on_each_database! {
         let screen = tmux.attach();
         let watcher = tmux.watch(world, &["--nudges-max", "0"]);
         watcher.until_it_prints(STUCK);
-        until("the status line", || screen.text().contains("session stuck").then_some(()));
+        until("the status line", || screen.text().contains("⚠").then_some(()));
 
         let ended = watcher.stop();
         assert!(!ended.text.chars().any(|c| c.is_control() && !"\r\n".contains(c)), "{:?}", ended.text);

@@ -21,7 +21,7 @@ on_each_database! {
         refused(USAGE, &["--session", "S-1", "--", "true"], &["there is no session S-1"]);
         refused(NOT_FOUND, &["--", "no-such-agent", "--fast"], &["no-such-agent --fast: command not found"]);
         refused(NOT_FOUND, &["--", "/no/such/agent"], &["/no/such/agent: command not found"]);
-        refused(USAGE, &[], &["COMMAND"]);
+        refused(USAGE, &[], &["PROGRAM"]);
         refused(USAGE, &["--tmux", "%1", "--", "true"], &["--tmux"]);
         refused(USAGE, &["--session", "S-1", "--name", "x", "--", "true"], &["--session"]);
         refused(USAGE, &["--interval", "99ms", "--", "true"], &["99ms", "at least 100ms"]);
@@ -36,11 +36,17 @@ on_each_database! {
         refused(USAGE, &["--agent", "Ada", "--", "true"], &["more than one agent is called Ada"]);
     }
 
-    fn a_name_that_a_session_has_is_refused(world) {
-        let ran = watch(&world.url, &["--name", "agent", "--", "true"]).run();
-        assert_eq!(ran.code, 0, "{ran}");
-        let words = ["--name", "agent", "--", "true"];
-        watch(&world.url, &words).run().refused(USAGE, &["agent already; take it up with --session agent"]);
+    fn the_name_of_a_session_that_has_ended_is_taken_up_and_one_that_goes_on_keeps_it(world) {
+        let first = watch(&world.url, &["--name", "agent", "--silent-after", "90s", "--", "true"]).run();
+        assert_eq!(first.code, 0, "{first}");
+        let again = watch(&world.url, &["--name", "agent", "--", "echo", "again"]).run();
+        assert_eq!((again.code, world.count("sessions")), (0, 1), "{again}");
+        assert_eq!(world.of_agent("title").as_deref(), Some("echo again"));
+        assert_eq!(world.of_agent("silent_after_seconds").as_deref(), Some("90"), "what is not given stays");
+
+        world.run("update sessions set status = 'active', ended_at = null");
+        let refusal = "a session that has not ended is called agent; take it up with --session agent";
+        watch(&world.url, &["--name", "agent", "true"]).run().refused(USAGE, &[refusal]);
         assert_eq!(world.count("sessions"), 1);
     }
 

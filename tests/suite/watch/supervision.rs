@@ -7,11 +7,11 @@ use std::thread;
 use rustix::process::Signal;
 use sweep::rules::Id;
 
-use super::fixture::{POLICY, Watcher, until};
+use super::fixture::{POLICY, READ, Watcher, until};
 use crate::program::{Ran, sweep, sweep_at};
 use crate::world::on_each_database;
 
-const SILENT: &str = "echo working; while read x; do echo \"$x\" >> got; done";
+const SILENT: &str = "echo working; while printf '> '; read x; do echo \"$x\" >> got; done";
 const USAGE: i32 = 64;
 
 fn take_up(url: &str) -> Ran {
@@ -20,7 +20,7 @@ fn take_up(url: &str) -> Ran {
 
 on_each_database! {
     fn a_paused_session_gets_no_nudge(world) {
-        let watcher = Watcher::of(&world.url, &["--no-examine"], "echo working; read x; echo \"$x\" >> got; cat");
+        let watcher = Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"$x\" >> got; cat"));
         watcher.until_it_prints("working");
         world.run("update sessions set status = 'paused'");
         let long_ago = world.ago(60);
@@ -42,13 +42,13 @@ on_each_database! {
     }
 
     fn a_command_that_does_not_fit_has_failed(world) {
-        let watcher = Watcher::of(&world.url, &["--no-examine"], "echo working; read x; echo \"got $x\"; cat");
+        let watcher = Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"got $x\"; cat"));
         watcher.until_it_prints("working");
         world.queue("relaunch", "");
         until("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
 
         world.queue("nudge", "one\u{1b}[2Jtwo");
-        watcher.until_it_prints("got one[2Jtwo");
+        watcher.until_it_prints("got (sweep) one[2Jtwo");
         assert_eq!(world.agents_commands("status = 'delivered'"), 1);
         watcher.stop();
     }
@@ -66,7 +66,7 @@ on_each_database! {
     }
 
     fn a_watcher_whose_session_was_taken_up_meanwhile_lets_it_go(world) {
-        let watcher = Watcher::of(&world.url, &[], "echo working; read x; echo \"got $x\"; read x");
+        let watcher = Watcher::of(&world.url, &[], &format!("echo working; {READ}; echo \"got $x\"; read x"));
         watcher.until_it_prints("working");
         let (now, silent) = (world.ago(0), world.ago(60));
         // As the other one does it.

@@ -166,6 +166,9 @@ fn session() -> Session {
         ended: None,
         silent_after: None,
         recent_output: Vec::new(),
+        takes_nudges: true,
+        agent: None,
+        reports_progress: true,
         takes_commands: true,
         pending_command_since: None,
     }
