@@ -27,12 +27,14 @@ pub use agent::{Activity, AgentState, phrase};
 pub use comment::escalation_comment;
 
 use super::clause::{no_run_is_live, no_wait_is_declared};
-use super::loops::WINDOW;
 use super::words::{Spoken, moment, spaced};
 use super::{
     Allowance, Assignee, Cause, Clause, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, Remedy,
     detect_loop,
 };
+
+/// So many lines are more than the echo of a nudge and a word in answer.
+const ANSWER_MAX: usize = 20;
 
 /// A process that was relaunched shows progress once it has been active for longer.
 const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
@@ -239,7 +241,7 @@ impl SessionFacts {
 
 /// The echo of a nudge, or a word in answer, is no end of a loop that was seen on the same screen.
 fn looped_lately(output: &[String]) -> bool {
-    (1..output.len().min(WINDOW)).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
+    (1..output.len().min(ANSWER_MAX)).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
 }
 
 impl Ended {

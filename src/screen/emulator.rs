@@ -129,7 +129,10 @@ impl Emulator {
         let above = self.above();
         let (screen, heard) = (self.parser.screen(), self.parser.callbacks());
         let (height, width) = screen.size();
-        let rows: Vec<String> = screen.rows(0, width.get()).map(|row| row.trim_end().to_owned()).collect();
+        let wrapped: Vec<bool> = (0..height.get()).map(|row| screen.row_wrapped(row)).collect();
+        // A row that goes on in the next one may end in a space.
+        let row = |(row, wraps): (String, &bool)| if *wraps { row } else { row.trim_end().to_owned() };
+        let rows: Vec<String> = screen.rows(0, width.get()).zip(&wrapped).map(row).collect();
         let (row, column) = cursor(screen);
         let part = |columns: std::ops::Range<u16>| {
             let cells =
@@ -139,7 +142,7 @@ impl Emulator {
         let is_still = self.drawn_at.is_none_or(|at| STILL_AFTER <= now.saturating_duration_since(at));
         Look {
             above,
-            wrapped: (0..height.get()).map(|row| screen.row_wrapped(row)).collect(),
+            wrapped,
             rows,
             cursor_row: row.into(),
             before_cursor: part(0..column),

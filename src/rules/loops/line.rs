@@ -46,6 +46,17 @@ impl Line {
         self.words == other.words && self.frame == other.frame
     }
 
+    /// Is it the earlier one but for numbers, ids and at most one name, and not for ids alone? Then it is about the next
+    /// thing: `31 passed` after `30 passed`, `deploying b` after `deploying a`. An id alone may be random.
+    pub fn goes_on_from(&self, earlier: &Line) -> bool {
+        let before: Vec<&str> = earlier.words.split(' ').collect();
+        let now: Vec<&str> = self.words.split(' ').collect();
+        let differing = || before.iter().zip(&now).filter(|(before, now)| before != now);
+        let numbers = differing().filter(|(before, now)| without_digits(before).eq(without_digits(now))).count();
+        let names = differing().filter(|(before, now)| names_in(before) != names_in(now)).count();
+        before.len() == now.len() && names <= 1 && 0 < names + numbers
+    }
+
     /// Is the next line this one, only further on?
     fn is_redrawn_as(&self, later: &Line) -> bool {
         self.says_the_same_as(later) && self.counters != later.counters
@@ -84,4 +95,16 @@ fn without_frame(seen: &str) -> (&str, String) {
     };
     let undotted = text.trim_end_matches(['.', '…', ' ']);
     (undotted, format!("{before}{}{behind}", &text[undotted.len()..]))
+}
+
+fn without_digits(word: &str) -> impl Iterator<Item = char> {
+    word.chars().filter(|c| !c.is_ascii_digit())
+}
+
+/// Without numbers and ids: `deps` and `app` of `deps/app-8f3a1c`, none of `550e8400-e29b-beef`.
+fn names_in(word: &str) -> Vec<&str> {
+    let has_digit = |text: &str| text.contains(|c: char| c.is_ascii_digit());
+    let is_hexadecimal = has_digit(word) && word.chars().all(|c| c.is_ascii_hexdigit() || !c.is_alphanumeric());
+    let parts = word.split(|c: char| !c.is_alphanumeric());
+    parts.filter(|part| !is_hexadecimal && !has_digit(part)).collect()
 }

@@ -5,6 +5,7 @@ use rstest::rstest;
 use super::*;
 
 mod lines;
+mod odd_lines;
 mod properties;
 
 /// The period, and how often.
@@ -35,11 +36,17 @@ fn period(lines: &[String]) -> Option<usize> {
 #[case::three_lines_three_times(3, &["read a.rs", "edit a.rs", "test failed"], None)]
 #[case::three_lines_four_times(4, &["read a.rs", "edit a.rs", "test failed"], Some((3, 4)))]
 #[case::three_lines_of_which_two_are_the_same(4, &["retry", "retry", "giving up"], Some((3, 4)))]
-#[case::four_lines_in_turn_are_none_we_know(9, &["one", "two", "three", "four"], None)]
+#[case::four_lines_twice(2, &["read", "edit", "build", "test"], None)]
+#[case::four_lines_three_times(3, &["read", "edit", "build", "test"], Some((4, 3)))]
+#[case::five_lines_for_ever(20, &["a1", "b2", "c3", "d4", "e5"], Some((5, 4)))]
+#[case::eight_lines_twice(2, &["a", "b", "c", "d", "e", "f", "g", "h"], None)]
+#[case::eight_lines_three_times(3, &["a", "b", "c", "d", "e", "f", "g", "h"], Some((8, 3)))]
+#[case::eight_lines_of_which_some_are_the_same(3, &["a", "b", "a", "b", "a", "b", "c", "c"], Some((8, 3)))]
+#[case::nine_lines_in_turn_are_none_we_know(9, &["a", "b", "c", "d", "e", "f", "g", "h", "i"], None)]
 #[case::empty_lines_are_no_lines(6, &["permission denied", "", "  \t "], Some((1, 6)))]
 #[case::rules_and_brackets_say_nothing(20, &["-----", "}", "=========="], None)]
 #[case::a_terminal_of_another_width(6, &["x", "----------"], Some((1, 6)))]
-fn a_loop_is_one_to_three_lines_often_enough(
+fn a_loop_is_one_to_eight_lines_often_enough(
     #[case] often: usize,
     #[case] lines: &[&str],
     #[case] loops: Option<(usize, usize)>,

@@ -2,11 +2,15 @@
 //!
 //! A *false alarm* is a window, ending in any line of a log of healthy work, in which a loop is found. A loop is *found*
 //! if it is at its last necessary repetition. It is *called too early* one repetition before, and *called too late* when
-//! the session has gone on to something else.
+//! the session has gone on to something else: by one line, or by two where a single one might be one more odd line.
+
+#[path = "circles.rs"]
+mod circles;
 
 use std::fs;
 use std::path::Path;
 
+pub use circles::CIRCLES;
 use sweep::rules::{Loop, detect_loop};
 
 /// As much as a host might hand over.
@@ -14,6 +18,9 @@ const HANDED_OVER: usize = 100;
 
 /// Loops are put behind every so many lines of a log.
 const EVERY: usize = 23;
+
+/// What a session says that goes on to something else.
+const NEXT: [&str; 2] = ["● Read(docs/next.md)", "# What comes next"];
 
 pub struct Log {
     pub name: String,
@@ -55,6 +62,8 @@ pub struct Circle {
     pub name: &'static str,
     /// So many times it must be seen.
     pub times: usize,
+    /// Are there odd lines among its lines?
+    pub has_odd_lines: bool,
     /// What it prints the first time, the second time …
     pub lines: fn(usize) -> Vec<String>,
 }
@@ -82,7 +91,7 @@ impl Circle {
                 outcome.found += usize::from(detect_loop(&self.behind(before, self.times)).is_some());
                 outcome.called_too_early += usize::from(detect_loop(&self.behind(before, self.times - 1)).is_some());
                 let mut gone_on = self.behind(before, self.times);
-                gone_on.push("● Read(docs/next.md)".to_owned());
+                gone_on.extend(NEXT.iter().take(1 + usize::from(self.has_odd_lines)).map(|&line| line.to_owned()));
                 outcome.called_too_late += usize::from(detect_loop(&gone_on).is_some());
             }
         }
@@ -93,93 +102,3 @@ impl Circle {
         before.iter().cloned().chain((0..times).flat_map(self.lines)).collect()
     }
 }
-
-/// Times, attempts, colours and spinners change from one time to the next, as they would.
-pub const CIRCLES: [Circle; 9] = [
-    Circle {
-        name: "a retry, at other times",
-        times: 6,
-        lines: |at| vec![format!("[12:0{}:{:02}] Error: connection refused, retrying", at % 10, at * 7 % 60)],
-    },
-    Circle {
-        name: "a retry that counts itself and waits longer",
-        times: 6,
-        lines: |at| {
-            vec![format!(
-                "API Error (Connection error.) · Retrying in {} seconds… (attempt {}/10)",
-                1 << (at % 8),
-                at + 1
-            )]
-        },
-    },
-    Circle {
-        name: "an overloaded service, in JSON",
-        times: 6,
-        lines: |at| {
-            let at = at + 3;
-            vec![format!(
-                r#"{{"time":"2026-11-22T09:0{at}:1{at}.0{at}1Z","error":"overloaded","request_id":"req_0{at}Zq{at}"}}"#
-            )]
-        },
-    },
-    Circle {
-        name: "a prompt behind spinners",
-        times: 6,
-        lines: |at| {
-            let glyphs: Vec<char> = "⠋⠙⠹⠸⠼⠴⠦⠧".chars().collect();
-            let spin = |turn: usize| format!("\x1b[36m{}\x1b[0m Thinking… ({turn}s)", glyphs[turn % glyphs.len()]);
-            let mut lines: Vec<String> = (0..at % 4).map(spin).collect();
-            lines.push("\x1b[2K\x1b[1GDo you want to proceed? (y/n)".to_owned());
-            lines
-        },
-    },
-    Circle {
-        name: "an edit and the same failing test",
-        times: 4,
-        lines: |at| {
-            let result =
-                format!("\x1b[31mtest result: FAILED\x1b[0m. 12 passed; 3 failed; finished in 0.{:02}s", at * 37 % 100);
-            vec!["● Update(src/parse.rs)".to_owned(), result]
-        },
-    },
-    Circle {
-        name: "a download that breaks off, anywhere",
-        times: 4,
-        lines: |at| {
-            let reached = [71, 40, 12, 33, 28][at % 5];
-            let drawn =
-                (0..=reached).step_by(9).map(|percent| format!("Receiving objects: {percent:3}% ({percent}0/1000)"));
-            drawn.chain(["fatal: early EOF".to_owned()]).collect()
-        },
-    },
-    Circle {
-        name: "two tools in turn",
-        times: 4,
-        lines: |at| {
-            vec![format!("09:1{at}:02 read src/a.rs ({at}2ms)"), format!("09:1{at}:07 grep 'fn main' ({}ms)", at + 3)]
-        },
-    },
-    Circle {
-        name: "read, edit, test",
-        times: 4,
-        lines: |at| {
-            vec![
-                "read src/parse.rs".to_owned(),
-                "edit src/parse.rs".to_owned(),
-                format!("12 passed, 3 failed in 0.{:02}s", at * 37 % 100),
-            ]
-        },
-    },
-    Circle {
-        name: "three steps between empty lines and dots",
-        times: 4,
-        lines: |at| {
-            let waiting = (0..at % 3).map(|dots| format!("Waiting{}", ".".repeat(dots + 1)));
-            ["start the server", "", "curl: (7) Failed to connect", "stop the server"]
-                .map(str::to_owned)
-                .into_iter()
-                .chain(waiting)
-                .collect()
-        },
-    },
-];

@@ -24,7 +24,7 @@ on_each_database! {
         world.until_recovered("escalate");
         let kept = world.of_agent("recent_output").expect("output");
         assert!(is_harmless(&kept) && kept.lines().count() == 5, "{kept:?}");
-        assert!(kept.contains("red\nnul bell del c1 31m back end\nbad \u{FFFD}"), "{kept:?}");
+        assert!(kept.contains("red\nnul bell del c1 31m back end\nbad "), "{kept:?}");
         assert!(world.of_agent("title").is_some_and(|title| is_harmless(&title) && title.contains("owned")));
 
         let url = &world.url;

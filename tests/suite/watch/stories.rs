@@ -71,7 +71,7 @@ on_each_database! {
         watcher.until_it_prints("sweep: the session goes on");
 
         let ended = watcher.stop();
-        assert_eq!(ended.text.matches("⚠").count(), 1);
+        assert_eq!(ended.text.matches(STUCK).count(), 1);
         assert_eq!((world.recovered("escalate"), world.recovered("recover")), (1, 1));
     }
 
@@ -131,7 +131,7 @@ on_each_database! {
     }
 
     fn a_good_end_is_recorded_and_leaves_nothing_open(world) {
-        let ended = Watcher::of(&world.url, &[], "echo working; read x; exit 0").end();
+        let ended = Watcher::of(&world.url, &[], &format!("echo working; {READ}; exit 0")).end();
 
         assert_eq!((ended.code, ended.log()), (0, None));
         assert_eq!(world.of_agent("status").as_deref(), Some("terminated"));

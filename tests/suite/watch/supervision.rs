@@ -115,7 +115,7 @@ on_each_database! {
     /// Without its watcher nobody delivers, and a sweep tells a person.
     fn a_session_whose_watcher_was_killed_is_found_by_sweeps_and_can_be_taken_up(world) {
         let mut watcher = Watcher::of(&world.url, &["--no-examine"], SILENT);
-        watcher.until_it_prints("working");
+        until("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
         watcher.signal(Signal::KILL);
         watcher.end_on_screen();
 

@@ -26,7 +26,8 @@ fn world() -> World {
 #[test]
 fn output_passes_byte_for_byte_through_a_terminal() {
     let world = world();
-    let watcher = Watcher::of(&world.url, &[], "echo ready; read x; stty -opost -echo; cat everything; exit 0");
+    let patient = ["--session-silent-after", "10m"];
+    let watcher = Watcher::of(&world.url, &patient, "echo ready; read x; stty -opost -echo; cat everything; exit 0");
     fs::write(watcher.file("everything"), everything()).expect("a file");
     let mut watcher = watcher;
     watcher.until_it_prints("ready");

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::turns::TIMES_MIN;
 use super::super::*;
 
 /// A word has no digits, is no unit and no word for an attempt.
@@ -50,13 +51,13 @@ prop_compose! {
 prop_compose! {
     fn looping()(
         before in distinct_lines(0..30),
-        lines in distinct_lines(1..4),
+        lines in distinct_lines(1..9),
         decoration in decoration(),
         interludes in prop::collection::vec(interlude(), 18),
         more in 0usize..3,
         seed in 0usize..1000,
     ) -> (Vec<String>, usize) {
-        let (period, times_min) = REPETITIONS[lines.len() - 1];
+        let (period, times_min) = (lines.len(), TIMES_MIN[lines.len() - 1]);
         let mut output = before;
         for at in 0..period * (times_min + more) {
             output.extend(interludes[at % interludes.len()].clone());
@@ -64,6 +65,18 @@ prop_compose! {
         }
         (output, period)
     }
+}
+
+/// So many turns, in some of which there is an odd line, always in front of the same one of the others.
+fn turns_with_odd_lines(times: usize, lines: &[String], place: usize, is_odd: impl Fn(usize) -> bool) -> Vec<String> {
+    let turn = |at: usize| {
+        let mut turn = lines.to_vec();
+        if is_odd(at) {
+            turn.insert(place % lines.len(), format!("{}.", ["hm"].repeat(at + 1).join(" ")));
+        }
+        turn
+    };
+    (0..times).flat_map(turn).collect()
 }
 
 proptest! {
@@ -110,6 +123,46 @@ proptest! {
     ) {
         let output: Vec<String> = rubbish.into_iter().chain(output).collect();
         prop_assert_eq!(detect_loop(&output).map(|found| found.period()), Some(period));
+    }
+
+    #[test]
+    fn every_loop_with_odd_lines_is_found(
+        before in distinct_lines(0..30),
+        lines in distinct_lines(1..9),
+        place in 0usize..8,
+        is_odd in prop::collection::vec(any::<bool>(), 8),
+    ) {
+        let turns = turns_with_odd_lines(TIMES_MIN[lines.len() - 1] + 1, &lines, place, |at| is_odd[at]);
+        let output: Vec<String> = before.into_iter().chain(turns).collect();
+        prop_assert_eq!(detect_loop(&output).map(|found| found.period()), Some(lines.len()));
+    }
+
+    /// Else a session would seem to make progress whenever it is looked at behind the odd line.
+    #[test]
+    fn a_loop_with_an_odd_line_in_each_turn_is_one_at_each_of_its_lines(
+        lines in distinct_lines(1..9),
+        place in 0usize..8,
+    ) {
+        let times_min = TIMES_MIN[lines.len() - 1] + 1;
+        let output = turns_with_odd_lines(times_min + 3, &lines, place, |_| true);
+        for end in times_min * (lines.len() + 1)..output.len() {
+            prop_assert_eq!(detect_loop(&output[..end]).map(|found| found.period()), Some(lines.len()), "{}", end);
+        }
+    }
+
+    #[test]
+    fn the_same_lines_around_one_thing_after_the_other_are_no_loop(
+        lines in distinct_lines(1..9),
+        names in prop::collection::hash_set("[a-z]{4,9}", 12),
+        place in 0usize..9,
+    ) {
+        let turn = |name: String| {
+            let mut turn = lines.clone();
+            turn.insert(place % (lines.len() + 1), format!("now building {name}"));
+            turn
+        };
+        let output: Vec<String> = names.into_iter().flat_map(turn).collect();
+        prop_assert_eq!(detect_loop(&output), None);
     }
 
     #[test]
