@@ -6,6 +6,8 @@ Gemini's :generateContent and :streamGenerateContent. What it answers is the arg
   tool           the first turn is a call of the agent's shell tool, `rm -rf ./important`; later turns are a sentence
   edit           the first turn is a call of the agent's tool that writes files; later turns are a sentence
   question       the first turn is a call of the agent's tool that asks its user; later turns are a sentence
+  aider          a text in which aider finds the command
+  aider-edit     a text in which aider finds the file
   text           forty lines, one word at a time
   short          a sentence
   hang           the beginning of an answer, and then nothing, ever
@@ -23,6 +25,11 @@ COMMAND = "rm -rf ./important"
 FILE, CONTENT = "notes.txt", "one\ntwo\nthree\n"
 PATCH = f"*** Begin Patch\n*** Add File: {FILE}\n" + "".join(f"+{line}\n" for line in CONTENT.splitlines()) + "*** End Patch\n"
 QUESTION, ANSWERS = "Which database should the shop use?", ["SQLite", "PostgreSQL"]
+# How aider's model asks for a command, and for a file.
+AIDER = {
+    "aider": f"I will look after it.\n\n```bash\n{COMMAND}\n```\n",
+    "aider-edit": f"I will look after it.\n\n{FILE}\n```\n<<<<<<< SEARCH\n=======\n{CONTENT}>>>>>>> REPLACE\n```\n",
+}
 SENTENCE = "Done: there is nothing more to do here."
 SUBJECTS = ["The first table", "A customer", "An order", "Every line of it", "The stock", "A delivery", "The invoice", "A refund"]
 PREDICATES = [
@@ -172,7 +179,8 @@ class Model(BaseHTTPRequestHandler):
             status, body, headers = api.refusal(scenario)
             return self.reply(status, body, headers)
         # What an agent asks beside the conversation (a title, whether there is a topic) offers no tools.
-        aside = not tools(api.request) or "Generate a concise, single-line task title" in json.dumps(api.request)
+        asked = json.dumps(api.request)
+        aside = not tools(api.request) and "SEARCH/REPLACE" not in asked or "Generate a concise, single-line task title" in asked
         if scenario == "hang" and not aside:
             self.events()
             api.start()
@@ -182,6 +190,8 @@ class Model(BaseHTTPRequestHandler):
         called = None if api.has_result() else call(scenario, api.request, self.server.cwd)
         if called:
             text = "I will look after it."
+        elif scenario in AIDER:
+            text = AIDER[scenario]
         elif scenario == "text" and not aside and not api.has_result():
             text = "\n".join(LINES)
         else:
@@ -455,7 +465,7 @@ def serve(scenario, cwd=".", delay=0.08, log=None):
 
 
 if __name__ == "__main__":
-    scenarios = ["tool", "edit", "question", "text", "short", "hang", "refuse-quota", "context"]
+    scenarios = ["tool", "edit", "question", "aider", "aider-edit", "text", "short", "hang", "refuse-quota", "context"]
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("scenario", choices=scenarios)
     arguments.add_argument("--cwd", default=".", help="where the agent works: files are written there")

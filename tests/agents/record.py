@@ -47,7 +47,7 @@ import scenes
 
 # What pyte would print instead of passing over it: strings (DCS, APC, PM, SOS), and CSI with private marks or intermediates.
 STRANGE = re.compile(
-    rb"\x1b[PX^_].*?(?:\x1b\\|\x07)|\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[\?[0-9;:]*(?:[ -/]+[@-~]|[^hlJKnc0-9;: -/])|\x1b\[[0-9;:]*[ !$'\"*][@-~]"
+    rb"\x1b[PX^_].*?(?:\x1b\\|\x07)|\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[\?[0-9;:]*(?:[ -/]+[@-~]|[^hlJK0-9;: -/])|\x1b\[[0-9;:]*[ !$'\"*][@-~]"
     rb"|\x1b\[[0-9;]*:[0-9;:]*m|\x1b\[[0-9;]*t|\x1b\[[us]",
     re.S,
 )
@@ -224,12 +224,17 @@ class Place:
             "GIT_CONFIG_NOSYSTEM": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        # Where these authorities' certificates are, if the machine has its own.
+        given |= {key: os.environ[key] for key in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR") if key in os.environ}
         return {key: str(value) for key, value in (given | more).items()}
 
     def clean(self, data):
         # Some agents name folders after the work directory.
         for old, new in ((str(self.home), self.NEUTRAL), (str(self.home).replace("/", "-"), self.NEUTRAL.replace("/", "-"))):
             data = data.replace(old.encode(), new.encode())
+        for real in (CACHE, HERE, CACHE.parent):
+            neutral = f"/opt/{'agents/' * 30}"[: len(str(real))].rstrip("/")
+            data = data.replace(str(real).encode(), neutral.ljust(len(str(real)), "s").encode())
         return data
 
     def end_all(self):
