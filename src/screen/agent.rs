@@ -161,7 +161,7 @@ impl Agents {
     pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
         let composer = agent.and_then(|agent| agent.composer.as_ref())?;
         let first =
-            look.rows.iter().rposition(|row| composer.is_match(row)).filter(|first| *first <= look.cursor_row)?;
+            look.rows.iter().rposition(|row| composer.is_match(row)).filter(|first| look.is_one_text(*first))?;
         let mut text = look.rows[first..look.cursor_row].join(" ");
         text.push(' ');
         text.push_str(&look.before_cursor);
@@ -172,7 +172,8 @@ impl Agents {
     pub fn output(&self, agent: Option<&Agent>, look: &Look) -> Vec<String> {
         let mut look = look.clone();
         let composer = agent.and_then(|agent| agent.composer.as_ref());
-        if let Some(at) = composer.and_then(|composer| look.rows.iter().rposition(|row| composer.is_match(row))) {
+        let found = composer.and_then(|composer| look.rows.iter().rposition(|row| composer.is_match(row)));
+        if let Some(at) = found.filter(|at| look.is_one_text(*at)) {
             let is_border = |row: &String| !row.is_empty() && !row.chars().any(char::is_alphanumeric);
             let first = (0..at).rev().take_while(|&above| is_border(&look.rows[above])).last().unwrap_or(at);
             look.rows.truncate(first);

@@ -42,6 +42,13 @@ pub struct Look {
 }
 
 impl Look {
+    /// Do the rows from this one to the cursor's look like one text, wrapped by the terminal or indented by the program?
+    pub fn is_one_text(&self, first: usize) -> bool {
+        let is_indented = |row: usize| self.rows.get(row).is_some_and(|text| text.starts_with("  "));
+        let goes_on = |row: usize| self.wrapped.get(row) == Some(&true) || is_indented(row + 1);
+        first <= self.cursor_row && (first..self.cursor_row).all(goes_on)
+    }
+
     /// All lines that are not empty, oldest first, as they were before they were wrapped.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = self.above.clone();

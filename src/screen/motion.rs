@@ -35,7 +35,9 @@ impl Motion {
         let clocks = self.clocks_among(&essences, now);
         let mut is_progress = false;
         for essence in &essences {
-            let is_clock = essence.only_number().is_some_and(|(around, _)| clocks.contains(&around));
+            // What counts something else as well gets somewhere.
+            let is_clock = essence.counters.is_empty()
+                && essence.only_number().is_some_and(|(around, _)| clocks.contains(&around));
             is_progress |= self.remember(essence) && !is_clock;
         }
         is_progress

@@ -238,7 +238,7 @@ impl Course {
 
     fn conclude(mut self) -> (u8, Vec<String>) {
         self.write_log();
-        self.place.mark(None);
+        self.notices.unmark(&self.place);
         let log = self.log.take();
         let code = match (&self.stop, self.end) {
             (Some(Stop { signal, .. }), _) => 128 + signal,

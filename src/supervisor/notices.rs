@@ -18,11 +18,12 @@ pub struct Notices {
     /// In raw mode a newline does not go back to the beginning of the line.
     is_raw: bool,
     held: VecDeque<String>,
+    is_marked: bool,
 }
 
 impl Notices {
     pub fn new(record: Shared, is_raw: bool) -> Notices {
-        Notices { record, is_raw, held: VecDeque::new() }
+        Notices { record, is_raw, held: VecDeque::new(), is_marked: false }
     }
 
     /// A sentence about the watch.
@@ -34,13 +35,21 @@ impl Notices {
     pub fn needs_person(&mut self, place: &Place, what: &str) {
         let what = shown(what);
         place.mark(Some(&what));
+        self.is_marked = true;
         self.print(place, &format!("⚠ session needs a person: {what}"));
     }
 
     /// It goes on.
     pub fn goes_on(&mut self, place: &Place) {
-        place.mark(None);
+        self.unmark(place);
         self.say(place, "the session goes on");
+    }
+
+    /// What the terminal itself says of it is over.
+    pub fn unmark(&mut self, place: &Place) {
+        if std::mem::take(&mut self.is_marked) {
+            place.mark(None);
+        }
     }
 
     fn print(&mut self, place: &Place, line: &str) {

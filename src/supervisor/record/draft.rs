@@ -10,6 +10,9 @@ use crate::supervisor::probe::is_shell;
 /// A person who has typed a key within this time is at work.
 const TYPING_LASTS: Duration = Duration::from_secs(3);
 
+/// What is drawn on within this time may not be what it seems to be.
+const DRAWING_LASTS: Duration = Duration::from_millis(500);
+
 /// Into which programs something may be typed, when they are idle at their prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nudges {
@@ -64,7 +67,8 @@ impl Record {
     /// Looks at the screen anew, and says why nothing may be typed now.
     pub fn refuses_typing(&mut self, now: Instant) -> Option<String> {
         self.assess(now);
-        self.refusal(now)
+        let is_drawing = self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS);
+        self.refusal(now).or_else(|| is_drawing.then(|| "is still drawing its screen".to_owned()))
     }
 
     /// A nudge is being typed, or has just been.
