@@ -1,6 +1,7 @@
 """What record.py records: how each program is started, what is typed, and what a person would say stands there at the end."""
 
 import json
+import os
 from dataclasses import dataclass, field
 
 
@@ -101,6 +102,24 @@ agent(
         "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
         "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 8)], state=state("exhausted", "quota")),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
+        # Its own default: a model judges each call, and nobody is asked.
+        "auto-done": dict(more=["--permission-mode", "auto"], model="tool", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
+        # In terminals that show notifications.
+        "notified": dict(
+            env={"TERM_PROGRAM": "iTerm.app", "TERM_PROGRAM_VERSION": "3.6.9"},
+            model="tool",
+            steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"(?i)do you want"), ("sleep", 9)],
+            state=PERMISSION,
+        ),
+        "notified-777": dict(
+            env={"TERM_PROGRAM": "ghostty", "TERM_PROGRAM_VERSION": "1.3.1"},
+            model="tool",
+            steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"(?i)do you want"), ("sleep", 9)],
+            state=PERMISSION,
+        ),
+        "notified-working": dict(
+            env={"TERM_PROGRAM": "ghostty", "TERM_PROGRAM_VERSION": "1.3.1"}, model="hang", steps=[*ask, ("sleep", 8)], state=WORKING
+        ),
         # In a terminal that says it understands reports of a program's status.
         "status-idle": dict(status=True, model="short", steps=[("wait", READY), ("sleep", 3)], state=IDLE),
         "status-permission": dict(status=True, model="tool", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=PERMISSION),
@@ -162,6 +181,22 @@ agent(
         "idle": dict(model="short", steps=[("wait", READY), ("sleep", 4)], state=IDLE),
         "typed": dict(model="short", steps=[("wait", READY), ("sleep", 2), ("type", DRAFT), ("sleep", 1)], state=IDLE),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)would you like"), ("sleep", 4)], state=PERMISSION),
+        # It notifies once the terminal has said that nobody looks; by BEL, unless it is told otherwise.
+        "bell": dict(
+            model="tool", steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"(?i)would you like"), ("sleep", 4)], state=PERMISSION
+        ),
+        "notified": dict(
+            more=["-c", 'tui.notification_method="osc9"'],
+            model="tool",
+            steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"(?i)would you like"), ("sleep", 4)],
+            state=PERMISSION,
+        ),
+        "notified-done": dict(
+            more=["-c", 'tui.notification_method="osc9"'],
+            model="short",
+            steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"Done: there"), ("sleep", 4)],
+            state=IDLE,
+        ),
         "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)would you like"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
         "working": dict(model="text", steps=[*ask, ("sleep", 15)], state=WORKING),
         "hang": dict(model="hang", steps=[*ask, ("sleep", 25)], state=WORKING),
@@ -205,7 +240,7 @@ agent(
         "working": dict(model="text", delay=0.3, steps=[*ask, ("sleep", 6)], state=WORKING),
         "hang": dict(model="hang", steps=[*ask, ("sleep", 12)], state=WORKING),
         "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
-        "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
+        "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota", "Usage limit reached")),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
     },
     dict(
@@ -244,17 +279,18 @@ agent(
     "qwen",
     ["qwen"],
     {
-        "login": dict(files=qwen(auth={}), env={"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}, steps=[("wait", r"(?i)authenticat|sign in|log in|connect"), ("sleep", 2)], state=waiting("login", "authenticat")),
+        "login": dict(files=qwen(auth={}), env={"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}, steps=[("wait", r"(?i)authenticat|sign in|log in|connect"), ("sleep", 2)], state=waiting("login", "Connect a Provider")),
         "trust": dict(model="short", files=qwen(folderTrust={"enabled": True}), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")),
         "idle": dict(model="short", steps=[("wait", READY), ("sleep", 4)], state=IDLE),
         "typed": dict(model="short", steps=[("wait", READY), ("sleep", 2), ("type", DRAFT), ("sleep", 1)], state=IDLE),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)allow"), ("sleep", 3)], state=PERMISSION),
         "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)apply this change|allow"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
         "question": dict(model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")),
-        "working": dict(model="text", delay=0.3, steps=[*ask, ("sleep", 6)], state=WORKING),
-        "hang": dict(model="hang", steps=[*ask, ("sleep", 12)], state=WORKING),
+        "working": dict(model="text", delay=0.2, steps=[*ask, ("sleep", 3)], state=WORKING),
+        "hang": dict(model="hang", steps=[*ask, ("sleep", 6)], state=WORKING),
         "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
-        "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
+        # It tries again and again, and does not say why.
+        "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 4)], state=WORKING),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
     },
     dict(
@@ -279,11 +315,17 @@ agent(
     "copilot",
     ["copilot", "--no-auto-update", "--disable-client-telemetry"],
     {
-        "login": dict(env={"COPILOT_PROVIDER_BASE_URL": "", "COPILOT_OFFLINE": "", "COPILOT_PROVIDER_API_KEY": "", "COPILOT_MODEL": ""}, steps=[("wait", READY), ("sleep", 5)], state=IDLE),
+        "login": dict(env={"COPILOT_PROVIDER_BASE_URL": "", "COPILOT_OFFLINE": "", "COPILOT_PROVIDER_API_KEY": "", "COPILOT_MODEL": ""}, steps=[("wait", READY), ("sleep", 3), ("type", "/login"), ("sleep", 1), ("type", "\r"), ("sleep", 4)], state=waiting("login", "What account do you want to log into?")),
         "trust": dict(model="short", files=copilot(trusted_folders=[], trustedFolders=[]), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")),
         "idle": dict(model="short", steps=[("wait", READY), ("sleep", 5)], state=IDLE),
         "typed": dict(model="short", steps=[("wait", READY), ("sleep", 3), ("type", DRAFT), ("sleep", 1)], state=IDLE),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=PERMISSION),
+        "notified": dict(
+            env={"TERM_PROGRAM": "ghostty", "TERM_PROGRAM_VERSION": "1.3.1"},
+            model="tool",
+            steps=[("wait", READY), ("sleep", 2), ("type", "\x1b[O"), *ask, ("wait", r"(?i)do you want"), ("sleep", 4)],
+            state=PERMISSION,
+        ),
         "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
         "question": dict(model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")),
         "working": dict(model="text", steps=[*ask, ("sleep", 10)], state=WORKING),
@@ -360,9 +402,16 @@ agent(
         "hang": dict(model="hang", more=["--no-gitignore"], steps=[*ask, ("sleep", 20)], state=WORKING),
         "done": dict(model="short", more=["--no-gitignore"], steps=[*ask, ("wait", r"Done: there"), ("sleep", 3)], state=IDLE),
         "quota": dict(model="refuse-quota", more=["--no-gitignore"], steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
-        "context": dict(model="context", more=["--no-gitignore"], steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
+        "context": dict(
+            model="context", more=["--no-gitignore"], steps=[*ask, ("sleep", 8)], state=state("exhausted", "context", "Open URL for more info?")
+        ),
     },
     dict(
+        files={
+            ".aider.model.settings.yml": "- name: openai/stand-in\n  edit_format: diff\n",
+            ".gitconfig": "[user]\n\tname = ada\n\temail = ada@example.org\n",
+            ".aider/caches/model_prices_and_context_window.json": '{"openai/stand-in": {"max_input_tokens": 128000, "litellm_provider": "openai", "mode": "chat"}}',
+        },
         env={
             "OPENAI_API_KEY": "sk-not-a-key",
             "OPENAI_API_BASE": "http://127.0.0.1:{port}/v1",
@@ -513,8 +562,6 @@ printf 'all: $(patsubst %%.c,%%.o,$(wildcard part*.c))\\n%%.o: %%.c\\n\\tcc -O2 
 TESTS = """mkdir tests; for n in $(seq 1 12); do printf 'import time, unittest\\n\\nclass T(unittest.TestCase):\\n' > tests/test_part$n.py
 for k in $(seq 1 12); do printf '    def test_%s(self):\\n        time.sleep(0.25)\\n' $k >> tests/test_part$n.py; done; touch tests/__init__.py; done"""
 # The toolchain's home, where it is not below the real home of whoever records.
-import os  # noqa: E402
-
 TOOLCHAIN = {key: os.path.realpath(os.environ.get(key) or os.path.expanduser(path)) for key, path in (("CARGO_HOME", "~/.cargo"), ("RUSTUP_HOME", "~/.rustup"))}
 
 
@@ -541,7 +588,7 @@ scene(
     UNKNOWN,
     env={"NO_UPDATE_NOTIFIER": "1"},
 )
-for name, seconds in (("claude", 25), ("codex", 25), ("gemini", 12)):
+for name, seconds in (("claude", 25), ("codex", 25), ("gemini", 8)):
     like = next(each for each in ALL if each.name == f"{name}-working")
     steps = [("sleep", seconds) if step[0] == "sleep" and step[1] >= 6 else step for step in like.steps]
     scene(f"healthy-{name}", name, like.run, steps, WORKING, model="text", delay=0.25, files=like.files, env=like.env)
