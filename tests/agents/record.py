@@ -166,7 +166,7 @@ class Terminal:
 
     def state(self):
         if not self.open:
-            return {}
+            return {"echo": None, "canonical": None}
         flags = termios.tcgetattr(self.master)[3]
         return {"echo": bool(flags & termios.ECHO), "canonical": bool(flags & termios.ICANON)}
 
@@ -364,11 +364,16 @@ def states():
                 print(f"record.py: {scene.name} does not show {question!r} at its end", file=sys.stderr)
     readme = HERE / "README.md"
     before, mark, _ = readme.read_text().partition("<!-- what follows is written by record.py --states -->\n")
-    rows = [f"| {name} | {told['command']} | {' '.join(told[key] for key in ('state', 'kind') if key in told)} | {told.get('question', '').replace('|', '')} |" for name, told in sorted(found.items())]
+    rows = [
+        f"| {name} | {told['command']} | {' '.join(told[key] for key in ('state', 'kind') if key in told)} | {told.get('question', '').replace('|', '')} |"
+        for name, told in sorted(found.items())
+    ]
     table = "\n".join(["", "| Recording | Program | At its end | Question |", "|---|---|---|---|", *rows, ""])
     readme.write_text(before + mark + table)
     path = RECORDINGS / "states.json"
-    path.write_text("{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in sorted(found.items())) + "\n}\n")
+    path.write_text(
+        "{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in sorted(found.items())) + "\n}\n"
+    )
     for path in RECORDINGS.glob("*.cast"):
         if path.stem not in found:
             print(f"record.py: nobody says what {path.name} shows", file=sys.stderr)
