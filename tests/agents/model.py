@@ -109,6 +109,9 @@ def call(scenario, request, cwd):
         options = [{"label": label, "description": f"Keep everything in {label}"} for label in ANSWERS]
         known = {"question": QUESTION, "header": "Database", "multiSelect": False, "multiple": False, "type": "choice", "id": "database"}
         known["options"] = options
+        known["message"] = QUESTION
+        answer = {"type": "string", "title": "Database", "enum": ANSWERS}
+        known["requestedSchema"] = {"type": "object", "properties": {"database": answer}, "required": ["database"]}
         schema = offered[name].get("properties", {})
         if "choices" in schema:
             known["choices"] = ANSWERS

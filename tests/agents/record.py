@@ -3,7 +3,7 @@
 
   record.py                  say what can be recorded
   record.py NAME…            record these; a name may be a pattern: 'claude-*'
-  record.py --states         write recordings/states.json from what scenes.py says
+  record.py --states         write recordings/states.json and the table in README.md from what scenes.py says
   record.py --show NAME…     show the screen at the end of recordings, and what was said beside the screen
 
 Needs what ./install brings. Each recording is made in a throw-away home and a throw-away git work directory.
@@ -166,7 +166,7 @@ class Terminal:
 
     def state(self):
         if not self.open:
-            return {}
+            return {"echo": None, "canonical": None}
         flags = termios.tcgetattr(self.master)[3]
         return {"echo": bool(flags & termios.ECHO), "canonical": bool(flags & termios.ICANON)}
 
@@ -355,8 +355,25 @@ def states():
     for scene in scenes.ALL:
         if (RECORDINGS / f"{scene.name}.cast").exists():
             found[scene.name] = {"command": scene.command} | scene.state
+            header, events = read(scene.name)
+            screen = Screen()
+            for _, _, data in events:
+                screen.feed(data.encode())
+            question = scene.state.get("question", "")
+            if question.split() != [] and "".join(question.split()).lower() not in "".join(re.sub("[│┃]", "", screen.text()).split()).lower():
+                print(f"record.py: {scene.name} does not show {question!r} at its end", file=sys.stderr)
+    readme = HERE / "README.md"
+    before, mark, _ = readme.read_text().partition("<!-- what follows is written by record.py --states -->\n")
+    rows = [
+        f"| {name} | {told['command']} | {' '.join(told[key] for key in ('state', 'kind') if key in told)} | {told.get('question', '').replace('|', '')} |"
+        for name, told in sorted(found.items())
+    ]
+    table = "\n".join(["", "| Recording | Program | At its end | Question |", "|---|---|---|---|", *rows, ""])
+    readme.write_text(before + mark + table)
     path = RECORDINGS / "states.json"
-    path.write_text("{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in sorted(found.items())) + "\n}\n")
+    path.write_text(
+        "{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in sorted(found.items())) + "\n}\n"
+    )
     for path in RECORDINGS.glob("*.cast"):
         if path.stem not in found:
             print(f"record.py: nobody says what {path.name} shows", file=sys.stderr)

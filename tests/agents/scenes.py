@@ -1,6 +1,7 @@
 """What record.py records: how each program is started, what is typed, and what a person would say stands there at the end."""
 
 import json
+import os
 from dataclasses import dataclass, field
 
 
@@ -84,23 +85,35 @@ agent(
             steps=[("wait", r"(?i)API key"), ("sleep", 2)],
             state=waiting("choice", "use this API key"),
         ),
-        "trust": dict(
-            files=claude_json(projects={}), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")
-        ),
+        "trust": dict(files=claude_json(projects={}), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")),
         "idle": dict(model="short", steps=[("wait", READY), ("sleep", 3)], state=IDLE),
         "typed": dict(model="short", steps=[("wait", READY), ("sleep", 1), ("type", DRAFT), ("sleep", 1)], state=IDLE),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=PERMISSION),
-        "edit-permission": dict(
-            model="edit", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=waiting("permission", "notes.txt")
-        ),
-        "question": dict(
-            model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")
-        ),
+        "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
+        "question": dict(model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")),
         "working": dict(model="text", steps=[*ask, ("sleep", 15)], state=WORKING),
         "hang": dict(model="hang", steps=[*ask, ("sleep", 25)], state=WORKING),
         "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
         "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 8)], state=state("exhausted", "quota")),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
+        # Its own default: nobody is asked.
+        "auto-done": dict(more=["--permission-mode", "auto"], model="tool", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
+        # In terminals that show notifications.
+        "notified": dict(
+            env={"TERM_PROGRAM": "iTerm.app", "TERM_PROGRAM_VERSION": "3.6.9"},
+            model="tool",
+            steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"(?i)do you want"), ("sleep", 9)],
+            state=PERMISSION,
+        ),
+        "notified-777": dict(
+            env={"TERM_PROGRAM": "ghostty", "TERM_PROGRAM_VERSION": "1.3.1"},
+            model="tool",
+            steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"(?i)do you want"), ("sleep", 9)],
+            state=PERMISSION,
+        ),
+        "notified-working": dict(
+            env={"TERM_PROGRAM": "ghostty", "TERM_PROGRAM_VERSION": "1.3.1"}, model="hang", steps=[*ask, ("sleep", 8)], state=WORKING
+        ),
         # In a terminal that says it understands reports of a program's status.
         "status-idle": dict(status=True, model="short", steps=[("wait", READY), ("sleep", 3)], state=IDLE),
         "status-permission": dict(status=True, model="tool", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=PERMISSION),
@@ -157,11 +170,34 @@ agent(
     "codex",
     ["codex"],
     {
-        "login": dict(files={".codex/config.toml": ""}, env={"OPENAI_API_KEY": ""}, steps=[("wait", r"(?i)sign in"), ("sleep", 2)], state=waiting("login", "Sign in with ChatGPT")),
-        "trust": dict(model="short", files={".codex/config.toml": CODEX}, steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")),
+        "login": dict(
+            files={".codex/config.toml": ""},
+            env={"OPENAI_API_KEY": ""},
+            steps=[("wait", r"(?i)sign in"), ("sleep", 2)],
+            state=waiting("login", "Sign in with ChatGPT"),
+        ),
+        "trust": dict(
+            model="short", files={".codex/config.toml": CODEX}, steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")
+        ),
         "idle": dict(model="short", steps=[("wait", READY), ("sleep", 4)], state=IDLE),
         "typed": dict(model="short", steps=[("wait", READY), ("sleep", 2), ("type", DRAFT), ("sleep", 1)], state=IDLE),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)would you like"), ("sleep", 4)], state=PERMISSION),
+        # It notifies once the terminal has said that nobody looks; by BEL, unless it is told otherwise.
+        "bell": dict(
+            model="tool", steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"(?i)would you like"), ("sleep", 4)], state=PERMISSION
+        ),
+        "notified": dict(
+            more=["-c", 'tui.notification_method="osc9"'],
+            model="tool",
+            steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"(?i)would you like"), ("sleep", 4)],
+            state=PERMISSION,
+        ),
+        "notified-done": dict(
+            more=["-c", 'tui.notification_method="osc9"'],
+            model="short",
+            steps=[("wait", READY), ("type", "\x1b[O"), *ask, ("wait", r"Done: there"), ("sleep", 4)],
+            state=IDLE,
+        ),
         "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)would you like"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
         "working": dict(model="text", steps=[*ask, ("sleep", 15)], state=WORKING),
         "hang": dict(model="hang", steps=[*ask, ("sleep", 25)], state=WORKING),
@@ -194,18 +230,30 @@ agent(
     "gemini",
     ["gemini"],
     {
-        "login": dict(files=settings(GEMINI, auth={}), env={"GEMINI_API_KEY": ""}, steps=[("wait", r"(?i)authenticate"), ("sleep", 2)], state=waiting("login", "How would you like to authenticate")),
-        "trust": dict(model="short", files=settings(GEMINI, folderTrust={"enabled": True}), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")),
+        "login": dict(
+            files=settings(GEMINI, auth={}),
+            env={"GEMINI_API_KEY": ""},
+            steps=[("wait", r"(?i)authenticate"), ("sleep", 2)],
+            state=waiting("login", "How would you like to authenticate"),
+        ),
+        "trust": dict(
+            model="short",
+            files=settings(GEMINI, folderTrust={"enabled": True}),
+            steps=[("wait", r"(?i)trust"), ("sleep", 2)],
+            state=waiting("trust", "trust"),
+        ),
         "idle": dict(model="short", steps=[("wait", READY), ("sleep", 4)], state=IDLE),
         "typed": dict(model="short", steps=[("wait", READY), ("sleep", 2), ("type", DRAFT), ("sleep", 1)], state=IDLE),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)allow"), ("sleep", 3)], state=PERMISSION),
-        "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)apply this change|allow"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
+        "edit-permission": dict(
+            model="edit", steps=[*ask, ("wait", r"(?i)apply this change|allow"), ("sleep", 3)], state=waiting("permission", "notes.txt")
+        ),
         "question": dict(model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")),
         # It paints everything again with each word and each turn of its spinner.
         "working": dict(model="text", delay=0.3, steps=[*ask, ("sleep", 6)], state=WORKING),
         "hang": dict(model="hang", steps=[*ask, ("sleep", 12)], state=WORKING),
         "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
-        "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
+        "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota", "Usage limit reached")),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
     },
     dict(
@@ -244,22 +292,37 @@ agent(
     "qwen",
     ["qwen"],
     {
-        "login": dict(files=qwen(auth={}), env={"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}, steps=[("wait", r"(?i)authenticat|sign in|log in|connect"), ("sleep", 2)], state=waiting("login", "authenticat")),
-        "trust": dict(model="short", files=qwen(folderTrust={"enabled": True}), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")),
+        "login": dict(
+            files=qwen(auth={}),
+            env={"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""},
+            steps=[("wait", r"(?i)authenticat|sign in|log in|connect"), ("sleep", 2)],
+            state=waiting("login", "Connect a Provider"),
+        ),
+        "trust": dict(
+            model="short", files=qwen(folderTrust={"enabled": True}), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")
+        ),
         "idle": dict(model="short", steps=[("wait", READY), ("sleep", 4)], state=IDLE),
         "typed": dict(model="short", steps=[("wait", READY), ("sleep", 2), ("type", DRAFT), ("sleep", 1)], state=IDLE),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)allow"), ("sleep", 3)], state=PERMISSION),
-        "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)apply this change|allow"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
+        "edit-permission": dict(
+            model="edit", steps=[*ask, ("wait", r"(?i)apply this change|allow"), ("sleep", 3)], state=waiting("permission", "notes.txt")
+        ),
         "question": dict(model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")),
-        "working": dict(model="text", delay=0.3, steps=[*ask, ("sleep", 6)], state=WORKING),
-        "hang": dict(model="hang", steps=[*ask, ("sleep", 12)], state=WORKING),
+        "working": dict(model="text", delay=0.2, steps=[*ask, ("sleep", 3)], state=WORKING),
+        "hang": dict(model="hang", steps=[*ask, ("sleep", 6)], state=WORKING),
         "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
-        "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
+        # It tries again and again, and does not say why.
+        "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 4)], state=WORKING),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
     },
     dict(
         files=qwen(),
-        env={"OPENAI_API_KEY": "sk-not-a-key", "OPENAI_BASE_URL": "http://127.0.0.1:{port}/v1", "OPENAI_MODEL": "stand-in", "QWEN_TELEMETRY_ENABLED": "false"},
+        env={
+            "OPENAI_API_KEY": "sk-not-a-key",
+            "OPENAI_BASE_URL": "http://127.0.0.1:{port}/v1",
+            "OPENAI_MODEL": "stand-in",
+            "QWEN_TELEMETRY_ENABLED": "false",
+        },
     ),
 )
 
@@ -279,11 +342,26 @@ agent(
     "copilot",
     ["copilot", "--no-auto-update", "--disable-client-telemetry"],
     {
-        "login": dict(env={"COPILOT_PROVIDER_BASE_URL": "", "COPILOT_OFFLINE": "", "COPILOT_PROVIDER_API_KEY": "", "COPILOT_MODEL": ""}, steps=[("wait", READY), ("sleep", 5)], state=IDLE),
-        "trust": dict(model="short", files=copilot(trusted_folders=[], trustedFolders=[]), steps=[("wait", r"(?i)trust"), ("sleep", 2)], state=waiting("trust", "trust")),
+        "login": dict(
+            env={"COPILOT_PROVIDER_BASE_URL": "", "COPILOT_OFFLINE": "", "COPILOT_PROVIDER_API_KEY": "", "COPILOT_MODEL": ""},
+            steps=[("wait", READY), ("sleep", 3), ("type", "/login"), ("sleep", 1), ("type", "\r"), ("sleep", 4)],
+            state=waiting("login", "What account do you want to log into?"),
+        ),
+        "trust": dict(
+            model="short",
+            files=copilot(trusted_folders=[], trustedFolders=[]),
+            steps=[("wait", r"(?i)trust"), ("sleep", 2)],
+            state=waiting("trust", "trust"),
+        ),
         "idle": dict(model="short", steps=[("wait", READY), ("sleep", 5)], state=IDLE),
         "typed": dict(model="short", steps=[("wait", READY), ("sleep", 3), ("type", DRAFT), ("sleep", 1)], state=IDLE),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=PERMISSION),
+        "notified": dict(
+            env={"TERM_PROGRAM": "ghostty", "TERM_PROGRAM_VERSION": "1.3.1"},
+            model="tool",
+            steps=[("wait", READY), ("sleep", 2), ("type", "\x1b[O"), *ask, ("wait", r"(?i)do you want"), ("sleep", 4)],
+            state=PERMISSION,
+        ),
         "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)do you want"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
         "question": dict(model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")),
         "working": dict(model="text", steps=[*ask, ("sleep", 10)], state=WORKING),
@@ -339,7 +417,10 @@ agent(
         "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
     },
-    dict(files={".config/opencode/opencode.json": json.dumps(OPENCODE)}, env={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}),
+    dict(
+        files={".config/opencode/opencode.json": json.dumps(OPENCODE)},
+        env={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"},
+    ),
 )
 
 
@@ -351,24 +432,40 @@ agent(
     "aider",
     ["aider", "--model", "openai/stand-in", "--no-check-update", "--no-show-model-warnings", "--analytics-disable", "--no-show-release-notes"],
     {
-        "gitignore": dict(model="short", setup="git config user.name ada; git config user.email ada@example.org", steps=[("wait", r"\(Y\)es"), ("sleep", 1)], state=waiting("confirmation", ".gitignore")),
+        "gitignore": dict(
+            model="short",
+            setup="git config user.name ada; git config user.email ada@example.org",
+            steps=[("wait", r"\(Y\)es"), ("sleep", 1)],
+            state=waiting("confirmation", ".gitignore"),
+        ),
         "idle": dict(model="short", more=["--no-gitignore"], steps=[("wait", READY), ("sleep", 3)], state=IDLE),
         "typed": dict(model="short", more=["--no-gitignore"], steps=[("wait", READY), ("sleep", 1), ("type", DRAFT), ("sleep", 1)], state=IDLE),
-        "permission": dict(model="aider", more=["--no-gitignore"], steps=[*ask, ("wait", r"Run shell command"), ("sleep", 2)], state=waiting("permission", REMOVE)),
-        "edit-permission": dict(model="aider-edit", more=["--no-gitignore"], steps=[*ask, ("wait", r"\(Y\)es"), ("sleep", 2)], state=waiting("permission", "notes.txt")),
+        "permission": dict(
+            model="aider", more=["--no-gitignore"], steps=[*ask, ("wait", r"Run shell command"), ("sleep", 2)], state=waiting("permission", REMOVE)
+        ),
+        "edit-permission": dict(
+            model="aider-edit", more=["--no-gitignore"], steps=[*ask, ("wait", r"\(Y\)es"), ("sleep", 2)], state=waiting("permission", "notes.txt")
+        ),
         "working": dict(model="text", more=["--no-gitignore"], steps=[*ask, ("sleep", 10)], state=WORKING),
         "hang": dict(model="hang", more=["--no-gitignore"], steps=[*ask, ("sleep", 20)], state=WORKING),
         "done": dict(model="short", more=["--no-gitignore"], steps=[*ask, ("wait", r"Done: there"), ("sleep", 3)], state=IDLE),
         "quota": dict(model="refuse-quota", more=["--no-gitignore"], steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
-        "context": dict(model="context", more=["--no-gitignore"], steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
+        "context": dict(
+            model="context", more=["--no-gitignore"], steps=[*ask, ("sleep", 8)], state=state("exhausted", "context", "Open URL for more info?")
+        ),
     },
     dict(
+        files={
+            ".aider.model.settings.yml": "- name: openai/stand-in\n  edit_format: diff\n",
+            ".gitconfig": "[user]\n\tname = ada\n\temail = ada@example.org\n",
+            ".aider/caches/model_prices_and_context_window.json": '{"openai/stand-in": {"max_input_tokens": 128000, "litellm_provider": "openai", "mode": "chat"}}',
+        },
         env={
             "OPENAI_API_KEY": "sk-not-a-key",
             "OPENAI_API_BASE": "http://127.0.0.1:{port}/v1",
             "AIDER_ANALYTICS_DISABLE": "true",
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-        }
+        },
     ),
 )
 
@@ -398,14 +495,12 @@ def choose(question):
     return waiting("choice", question)
 
 
-AS_NOBODY = "{ [ $EUID != 0 ] || set -- setpriv --reuid=nobody --regid=nogroup --clear-groups \"$@\"; exec \"$@\"; }"
+AS_NOBODY = '{ [ $EUID != 0 ] || set -- setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; exec "$@"; }'
 KEYGEN = "ssh-keygen -q -t ed25519 -f key"
-LONG = "for n in $(seq 1 99); do echo \"line $n of the log\"; done > log.txt"
+LONG = 'for n in $(seq 1 99); do echo "line $n of the log"; done > log.txt'
 
 prompt("bash", "bash", ["bash", "--norc", "--noprofile"], r"\$", UNKNOWN)
-prompt(
-    "bash-typed", "bash", ["bash", "--norc", "--noprofile"], r"git status", UNKNOWN, [("wait", r"\$"), ("type", "git status")]
-)
+prompt("bash-typed", "bash", ["bash", "--norc", "--noprofile"], r"git status", UNKNOWN, [("wait", r"\$"), ("type", "git status")])
 prompt("bash-after-work", "bash", ["bash", "--norc", "--noprofile"], r"README.md +important\n.*\$", UNKNOWN, [("wait", r"\$"), ("type", "ls\r")])
 prompt("sh-continuation", "bash", ["bash", "--norc", "--noprofile"], r"\n>", UNKNOWN, [("wait", r"\$"), ("type", "for f in *; do\r")])
 prompt("rm-i", "rm", "rm -i README.md", r"\?", confirm("remove regular file 'README.md'?"))
@@ -440,9 +535,33 @@ prompt(
     [("wait", "Username"), ("type", "ada\r")],
 )
 prompt("git-difftool", "git", "git difftool -t vimdiff", r"Launch", confirm("Launch 'vimdiff' [Y/n]?"), setup="echo more >> README.md")
-prompt("git-log", "less", "seq 60 | while read n; do git commit -q --allow-empty -m \"change $n\"; done; git log", r"\n:$", UNKNOWN, setup="git config user.name ada; git config user.email ada@example.org", then=1)
-prompt("git-commit", "vi", "git add -A; git commit", r"Please enter the commit", UNKNOWN, setup="echo more >> README.md; git config user.name ada; git config user.email ada@example.org", env={"GIT_EDITOR": "vi"})
-prompt("git-rebase", "vi", "git rebase -i --root", r"Rebase", UNKNOWN, setup="git config user.name ada; git config user.email ada@example.org", env={"GIT_EDITOR": "vi"})
+prompt(
+    "git-log",
+    "less",
+    'seq 60 | while read n; do git commit -q --allow-empty -m "change $n"; done; git log',
+    r"\n:$",
+    UNKNOWN,
+    setup="git config user.name ada; git config user.email ada@example.org",
+    then=1,
+)
+prompt(
+    "git-commit",
+    "vi",
+    "git add -A; git commit",
+    r"Please enter the commit",
+    UNKNOWN,
+    setup="echo more >> README.md; git config user.name ada; git config user.email ada@example.org",
+    env={"GIT_EDITOR": "vi"},
+)
+prompt(
+    "git-rebase",
+    "vi",
+    "git rebase -i --root",
+    r"Rebase",
+    UNKNOWN,
+    setup="git config user.name ada; git config user.email ada@example.org",
+    env={"GIT_EDITOR": "vi"},
+)
 prompt("getpass", "python3", ["python3", "-c", "import getpass; getpass.getpass()"], r"Password:", secret("Password:"))
 prompt("input", "python3", ["python3", "-c", "input('What is the name of the branch? ')"], r"branch\?", answer("What is the name of the branch?"))
 prompt("python", "python3", ["python3", "-q"], r">>>", UNKNOWN)
@@ -469,15 +588,30 @@ prompt("read", "bash", "read -rp 'Continue? [y/N] '", r"\[y/N\]", confirm("Conti
 prompt("read-key", "bash", "read -rsn1 -p 'Press any key to continue . . . '", r"any key", waiting("enter", "Press any key to continue"))
 prompt("press-enter", "bash", "echo 'Plug in the device.'; read -rp 'Press ENTER to continue'", r"ENTER", waiting("enter", "Press ENTER to continue"))
 prompt("select", "bash", "PS3='Which environment? '; select e in staging production; do :; done", r"environment\?", choose("Which environment?"))
-prompt("yes-only", "bash", "printf 'Do you want to perform these actions?\\n  Only \"yes\" will be accepted to approve.\\n\\n'; read -rp '  Enter a value: '", r"value:", confirm("Enter a value:"))
+prompt(
+    "yes-only",
+    "bash",
+    "printf 'Do you want to perform these actions?\\n  Only \"yes\" will be accepted to approve.\\n\\n'; read -rp '  Enter a value: '",
+    r"value:",
+    confirm("Enter a value:"),
+)
 prompt("sudo", "bash", "read -rsp '[sudo] password for ada: '", r"password for", secret("[sudo] password for ada:"))
 prompt("su", "su", f"set -- su; {AS_NOBODY}", r"Password:", secret("Password:"))
 prompt("npm-init", "npm", ["npm", "init"], r"package name", answer("package name: (shop)"), env={"NO_UPDATE_NOTIFIER": "1"})
 prompt("npx", "npx", ["npx", "cowsay", "moo"], r"proceed", confirm("Ok to proceed? (y)"), then=1, env={"NO_UPDATE_NOTIFIER": "1"})
-prompt("pip-uninstall", "pip", ["{cache}/tools/bin/pip", "--disable-pip-version-check", "uninstall", "wcwidth"], r"Proceed", confirm("Proceed (Y/n)?"))
+prompt(
+    "pip-uninstall", "pip", ["{cache}/tools/bin/pip", "--disable-pip-version-check", "uninstall", "wcwidth"], r"Proceed", confirm("Proceed (Y/n)?")
+)
 prompt("gpg-kind", "gpg", ["gpg", "--full-generate-key"], r"Your selection", choose("Your selection?"))
 prompt("gpg-name", "gpg", ["gpg", "--gen-key"], r"Real name", answer("Real name:"))
-prompt("gpg-pinentry", "pinentry", "GPG_TTY=$(tty) gpg --yes --quick-gen-key ada", r"(?i)passphrase", secret("passphrase"), env={"PINENTRY_USER_DATA": "USE_CURSES=1"})
+prompt(
+    "gpg-pinentry",
+    "pinentry",
+    "GPG_TTY=$(tty) gpg --yes --quick-gen-key ada",
+    r"(?i)passphrase",
+    secret("passphrase"),
+    env={"PINENTRY_USER_DATA": "USE_CURSES=1"},
+)
 prompt("gdb", "gdb", ["gdb", "-q", "-nx"], r"\(gdb\)", UNKNOWN)
 
 for library, kinds in {
@@ -486,9 +620,21 @@ for library, kinds in {
     "clack": {"select": choose, "multiselect": choose, "confirm": confirm, "password": secret, "text": answer},
 }.items():
     questions = {
-        "inquirer": ["Which package manager?", "Which features?", "Overwrite the existing files?", "Enter your token:", "What is your project called?"],
+        "inquirer": [
+            "Which package manager?",
+            "Which features?",
+            "Overwrite the existing files?",
+            "Enter your token:",
+            "What is your project called?",
+        ],
         "enquirer": ["Pick a flavor", "Are you sure you want to deploy?", "Database password", "What is your username?"],
-        "clack": ["Pick a project type.", "Select additional tools.", "Install dependencies?", "Provide a password", "Where should we create your project?"],
+        "clack": [
+            "Pick a project type.",
+            "Select additional tools.",
+            "Install dependencies?",
+            "Provide a password",
+            "Where should we create your project?",
+        ],
     }[library]
     for (kind, said), question in zip(kinds.items(), questions):
         prompt(f"{library}-{kind}", "node", ["node", "{here}/prompts.mjs", "{cache}", library, kind], question.replace("?", r"\?"), said(question))
@@ -513,9 +659,9 @@ printf 'all: $(patsubst %%.c,%%.o,$(wildcard part*.c))\\n%%.o: %%.c\\n\\tcc -O2 
 TESTS = """mkdir tests; for n in $(seq 1 12); do printf 'import time, unittest\\n\\nclass T(unittest.TestCase):\\n' > tests/test_part$n.py
 for k in $(seq 1 12); do printf '    def test_%s(self):\\n        time.sleep(0.25)\\n' $k >> tests/test_part$n.py; done; touch tests/__init__.py; done"""
 # The toolchain's home, where it is not below the real home of whoever records.
-import os  # noqa: E402
-
-TOOLCHAIN = {key: os.path.realpath(os.environ.get(key) or os.path.expanduser(path)) for key, path in (("CARGO_HOME", "~/.cargo"), ("RUSTUP_HOME", "~/.rustup"))}
+TOOLCHAIN = {
+    key: os.path.realpath(os.environ.get(key) or os.path.expanduser(path)) for key, path in (("CARGO_HOME", "~/.cargo"), ("RUSTUP_HOME", "~/.rustup"))
+}
 
 
 def healthy(name, command, run, seconds=25, said=WORKING, **more):
@@ -529,7 +675,12 @@ healthy("unittest", "python3", ["python3", "-m", "unittest"], 25, setup=TESTS)
 healthy("pytest", "pytest", ["{cache}/tools/bin/python", "-m", "pytest", "-p", "no:cacheprovider"], 30, setup=TESTS)
 healthy("curl", "curl", ["python3", "{here}/programs.py", "served", "curl", "-o", "/dev/null", "URL/file"], 20)
 healthy("wget", "wget", ["python3", "{here}/programs.py", "served", "wget", "-O", "/dev/null", "URL/file"], 20)
-healthy("pip-download", "pip", ["python3", "{here}/programs.py", "served", "{cache}/tools/bin/pip", "download", "--no-deps", "--isolated", "URL/part-1.0-py3-none-any.whl"], 20)
+healthy(
+    "pip-download",
+    "pip",
+    ["python3", "{here}/programs.py", "served", "{cache}/tools/bin/pip", "download", "--no-deps", "--isolated", "URL/part-1.0-py3-none-any.whl"],
+    20,
+)
 healthy("streaming", "python3", ["python3", "{here}/programs.py", "streaming"], 25)
 healthy("steps", "python3", ["python3", "{here}/programs.py", "steps"], 25)
 healthy("files", "python3", ["python3", "{here}/programs.py", "files"], 25)
@@ -541,7 +692,7 @@ scene(
     UNKNOWN,
     env={"NO_UPDATE_NOTIFIER": "1"},
 )
-for name, seconds in (("claude", 25), ("codex", 25), ("gemini", 12)):
+for name, seconds in (("claude", 25), ("codex", 25), ("gemini", 8)):
     like = next(each for each in ALL if each.name == f"{name}-working")
     steps = [("sleep", seconds) if step[0] == "sleep" and step[1] >= 6 else step for step in like.steps]
     scene(f"healthy-{name}", name, like.run, steps, WORKING, model="text", delay=0.25, files=like.files, env=like.env)
