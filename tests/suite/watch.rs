@@ -1,11 +1,15 @@
 //! `sweep watch`, on real processes: in a terminal, in tmux, beside sweeps, and in bad weather.
 
 pub mod fixture;
+mod fence;
+mod first_use;
 mod hostile;
 mod logs;
 mod more_panes;
 pub mod panes;
+mod prompts;
 mod refused;
+mod screens;
 mod stories;
 mod supervision;
 mod terminal;

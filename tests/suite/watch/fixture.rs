@@ -23,6 +23,9 @@ pub const PATIENT: [&str; 2] = ["--nudge-delay", "10m"];
 /// A prompt at which the agents of these stories read what is typed.
 pub const READ: &str = "printf '> '; read x";
 
+/// An argument that changes nothing, of those who nudge as by default.
+pub const AS_USUAL: &str = "--run-silent-after=1h";
+
 /// What people read when a session needs one of them.
 pub const STUCK: &str = "⚠ session needs a person: ";
 
@@ -49,7 +52,12 @@ pub struct Screen {
 
 impl Screen {
     pub fn new() -> Screen {
-        let size = PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 };
+        Screen::of_size((30, 100))
+    }
+
+    /// In rows and columns.
+    pub fn of_size((rows, cols): (u16, u16)) -> Screen {
+        let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).expect("a terminal");
         let mut reader = pair.master.try_clone_reader().expect("its output");
         let writer = pair.master.take_writer().expect("its input");
@@ -119,7 +127,15 @@ impl Watcher {
 
     /// The same, with these variables besides in its environment.
     pub fn given(home: Arc<TempDir>, variables: &[(&str, &str)], arguments: &[&str]) -> Watcher {
-        let screen = Screen::new();
+        Watcher::on(Screen::new(), home, variables, arguments)
+    }
+
+    /// In a terminal of so many rows and columns.
+    pub fn of_size(size: (u16, u16), home: Arc<TempDir>, arguments: &[&str]) -> Watcher {
+        Watcher::on(Screen::of_size(size), home, &[], arguments)
+    }
+
+    fn on(screen: Screen, home: Arc<TempDir>, variables: &[(&str, &str)], arguments: &[&str]) -> Watcher {
         let mut command = CommandBuilder::new(BINARY);
         command.env_clear();
         command.env("HOME", home.path());
@@ -131,6 +147,7 @@ impl Watcher {
         // The same as `POLICY`, unless a flag says otherwise. As variables they would be reported, since the command does not inherit them.
         let settings =
             [["--session-silent-after", "1s"], ["--nudge-delay", "1s"], ["--interval", "100ms"], ["--nudge", "idle"]];
+        let settings = settings.into_iter().filter(|[name, _]| *name != "--nudge" || !arguments.iter().any(|argument| [AS_USUAL, "--nudge=idle"].contains(argument)));
         for setting in settings {
             if !arguments.contains(&setting[0]) {
                 command.args(setting);

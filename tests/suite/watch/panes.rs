@@ -27,6 +27,14 @@ impl Tmux {
         tmux
     }
 
+    /// With room for what was recorded.
+    pub fn of_the_usual_size() -> Tmux {
+        let tmux = Tmux { home: Arc::new(tempfile::tempdir().expect("a directory")) };
+        tmux.ask(&["new-session", "-d", "-s", "main", "-x", "80", "-y", "24", "sleep 1000"]);
+        tmux.ask(&["set-option", "-g", "status", "off"]);
+        tmux
+    }
+
     pub fn ask(&self, arguments: &[&str]) -> String {
         let mut command = Command::new("tmux");
         command.env_clear().env("PATH", path()).env("TMUX_TMPDIR", self.home.path()).env("SHELL", "/bin/sh");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::fixture::{Watcher, until};
+use super::fixture::{AS_USUAL, Watcher, until};
 use super::panes::Tmux;
 use crate::world::{On, World};
 
@@ -24,6 +24,9 @@ const FLAGS: [&str; 8] =
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/recordings")
 }
+
+/// A terminal answers what the recorded program asked it.
+const ANSWERS: &str = "timeout --foreground 1 cat > answers";
 
 /// What a person would say stands on the screen at the end of each recording.
 fn states() -> BTreeMap<String, Value> {
@@ -46,7 +49,7 @@ fn player(home: &Path, name: &str, command: &str) -> PathBuf {
     let modes = format!("{} {}", mode("echo", "echo"), mode("canonical", "icanon"));
     let program = home.join(command);
     // Without isig a key that interrupts is kept as well.
-    fs::write(&program, format!("stty -opost -isig {modes}\ncat shown\ncat > got\n")).expect("a file");
+    fs::write(&program, format!("stty -opost -isig {modes}\ncat shown\n{ANSWERS}\ncat > got\n")).expect("a file");
     program
 }
 
@@ -110,7 +113,9 @@ fn play(url: &str, name: &str, expected: &Value, in_tmux: bool) -> Result<(), St
     let command = expected["command"].as_str().expect("a command");
     let is_question = matches!(expected["state"].as_str(), Some("waiting" | "exhausted"));
     let mut world = World::at(On::Sqlite, url.to_owned(), None);
-    let base = ["--database", url, "--name", name];
+    // Into a program that nobody knows something may be typed if the operator says so, and of these nobody says so.
+    let typing = if is_question { "--nudge=idle" } else { AS_USUAL };
+    let base = ["--database", url, "--name", name, typing];
     let played = if in_tmux {
         let tmux = Tmux::of_the_usual_size();
         let program = player(tmux.home.path(), name, command);
