@@ -1,8 +1,8 @@
 //! `sweep watch`, on real processes: in a terminal, in tmux, beside sweeps, and in bad weather.
 
-pub mod fixture;
 mod fence;
 mod first_use;
+pub mod fixture;
 mod hostile;
 mod logs;
 mod more_panes;

@@ -9,7 +9,8 @@ use super::fixture::{AS_USUAL, Watcher, until};
 use crate::world::{On, World};
 
 /// Claude Code's composer, with the cursor in it.
-const COMPOSER: &str = r"printf '\033[H\033[2J────────────────\r\n❯ \r\n────────────────\r\n  ? for shortcuts\033[2A\r\033[2C'";
+const COMPOSER: &str =
+    r"printf '\033[H\033[2J────────────────\r\n❯ \r\n────────────────\r\n  ? for shortcuts\033[2A\r\033[2C'";
 
 /// Claude Code's permission menu.
 const MENU: &str = r"printf '\033[H\033[2J────────────────\r\n Bash command\r\n\r\n   rm -rf ./important\r\n\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel'";

@@ -147,7 +147,9 @@ impl Watcher {
         // The same as `POLICY`, unless a flag says otherwise. As variables they would be reported, since the command does not inherit them.
         let settings =
             [["--session-silent-after", "1s"], ["--nudge-delay", "1s"], ["--interval", "100ms"], ["--nudge", "idle"]];
-        let settings = settings.into_iter().filter(|[name, _]| *name != "--nudge" || !arguments.iter().any(|argument| [AS_USUAL, "--nudge=idle"].contains(argument)));
+        let settings = settings.into_iter().filter(|[name, _]| {
+            *name != "--nudge" || !arguments.iter().any(|argument| [AS_USUAL, "--nudge=idle"].contains(argument))
+        });
         for setting in settings {
             if !arguments.contains(&setting[0]) {
                 command.args(setting);

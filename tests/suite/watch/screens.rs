@@ -86,7 +86,8 @@ on_each_database! {
 fn nothing_is_drawn_into_the_screen_of_an_agent_and_its_title_is_put_back() {
     let mut world = World::new(On::Sqlite);
     let shown = "\u{1b}]0;my agent\u{7}\u{1b}[?1049h\u{1b}[HProceed? [y/N] ";
-    let script = r"stty -echo -icanon -opost; printf '\033]0;my agent\007\033[?1049h\033[HProceed? [y/N] '; head -c 1 > got";
+    let script =
+        r"stty -echo -icanon -opost; printf '\033]0;my agent\007\033[?1049h\033[HProceed? [y/N] '; head -c 1 > got";
     let mut watcher = Watcher::of(&world.url, &PATIENT, script);
     world.until_recovered("escalate");
     watcher.until_it_prints("\u{1b}]9;");
@@ -107,7 +108,8 @@ fn nothing_is_drawn_into_the_screen_of_an_agent_and_its_title_is_put_back() {
 #[test]
 fn an_agents_hook_reports_to_its_watcher() {
     let mut world = World::new(On::Sqlite);
-    let asks = r#"{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -rf ./important"}}"#;
+    let asks =
+        r#"{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -rf ./important"}}"#;
     let works = r#"{"state":"working"}"#;
     let script = format!(
         "echo working; echo '{asks}' | {BINARY} watch event; echo \"exit code $?\"; read x; {BINARY} watch event '{works}'; cat"
