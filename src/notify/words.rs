@@ -53,7 +53,7 @@ fn what(one: &Notification) -> String {
     let subject = format!("{} {}", one.kind, cut(name.unwrap_or_default(), TITLE_MAX));
     match Event::parse(&one.event) {
         Some(Event::Escalated) => format!("{subject} needs a person: {reason}"),
-        Some(Event::SessionStuck) => format!("{subject} is stuck and needs a person: {reason}"),
+        Some(Event::SessionStuck) => format!("{subject} needs a person: {reason}"),
         // It is a sentence by itself.
         Some(Event::GuardStopped) => reason,
         Some(Event::Quarantined) => format!("{subject} is examined no more, it failed again and again: {reason}"),

@@ -15,6 +15,9 @@ pub const BEFORE_RETURN: Duration = Duration::from_millis(150);
 /// How long a program may take to show what was typed.
 const SHOWING_LASTS: Duration = Duration::from_secs(3);
 
+/// How long it is waited for that a program has drawn its screen.
+const SETTLING_LASTS: Duration = Duration::from_secs(2);
+
 const TICK: Duration = Duration::from_millis(50);
 
 /// The terminal into which something is typed.
@@ -32,6 +35,10 @@ pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result
     let message = &as_typed(message);
     if !hands.look() {
         return Err("is not listened to there".to_owned());
+    }
+    let began = Instant::now();
+    while record.lock().is_drawing(Instant::now()) && began.elapsed() < SETTLING_LASTS {
+        thread::sleep(TICK);
     }
     if let Some(refusal) = record.lock().refuses_typing(Instant::now()) {
         return Err(refusal);

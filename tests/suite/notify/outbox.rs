@@ -64,7 +64,7 @@ on_each_database! {
 
         assert_eq!(world.text("event", "notifications").as_deref(), Some("session_stuck"));
         let told = receiver.told();
-        assert!(text(&told[0]).contains("is stuck and needs a person: "), "{told:?}");
+        assert!(text(&told[0]).contains("needs a person: "), "{told:?}");
     }
 
     fn the_guard_is_told_once_a_day_and_not_in_every_sweep(world) {

@@ -18,8 +18,7 @@ use crate::world::{On, World};
 /// So many are played beside one another: most of the time they wait.
 const PLAYERS: usize = 12;
 
-const FLAGS: [&str; 8] =
-    ["--session-waiting-after", "1s", "--session-silent-after", "10m", "--interval", "300ms", "--nudge", "idle"];
+const FLAGS: [&str; 6] = ["--session-waiting-after", "1s", "--session-silent-after", "10m", "--interval", "300ms"];
 
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/recordings")
