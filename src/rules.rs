@@ -68,6 +68,10 @@ pub trait Facts {
     fn escalations_per_day_max(&self, policy: &Policy) -> u32 {
         policy.attempts_per_day_max.max(1)
     }
+    /// What its agent is doing, as far as somebody sees it.
+    fn agent_state(&self) -> Option<&session::AgentState> {
+        None
+    }
     fn assignee(&self) -> &Assignee;
     fn history(&self) -> &History;
 }

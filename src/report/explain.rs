@@ -5,6 +5,7 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use super::grid::{self, CELL_MAX};
+use crate::rules::session::AgentState;
 use crate::rules::words::{Spoken, moment};
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
 use crate::store::Subject;
@@ -26,6 +27,8 @@ pub struct Explanation {
     /// What may be wrong, and the clauses that must all hold for it.
     verdict: Verdict,
     history: History,
+    /// What the agent of a session is doing, as far as it is known.
+    agent: Option<AgentState>,
     past: Past,
     failure: Option<Failure>,
     policy: Policy,
@@ -47,6 +50,7 @@ impl Explanation {
             assignee: facts.assignee().clone(),
             verdict: decide(facts, policy),
             history: facts.history().clone(),
+            agent: facts.agent_state().cloned(),
             past,
             failure,
             policy: policy.clone(),
@@ -118,6 +122,12 @@ impl Explanation {
                 ),
             ],
         ];
+        rows.extend(self.agent.as_ref().map(|agent| ["its agent".to_owned(), shown(&agent.describe())]));
+        rows.extend(
+            self.agent.as_ref().map(|agent| {
+                ["known by".to_owned(), format!("{}, since {}", shown(&agent.evidence), ago(agent.since))]
+            }),
+        );
         rows.extend(history.last_attempt_at.map(|at| ["last attempt".to_owned(), ago(at)]));
         rows.extend(history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), told(exemption, now)]));
         rows.extend(self.failure.as_ref().map(|failure| {
@@ -196,6 +206,13 @@ impl Explanation {
                 "escalations_last_day": history.escalations_last_day,
                 "exemption": exemption,
             },
+            "agent": self.agent.as_ref().map(|agent| json!({
+                "state": agent.activity.name(),
+                "kind": agent.kind.as_deref().map(shown),
+                "question": shown(&agent.question),
+                "since": agent.since,
+                "evidence": shown(&agent.evidence),
+            })),
             "recoveries_total": past.total,
             "recoveries": recoveries.collect::<Vec<_>>(),
             "failed_sweeps": failure.as_ref().map_or(0, |failure| failure.sweeps),

@@ -311,6 +311,10 @@ impl Facts for SessionFacts {
         if self.question().is_some() { others.max(QUESTIONS_PER_DAY_MAX) } else { others }
     }
 
+    fn agent_state(&self) -> Option<&AgentState> {
+        self.session.agent.as_ref()
+    }
+
     fn assignee(&self) -> &Assignee {
         &self.assignee
     }

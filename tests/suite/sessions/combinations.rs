@@ -13,12 +13,16 @@ use crate::work_state::{exempt, state_of, viewed};
 use crate::world::{On, World, on_each_database};
 
 /// What its process does, as the columns say it; `:now`, `:old` and `:soon` are times.
-const PROCESSES: [&str; 8] = [
+const PROCESSES: [&str; 12] = [
     "last_activity_at = :now, last_progress_at = :now",
     "last_activity_at = :old, last_progress_at = :old",
     "last_activity_at = :soon, last_progress_at = :old",
     "last_activity_at = null, last_progress_at = null",
     "last_activity_at = :now, last_progress_at = :old, recent_output = ':loop'",
+    "last_activity_at = :now, last_progress_at = :old",
+    "last_activity_at = :now, last_progress_at = :old, takes_nudges = :false, agent_state = 'working', agent_state_since = :old",
+    "last_activity_at = :old, last_progress_at = :old, agent_state = 'waiting', agent_state_since = :old",
+    "last_activity_at = :now, last_progress_at = :now, agent_state = 'exhausted', agent_state_since = :old, resumes_at = :soon",
     "ended_at = :old, exit_code = 0",
     "ended_at = :old, exit_code = 1",
     "ended_at = :soon, exit_code = null",
@@ -54,6 +58,7 @@ pub fn every_session(world: &mut World) -> Vec<Id> {
                     let session = world.session(Some(&agent), Some(&issue));
                     let loops = [LOOP; 8].join("\n");
                     let process = process.replace(":now", &now).replace(":old", &old).replace(":soon", &soon);
+                    let process = process.replace(":false", if yes == "1" { "0" } else { "false" });
                     world.set(
                         "sessions",
                         &session,
@@ -108,7 +113,7 @@ fn was_escalated(facts: &SessionFacts) -> bool {
 on_each_database! {
     fn the_candidates_name_every_session_that_the_rules_would_touch(world) {
         let sessions = every_session(world);
-        assert_eq!(sessions.len(), 5 * 8 * 11 * 4);
+        assert_eq!(sessions.len(), 5 * 12 * 11 * 4);
         assert_eq!(overlooked::<SessionFacts>(&mut world.connect_as_sweep(), &sessions), Vec::<String>::new());
     }
 
