@@ -138,7 +138,6 @@ impl Keeper {
         }
     }
 
-    /// A supervisor that is gone needs to know nothing.
     fn tell(&self, event: Event) {
         let _ = self.events.send(event);
     }

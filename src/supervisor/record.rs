@@ -4,31 +4,19 @@
 //! exception: what stands there within three seconds after a nudge was typed, and was not there before, is neither, if it
 //! has anything of the nudge in it.
 
+mod assess;
 mod draft;
+mod unlogged;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::output::{Cutter, LINES_MAX, is_echo, shown_lines};
+use super::output::{Cutter, shown_lines};
 use super::probe::Probe;
-use crate::rules::detect_loop;
-use crate::rules::session::Activity;
-use crate::screen::{Agent, Agents, Emulator, Known, Look, Motion, States, event};
+use crate::screen::{Agent, Emulator, Known, Motion, States, event};
 pub use draft::{Draft, Nudges};
-
-/// How long a terminal may take to show what was typed.
-const ECHO_LASTS: Duration = Duration::from_secs(3);
-
-/// For so long after a resize everything is drawn anew, and nothing is news.
-const REDRAWING_LASTS: Duration = Duration::from_secs(1);
-
-/// How often a silent process's children are looked at, and how much of the time they must have worked.
-const CHILDREN_EVERY: Duration = Duration::from_secs(10);
-const CHILDREN_WORK: f64 = 0.1;
-
-/// Bytes of memory for output that waits to be written into the log.
-const UNLOGGED_MAX: usize = 1 << 20;
+use unlogged::Unlogged;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,8 +66,7 @@ pub struct Record {
     /// The words of a used-up quota that is filled again.
     refilled: Option<String>,
     lines: Vec<String>,
-    /// Lines for the log, and how much memory they take.
-    unlogged: (VecDeque<String>, usize),
+    unlogged: Unlogged,
     end: Option<End>,
     is_stopped: bool,
 }
@@ -120,7 +107,7 @@ impl Record {
             echoes: HashSet::new(),
             refilled: None,
             lines: Vec::new(),
-            unlogged: (VecDeque::new(), 0),
+            unlogged: Unlogged::default(),
             end: None,
             is_stopped: false,
         }
@@ -142,7 +129,7 @@ impl Record {
         self.emulator.take_in(bytes, now);
         self.drawn(now);
         for line in self.cutter.cut(bytes) {
-            self.log(line);
+            self.unlogged.push(line);
         }
     }
 
@@ -198,74 +185,6 @@ impl Record {
         self.states.now().filter(|known| known.statement.activity.needs_person()).map(|known| known.since)
     }
 
-    /// Looks at the screen: what stands there, and is it news?
-    fn assess(&mut self, now: Instant) {
-        if self.end.is_none() {
-            let prompt = Agents::get().prompt().filter(|_| self.nudges == Nudges::Idle);
-            self.agent = Agents::get().of_command(&self.probe.foreground()).or(prompt);
-        }
-        let look = self.emulator.look(self.probe.mode(), now);
-        let had_question = self.question_since();
-        self.hear(&look, now);
-        let is_news = self.question_since() != had_question;
-        let lines = self.output(&look, now);
-        let is_redrawn = self.resized_at.is_some_and(|at| now.duration_since(at) < REDRAWING_LASTS);
-        let is_new = self.motion.takes_in(lines.iter().map(String::as_str), now) && !is_redrawn;
-        self.lines = lines;
-        let composed = Agents::get().composed(self.agent, &look);
-        self.composer_is_empty = composed.is_some_and(|(before, _)| !before.contains(char::is_alphanumeric));
-        if is_news || is_new && detect_loop(&self.lines).is_none() {
-            self.progressed_at = self.drawn_at.or(Some(now));
-            self.active_at = self.active_at.max(self.progressed_at);
-        }
-    }
-
-    /// What the agent says of itself, and what its screen says of it.
-    fn hear(&mut self, look: &Look, now: Instant) {
-        let (agents, agent) = (Agents::get(), self.agent);
-        for signal in self.emulator.take_signals() {
-            agents.read_signal(agent, &signal).into_iter().for_each(|statement| self.states.heard(statement, now));
-        }
-        agents.read_title(agent, &look.title).into_iter().for_each(|statement| self.states.heard(statement, now));
-        let is_over = |question: &str| self.refilled.as_deref() == Some(question);
-        self.states.seen(agents.read(agent, look, |statement| !is_over(&statement.question)), now);
-    }
-
-    /// The lines that are the agent's own output, oldest first.
-    fn output(&mut self, look: &Look, now: Instant) -> Vec<String> {
-        let mut lines = Agents::get().output(self.agent, look);
-        if self.is_echo_awaited(now)
-            && let Some((message, _, before)) = &self.nudge
-        {
-            let is_echo = |line: &&String| is_echo(line, message) && !before.contains(*line);
-            self.echoes.extend(lines.iter().filter(is_echo).cloned());
-        }
-        lines.retain(|line| !self.echoes.contains(line));
-        if self.keyed_at.is_some_and(|at| now.duration_since(at) < ECHO_LASTS) {
-            let typed = format!("{}{}", look.before_cursor, look.behind_cursor);
-            lines.retain(|line| line.trim() != typed.trim());
-        }
-        lines.split_off(lines.len().saturating_sub(LINES_MAX))
-    }
-
-    fn is_echo_awaited(&self, now: Instant) -> bool {
-        self.nudge.as_ref().is_some_and(|(_, typed_at, _)| now.duration_since(*typed_at) < ECHO_LASTS)
-    }
-
-    /// A silent process whose children use the processor is at work.
-    fn look_at_children(&mut self, now: Instant) {
-        if self.children.is_some_and(|(at, _)| now.duration_since(at) < CHILDREN_EVERY) {
-            return;
-        }
-        let worked = self.probe.children_worked_for();
-        if let Some((at, before)) = self.children.replace((now, worked)) {
-            let share = worked.saturating_sub(before).as_secs_f64() / now.duration_since(at).as_secs_f64();
-            if CHILDREN_WORK <= share {
-                self.active_at = Some(now);
-            }
-        }
-    }
-
     pub fn ended(&mut self, end: End) {
         self.end = Some(end);
     }
@@ -278,28 +197,18 @@ impl Record {
     pub fn began_again(&mut self) {
         let unlogged = std::mem::take(&mut self.unlogged);
         *self = Record { unlogged, is_stopped: self.is_stopped, ..Record::new(self.nudges) };
-        self.log(BEGAN_AGAIN.to_owned());
+        self.unlogged.push(BEGAN_AGAIN.to_owned());
         self.emulator.take_in(BEGAN_AGAIN.as_bytes(), Instant::now());
         self.emulator.take_in(b"\r\n", Instant::now());
     }
 
     pub fn log_all(&mut self, lines: Vec<String>) {
-        lines.into_iter().for_each(|line| self.log(line));
-    }
-
-    fn log(&mut self, line: String) {
-        let size = |line: &String| line.len() + size_of::<String>();
-        let (lines, bytes) = &mut self.unlogged;
-        *bytes += size(&line);
-        lines.push_back(line);
-        while UNLOGGED_MAX < *bytes {
-            *bytes -= lines.pop_front().map_or(*bytes, |line| size(&line));
-        }
+        lines.into_iter().for_each(|line| self.unlogged.push(line));
     }
 
     /// Hands over what is to be written into the log.
     pub fn take_unlogged(&mut self) -> VecDeque<String> {
-        std::mem::take(&mut self.unlogged).0
+        self.unlogged.take()
     }
 
     /// Is it a program that draws where it likes? Then no line of ours may stand between its own.

@@ -4,6 +4,7 @@ use super::*;
 use crate::rules::{Decision, Unavailable, decide};
 
 mod model;
+mod recoveries;
 
 fn at(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).expect("a time") + TimeDelta::seconds(seconds)
@@ -230,58 +231,6 @@ fn a_crashed_session_whose_issue_is_continued_otherwise_is_left(#[case] issue: L
     Session { pending_command_since: Some(at(-121)), ..session() }, tried(1, -121), Decision::Escalate(Cause::NotDelivered))]
 fn what_is_done_about_a_session(#[case] session: Session, #[case] history: History, #[case] expected: Decision) {
     assert_eq!(decision(session, history), expected);
-}
-
-#[rstest]
-#[case::it_answered_the_nudge(progressed(-30), tried(1, -60), Decision::Recovered(Reason::Recent))]
-#[case::it_only_moved_after_the_nudge(Session { active_at: at(-30), ..session() }, tried(1, -60), Decision::Leave(Reason::Recent))]
-#[case::it_moved_and_nobody_reports_its_progress(
-    Session { active_at: at(-30), reports_progress: false, ..session() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
-#[case::it_has_not_answered_yet(
-    Session { active_at: at(-61), silent_after: Some(TimeDelta::minutes(2)), ..session() }, tried(1, -60),
-    Decision::Leave(Reason::Recent))]
-#[case::it_answered_after_the_escalation(
-    progressed(-30), History { escalated: true, ..tried(0, -60) }, Decision::Recovered(Reason::Recent))]
-#[case::its_question_is_gone(
-    Session { agent: doing(Activity::Working, -30), ..progressed(-30) }, History { escalated: true, ..tried(0, -60) },
-    Decision::Recovered(Reason::Recent))]
-#[case::its_question_is_the_same(
-    Session { agent: doing(Activity::Waiting, -90), ..progressed(-90) }, History { escalated: true, ..tried(0, -60) },
-    Decision::Leave(Reason::Escalated))]
-#[case::another_question_is_news(
-    Session { agent: doing(Activity::Waiting, -30), ..progressed(-30) }, History { escalated: true, ..tried(0, -60) },
-    Decision::Escalate(asks()))]
-#[case::it_answered_and_fell_silent_again(Session { active_at: at(-600), ..session() }, tried(2, -900), nudge(1))]
-#[case::the_loop_goes_on(looping(), History { escalated: true, ..tried(0, -60) }, Decision::Leave(Reason::Escalated))]
-#[case::the_loop_was_broken(
-    Session { recent_output: session().recent_output, progressed_at: at(-1), ..looping() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
-#[case::it_was_closed(
-    Session { status: "terminated".to_owned(), ..ended(Some(1)) }, tried(0, -60),
-    Decision::Recovered(Reason::NotInProgress("terminated".to_owned())))]
-fn what_counts_as_a_recovery(#[case] session: Session, #[case] history: History, #[case] expected: Decision) {
-    assert_eq!(decision(session, history), expected);
-}
-
-#[rstest]
-#[case::it_crashed(ended(Some(1)), history(), Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
-#[case::it_crashed_as_soon_as_it_was_started(
-    Session { started_at: at(-100), active_at: at(-60), ..ended(Some(1)) }, tried(1, -120), Decision::Escalate(Cause::Exhausted))]
-#[case::it_crashed_at_once_and_a_person_is_told_at_once(
-    Session { started_at: at(-20), active_at: at(-15), ..ended(Some(1)) }, tried(1, -30), Decision::Escalate(Cause::Exhausted))]
-#[case::it_is_not_up_yet(ended(Some(1)), tried(1, -30), Decision::Wait { until: at(90) })]
-#[case::it_never_came_up(
-    Session { active_at: at(-200), ended: Some(Ended { at: at(-200), exit_code: Some(1) }), ..session() }, tried(1, -120),
-    Decision::Escalate(Cause::Exhausted))]
-#[case::it_worked_for_a_while_before(
-    Session { started_at: at(-400), progressed_at: at(-60), ..ended(Some(1)) }, tried(1, -500),
-    Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
-#[case::it_has_just_been_started(
-    Session { started_at: at(-100), active_at: at(0), ..session() }, tried(1, -120), Decision::Leave(Reason::Recent))]
-#[case::it_has_worked_for_long_enough(
-    Session { started_at: at(-301), ..progressed(0) }, tried(1, -400), Decision::Recovered(Reason::Recent))]
-fn what_is_done_when_relaunching_is_on(#[case] session: Session, #[case] history: History, #[case] expected: Decision) {
-    let policy = Policy { auto_relaunch: true, ..Policy::default() };
-    assert_eq!(decide(&facts_of(session, None, history), &policy).decision, expected);
 }
 
 #[test]

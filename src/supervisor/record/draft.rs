@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use super::{Activity, Agents, Record};
+use super::Record;
+use crate::rules::session::Activity;
 use crate::rules::session::phrase;
+use crate::screen::Agents;
 use crate::supervisor::probe::is_shell;
 
 /// A person who has typed a key within this time is at work.
