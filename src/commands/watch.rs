@@ -4,6 +4,7 @@ mod event;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use chrono::TimeDelta;
@@ -13,16 +14,18 @@ use diesel::result::{DatabaseErrorKind, Error};
 use super::opened::Opened;
 use crate::cli::{WatchCommand, WatchFlags};
 use crate::exit::{Exit, Refusal, not_found, usage};
+use crate::notify::{Notify, deliver};
 use crate::parse::Words;
 use crate::rules::{Id, Kind};
 use crate::screen::Agents;
 use crate::settings::Environment;
 use crate::store::find::{Label, find};
 use crate::store::migrate::{Listen, Superuser, Wanted, migrate};
+use crate::store::open::Url;
 use crate::store::rights::Purpose;
 use crate::store::supervision::{self, Beginning, Held};
-use crate::store::{Abort, Access, Db};
-use crate::supervisor::alerts::Alerts;
+use crate::store::{Abort, Access, Db, Timeouts};
+use crate::supervisor::alerts::{Alerts, Deliver};
 use crate::supervisor::keeper::{Examiner, Keeping, LEFT_AFTER};
 use crate::supervisor::log::may_be_log;
 use crate::supervisor::terminal::Command;
@@ -60,7 +63,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
         work,
         log: flags.log.or_else(|| Some(directory?.join(log_name(&held.id)))),
         keeping: Keeping {
-            alerts: Alerts::new(url.clone(), timeouts, notify),
+            alerts: alerts(url.clone(), timeouts, notify),
             url,
             policy,
             timeouts,
@@ -76,6 +79,13 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
     let code = supervisor::run(watch)?;
     // The command's code, which may be any, is no `Exit` of sweep's own.
     std::process::exit(code.into())
+}
+
+/// The watcher delivers what it queues.
+fn alerts(url: Url, timeouts: Timeouts, notify: Notify) -> Alerts {
+    let is_anybody_notified = !notify.destinations().is_empty();
+    let deliver = move || Ok(deliver(&url, &timeouts, &notify, || false)?.failed);
+    Alerts::new(is_anybody_notified.then(|| Arc::new(deliver) as Arc<Deliver>))
 }
 
 /// Only the default directory is made: in a path that was given, one that is missing is more likely a mistake.

@@ -5,7 +5,10 @@ use serde_json::Value;
 
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
-use crate::rules::words::one_line;
+use crate::text::shown;
+
+/// The variable that says where the watcher listens.
+pub const VARIABLE: &str = "WATCHED_BY_SWEEP";
 
 /// Characters of a question.
 const QUESTION_MAX: usize = 300;
@@ -73,7 +76,7 @@ pub fn read(json: &str) -> Option<Told> {
         Activity::Waiting => question(&fields),
         Activity::Working | Activity::Idle | Activity::Exhausted => String::new(),
     };
-    let evidence = Evidence { source: Source::Event, what: format!("its event {}", one_line(name)) };
+    let evidence = Evidence { source: Source::Event, what: format!("its event {}", shown(name)) };
     Some(Told {
         statement: Statement { activity, kind: kind.map(str::to_owned), question, resumes: None, evidence },
         is_progress: matches!(name.as_str(), "PostToolUse" | "AfterTool" | "UserPromptSubmit" | "BeforeAgent"),
@@ -107,7 +110,7 @@ fn question(fields: &Fields) -> String {
     let tool = INPUTS.into_iter().find_map(input);
     let words = [tool.unwrap_or_default(), &fields.question, &fields.message, &fields.tool_name];
     let words = words.into_iter().find(|words| !words.is_empty()).unwrap_or_default();
-    one_line(words).chars().take(QUESTION_MAX).collect()
+    shown(words).chars().take(QUESTION_MAX).collect()
 }
 
 #[cfg(test)]

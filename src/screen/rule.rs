@@ -10,7 +10,7 @@ use super::look::{LineMode, Look};
 use super::pattern::Pattern;
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
-use crate::rules::words::one_line;
+use crate::text::shown;
 
 /// Stands for the cursor.
 const CURSOR: char = '‸';
@@ -95,9 +95,9 @@ impl Rule {
         // Borders say nothing.
         let rows =
             question.lines().filter(|row| row.contains(char::is_alphanumeric)).map(|row| row.trim_matches(BORDERS));
-        let question = one_line(&rows.collect::<Vec<_>>().join(" ")).chars().take(QUESTION_MAX).collect();
+        let question = shown(&rows.collect::<Vec<_>>().join(" ")).chars().take(QUESTION_MAX).collect();
         let evidence = Evidence { source: Source::Screen, what: format!("screen, rule {agent}/{}, {lines}", self.id) };
-        Statement { activity: self.state, kind: self.kind.clone(), question, resumes: resumes.map(one_line), evidence }
+        Statement { activity: self.state, kind: self.kind.clone(), question, resumes: resumes.map(shown), evidence }
     }
 }
 

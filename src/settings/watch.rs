@@ -10,8 +10,8 @@ use chrono_tz::Tz;
 use super::environment::Environment;
 use super::pick;
 use crate::parse;
+use crate::screen::event::VARIABLE;
 use crate::store::open::Url;
-use crate::supervisor::events::VARIABLE;
 
 impl Environment {
     /// How often a watcher looks, and the tenant of a session that it begins.

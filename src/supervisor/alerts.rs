@@ -6,21 +6,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use tracing::warn;
 
-use crate::notify::{Notify, deliver};
-use crate::store::Timeouts;
-use crate::store::open::Url;
 use crate::text::shown;
 
 /// Before what could not be delivered is tried again; the outbox says when it is due.
 const RETRY_EVERY: Duration = Duration::from_secs(60);
 
+/// Delivers what is due, and says how many messages could not be.
+pub type Deliver = dyn Fn() -> Result<u64> + Send + Sync;
+
 #[derive(Clone)]
 pub struct Alerts {
-    url: Url,
-    timeouts: Timeouts,
-    notify: Notify,
+    /// None: there is nobody to notify.
+    deliver: Option<Arc<Deliver>>,
     state: Arc<Mutex<State>>,
 }
 
@@ -31,13 +31,13 @@ struct State {
 }
 
 impl Alerts {
-    pub fn new(url: Url, timeouts: Timeouts, notify: Notify) -> Alerts {
-        Alerts { url, timeouts, notify, state: Arc::default() }
+    pub fn new(deliver: Option<Arc<Deliver>>) -> Alerts {
+        Alerts { deliver, state: Arc::default() }
     }
 
     /// Something may have been queued.
     pub fn queued(&self) {
-        if !self.notify.destinations().is_empty() {
+        if self.deliver.is_some() {
             self.state().due_at = Some(Instant::now());
         }
     }
@@ -70,16 +70,15 @@ impl Alerts {
     }
 
     fn deliver(&self) {
-        let delivered = deliver(&self.url, &self.timeouts, &self.notify, || false);
-        if let Err(error) = &delivered {
+        let failed = self.deliver.as_ref().map_or(Ok(0), |deliver| deliver());
+        if let Err(error) = &failed {
             warn!("{}", shown(&format!("{error:#}")));
         }
         let mut state = self.state();
         state.is_delivering = false;
-        if delivered.is_ok_and(|delivered| delivered.failed == 0) {
-            return;
+        if failed.is_err() || failed.is_ok_and(|failed| 0 < failed) {
+            state.due_at.get_or_insert(Instant::now() + RETRY_EVERY);
         }
-        state.due_at.get_or_insert(Instant::now() + RETRY_EVERY);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -14,9 +14,6 @@ use tempfile::TempDir;
 
 use super::record::Shared;
 
-/// The variable that says where it is.
-pub const VARIABLE: &str = "WATCHED_BY_SWEEP";
-
 /// Bytes of an event.
 pub const EVENT_MAX: usize = 16 << 10;
 

@@ -23,11 +23,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 use super::Event;
-use super::events::VARIABLE;
 use super::probe::Probe;
 use super::record::{End, Shared};
 use crate::rules::Id;
-use crate::rules::words::one_line;
+use crate::screen::event::VARIABLE;
+use crate::text::shown;
 use keyboard::Keyboard;
 use outlet::Outlet;
 
@@ -130,7 +130,7 @@ impl Terminal {
         self.outlet.insert(
             match what {
                 Some(what) => format!("\x1b]0;⚠ {what}\x07\x07\x1b]9;{what}\x07"),
-                None => format!("\x1b]0;{}\x07", one_line(&title)),
+                None => format!("\x1b]0;{}\x07", shown(&title)),
             }
             .as_bytes(),
         );

@@ -3,9 +3,9 @@
 use std::io::{Read, stdin};
 
 use crate::cli::EventFlags;
-use crate::screen::event::shortened;
+use crate::screen::event::{VARIABLE, shortened};
 use crate::settings::Environment;
-use crate::supervisor::events::{VARIABLE, send};
+use crate::supervisor::events::send;
 use crate::text::shown;
 
 /// Bytes of an event: agents hand over all that a tool returned.

@@ -73,6 +73,8 @@ async fn progress_ends_a_loop_in_every_state_and_the_count_begins_anew() {
         assert_eq!(scene.said().await, "", "{state}: more of the same is no recovery");
         scene.session.output("I try another port.");
         assert!(!scene.session.is_stalled(), "{state}: at once");
+        // One odd line is no end of a loop that goes on.
+        (0..50).for_each(|port| scene.session.output(&format!("port {port} is taken")));
         let at = seconds + 5;
         assert_eq!(scene.said().await, format!("{at} recovered after {nudges}"), "{state}");
         // Five of them are no loop yet.
