@@ -16,7 +16,7 @@ mod signal;
 mod statement;
 mod states;
 
-pub use agent::{Agent, Agents};
+pub use agent::{Agent, Agents, seen};
 pub use emulator::{Capture, Emulator};
 pub use look::{LineMode, Look};
 pub use motion::Motion;

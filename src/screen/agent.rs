@@ -157,15 +157,16 @@ impl Agents {
         agent.into_iter().chain([&self.generic]).find_map(|agent| agent.said.iter().find(matches))
     }
 
-    /// What stands in the composer of a screen, from its mark to the cursor, and behind the cursor; none if there is no composer.
+    /// What stands in the composer of a screen, from behind its mark to the cursor, and behind the cursor: all that can be seen,
+    /// without spaces and frames. None if there is no composer.
     pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
         let composer = agent.and_then(|agent| agent.composer.as_ref())?;
-        let first =
-            look.rows.iter().rposition(|row| composer.is_match(row)).filter(|first| look.is_one_text(*first))?;
-        let mut text = look.rows[first..look.cursor_row].join(" ");
-        text.push(' ');
-        text.push_str(&look.before_cursor);
-        Some((text, look.behind_cursor.clone()))
+        let is_composer = |row: &String| composer.is_match(row);
+        let first = look.rows.iter().rposition(is_composer).filter(|first| look.is_one_text(*first))?;
+        let mut before = look.rows[first..look.cursor_row].join(" ");
+        before.push_str(&look.before_cursor);
+        let mark = composer.find(&before).map_or(0, |mark| mark.end());
+        Some((seen(&before[mark..]), seen(&look.behind_cursor)))
     }
 
     /// The rows that are output: without the composer, what is below it, and rows that move without any progress.
@@ -182,6 +183,11 @@ impl Agents {
         lines.retain(|line| !agent.into_iter().chain([&self.generic]).any(|agent| agent.status_rows.is_match(line)));
         lines
     }
+}
+
+/// Terminals wrap at spaces, and composers have frames.
+pub fn seen(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(c)).collect()
 }
 
 fn statement(said: &Said, question: String, what: String) -> Statement {

@@ -87,3 +87,43 @@ impl Motion {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rstest::rstest;
+
+    use super::*;
+
+    /// Screens two seconds apart: which of them show progress?
+    fn progress(looks: [&str; 3]) -> Vec<bool> {
+        let (mut motion, began) = (Motion::default(), Instant::now());
+        let at = |look: usize| began + Duration::from_secs(2 * look as u64);
+        looks.iter().enumerate().map(|(look, screen)| motion.takes_in(screen.lines(), at(look))).collect()
+    }
+
+    #[rstest]
+    #[case::a_spinner(["⠋ Thinking", "⠙ Thinking", "⠹ Thinking"])]
+    #[case::bars_that_turn(["| Thinking", "/ Thinking", "- Thinking"])]
+    #[case::dots(["Waiting.", "Waiting...", "Waiting......"])]
+    #[case::a_clock(["now 12:00:01", "now 12:00:03", "now 12:00:05"])]
+    #[case::seconds_without_a_unit(["waited 1", "waited 3", "waited 5"])]
+    #[case::what_stood_there_before(["one\ntwo", "two", "two\none"])]
+    #[case::the_beginning_of_a_known_line(["error: no route", "error: no", "err"])]
+    #[case::a_counter_that_stands(["12/300 files", "12/300 files", "11/300 files"])]
+    fn motion_is_no_progress(#[case] looks: [&str; 3]) {
+        assert_eq!(progress(looks)[1..], [false, false]);
+    }
+
+    #[rstest]
+    #[case::new_lines(["one", "one\ntwo", "two\nthree"])]
+    #[case::tokens_one_by_one(["The", "The quick brown", "The quick brown fox"])]
+    #[case::a_counter(["12/300 files", "13/300 files", "14/300 files"])]
+    #[case::a_percentage_that_grows_as_a_clock(["45%", "47%", "49%"])]
+    #[case::a_number_that_is_no_clock(["row 100", "row 250", "row 391"])]
+    #[case::numbered_lines(["test 1 ok", "test 1 ok\ntest 2 ok", "test 2 ok\ntest 3 ok\ntest 4 ok"])]
+    fn what_says_something_new_is_progress(#[case] looks: [&str; 3]) {
+        assert_eq!(progress(looks)[1..], [true, true]);
+    }
+}

@@ -33,6 +33,9 @@ pub trait Hands {
 /// Types a message and sends it. An error says why it was not delivered, in words that follow “the session”.
 pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result<(), String> {
     let message = &as_typed(message);
+    if message.trim().is_empty() {
+        return Err("would be sent an empty message".to_owned());
+    }
     if !hands.look() {
         return Err("is not listened to there".to_owned());
     }
@@ -48,17 +51,17 @@ pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result
         return Err("takes no keys".to_owned());
     }
     let began = Instant::now();
-    let is_whole = |hands: &mut _| draft(hands, record, message) == Draft::Whole;
+    let is_whole = |hands: &mut _| draft(hands, record, message) == Draft::Message;
     while !is_whole(hands) {
         if SHOWING_LASTS < began.elapsed() || record.lock().was_keyed_since(began) {
-            return Err(take_back(hands, record, message));
+            return Err(take_back(hands, record, message, began));
         }
         thread::sleep(TICK);
     }
     thread::sleep(BEFORE_RETURN);
     // Something else may have come up meanwhile.
     if !is_whole(hands) || record.lock().was_keyed_since(began) {
-        return Err(take_back(hands, record, message));
+        return Err(take_back(hands, record, message, began));
     }
     record.lock().typed(message, Instant::now());
     if hands.press("\r") { Ok(()) } else { Err("takes no keys".to_owned()) }
@@ -68,16 +71,19 @@ fn draft(hands: &mut impl Hands, record: &Shared, message: &str) -> Draft {
     if hands.look() { record.lock().draft(message, Instant::now()) } else { Draft::Other }
 }
 
-fn take_back(hands: &mut impl Hands, record: &Shared, message: &str) -> String {
+fn take_back(hands: &mut impl Hands, record: &Shared, message: &str, began: Instant) -> String {
     hands.discard();
+    let is_a_person_there = record.lock().was_keyed_since(began);
     let why = match draft(hands, record, message) {
-        Draft::Whole | Draft::Part => {
+        Draft::Empty => "did not show it",
+        // The composer was empty, and nobody else has typed: what stands there is ours.
+        Draft::Message | Draft::Other if !is_a_person_there => {
             let keys = record.lock().clearing_keys();
             hands.press(keys);
-            "did not show all of it, and it was taken back"
+            "did not show it as it was typed, and it was taken back"
         }
-        Draft::None => "did not show it",
-        Draft::Other => "showed something else meanwhile; a part of it may stand in its composer",
+        Draft::Message | Draft::Other => "is being typed into by a person; a part of it stands in the composer",
+        Draft::NoComposer => "showed something else meanwhile; a part of it may stand in its composer",
     };
     record.lock().typed(message, Instant::now());
     why.to_owned()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Record;
 use crate::rules::session::Activity;
 use crate::rules::session::phrase;
-use crate::screen::Agents;
+use crate::screen::{Agents, seen};
 use crate::supervisor::probe::is_shell;
 
 /// A person who has typed a key within this time is at work.
@@ -26,17 +26,17 @@ pub enum Nudges {
     Idle,
 }
 
-/// How a message stands in a composer.
+/// What stands in a composer into which a message was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draft {
-    /// All of it, and nothing else.
-    Whole,
-    /// Its beginning.
-    Part,
-    /// The composer is empty.
-    None,
-    /// Something else is there.
+    /// The message, and nothing else.
+    Message,
+    /// Nothing.
+    Empty,
+    /// Something else: a part of it, or what the program made of it.
     Other,
+    /// It is not the composer that keys would reach.
+    NoComposer,
 }
 
 impl Record {
@@ -87,21 +87,17 @@ impl Record {
         self.nudge = Some((message.to_owned(), now, before));
     }
 
-    /// How a message that was typed stands in the composer now.
+    /// What stands in the composer now that a message was typed.
     pub fn draft(&mut self, message: &str, now: Instant) -> Draft {
         self.assess(now);
         let asks = self.states.on_screen().is_some_and(|seen| seen.activity.needs_person());
         let look = self.emulator.look(self.probe.mode(), now);
-        let Some((before, behind)) = Agents::get().composed(self.agent, &look).filter(|_| !asks) else {
-            return Draft::Other;
-        };
-        let (before, behind, message) = (readable(&before), readable(&behind), readable(message));
-        match before.as_str() {
-            before if before == message && behind.is_empty() => Draft::Whole,
+        match Agents::get().composed(self.agent, &look).filter(|_| !asks) {
+            None => Draft::NoComposer,
+            Some((before, behind)) if before == seen(message) && behind.is_empty() => Draft::Message,
             // What is behind the cursor may be a hint.
-            "" => Draft::None,
-            before if message.starts_with(before) && behind.is_empty() => Draft::Part,
-            _ => Draft::Other,
+            Some((before, _)) if before.is_empty() => Draft::Empty,
+            Some(_) => Draft::Other,
         }
     }
 
@@ -109,11 +105,6 @@ impl Record {
     pub fn clearing_keys(&self) -> &'static str {
         self.agent.and_then(|agent| agent.clear.as_deref()).unwrap_or(KILL_LINE)
     }
-}
-
-/// Terminals wrap, and composers have frames.
-fn readable(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// Ctrl-U, which terminals and editors of lines alike take for that.

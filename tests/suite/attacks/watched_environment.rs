@@ -182,7 +182,7 @@ fn settings_in_a_file_reach_no_agent_and_nothing_is_reported() {
     let settings = tempfile::NamedTempFile::new().expect("a file");
     fs::write(settings.path(), "SWEEP_METRICS_FILE=/run/hunter2.prom\n").expect("settings");
     let file = settings.path().to_str().expect("a path");
-    let ended = Watcher::of(&world.url, &["--config", file], "env | grep -c SWEEP; true").end();
+    let ended = Watcher::of(&world.url, &["--config", file], "env | grep -c ^SWEEP; true").end();
     assert_eq!((ended.code, ended.text.as_str()), (0, "0\r\n"));
 }
 
