@@ -121,12 +121,9 @@ impl SessionFacts {
         let repeats = detect_loop(&session.recent_output);
         let is_looping = repeats.is_some() || history.open.is_some() && looped_lately(&session.recent_output);
         let sign = if is_looping || session.reports_progress { session.progressed_at } else { session.active_at };
-        // A question is news, and an end of what was before it.
-        let sign = session
-            .agent
-            .as_ref()
-            .filter(|agent| agent.activity.needs_person())
-            .map_or(sign, |agent| sign.max(agent.since));
+        // A question is news, and an end of what was before it; what flows by beside it is none.
+        let sign =
+            session.agent.as_ref().filter(|agent| agent.activity.needs_person()).map_or(sign, |agent| agent.since);
         history.idle_since = session.ended.map_or(sign, |ended| ended.at);
         let was_relaunched =
             !history.escalated && history.open.as_ref().is_some_and(|open| open.since < session.started_at);

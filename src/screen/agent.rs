@@ -16,6 +16,10 @@ use crate::rules::session::Activity;
 
 static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/screen/agents");
 
+/// What starts an agent that is no program by itself.
+const RUNNERS: [&str; 14] =
+    ["node", "bun", "bunx", "deno", "npx", "npm", "pnpm", "uv", "uvx", "pipx", "sh", "bash", "dash", "zsh"];
+
 static AGENTS: LazyLock<Agents> = LazyLock::new(Agents::embedded);
 
 /// One agent, as its file describes it.
@@ -38,6 +42,8 @@ pub struct Agent {
     rules: Vec<Rule>,
     /// The row in which one types; it and what is below it are no output.
     composer: Option<Pattern>,
+    /// What it shows there when nothing has been typed, if that is not dim.
+    hint: Option<Pattern>,
     /// Rows that move without any progress.
     #[serde(default)]
     status_rows: Patterns,
@@ -100,11 +106,17 @@ impl Agents {
         Agents { known, generic: generic.expect("generic.toml") }
     }
 
-    /// The agent that a command line starts.
+    /// The agent that a command line starts, by itself or by an interpreter or a runner of packages. Any other word may be
+    /// anything: the name of a machine, of a user, of a file.
     pub fn of_command(&self, words: &[OsString]) -> Option<&Agent> {
-        let names = words.iter().take(4).filter_map(|word| Path::new(word).file_name()?.to_str());
-        let mut names = names.map(|name| name.trim_end_matches(".js").trim_end_matches(".mjs"));
-        names.find_map(|name| self.known.iter().find(|agent| agent.commands.iter().any(|command| command == name)))
+        let name = |word: &OsString| Some(Path::new(word).file_name()?.to_string_lossy().into_owned());
+        let first = name(words.first()?)?;
+        let is_runner = RUNNERS.contains(&first.as_str()) || first.starts_with("python");
+        let is_option = |word: &&OsString| word.to_string_lossy().starts_with('-') || *word == "exec" || *word == "run";
+        let second = words[1..].iter().find(|word| !is_option(word)).filter(|_| is_runner).and_then(name);
+        let names = [Some(first), second].into_iter().flatten();
+        let mut names = names.map(|name| name.trim_end_matches(".js").trim_end_matches(".mjs").to_owned());
+        names.find_map(|name| self.known.iter().find(|agent| agent.commands.contains(&name)))
     }
 
     /// What stands for a program of which the operator says that it takes messages at a prompt.
@@ -120,7 +132,7 @@ impl Agents {
             let mut matching = agent.rules.iter().filter_map(|rule| rule.read(&agent.name, look, &text));
             matching.find(&counts)
         };
-        let asks = |statement: &Statement| statement.activity.needs_person();
+        let asks = |statement: &Statement| statement.activity == Activity::Waiting;
         let generic = || of(&self.generic);
         match agent {
             Some(agent) if agent.after_generic => generic().or_else(|| of(agent)),
@@ -158,7 +170,7 @@ impl Agents {
     }
 
     /// What stands in the composer of a screen, from behind its mark to the cursor, and behind the cursor: all that can be seen,
-    /// without spaces and frames. None if there is no composer.
+    /// without spaces, frames and hints. None if there is no composer.
     pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
         let composer = agent.and_then(|agent| agent.composer.as_ref())?;
         let is_composer = |row: &String| composer.is_match(row);
@@ -166,7 +178,10 @@ impl Agents {
         let mut before = look.rows[first..look.cursor_row].join(" ");
         before.push_str(&look.before_cursor);
         let mark = composer.find(&before).map_or(0, |mark| mark.end());
-        Some((seen(&before[mark..]), seen(&look.behind_cursor)))
+        let is_hint =
+            agent.and_then(|agent| agent.hint.as_ref()).is_some_and(|hint| hint.is_match(&look.behind_cursor));
+        let behind = if is_hint { "" } else { &look.solid_behind_cursor };
+        Some((seen(&before[mark..]), seen(behind)))
     }
 
     /// The rows that are output: without the composer, what is below it, and rows that move without any progress.

@@ -1,9 +1,10 @@
 //! The screen of a terminal, kept from the bytes that a program writes to it. In memory it is as large as the screen.
 
 use std::num::NonZeroU16;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use vt100::{Callbacks, Parser, Screen};
+use vt100::{Callbacks, Cell, Parser, Screen};
 
 use super::look::{LineMode, Look};
 use super::signal::{Signal, of_osc};
@@ -134,19 +135,24 @@ impl Emulator {
         let row = |(row, wraps): (String, &bool)| if *wraps { row } else { row.trim_end().to_owned() };
         let rows: Vec<String> = screen.rows(0, width.get()).zip(&wrapped).map(row).collect();
         let (row, column) = cursor(screen);
-        let part = |columns: std::ops::Range<u16>| {
+        let part = |columns: Range<u16>, is_shown: &dyn Fn(&Cell) -> bool| {
             let cells =
                 columns.filter_map(|column| screen.cell(row, column)).filter(|cell| !cell.is_wide_continuation());
-            cells.map(|cell| if cell.has_contents() { cell.contents() } else { " " }).collect::<String>()
+            cells
+                .map(|cell| if cell.has_contents() && is_shown(cell) { cell.contents() } else { " " })
+                .collect::<String>()
         };
+        let behind = column..width.get();
         let is_still = self.drawn_at.is_none_or(|at| STILL_AFTER <= now.saturating_duration_since(at));
         Look {
             above,
             wrapped,
             rows,
             cursor_row: row.into(),
-            before_cursor: part(0..column),
-            behind_cursor: part(column..width.get()).trim_end().to_owned(),
+            before_cursor: part(0..column, &|_| true),
+            // A cursor that the program draws itself is a cell in other colours.
+            solid_behind_cursor: part(behind.clone(), &|cell| !cell.dim() && !cell.inverse()).trim_end().to_owned(),
+            behind_cursor: part(behind, &|_| true).trim_end().to_owned(),
             title: heard.title.clone(),
             is_alternate: screen.alternate_screen(),
             mode,
@@ -187,7 +193,7 @@ fn cursor(screen: &Screen) -> (u16, u16) {
         return real;
     }
     let (height, width) = screen.size();
-    let is_inverse = |row, column| screen.cell(row, column).is_some_and(vt100::Cell::inverse);
+    let is_inverse = |row, column| screen.cell(row, column).is_some_and(Cell::inverse);
     let is_alone = |row, column: u16| {
         is_inverse(row, column) && !is_inverse(row, column + 1) && (column == 0 || !is_inverse(row, column - 1))
     };

@@ -30,6 +30,8 @@ pub struct Look {
     /// That row before the cursor, and from it on.
     pub before_cursor: String,
     pub behind_cursor: String,
+    /// The same without what is dim, as hints are that a program shows where nothing has been typed.
+    pub solid_behind_cursor: String,
     pub title: String,
     /// A full-screen program's, which is gone when that ends.
     pub is_alternate: bool,

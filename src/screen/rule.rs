@@ -39,13 +39,18 @@ pub struct Rule {
     canonical: Option<bool>,
 }
 
-/// A screen as the rules read it.
-pub struct Text(String);
+/// A screen as the rules read it: rows that the terminal has wrapped are one line.
+pub struct Text {
+    text: String,
+    /// Where each row begins.
+    rows: Vec<usize>,
+}
 
 impl Text {
     pub fn of(look: &Look) -> Text {
-        let mut text = String::new();
+        let (mut text, mut rows) = (String::new(), Vec::new());
         for (at, row) in look.rows.iter().enumerate() {
+            rows.push(text.len());
             if at == look.cursor_row {
                 plain(&mut text, &look.before_cursor);
                 text.push(CURSOR);
@@ -53,11 +58,18 @@ impl Text {
             } else {
                 plain(&mut text, row);
             }
-            text.truncate(text.trim_end_matches(' ').len());
-            text.push('\n');
+            if look.wrapped.get(at) != Some(&true) {
+                text.truncate(text.trim_end_matches(' ').len());
+                text.push('\n');
+            }
         }
         text.truncate(text.trim_end().len());
-        Text(text)
+        Text { text, rows }
+    }
+
+    /// From 1.
+    fn row_of(&self, at: usize) -> usize {
+        self.rows.partition_point(|begins| *begins <= at)
     }
 }
 
@@ -68,7 +80,7 @@ fn plain(text: &mut String, row: &str) {
 
 impl Rule {
     /// What this rule says of a screen, if it matches.
-    pub fn read(&self, agent: &str, look: &Look, Text(text): &Text) -> Option<Statement> {
+    pub fn read(&self, agent: &str, look: &Look, text: &Text) -> Option<Statement> {
         let holds = (!self.still || look.is_still)
             && (!self.rung || look.has_rung)
             && self.title.as_ref().is_none_or(|title| title.is_match(&look.title))
@@ -81,10 +93,9 @@ impl Rule {
             let words = look.before_cursor.clone();
             return Some(self.statement(agent, "title or terminal mode".to_owned(), &words, None));
         };
-        let found = screen.captures(text)?;
+        let found = screen.captures(&text.text)?;
         let whole = found.get(0)?;
-        let row_of = |at: usize| text[..at].matches('\n').count() + 1;
-        let (first, last) = (row_of(whole.start()), row_of(whole.end()));
+        let (first, last) = (text.row_of(whole.start()), text.row_of(whole.end()));
         let lines = if first == last { format!("line {first}") } else { format!("lines {first} to {last}") };
         let named = |name: &str| found.name(name).map(|part| part.as_str());
         Some(self.statement(agent, lines, named("question").unwrap_or_default(), named("resumes")))

@@ -12,10 +12,15 @@ use crate::rules::Essence;
 /// The same thing reaches us by different ways within this time.
 const SIMULTANEOUS: Duration = Duration::from_secs(2);
 
+/// A question whose words change sooner than that is one question: something flows through it.
+const WORDS_LAST: Duration = Duration::from_secs(8);
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
     pub statement: Statement,
     pub since: Instant,
+    /// When its question was first asked in these words.
+    worded_at: Instant,
 }
 
 #[derive(Default)]
@@ -40,9 +45,15 @@ impl States {
             Source::Sequence => &mut self.sequence,
             Source::Event => &mut self.event,
         };
-        let since =
-            known.as_ref().filter(|known| is_same(&known.statement, &statement)).map_or(now, |known| known.since);
-        *known = Some(Known { statement, since });
+        let (mut since, mut worded_at) = (now, now);
+        if let Some(before) = known.as_ref().filter(|before| is_alike(&before.statement, &statement)) {
+            if is_same_question(&before.statement, &statement) {
+                (since, worded_at) = (before.since, before.worded_at);
+            } else if now.saturating_duration_since(before.worded_at) < WORDS_LAST {
+                since = before.since;
+            }
+        }
+        *known = Some(Known { statement, since, worded_at });
     }
 
     /// What the agent is doing, as far as anybody knows.
@@ -63,10 +74,13 @@ impl States {
     }
 }
 
+fn is_alike(one: &Statement, other: &Statement) -> bool {
+    (one.activity, &one.kind) == (other.activity, &other.kind)
+}
+
 /// A question in which a clock runs is the same.
-fn is_same(one: &Statement, other: &Statement) -> bool {
-    let essence = |statement: &Statement| Essence::of(&statement.question);
-    (one.activity, &one.kind) == (other.activity, &other.kind) && essence(one) == essence(other)
+fn is_same_question(one: &Statement, other: &Statement) -> bool {
+    Essence::of(&one.question) == Essence::of(&other.question)
 }
 
 #[cfg(test)]
@@ -117,8 +131,18 @@ mod tests {
         states.seen(Some(says(Source::Screen, Activity::Waiting, "go on? (9s left)")), began);
         states.seen(Some(says(Source::Screen, Activity::Waiting, "go on? (8s left)")), after(1, began));
         assert_eq!(states.now().map(|known| known.since), Some(began));
-        states.seen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(2, began));
-        assert_eq!(states.now().map(|known| known.since), Some(after(2, began)), "another question");
+        states.seen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(9, began));
+        assert_eq!(states.now().map(|known| known.since), Some(after(9, began)), "another question");
+    }
+
+    #[test]
+    fn a_question_through_which_a_log_flows_is_one_question() {
+        let (mut states, began) = (States::default(), Instant::now());
+        for seconds in 0..30 {
+            let question = format!("line {} of a log, go on?", ["one", "two", "three"][seconds as usize % 3]);
+            states.seen(Some(says(Source::Screen, Activity::Waiting, &question)), after(seconds, began));
+            assert_eq!(states.now().map(|known| known.since), Some(began));
+        }
     }
 
     #[test]

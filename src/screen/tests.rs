@@ -197,3 +197,25 @@ fn every_file_of_an_agent_can_be_read() {
     assert!(agent_of("claude").is_some_and(|agent| agent.name == "Claude Code"));
     assert!(agent_of("vim").is_none());
 }
+
+#[test]
+fn an_agent_is_known_by_the_program_that_runs_and_by_no_other_word() {
+    let name = |line: &str| {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        Agents::get().of_command(&words).map(|agent| agent.name.as_str())
+    };
+    for line in
+        ["/usr/bin/claude --continue", "node /usr/lib/x/claude.js", "sh ./claude", "npx @anthropic-ai/claude-code"]
+    {
+        assert_eq!(name(line), Some("Claude Code"), "{line}");
+    }
+    for line in ["node --no-warnings /usr/bin/gemini", "npm exec @google/gemini-cli"] {
+        assert_eq!(name(line), Some("Gemini CLI"), "{line}");
+    }
+    assert_eq!(name("python3 -m aider"), Some("aider"));
+    for line in
+        ["ssh aider", "docker exec -it aider bash", "sudo -u claude -i", "less codex", "script -q aider", "vim claude"]
+    {
+        assert_eq!(name(line), None, "{line}");
+    }
+}

@@ -51,6 +51,8 @@ pub struct Record {
     composer_is_empty: bool,
     /// For the log.
     cutter: Cutter,
+    /// Of output that is being passed on: what follows it is not known.
+    is_passing: bool,
     drawn_at: Option<Instant>,
     active_at: Option<Instant>,
     progressed_at: Option<Instant>,
@@ -97,6 +99,7 @@ impl Record {
             agent: None,
             composer_is_empty: false,
             cutter: Cutter::default(),
+            is_passing: false,
             drawn_at: None,
             active_at: None,
             progressed_at: None,
@@ -147,6 +150,11 @@ impl Record {
         if !self.is_echo_awaited(now) {
             self.active_at = Some(now);
         }
+    }
+
+    /// Output is being passed on, and until that is done no more of it is taken in.
+    pub fn passes(&mut self, is_passing: bool) {
+        self.is_passing = is_passing;
     }
 
     /// Who waits to be read is at work, and can print no sign of life.

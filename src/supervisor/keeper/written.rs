@@ -65,7 +65,7 @@ impl Written {
 
 /// What the row says of the agent; without one that it is unknown.
 fn state_of(known: Option<&Known>, at: impl Fn(Instant) -> DateTime<Utc>, zone: Tz) -> AgentState {
-    let Some(Known { statement, since }) = known else { return AgentState::default() };
+    let Some(Known { statement, since, .. }) = known else { return AgentState::default() };
     let since = at(*since);
     let question = Some(shown(&statement.question)).filter(|question| !question.is_empty());
     AgentState {

@@ -34,7 +34,7 @@ impl Record {
         let is_new = self.motion.takes_in(lines.iter().map(String::as_str), now) && !is_redrawn;
         self.lines = lines;
         let composed = Agents::get().composed(self.agent, &look);
-        self.composer_is_empty = composed.is_some_and(|(before, _)| before.is_empty());
+        self.composer_is_empty = composed.is_some_and(|(before, behind)| before.is_empty() && behind.is_empty());
         if is_news || is_new && detect_loop(&self.lines).is_none() {
             self.progressed_at = self.drawn_at.or(Some(now));
             self.active_at = self.active_at.max(self.progressed_at);

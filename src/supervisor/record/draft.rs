@@ -72,8 +72,9 @@ impl Record {
         self.refusal(now).or_else(|| self.is_drawing(now).then(|| "is still drawing its screen".to_owned()))
     }
 
+    /// May what is known of its screen be no longer true?
     pub fn is_drawing(&self, now: Instant) -> bool {
-        self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
+        self.is_passing || self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
     }
 
     /// A nudge is being typed, or has just been.
@@ -92,11 +93,10 @@ impl Record {
         self.assess(now);
         let asks = self.states.on_screen().is_some_and(|seen| seen.activity.needs_person());
         let look = self.emulator.look(self.probe.mode(), now);
-        match Agents::get().composed(self.agent, &look).filter(|_| !asks) {
+        match Agents::get().composed(self.agent, &look).filter(|_| !asks && !self.is_passing) {
             None => Draft::NoComposer,
             Some((before, behind)) if before == seen(message) && behind.is_empty() => Draft::Message,
-            // What is behind the cursor may be a hint.
-            Some((before, _)) if before.is_empty() => Draft::Empty,
+            Some((before, behind)) if before.is_empty() && behind.is_empty() => Draft::Empty,
             Some(_) => Draft::Other,
         }
     }

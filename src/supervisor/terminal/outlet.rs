@@ -58,7 +58,10 @@ impl Outlet {
             self.moved(now, n, is_read);
             self.record.lock().take_in(&buffer[..n], now);
             if is_read {
+                // What the process prints meanwhile is not known yet.
+                self.record.lock().passes(true);
                 is_read = self.print(&buffer[..n]).is_ok();
+                self.record.lock().passes(false);
                 self.moved(Instant::now(), 0, false);
             }
         }
