@@ -192,15 +192,13 @@ impl Facts for SessionFacts {
     fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>) {
         let finding = self.suspicion(policy);
         let Session { status, declared_wait, .. } = &self.session;
-        let mut clauses = vec![
-            Clause::new(
-                "it is active",
-                spaced(status),
-                (status != "active").then(|| Reason::NotInProgress(status.clone())),
-            ),
-            no_wait_is_declared(declared_wait.as_deref()),
-        ];
+        let mut clauses = vec![Clause::new(
+            "it is active",
+            spaced(status),
+            (status != "active").then(|| Reason::NotInProgress(status.clone())),
+        )];
         clauses.extend(self.issue_is_not_finished());
+        clauses.push(no_wait_is_declared(declared_wait.as_deref()));
         clauses.push(self.no_command_is_pending(policy));
         clauses.extend(self.clauses_of(finding, policy));
         (finding, clauses)

@@ -137,12 +137,15 @@ on_each_database! {
     fn a_loop_that_answers_with_one_line_is_the_same_episode(world) {
         let agent = world.agent("idle");
         let session = world.session(Some(&agent), None);
+        let progress = world.ago(6);
+        world.set("sessions", &session, &format!("last_progress_at = {progress}"));
         let mut outcomes = Vec::new();
         for _ in 0..4 {
             world.loops(&session);
             outcomes.push(world.sweep().outcome(&session).to_owned());
             world.deliver_commands();
-            world.pass(10);
+            // Longer than a nudge's delay, and in all not so long that it would be without progress.
+            world.pass(3);
             let (now, output) = (world.ago(0), [LOOP; 8].join("\n") + "\nOK, going on.");
             world.set("sessions", &session, &format!("last_activity_at = {now}, recent_output = '{output}'"));
             assert_ne!(world.sweep().outcome(&session), "recovered");
