@@ -219,3 +219,35 @@ fn an_agent_is_known_by_the_program_that_runs_and_by_no_other_word() {
         assert_eq!(name(line), None, "{line}");
     }
 }
+
+/// What the rules say of what a program prints, that may be an agent.
+fn read(command: &str, printed: &str) -> Option<Statement> {
+    let mut emulator = Emulator::new((24, 80));
+    emulator.take_in(printed.as_bytes(), Instant::now());
+    let look = emulator.look(Some(LineMode { echo: true, canonical: true }), Instant::now());
+    Agents::get().read(agent_of(command), &look, |_| true)
+}
+
+#[test]
+fn what_is_only_talked_about_is_no_state() {
+    for printed in
+        ["E501 line too long (94 > 79)", "test_disk_quota_is_kept ... ok", "HTTP 429: rate limit", "429 quota"]
+    {
+        assert_eq!(read("flake8", printed), None, "{printed}");
+    }
+    let composer =
+        format!("\r\n{0}\r\n❯ \r\n{0}\r\n  ⏸ manual mode on · ? for shortcuts\x1b[2A\r\x1b[2C", "─".repeat(80));
+    for said in
+        ["● The rate limit of the API is documented.", "● A prompt is too long if", "● esc to interrupt ends it"]
+    {
+        let state = read("claude", &format!("{said}{composer}")).map(|statement| statement.activity);
+        assert_eq!(state, Some(Activity::Idle), "{said}");
+    }
+}
+
+#[test]
+fn a_question_that_the_terminal_wraps_is_one_line_and_its_secrets_are_known() {
+    let asked = format!("deploy {} --password=hunter2correcthorsebatterystaple --now? [y/N] ", "--verbose ".repeat(6));
+    let question = read("deploy.sh", &asked).expect("a question").question;
+    assert!(question.starts_with("deploy --verbose") && !question.contains("horse"), "{question}");
+}

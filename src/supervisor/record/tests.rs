@@ -160,3 +160,55 @@ fn the_log_is_not_held_in_more_than_a_megabyte() {
     assert!((1_000..1_100).contains(&lines.len()), "{}", lines.len());
     assert!(lines.back().is_some_and(|line| line.starts_with("2999 ")));
 }
+
+/// Claude Code, with this in its composer and the cursor so many columns behind its mark.
+fn composing(draft: &str, column: usize) -> Record {
+    let mut record = Record::new(Nudges::Known);
+    let probe = Probe { command: vec!["claude".into()], ..Probe::default() };
+    record.runs(probe, (24, 80));
+    let rule = "─".repeat(80);
+    let screen = format!("\x1b[H{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{}H", column + 3);
+    record.take_in(screen.as_bytes(), Instant::now());
+    record.glimpse(Instant::now());
+    record
+}
+
+#[test]
+fn a_composer_is_empty_when_nothing_stands_in_it_but_a_hint() {
+    for (draft, column, is_empty) in [
+        ("", 0, true),
+        ("\x1b[2mOnce fixed, resend your message\x1b[22m", 0, true),
+        ("\x1b[7mO\x1b[27m\x1b[2mnce fixed\x1b[22m", 0, true),
+        ("!", 1, false),
+        ("/", 1, false),
+        ("fix the login bug", 17, false),
+        ("fix the login bug", 0, false),
+    ] {
+        assert_eq!(composing(draft, column).composer_is_empty, is_empty, "{draft:?} at {column}");
+    }
+}
+
+#[test]
+fn a_message_stands_in_the_composer_when_it_is_there_alone_and_whole() {
+    for (draft, message, expected) in [
+        ("(sweep) go on", "(sweep) go on", Draft::Message),
+        ("(sweep) go", "(sweep) go on", Draft::Other),
+        ("! (sweep) go on", "(sweep) go on", Draft::Other),
+        ("...", "...", Draft::Message),
+        ("", "...", Draft::Empty),
+    ] {
+        let found = composing(draft, draft.len()).draft(message, Instant::now());
+        assert_eq!(found, expected, "{draft:?} for {message:?}");
+    }
+}
+
+/// What the agent prints meanwhile waits behind it: a question may stand there by now.
+#[test]
+fn a_screen_whose_output_nobody_reads_is_not_believed() {
+    let mut record = composing("(sweep) go on", 13);
+    record.passes(true);
+    assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::NoComposer);
+    assert!(record.is_drawing(Instant::now() + Duration::from_secs(9)));
+    record.passes(false);
+    assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::Message, "negative control");
+}
