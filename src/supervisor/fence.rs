@@ -15,6 +15,9 @@ pub const BEFORE_RETURN: Duration = Duration::from_millis(150);
 /// How long a program may take to show what was typed.
 const SHOWING_LASTS: Duration = Duration::from_secs(3);
 
+/// How long it is waited until a program has drawn its screen.
+const DRAWING_LASTS: Duration = Duration::from_secs(3);
+
 const TICK: Duration = Duration::from_millis(50);
 
 /// The terminal into which something is typed.
@@ -30,12 +33,7 @@ pub trait Hands {
 /// Types a message and sends it. An error says why it was not delivered, in words that follow “the session”.
 pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result<(), String> {
     let message = &as_typed(message);
-    if !hands.look() {
-        return Err("is not listened to there".to_owned());
-    }
-    if let Some(refusal) = record.lock().refuses_typing(Instant::now()) {
-        return Err(refusal);
-    }
+    await_leave(hands, record)?;
     record.lock().typed(message, Instant::now());
     if !hands.press(message) {
         return Err("takes no keys".to_owned());
@@ -55,6 +53,27 @@ pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result
     }
     record.lock().typed(message, Instant::now());
     if hands.press("\r") { Ok(()) } else { Err("takes no keys".to_owned()) }
+}
+
+/// Nothing is typed while the screen is drawn; that an idle program now and then draws a hint is no reason to give up.
+fn await_leave(hands: &mut impl Hands, record: &Shared) -> Result<(), String> {
+    let began = Instant::now();
+    loop {
+        if !hands.look() {
+            return Err("is not listened to there".to_owned());
+        }
+        let now = Instant::now();
+        let (refusal, is_drawing) = {
+            let mut record = record.lock();
+            (record.refuses_typing(now), record.is_drawing(now))
+        };
+        match refusal {
+            Some(refusal) => return Err(refusal),
+            None if !is_drawing => return Ok(()),
+            None if DRAWING_LASTS < began.elapsed() => return Err("is still drawing its screen".to_owned()),
+            None => thread::sleep(TICK),
+        }
+    }
 }
 
 fn draft(hands: &mut impl Hands, record: &Shared, message: &str) -> Draft {

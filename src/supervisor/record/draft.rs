@@ -67,8 +67,12 @@ impl Record {
     /// Looks at the screen anew, and says why nothing may be typed now.
     pub fn refuses_typing(&mut self, now: Instant) -> Option<String> {
         self.assess(now);
-        let is_drawing = self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS);
-        self.refusal(now).or_else(|| is_drawing.then(|| "is still drawing its screen".to_owned()))
+        self.refusal(now)
+    }
+
+    /// Has anything just been drawn?
+    pub fn is_drawing(&self, now: Instant) -> bool {
+        self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
     }
 
     /// A nudge is being typed, or has just been.
