@@ -91,10 +91,10 @@ class Played:
         return self.rows(f"select count(*) from session_commands where status like '{status}'")[0][0]
 
     def turns(self):
-        """Requests of the conversation itself: only they offer tools."""
+        """The requests of the conversation itself."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
         bodies = [json.loads(line)["body"] for line in lines]
-        return [body for body in bodies if isinstance(body, dict) and model.tools(body)]
+        return [body for body in bodies if isinstance(body, dict) and not model.is_aside(body)]
 
     def nudges_read(self):
         """How often the message stands in the conversation, as far as the model has been told of it."""
