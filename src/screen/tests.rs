@@ -181,3 +181,15 @@ fn every_file_of_an_agent_can_be_read() {
     assert!(agent_of("claude").is_some_and(|agent| agent.name == "Claude Code"));
     assert!(agent_of("vim").is_none());
 }
+
+#[test]
+fn a_picture_is_painted_until_its_end_but_not_for_ever() {
+    let (mut emulator, now) = (Emulator::new((4, 20)), Instant::now());
+    let after = |milliseconds| now + Duration::from_millis(milliseconds);
+    emulator.take_in(b"\x1b[?2026hhalf", now);
+    assert!(emulator.is_painting(after(1)) && !emulator.is_painting(after(500)));
+    emulator.take_in(b" of it\x1b[?2026l", after(2));
+    assert!(!emulator.is_painting(after(3)));
+    emulator.take_in(b"\x1b[?2026h\x1b[?2026l\x1b[?2026hmore", after(600));
+    assert!(emulator.is_painting(after(700)));
+}

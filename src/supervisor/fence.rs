@@ -20,6 +20,8 @@ const DRAWING_LASTS: Duration = Duration::from_secs(3);
 
 const TICK: Duration = Duration::from_millis(50);
 
+const BETWEEN_PICTURES: Duration = Duration::from_millis(5);
+
 /// The terminal into which something is typed.
 pub trait Hands {
     /// False: it could not be typed.
@@ -77,6 +79,9 @@ fn await_leave(hands: &mut impl Hands, record: &Shared) -> Result<(), String> {
 }
 
 fn draft(hands: &mut impl Hands, record: &Shared, message: &str) -> Draft {
+    while record.lock().is_painting(Instant::now()) {
+        thread::sleep(BETWEEN_PICTURES);
+    }
     if hands.look() { record.lock().draft(message, Instant::now()) } else { Draft::Other }
 }
 

@@ -75,6 +75,11 @@ impl Record {
         self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
     }
 
+    /// Is only a part of its screen painted yet?
+    pub fn is_painting(&self, now: Instant) -> bool {
+        self.emulator.is_painting(now)
+    }
+
     /// A nudge is being typed, or has just been.
     pub fn typed(&mut self, message: &str, now: Instant) {
         let before: HashSet<String> = match self.nudge.take() {
