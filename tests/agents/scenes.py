@@ -80,6 +80,12 @@ agent(
             steps=[("wait", r"(?i)login method|not logged in|/login"), ("sleep", 1), ("type", "/login"), ("sleep", 1), ("type", "\r"), ("sleep", 4)],
             state=waiting("login", "Select login method"),
         ),
+        # It says so ten seconds after its start.
+        "logged-out": dict(
+            env={"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""},
+            steps=[("wait", r"Not logged in"), ("sleep", 3)],
+            state=waiting("login", "run /login"),
+        ),
         "key": dict(
             files=claude_json(customApiKeyResponses={}),
             steps=[("wait", r"(?i)API key"), ("sleep", 2)],
