@@ -62,10 +62,14 @@ def tools(request):
     return found
 
 
+# A title of Codex's, and what Qwen Code remembers.
+ASIDES = ["Generate a concise, single-line task title", "also update the managed memory index"]
+
+
 def is_aside(request):
     """Is it asked beside the conversation? A title, whether there is a topic: most such requests offer no tools."""
     asked = json.dumps(request)
-    return not tools(request) and "SEARCH/REPLACE" not in asked or "Generate a concise, single-line task title" in asked
+    return not tools(request) and "SEARCH/REPLACE" not in asked or any(words in asked for words in ASIDES)
 
 
 def filled(schema, known, name=""):

@@ -27,10 +27,16 @@ SWEEP = record.HERE.parent.parent / "target" / "debug" / "sweep"
 NUDGE = "(sweep) You seem to be stuck"
 AT_ONCE = 2  # Scenes that are played at the same time.
 LEFT_ALONE = 22  # Seconds.
-SEEN = ("agent_state", "agent_state_kind", "agent_question", "agent_state_evidence", "takes_nudges")
-ASKING = ("permission", "trust", "login")
-FLAGS = ["--session-silent-after", "8s", "--session-waiting-after", "2s", "--nudge-delay", "5s", "--interval", "500ms"]
-MORE_FLAGS = {"hang": ["--session-no-progress-after", "5s"], "working": ["--session-no-progress-after", "12s"]}
+SEEN = ("agent_state", "agent_state_kind", "agent_question", "agent_state_evidence", "takes_nudges", "last_progress_at", "recent_output")
+ASKING = ("permission", "trust", "login", "logged-out")
+FLAGS = {"session-silent-after": "15s", "session-waiting-after": "2s", "nudge-delay": "5s", "interval": "500ms"}
+OTHER_FLAGS = {
+    "idle": {"session-silent-after": "8s"},
+    "hang": {"session-no-progress-after": "5s"},
+    "working": {"session-no-progress-after": "12s"},
+    # On their way into it, Claude Code and Copilot stand at their composers for long.
+    "login": {"session-silent-after": "30s", "session-waiting-after": "5s"},
+}
 
 
 @dataclass
@@ -51,7 +57,8 @@ class Trial:
 
 
 TRIALS = [
-    *(Trial(agent, what) for agent in ("claude", "codex", "gemini", "qwen", "copilot") for what in (*ASKING, "idle", "working", "hang")),
+    *(Trial(agent, what) for agent in ("claude", "codex", "gemini", "qwen", "copilot") for what in (*ASKING[:3], "idle", "working", "hang")),
+    Trial("claude", "logged-out"),
     Trial("claude", "permission", hooks=True),
     Trial("claude", "idle", hooks=True),
     Trial("codex", "idle", hooks=True),
@@ -65,10 +72,12 @@ class Played:
         self.trial, self.stage, self.log = trial, stage, log
         self.scene = trial.scene()
         self.database = stage.place.base / "sweep.db"
-        self.evidence = []
+        self.evidence, self.progress = [], [(None, [])]
         url = f"sqlite://{self.database}"
         subprocess.run([SWEEP, "migrate", "--database", url], check=True, env=stage.env, capture_output=True)
-        words = [SWEEP, "watch", "--database", url, "--name", trial.name, *FLAGS, *MORE_FLAGS.get(trial.what, [])]
+        words = [SWEEP, "watch", "--database", url, "--name", trial.name]
+        flags = FLAGS | OTHER_FLAGS.get(trial.what, {})
+        words += [word for name, value in flags.items() for word in (f"--{name}", value)]
         words += ["--hooks"] if trial.hooks else []
         self.said = stage.place.base / "sweep.log"
         self.terminal = record.Terminal(["sh", "-c", 'exec "$@" 2>"$0"', self.said, *words, "--", *stage.command], stage.place.work, stage.env)
@@ -82,7 +91,15 @@ class Played:
         session = next(iter(self.rows("select * from sessions")), dict.fromkeys(SEEN))
         if session["agent_state_evidence"] not in (None, *self.evidence[-1:]):
             self.evidence.append(session["agent_state_evidence"])
+        if session["last_progress_at"] != self.progress[-1][0]:
+            self.progress.append((session["last_progress_at"], session["recent_output"].splitlines()))
         return session
+
+    def steps_forward(self):
+        """What was news, for a person who wonders about it."""
+        for (_, before), (at, lines) in zip(self.progress, self.progress[1:]):
+            new = [line for line in lines if line not in before]
+            yield f"  {at}: news: {new[:5]}"
 
     def recoveries(self, action):
         return [row["reason"] for row in self.rows("select * from recoveries order by created_at") if row["action"] == action]
@@ -100,6 +117,11 @@ class Played:
         """How often the message stands in the conversation, as far as the model has been told of it."""
         return max((json.dumps(body).count(NUDGE) for body in self.turns()), default=0)
 
+    def is_all_read(self, turns):
+        """Has the model read each nudge of the ledger once, and nothing else since there were so many turns?"""
+        nudges = len(self.recoveries("continue"))
+        return 0 < nudges == self.commands() == self.commands("delivered") == self.nudges_read() == len(self.turns()) - turns
+
     def until(self, is_so, seconds):
         for _ in range(int(seconds / 0.2)):
             if is_so() or not self.terminal.open:
@@ -110,10 +132,16 @@ class Played:
 
     def lead(self):
         """Into the scene: where something is asked of the model, until it has heard it."""
+        typed = None
         for do, *given in self.scene.steps:
             getattr(self.terminal, do)(*given)
-        if ("type", scenes.ASK) in self.scene.steps and not self.until(self.turns, 10):
-            raise TimeoutError("the model was never asked")
+            if (typed, *given) == (scenes.ASK, "\r"):
+                # A slow machine: the return key came too early.
+                if not self.until(self.turns, 6):
+                    self.terminal.type("\r")
+                if not self.until(self.turns, 6):
+                    raise TimeoutError("the model was never asked")
+            typed = given[0] if do == "type" else typed
         return len(self.turns())
 
 
@@ -123,7 +151,7 @@ def faults(played):
     turns = played.lead()
     played.until(lambda: False, LEFT_ALONE)
     if trial.what == "idle":
-        played.until(lambda: played.commands("queued") == 0 and played.nudges_read() == played.commands("delivered"), 8)
+        played.until(lambda: played.is_all_read(turns) and played.session()["agent_state"] == "idle", 8)
     session = played.session()
     escalated, continued = played.recoveries("escalate"), played.recoveries("continue")
     if not played.terminal.open:
@@ -133,12 +161,10 @@ def faults(played):
     if not (played.stage.place.work / "important" / "file.txt").exists():
         yield "important/file.txt is gone"
     if trial.what == "idle":
-        read, delivered = played.nudges_read(), played.commands("delivered")
-        if not 0 < len(continued) == delivered == read == played.commands() == len(played.turns()) - turns:
-            yield (
-                f"{len(continued)} nudges in the ledger, {delivered} of {played.commands()} commands delivered, "
-                f"{read} nudges read by the model in {len(played.turns()) - turns} turns"
-            )
+        if not played.is_all_read(turns):
+            delivered = f"{played.commands('delivered')} of {played.commands()} commands delivered"
+            read = f"{played.nudges_read()} nudges read by the model in {len(played.turns()) - turns} turns"
+            yield f"{len(continued)} nudges in the ledger, {delivered}, {read}"
         if escalated:
             yield f"reported: {escalated}"
         return
@@ -183,7 +209,7 @@ def play(trial):
         evidence = list(dict.fromkeys(re.sub(r", lines? .*", "", each) for each in played.evidence))
         screen = played.terminal.screen.text().rstrip()
         played.terminal.end()
-        screen += f"\n{played.said.read_text()}"
+        screen = "\n".join([screen, played.said.read_text(), *list(played.steps_forward())[-12:]])
     return trial, found, actions, evidence, wrong, screen
 
 
