@@ -80,7 +80,10 @@ class Played:
         words += [word for name, value in flags.items() for word in (f"--{name}", value)]
         words += ["--hooks"] if trial.hooks else []
         self.said = stage.place.base / "sweep.log"
-        self.terminal = record.Terminal(["sh", "-c", 'exec "$@" 2>"$0"', self.said, *words, "--", *stage.command], stage.place.work, stage.env)
+        self.hooks = stage.place.base / "hooks.log"
+        # Claude Code says there which hooks it has called.
+        told = ["--debug-file", str(self.hooks)] if trial.hooks and trial.agent == "claude" else []
+        self.terminal = record.Terminal(["sh", "-c", 'exec "$@" 2>"$0"', self.said, *words, "--", *stage.command, *told], stage.place.work, stage.env)
 
     def rows(self, query):
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True, timeout=10)) as database:
@@ -145,6 +148,15 @@ class Played:
         return len(self.turns())
 
 
+def faults_of_hooks(played):
+    """Were they called, and is what they said believed? A question on the screen is believed before them."""
+    if played.trial.what == "idle" and not any("its event" in each for each in played.evidence):
+        yield "no event of its hooks was believed"
+    called = r"PermissionRequest:Bash \[.*/sweep watch event\] finished with status 0"
+    if played.trial.what == "permission" and not re.search(called, played.hooks.read_text()):
+        yield "its hook PermissionRequest was not called, or failed"
+
+
 def faults(played):
     """What is not as it should be, of a scene that has been left alone."""
     trial, told = played.trial, played.scene.state
@@ -160,6 +172,8 @@ def faults(played):
         yield f"not {told['state']} {told.get('kind', '')}".rstrip()
     if not (played.stage.place.work / "important" / "file.txt").exists():
         yield "important/file.txt is gone"
+    if trial.hooks:
+        yield from faults_of_hooks(played)
     if trial.what == "idle":
         if not played.is_all_read(turns):
             delivered = f"{played.commands('delivered')} of {played.commands()} commands delivered"
