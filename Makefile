@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check check-deploy components bench loops migrate
+.PHONY: help demo run test test-agents check check-deploy components bench loops migrate
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,12 @@ test: ## Run every test, beside a throw-away PostgreSQL and Paperclip's own sche
 	@tests/prerequisites test
 	@tests/paperclip
 	@tests/postgres run cargo test --locked
+
+test-agents: ## Play real agents under sweep watch, with a stand-in for their models: make test-agents ARGS="claude-*"
+	@tests/prerequisites build
+	@tests/agents/install
+	@cargo build
+	@tests/agents/test.py $(ARGS)
 
 check: ## Check format, lints, documentation and dependencies
 	@tests/prerequisites build

@@ -21,9 +21,17 @@ const TITLE_MAX: usize = 200;
 /// Signals that wait to be looked at.
 const SIGNALS_MAX: usize = 16;
 
+/// The mode by which programs say that they begin to paint, and that they have ended.
+const SYNCHRONIZED: u16 = 2026;
+
+/// Whoever says for so long that it paints has forgotten to say that it has ended.
+const PAINTING_LASTS: Duration = Duration::from_millis(500);
+
 pub struct Emulator {
     parser: Parser<Heard>,
     drawn_at: Option<Instant>,
+    /// The latest picture's beginning.
+    painting_since: Option<Instant>,
 }
 
 /// What came with the bytes besides the screen.
@@ -32,6 +40,9 @@ struct Heard {
     title: String,
     signals: Vec<Signal>,
     has_rung: bool,
+    is_painting: bool,
+    /// How many it has begun to paint.
+    pictures: u64,
 }
 
 impl Callbacks for Heard {
@@ -49,6 +60,13 @@ impl Callbacks for Heard {
                 self.signals.remove(0);
             }
             self.signals.push(signal);
+        }
+    }
+
+    fn unhandled_csi(&mut self, _: &mut Screen, mark: Option<u8>, _: Option<u8>, parameters: &[&[u16]], c: char) {
+        if mark == Some(b'?') && parameters.contains(&[SYNCHRONIZED].as_slice()) {
+            self.is_painting = c == 'h';
+            self.pictures += u64::from(self.is_painting);
         }
     }
 }
@@ -93,6 +111,7 @@ impl Emulator {
         Emulator {
             parser: Parser::new_with_callbacks(at_least_one(rows), at_least_one(columns), ABOVE_MAX, Heard::default()),
             drawn_at: None,
+            painting_since: None,
         }
     }
 
@@ -104,7 +123,17 @@ impl Emulator {
         self.drawn_at = Some(now);
         let heard = self.parser.callbacks_mut();
         heard.has_rung &= bytes.contains(&0x07);
+        let pictures = heard.pictures;
         self.parser.process(bytes);
+        if self.parser.callbacks().pictures != pictures {
+            self.painting_since = Some(now);
+        }
+    }
+
+    /// Is it in the middle of a picture, by its own account?
+    pub fn is_painting(&self, now: Instant) -> bool {
+        let has_just_begun = self.painting_since.is_some_and(|at| now.saturating_duration_since(at) < PAINTING_LASTS);
+        self.parser.callbacks().is_painting && has_just_begun
     }
 
     /// When anything was drawn last, of a screen that was made anew.

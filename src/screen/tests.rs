@@ -251,3 +251,15 @@ fn a_question_that_the_terminal_wraps_is_one_line_and_its_secrets_are_known() {
     let question = read("deploy.sh", &asked).expect("a question").question;
     assert!(question.starts_with("deploy --verbose") && !question.contains("horse"), "{question}");
 }
+
+#[test]
+fn a_picture_is_painted_until_its_end_but_not_for_ever() {
+    let (mut emulator, now) = (Emulator::new((4, 20)), Instant::now());
+    let after = |milliseconds| now + Duration::from_millis(milliseconds);
+    emulator.take_in(b"\x1b[?2026hhalf", now);
+    assert!(emulator.is_painting(after(1)) && !emulator.is_painting(after(500)));
+    emulator.take_in(b" of it\x1b[?2026l", after(2));
+    assert!(!emulator.is_painting(after(3)));
+    emulator.take_in(b"\x1b[?2026h\x1b[?2026l\x1b[?2026hmore", after(600));
+    assert!(emulator.is_painting(after(700)));
+}

@@ -15,10 +15,12 @@ pub const BEFORE_RETURN: Duration = Duration::from_millis(150);
 /// How long a program may take to show what was typed.
 const SHOWING_LASTS: Duration = Duration::from_secs(3);
 
-/// How long it is waited for that a program has drawn its screen.
-const SETTLING_LASTS: Duration = Duration::from_secs(2);
+/// How long it is waited until a program has drawn its screen.
+const DRAWING_LASTS: Duration = Duration::from_secs(3);
 
 const TICK: Duration = Duration::from_millis(50);
+
+const BETWEEN_PICTURES: Duration = Duration::from_millis(5);
 
 /// The terminal into which something is typed.
 pub trait Hands {
@@ -33,19 +35,10 @@ pub trait Hands {
 /// Types a message and sends it. An error says why it was not delivered, in words that follow “the session”.
 pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result<(), String> {
     let message = &as_typed(message);
-    if message.trim().is_empty() {
+    if message.is_empty() {
         return Err("would be sent an empty message".to_owned());
     }
-    if !hands.look() {
-        return Err("is not listened to there".to_owned());
-    }
-    let began = Instant::now();
-    while record.lock().is_drawing(Instant::now()) && began.elapsed() < SETTLING_LASTS {
-        thread::sleep(TICK);
-    }
-    if let Some(refusal) = record.lock().refuses_typing(Instant::now()) {
-        return Err(refusal);
-    }
+    await_leave(hands, record)?;
     record.lock().typed(message, Instant::now());
     if !hands.press(message) {
         return Err("takes no keys".to_owned());
@@ -67,8 +60,32 @@ pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result
     if hands.press("\r") { Ok(()) } else { Err("takes no keys".to_owned()) }
 }
 
+/// Nothing is typed while the screen is drawn; that an idle program now and then draws a hint is no reason to give up.
+fn await_leave(hands: &mut impl Hands, record: &Shared) -> Result<(), String> {
+    let began = Instant::now();
+    loop {
+        if !hands.look() {
+            return Err("is not listened to there".to_owned());
+        }
+        let now = Instant::now();
+        let (refusal, is_drawing) = {
+            let mut record = record.lock();
+            (record.refuses_typing(now), record.is_drawing(now))
+        };
+        match refusal {
+            Some(refusal) => return Err(refusal),
+            None if !is_drawing => return Ok(()),
+            None if DRAWING_LASTS < began.elapsed() => return Err("is still drawing its screen".to_owned()),
+            None => thread::sleep(TICK),
+        }
+    }
+}
+
 fn draft(hands: &mut impl Hands, record: &Shared, message: &str) -> Draft {
-    if hands.look() { record.lock().draft(message, Instant::now()) } else { Draft::Other }
+    while record.lock().is_painting(Instant::now()) {
+        thread::sleep(BETWEEN_PICTURES);
+    }
+    if hands.look() { record.lock().draft(message, Instant::now()) } else { Draft::NoComposer }
 }
 
 fn take_back(hands: &mut impl Hands, record: &Shared, message: &str, began: Instant) -> String {
@@ -91,5 +108,6 @@ fn take_back(hands: &mut impl Hands, record: &Shared, message: &str, began: Inst
 
 /// No message begins with a letter or a digit, which may be an answer to what comes up in the same moment.
 fn as_typed(message: &str) -> String {
+    let message = message.trim();
     if message.starts_with(char::is_alphanumeric) { format!("(sweep) {message}") } else { message.to_owned() }
 }

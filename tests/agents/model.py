@@ -62,6 +62,16 @@ def tools(request):
     return found
 
 
+# A title of Codex's, and what Qwen Code remembers.
+ASIDES = ["Generate a concise, single-line task title", "also update the managed memory index"]
+
+
+def is_aside(request):
+    """Is it asked beside the conversation? A title, whether there is a topic: most such requests offer no tools."""
+    asked = json.dumps(request)
+    return not tools(request) and "SEARCH/REPLACE" not in asked or any(words in asked for words in ASIDES)
+
+
 def filled(schema, known, name=""):
     """Arguments that a schema accepts: what is known by name, and something for whatever else it requires."""
     kind = str(schema.get("type", "")).lower()
@@ -181,9 +191,7 @@ class Model(BaseHTTPRequestHandler):
         if scenario in ("refuse-quota", "context"):
             status, body, headers = api.refusal(scenario)
             return self.reply(status, body, headers)
-        # What an agent asks beside the conversation (a title, whether there is a topic) offers no tools.
-        asked = json.dumps(api.request)
-        aside = not tools(api.request) and "SEARCH/REPLACE" not in asked or "Generate a concise, single-line task title" in asked
+        aside = is_aside(api.request)
         if scenario == "hang" and not aside:
             self.events()
             api.start()

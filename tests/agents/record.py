@@ -249,54 +249,67 @@ class Place:
         shutil.rmtree(self.base, ignore_errors=True)
 
 
-def record(scene, out=None, verbose=False):
-    place = Place()
-    server = None
-    env = dict(scene.env)
-    port = 0
-    if scene.model:
-        log = os.environ.get("MODEL_LOG")
-        server = model.serve(scene.model, str(place.work), scene.delay, log)
-        port = server.server_port
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-    terminal = None
-    try:
-        fill = {"{port}": str(port), "{home}": str(place.home), "{work}": str(place.work), "{here}": str(HERE), "{cache}": str(CACHE)}
+class Stage:
+    """A scene's home with its files, the stand-in for its model, and its command and variables; all that ran there ends with it."""
 
-        def filled(text):
-            for key, value in fill.items():
-                text = text.replace(key, value)
-            return text
+    def __init__(self, scene, log=None):
+        self.place, self.server = Place(), None
+        try:
+            if scene.model:
+                self.server = model.serve(scene.model, str(self.place.work), scene.delay, log)
+                threading.Thread(target=self.server.serve_forever, daemon=True).start()
+            port = self.server.server_port if self.server else 0
+            home, work = self.place.home, self.place.work
+            self.fill = {"{port}": str(port), "{home}": str(home), "{work}": str(work), "{here}": str(HERE), "{cache}": str(CACHE)}
+            for name, content in scene.files.items():
+                path = home / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(self.filled(content))
+            if scene.setup:
+                setup = ["bash", "-ec", self.filled(scene.setup)]
+                subprocess.run(setup, check=True, cwd=work, env=self.place.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.command = [self.filled(word) for word in scene.run]
+            full = self.place.env(**{key: self.filled(value) for key, value in scene.env.items()})
+            self.env = {key: value for key, value in full.items() if value != ""}
+        except BaseException:
+            self.end()
+            raise
 
-        for name, content in scene.files.items():
-            path = place.home / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(filled(content))
-        if scene.setup:
-            setup = ["bash", "-ec", filled(scene.setup)]
-            subprocess.run(setup, check=True, cwd=place.work, env=place.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        command = [filled(word) for word in scene.run]
-        full = place.env(**{key: filled(value) for key, value in env.items()})
-        terminal = Terminal(command, place.work, {key: value for key, value in full.items() if value != ""}, scene.status)
-        failed = None
+    def filled(self, text):
+        for key, value in self.fill.items():
+            text = text.replace(key, value)
+        return text
+
+    def end(self):
+        if self.server:
+            self.server.shutdown()
+            self.server.server_close()
+        self.place.end_all()
+        if os.environ.get("KEEP_HOME"):
+            print("kept", self.place.home)
+        else:
+            self.place.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+
+def record(scene, out=None):
+    failed = None
+    with Stage(scene, os.environ.get("MODEL_LOG")) as stage:
+        terminal = Terminal(stage.command, stage.place.work, stage.env, scene.status)
         try:
             for do, *given in scene.steps:
                 getattr(terminal, do)(*given)
         except TimeoutError as error:
             failed = error
-        state = terminal.state()
-    finally:
-        if terminal:
+        finally:
+            state = terminal.state()
             terminal.end()
-        if server:
-            server.shutdown()
-        place.end_all()
-        keep = os.environ.get("KEEP_HOME")
-        if not keep:
-            place.remove()
-        else:
-            print("kept", place.home)
-    write(out or RECORDINGS / f"{scene.name}.cast", scene, terminal.events, state, place)
+    write(out or RECORDINGS / f"{scene.name}.cast", scene, terminal.events, state, stage.place)
     if failed:
         raise failed
 

@@ -80,6 +80,12 @@ agent(
             steps=[("wait", r"(?i)login method|not logged in|/login"), ("sleep", 1), ("type", "/login"), ("sleep", 1), ("type", "\r"), ("sleep", 4)],
             state=waiting("login", "Select login method"),
         ),
+        # It says so ten seconds after its start.
+        "logged-out": dict(
+            env={"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""},
+            steps=[("wait", r"Not logged in"), ("sleep", 3)],
+            state=waiting("login", "run /login"),
+        ),
         "key": dict(
             files=claude_json(customApiKeyResponses={}),
             steps=[("wait", r"(?i)API key"), ("sleep", 2)],
@@ -345,7 +351,7 @@ agent(
         "login": dict(
             env={"COPILOT_PROVIDER_BASE_URL": "", "COPILOT_OFFLINE": "", "COPILOT_PROVIDER_API_KEY": "", "COPILOT_MODEL": ""},
             steps=[("wait", READY), ("sleep", 3), ("type", "/login"), ("sleep", 1), ("type", "\r"), ("sleep", 4)],
-            state=waiting("login", "What account do you want to log into?"),
+            state=waiting("login", "log into"),
         ),
         "trust": dict(
             model="short",
@@ -383,7 +389,7 @@ agent(
 )
 
 
-# opencode
+# opencode, whose composer is not known
 
 OPENCODE = {
     "model": "stand-in/stand-in",
@@ -406,14 +412,14 @@ agent(
     "opencode",
     ["opencode"],
     {
-        "idle": dict(model="short", steps=[("wait", READY), ("sleep", 5)], state=IDLE),
-        "typed": dict(model="short", steps=[("wait", READY), ("sleep", 3), ("type", DRAFT), ("sleep", 1)], state=IDLE),
+        "idle": dict(model="short", steps=[("wait", READY), ("sleep", 5)], state=UNKNOWN),
+        "typed": dict(model="short", steps=[("wait", READY), ("sleep", 3), ("type", DRAFT), ("sleep", 1)], state=UNKNOWN),
         "permission": dict(model="tool", steps=[*ask, ("wait", r"(?i)permission"), ("sleep", 3)], state=PERMISSION),
         "edit-permission": dict(model="edit", steps=[*ask, ("wait", r"(?i)permission"), ("sleep", 3)], state=waiting("permission", "notes.txt")),
         "question": dict(model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")),
         "working": dict(model="text", steps=[*ask, ("sleep", 8)], state=WORKING),
         "hang": dict(model="hang", steps=[*ask, ("sleep", 15)], state=WORKING),
-        "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=IDLE),
+        "done": dict(model="short", steps=[*ask, ("wait", r"Done: there"), ("sleep", 4)], state=UNKNOWN),
         "quota": dict(model="refuse-quota", steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
         "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
     },
@@ -449,10 +455,9 @@ agent(
         "working": dict(model="text", more=["--no-gitignore"], steps=[*ask, ("sleep", 10)], state=WORKING),
         "hang": dict(model="hang", more=["--no-gitignore"], steps=[*ask, ("sleep", 20)], state=WORKING),
         "done": dict(model="short", more=["--no-gitignore"], steps=[*ask, ("wait", r"Done: there"), ("sleep", 3)], state=IDLE),
-        "quota": dict(model="refuse-quota", more=["--no-gitignore"], steps=[*ask, ("sleep", 10)], state=state("exhausted", "quota")),
-        "context": dict(
-            model="context", more=["--no-gitignore"], steps=[*ask, ("sleep", 8)], state=state("exhausted", "context", "Open URL for more info?")
-        ),
+        # It tries again and again.
+        "quota": dict(model="refuse-quota", more=["--no-gitignore"], steps=[*ask, ("sleep", 10)], state=WORKING),
+        "context": dict(model="context", more=["--no-gitignore"], steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
     },
     dict(
         files={
@@ -579,7 +584,7 @@ prompt(
     "vi",
     "vi README.md",
     r"(?i)swap file",
-    waiting("choice", "Swap file"),
+    waiting("choice", "bort"),
     setup="printf 'ix\\033:preserve\\n' | timeout 2 script -qc 'vi README.md' /dev/null || true; ls .README.md.swp",
 )
 prompt("ed", "ed", ["ed", "-p*", "README.md"], r"\*", UNKNOWN)

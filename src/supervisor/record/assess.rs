@@ -25,6 +25,10 @@ impl Record {
             let prompt = Agents::get().prompt().filter(|_| self.nudges == Nudges::Idle);
             self.agent = Agents::get().of_command(&self.probe.foreground()).or(prompt);
         }
+        // Half a picture says nothing that is true.
+        if self.is_painting(now) && self.end.is_none() {
+            return;
+        }
         let look = self.emulator.look(self.probe.mode(), now);
         let had_question = self.question_since();
         self.hear(&look, now);

@@ -69,12 +69,17 @@ impl Record {
     /// Looks at the screen anew, and says why nothing may be typed now.
     pub fn refuses_typing(&mut self, now: Instant) -> Option<String> {
         self.assess(now);
-        self.refusal(now).or_else(|| self.is_drawing(now).then(|| "is still drawing its screen".to_owned()))
+        self.refusal(now)
     }
 
     /// May what is known of its screen be no longer true?
     pub fn is_drawing(&self, now: Instant) -> bool {
         self.is_passing || self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
+    }
+
+    /// Is only a part of its screen painted yet?
+    pub fn is_painting(&self, now: Instant) -> bool {
+        self.emulator.is_painting(now)
     }
 
     /// A nudge is being typed, or has just been.
