@@ -28,7 +28,8 @@ use crate::telemetry::{self, Audience};
 pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
     let Cli { command, config: file, sweep } = cli;
     // What is about the program alone works whatever is set.
-    let is_set_up = !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
+    let is_of_an_agent = matches!(&command, Some(Command::Watch(flags)) if flags.of_agent.is_some());
+    let is_set_up = !is_of_an_agent && !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
     let environment = &if is_set_up { environment.with_file(file.as_deref())? } else { environment };
     // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to show.
     if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {

@@ -25,6 +25,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
+use tracing::debug;
 
 use crate::rules::Id;
 use crate::store::supervision::{self, Close, Order};
@@ -83,6 +84,8 @@ pub struct Watch {
 
 /// Watches until the end, and returns the exit code that passes it on.
 pub fn run(watch: Watch) -> Result<u8> {
+    // Nothing may be printed on the agent's screen, and a panic in the emulator is caught.
+    std::panic::set_hook(Box::new(|panic| debug!("{panic}")));
     let Watch { work, keeping, mut db, nudges, log } = watch;
     let (events, happens) = channel();
     listen(events.clone())?;

@@ -88,7 +88,7 @@ pub enum WatchCommand {
 
 #[derive(Debug, Args)]
 pub struct EventFlags {
-    /// The event [default: what is on stdin]
-    #[arg(value_name = "JSON")]
-    pub event: Option<String>,
+    /// The event [default: what is on stdin]; of several words the last
+    #[arg(value_name = "JSON", allow_hyphen_values = true, trailing_var_arg = true)]
+    pub event: Vec<OsString>,
 }

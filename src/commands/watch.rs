@@ -1,6 +1,7 @@
 //! `sweep watch`: begins a session, or takes one up, and has its process supervised.
 
 mod event;
+mod first_use;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,11 +21,10 @@ use crate::rules::{Id, Kind};
 use crate::screen::Agents;
 use crate::settings::Environment;
 use crate::store::find::{Label, find};
-use crate::store::migrate::{Listen, Superuser, Wanted, migrate};
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
 use crate::store::supervision::{self, Beginning, Held};
-use crate::store::{Abort, Access, Db, Timeouts};
+use crate::store::{Abort, Db, Timeouts};
 use crate::supervisor::alerts::{Alerts, Deliver};
 use crate::supervisor::keeper::{Examiner, Keeping, LEFT_AFTER};
 use crate::supervisor::log::may_be_log;
@@ -46,10 +46,8 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
         refuse_log(path).map_err(|why| usage(format!("--log: {}: {why}", shown(&path.to_string_lossy()))))?;
     }
     let url = environment.database(&flags.database)?;
-    if environment.is_new(&url) {
-        let wanted = Wanted { host: None, listen: Listen::AsItIs, superuser: Superuser::Refused };
-        environment.create_database(&url)?;
-        migrate(&mut url.connect(Access::Write)?, wanted).map_err(|error| url.explain(error))?;
+    if let (true, Url::Sqlite(path)) = (environment.is_new(&url), &url) {
+        first_use::make(path, environment)?;
     }
     let mut opened = Opened::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
     opened.store.refuse_unprovided(Kind::Session)?;

@@ -133,10 +133,19 @@ impl Agents {
             matching.find(&counts)
         };
         let asks = |statement: &Statement| statement.activity == Activity::Waiting;
+        let is_at_cursor = |statement: &Statement| {
+            asks(statement) && matches!(statement.kind.as_deref(), Some("confirmation" | "password"))
+        };
         let generic = || of(&self.generic);
         match agent {
             Some(agent) if agent.after_generic => generic().or_else(|| of(agent)),
-            Some(agent) => of(agent).or_else(generic),
+            // What it has run out of may stand there for long; a question at the cursor is of now.
+            Some(agent) => match of(agent) {
+                Some(statement) if statement.activity == Activity::Exhausted => {
+                    generic().filter(is_at_cursor).or(Some(statement))
+                }
+                statement => statement.or_else(generic),
+            },
             None => self.known.iter().find_map(|agent| of(agent).filter(asks)).or_else(generic),
         }
     }

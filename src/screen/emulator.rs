@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use vt100::{Callbacks, Cell, Parser, Screen};
@@ -94,14 +95,10 @@ impl Emulator {
     pub fn of(capture: &Capture) -> Emulator {
         let Capture { size, cursor, has_cursor, is_alternate, title, text } = capture;
         let mut emulator = Emulator::new(*size);
-        if *is_alternate {
-            emulator.parser.process(b"\x1b[?1049h");
-        }
-        emulator.parser.process(text.strip_suffix('\n').unwrap_or(text).replace('\n', "\r\n").as_bytes());
-        emulator.parser.process(format!("\x1b[{};{}H", cursor.0 + 1, cursor.1 + 1).as_bytes());
-        if !has_cursor {
-            emulator.parser.process(b"\x1b[?25l");
-        }
+        let screen = if *is_alternate { "\x1b[?1049h" } else { "" };
+        let text = text.strip_suffix('\n').unwrap_or(text).replace('\n', "\r\n");
+        let hides = if *has_cursor { "" } else { "\x1b[?25l" };
+        emulator.process(format!("{screen}{text}\x1b[{};{}H{hides}", cursor.0 + 1, cursor.1 + 1).as_bytes());
         let heard = emulator.parser.callbacks_mut();
         *heard = Heard { title: title.chars().take(TITLE_MAX).collect(), ..Heard::default() };
         emulator
@@ -116,7 +113,8 @@ impl Emulator {
     }
 
     pub fn resize(&mut self, (rows, columns): (u16, u16)) {
-        self.parser.set_size(at_least_one(rows), at_least_one(columns));
+        let size = (at_least_one(rows), at_least_one(columns));
+        self.guarded(size, |parser| parser.set_size(size.0, size.1));
     }
 
     pub fn take_in(&mut self, bytes: &[u8], now: Instant) {
@@ -124,10 +122,24 @@ impl Emulator {
         let heard = self.parser.callbacks_mut();
         heard.has_rung &= bytes.contains(&0x07);
         let pictures = heard.pictures;
-        self.parser.process(bytes);
+        self.process(bytes);
         if self.parser.callbacks().pictures != pictures {
             self.painting_since = Some(now);
         }
+    }
+
+    fn process(&mut self, bytes: &[u8]) {
+        self.guarded(self.parser.screen().size(), |parser| parser.process(bytes));
+    }
+
+    /// There are sequences at which the emulator panics, of wide characters in narrow or resized windows. Then its screen is
+    /// empty until something is drawn, so that nothing is known, and the agent does not notice.
+    fn guarded<T>(&mut self, size: (NonZeroU16, NonZeroU16), body: impl FnOnce(&mut Parser<Heard>) -> T) -> Option<T> {
+        let done = catch_unwind(AssertUnwindSafe(|| body(&mut self.parser)));
+        if done.is_err() {
+            self.parser = Parser::new_with_callbacks(size.0, size.1, ABOVE_MAX, Heard::default());
+        }
+        done.ok()
     }
 
     /// Is it in the middle of a picture, by its own account?
@@ -156,63 +168,63 @@ impl Emulator {
     }
 
     pub fn look(&mut self, mode: Option<LineMode>, now: Instant) -> Look {
-        let above = self.above();
-        let (screen, heard) = (self.parser.screen(), self.parser.callbacks());
-        let (height, width) = screen.size();
-        let wrapped: Vec<bool> = (0..height.get()).map(|row| screen.row_wrapped(row)).collect();
-        // A row that goes on in the next one may end in a space.
-        let row = |(row, wraps): (String, &bool)| if *wraps { row } else { row.trim_end().to_owned() };
-        let rows: Vec<String> = screen.rows(0, width.get()).zip(&wrapped).map(row).collect();
-        let (row, column) = cursor(screen);
-        let part = |columns: Range<u16>, is_shown: &dyn Fn(&Cell) -> bool| {
-            let cells =
-                columns.filter_map(|column| screen.cell(row, column)).filter(|cell| !cell.is_wide_continuation());
-            cells
-                .map(|cell| if cell.has_contents() && is_shown(cell) { cell.contents() } else { " " })
-                .collect::<String>()
-        };
-        let behind = column..width.get();
         let is_still = self.drawn_at.is_none_or(|at| STILL_AFTER <= now.saturating_duration_since(at));
-        Look {
-            above,
-            wrapped,
-            rows,
-            cursor_row: row.into(),
-            before_cursor: part(0..column, &|_| true),
-            // A cursor that the program draws itself is a cell in other colours.
-            solid_behind_cursor: part(behind.clone(), &|cell| !cell.dim() && !cell.inverse()).trim_end().to_owned(),
-            behind_cursor: part(behind, &|_| true).trim_end().to_owned(),
-            title: heard.title.clone(),
-            is_alternate: screen.alternate_screen(),
-            mode,
-            is_still,
-            has_rung: heard.has_rung,
-        }
+        let look = self.guarded(self.parser.screen().size(), look_at).unwrap_or_default();
+        Look { mode, is_still, ..look }
     }
+}
 
-    /// What has scrolled off, a screenful at a time.
-    fn above(&mut self) -> Vec<String> {
-        let screen = self.parser.screen_mut();
-        let (height, width) = screen.size();
-        let height = usize::from(height.get());
-        let mut lines: Vec<String> = Vec::new();
-        let (mut left, mut goes_on) = (screen.scrollback_len(), false);
-        while 0 < left && !screen.alternate_screen() {
-            screen.set_scrollback(left);
-            let shown = left.min(height);
-            let rows: Vec<String> = screen.rows(0, width.get()).take(shown).collect();
-            for (at, row) in rows.iter().enumerate() {
-                match lines.last_mut().filter(|_| goes_on) {
-                    Some(line) => line.push_str(row),
-                    None => lines.push(row.clone()),
-                }
-                goes_on = screen.row_wrapped(at as u16);
-            }
-            left -= shown;
-        }
-        screen.set_scrollback(0);
-        lines
+fn look_at(parser: &mut Parser<Heard>) -> Look {
+    let above = above(parser.screen_mut());
+    let (screen, heard) = (parser.screen(), parser.callbacks());
+    let (height, width) = screen.size();
+    let wrapped: Vec<bool> = (0..height.get()).map(|row| screen.row_wrapped(row)).collect();
+    // A row that goes on in the next one may end in a space.
+    let row = |(row, wraps): (String, &bool)| if *wraps { row } else { row.trim_end().to_owned() };
+    let rows: Vec<String> = screen.rows(0, width.get()).zip(&wrapped).map(row).collect();
+    let (row, column) = cursor(screen);
+    let part = |columns: Range<u16>, is_shown: &dyn Fn(&Cell) -> bool| {
+        let cells = columns.filter_map(|column| screen.cell(row, column)).filter(|cell| !cell.is_wide_continuation());
+        cells.map(|cell| if cell.has_contents() && is_shown(cell) { cell.contents() } else { " " }).collect::<String>()
+    };
+    let behind = column..width.get();
+    Look {
+        above,
+        wrapped,
+        rows,
+        cursor_row: row.into(),
+        before_cursor: part(0..column, &|_| true),
+        // A cursor that the program draws itself is a cell in other colours.
+        solid_behind_cursor: part(behind.clone(), &|cell| !cell.dim() && !cell.inverse()).trim_end().to_owned(),
+        behind_cursor: part(behind, &|_| true).trim_end().to_owned(),
+        title: heard.title.clone(),
+        is_alternate: screen.alternate_screen(),
+        has_rung: heard.has_rung,
+        ..Look::default()
     }
+}
+
+/// What has scrolled off, a screenful at a time.
+fn above(screen: &mut Screen) -> Vec<String> {
+    let (height, width) = screen.size();
+    let height = usize::from(height.get());
+    let mut lines: Vec<String> = Vec::new();
+    let (mut left, mut goes_on) = (screen.scrollback_len(), false);
+    while 0 < left && !screen.alternate_screen() {
+        screen.set_scrollback(left);
+        let shown = left.min(height);
+        let rows: Vec<String> = screen.rows(0, width.get()).take(shown).collect();
+        for (at, row) in rows.iter().enumerate() {
+            match lines.last_mut().filter(|_| goes_on) {
+                Some(line) => line.push_str(row),
+                None => lines.push(row.clone()),
+            }
+            goes_on = screen.row_wrapped(at as u16);
+        }
+        left -= shown;
+    }
+    screen.set_scrollback(0);
+    lines
 }
 
 /// Of a program that hides the cursor, the cell that it draws in its place: one alone in other colours.
@@ -232,4 +244,46 @@ fn cursor(screen: &Screen) -> (u16, u16) {
 
 fn at_least_one(size: u16) -> NonZeroU16 {
     NonZeroU16::new(size).unwrap_or(NonZeroU16::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else the thread that passes the agent's output on would end.
+    #[test]
+    fn a_sequence_at_which_the_emulator_panics_leaves_an_empty_screen() {
+        let mut emulator = Emulator::new((24, 1));
+        emulator.take_in("\u{26a0}\u{fe0f}".as_bytes(), Instant::now());
+        assert_eq!(emulator.look(None, Instant::now()).lines(), Vec::<String>::new());
+        emulator.take_in(b"a", Instant::now());
+        assert_eq!(emulator.look(None, Instant::now()).lines(), ["a"]);
+    }
+
+    #[test]
+    fn no_size_and_no_bytes_stop_it() {
+        let mut random = fastrand::Rng::with_seed(12);
+        let parts = [
+            "\u{26a0}\u{fe0f}",
+            "漢字",
+            "e\u{301}",
+            "\x1b[2J",
+            "\x1b[3;9H",
+            "\r\n",
+            "\x1b[L",
+            "\x1b[4P",
+            "\t",
+            "\x1b[?1049h",
+            "\x1b[?1049l",
+            "text ",
+        ];
+        for _ in 0..200 {
+            let mut emulator = Emulator::new((random.u16(0..30), random.u16(0..90)));
+            for _ in 0..60 {
+                (0..20).for_each(|_| emulator.take_in(parts[random.usize(0..parts.len())].as_bytes(), Instant::now()));
+                emulator.resize((random.u16(0..30), random.u16(0..90)));
+                emulator.look(None, Instant::now());
+            }
+        }
+    }
 }

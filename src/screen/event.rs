@@ -52,7 +52,9 @@ pub fn shortened(json: &str) -> Option<String> {
         "tool_input",
     ];
     let mut event: serde_json::Map<String, Value> = serde_json::from_str(json).ok()?;
-    event.retain(|name, _| NAMES.contains(&name.as_str()));
+    event.retain(|name, value| {
+        NAMES.contains(&name.as_str()) && (value.is_string() || name == "tool_input" && value.is_object())
+    });
     if let Some(Value::Object(input)) = event.get_mut("tool_input") {
         input.retain(|name, _| INPUTS.contains(&name.as_str()));
         input.values_mut().for_each(shorten);

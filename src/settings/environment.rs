@@ -191,13 +191,18 @@ impl Environment {
     /// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only: in a
     /// path that was given, one that is missing is more likely a mistake.
     pub fn create_database(&self, url: &Url) -> Result<()> {
+        self.prepare_directory(url)?;
+        url.create()
+    }
+
+    pub fn prepare_directory(&self, url: &Url) -> Result<()> {
         if let (Url::Sqlite(path), Ok(default)) = (url, self.embedded_database())
             && let Some(directory) = default.parent().filter(|_| *path == default)
         {
             let refuse = |error| config(format!("{}: cannot create it: {error}", directory.display()));
             files::make_private_directory(directory).map_err(refuse)?;
         }
-        url.create()
+        Ok(())
     }
 
     pub(super) fn embedded_database(&self) -> Result<PathBuf> {

@@ -4,7 +4,9 @@
 //! of it alone.
 
 use std::env::temp_dir;
+use std::fs::Permissions;
 use std::io::Result;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -25,7 +27,10 @@ pub struct Events {
 
 impl Events {
     pub fn open() -> Result<Events> {
-        let directory = tempfile::Builder::new().prefix("sweep-watch-").tempdir_in(temp_dir())?;
+        let directory = tempfile::Builder::new()
+            .prefix("sweep-watch-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(temp_dir())?;
         let socket = UnixDatagram::bind(directory.path().join("events"))?;
         Ok(Events { directory, socket })
     }

@@ -26,23 +26,31 @@ impl Alert {
     pub fn set(&self, is_on: bool) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         match (is_on, before.take()) {
+            // Another watcher's of the same window.
+            (true, None) if self.of_window(FORMATS[0]).is_some_and(|format| format.starts_with(MARK)) => {}
             (true, None) => {
                 *before = Some(FORMATS.map(|format| self.of_window(format)));
                 for format in FORMATS {
                     let Some(shown) = self.ask(&["show-options", "-A", "-w", "-v"], format) else { continue };
-                    self.client.ask(&["set-option", "-w", "-t", &self.pane, format, &format!("{MARK}{shown}")]);
+                    self.set_option(format, &format!("{MARK}{shown}"));
                 }
             }
             (false, Some(formats)) => {
                 for (format, before) in FORMATS.iter().zip(formats) {
                     match before {
-                        Some(before) => self.client.ask(&["set-option", "-w", "-t", &self.pane, format, &before]),
+                        Some(before) => self.set_option(format, &before),
                         None => self.client.ask(&["set-option", "-w", "-u", "-t", &self.pane, format]),
                     };
                 }
             }
             (_, as_it_is) => *before = as_it_is,
         }
+    }
+
+    /// A semicolon at the end would end the command.
+    fn set_option(&self, format: &str, value: &str) -> Option<String> {
+        let value = value.strip_suffix(';').map_or(value.to_owned(), |value| format!("{value}\\;"));
+        self.client.ask(&["set-option", "-w", "-t", &self.pane, format, &value])
     }
 
     fn of_window(&self, format: &str) -> Option<String> {
