@@ -457,7 +457,9 @@ agent(
         "done": dict(model="short", more=["--no-gitignore"], steps=[*ask, ("wait", r"Done: there"), ("sleep", 3)], state=IDLE),
         # It tries again and again.
         "quota": dict(model="refuse-quota", more=["--no-gitignore"], steps=[*ask, ("sleep", 10)], state=WORKING),
-        "context": dict(model="context", more=["--no-gitignore"], steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
+        "context": dict(
+            model="context", more=["--no-gitignore"], steps=[*ask, ("sleep", 8)], state=waiting("confirmation", "Open URL for more info?")
+        ),
     },
     dict(
         files={
