@@ -57,7 +57,7 @@ impl Recording {
     }
 
     /// Plays it, with a look at the screen every two seconds, and one a while after its end.
-    fn play(&self, agent: Option<&'static Agent>, mut look_at: impl FnMut(&Look, &mut Emulator, Instant)) {
+    fn play(&self, mut look_at: impl FnMut(&Look, &mut Emulator, Instant)) {
         let (mut emulator, began) = (Emulator::new(self.size), Instant::now());
         let mut next = Duration::from_secs(2);
         for (at, text) in &self.output {
@@ -71,7 +71,6 @@ impl Recording {
         let end = began + self.output.last().map_or(Duration::ZERO, |(at, _)| *at) + Duration::from_secs(6);
         let look = emulator.look(self.mode, end);
         look_at(&look, &mut emulator, end);
-        let _ = agent;
     }
 }
 
@@ -82,7 +81,7 @@ fn agent_of(command: &str) -> Option<&'static Agent> {
 /// What is known at the end of a recording, from all witnesses.
 fn at_the_end(name: &str, expected: &Expected) -> (Option<Statement>, String) {
     let (agent, mut states, mut screen) = (agent_of(&expected.command), States::default(), String::new());
-    Recording::read(name).play(agent, |look, emulator, now| {
+    Recording::read(name).play(|look, emulator, now| {
         for signal in emulator.take_signals() {
             Agents::get().read_signal(agent, &signal).into_iter().for_each(|said| states.heard(said, now));
         }
@@ -133,7 +132,7 @@ fn is_kind(found: &Statement, kind: &str, command: &str) -> bool {
 /// Of its looks, every two seconds from the third on: which of them show progress.
 fn progress_of(name: &str, expected: &Expected) -> Vec<bool> {
     let (agent, mut motion, mut progress) = (agent_of(&expected.command), Motion::default(), Vec::new());
-    Recording::read(name).play(agent, |look, _, now| {
+    Recording::read(name).play(|look, _, now| {
         let lines = Agents::get().output(agent, look);
         progress.push(motion.takes_in(lines.iter().map(String::as_str), now));
     });

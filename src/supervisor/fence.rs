@@ -106,8 +106,13 @@ fn take_back(hands: &mut impl Hands, record: &Shared, message: &str, began: Inst
     why.to_owned()
 }
 
-/// No message begins with a letter or a digit, which may be an answer to what comes up in the same moment.
+/// No message begins with a key that may be an answer to what comes up in the same moment, or with one that some composers take
+/// for a command line of the shell. A command of the agent's own (`/compact`) is typed as it is.
 fn as_typed(message: &str) -> String {
     let message = message.trim();
-    if message.starts_with(char::is_alphanumeric) { format!("(sweep) {message}") } else { message.to_owned() }
+    if message.is_empty() || message.starts_with(['(', '/']) {
+        message.to_owned()
+    } else {
+        format!("(sweep) {message}")
+    }
 }
