@@ -1,4 +1,5 @@
-//! One subject, one transaction: lock, facts, decide, write, commit.
+//! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call for is
+//! locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub enum Lost {
 enum Progress {
     /// Looked at and decided; there is nothing to write.
     Decided,
+    /// Looked at without a lock; what is decided under the lock is to be written.
+    Wanted,
     /// The subject, or a row that its recovery refers to, is in other hands.
     Held,
     Gone,
@@ -42,13 +45,22 @@ enum Progress {
     Writing,
 }
 
-/// Examines one subject; in a dry run without locks and writes.
+/// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
 pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms) -> Examination {
+    let (looked, progress) = transact::<S>(db, id, terms, Access::ReadOnly);
+    match progress {
+        Progress::Wanted => transact::<S>(db, id, terms, Access::Write).0,
+        _ => looked,
+    }
+}
+
+/// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
+fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms, access: Access) -> (Examination, Progress) {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
     let (mut seen, mut progress) = (None, Progress::Gone);
-    let result = db.in_transaction(terms.access, &terms.timeouts, |db| {
-        let lock = match terms.access {
+    let result = db.in_transaction(access, &terms.timeouts, |db| {
+        let lock = match access {
             Access::Write => S::lock(db, id)?,
             Access::ReadOnly => Lock::Everything,
         };
@@ -57,7 +69,7 @@ pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms) -> Exa
         let (facts, verdict) = seen.insert((facts, verdict));
         progress = match lock.covers(facts) {
             false => Progress::Held,
-            true => advance(id, facts, verdict, terms),
+            true => advance(id, facts, verdict, terms, access),
         };
         match progress {
             Progress::Writing => carry_out(db, id, facts, verdict, &entry_id, terms),
@@ -85,20 +97,24 @@ pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms) -> Exa
         Err(Abort::RolledBack(error)) => (because(outcome_of(&error), &errors::words(&error)), None),
         Err(Abort::Lost(error)) => (because(Outcome::Failed, &errors::words(&error)), Some(Lost::Connection)),
     };
-    Examination { examined, lost }
+    (Examination { examined, lost }, progress)
 }
 
 /// How far a subject that is decided, and held, may go.
-fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &Terms) -> Progress {
+fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &Terms, access: Access) -> Progress {
     if terms.plan.is_some_and(|plan| plan.change(&describe(id, Some((facts, verdict)), terms).shown()).is_some()) {
         return Progress::Changed;
     }
-    if woken(facts, &verdict.decision).is_some_and(|agent| !terms.wakes.take(agent)) {
-        return Progress::Deferred;
+    let is_change = Outcome::of(&verdict.decision).is_change();
+    match (terms.access, access) {
+        (Access::Write, Access::ReadOnly) if is_change => return Progress::Wanted,
+        (Access::Write, _) if !is_change => return Progress::Decided,
+        (Access::Write | Access::ReadOnly, _) => {}
     }
-    match terms.access {
-        Access::Write if Outcome::of(&verdict.decision).is_change() => Progress::Writing,
-        Access::Write | Access::ReadOnly => Progress::Decided,
+    match (woken(facts, &verdict.decision), terms.access) {
+        (Some(agent), _) if !terms.wakes.take(agent) => Progress::Deferred,
+        (_, Access::Write) => Progress::Writing,
+        (_, Access::ReadOnly) => Progress::Decided,
     }
 }
 
@@ -118,7 +134,7 @@ fn told(
     terms: &Terms,
 ) -> Examined {
     match progress {
-        Progress::Decided | Progress::Writing => decided.clone(),
+        Progress::Decided | Progress::Wanted | Progress::Writing => decided.clone(),
         Progress::Held => because(Outcome::Busy, "somebody else has it in hand"),
         // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
         Progress::Gone if decided.id.0.contains('\u{FFFD}') => because(Outcome::Quarantined, "its id is no UTF-8"),

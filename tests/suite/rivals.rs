@@ -94,6 +94,24 @@ mod two_sessions {
         assert_eq!(next.outcome(&issue), "continued");
     }
 
+    /// Each is a candidate, and each would be left as it is.
+    #[test]
+    fn what_is_left_as_it_is_is_not_locked_and_who_holds_it_is_no_news() {
+        let (mut world, agent, issue) = on_postgres();
+        world.run("update issues set waiting_for = 'the weather'");
+        let paused = world.agent("paused");
+        let skipped = world.orphan(&paused);
+        let (touched, now) = (world.orphan(&agent), world.ago(0));
+        world.set("issues", &touched, &format!("updated_at = {now}"));
+        world.run("begin; select from issues for update; select from agents for update");
+
+        let swept = world.sweep();
+
+        let outcomes = [&issue, &skipped, &touched].map(|issue| swept.outcome(issue).to_owned());
+        assert_eq!(outcomes, ["waiting", "skipped", "healthy"]);
+        assert_eq!(swept.exit, sweep::exit::Exit::Done);
+    }
+
     #[test]
     fn a_host_that_queues_a_wake_at_the_same_moment_is_not_doubled() {
         let (mut world, agent, issue) = on_postgres();

@@ -69,6 +69,20 @@ fn a_run_or_an_issue_or_an_agent_in_other_hands_is_busy() {
     }
 }
 
+/// A server holds every run that is running, again and again.
+#[test]
+fn a_run_that_shows_signs_of_life_is_not_locked_and_who_holds_it_is_no_news() {
+    let (mut world, _, session) = with_a_silent_run();
+    let ten_seconds_ago = "now() - interval '10 seconds'";
+    world.run(&format!("update heartbeat_runs set last_output_at = {ten_seconds_ago}, updated_at = {ten_seconds_ago}"));
+    let mut host = world.connect();
+    run(&mut host, "begin; select from heartbeat_runs for update; select from issues for update");
+
+    let swept = world.sweep();
+
+    assert_eq!((swept.outcome(&session), swept.exit), ("healthy", Exit::Done));
+}
+
 /// P2: between the scan and the lock its output came.
 #[test]
 fn a_sign_of_life_after_the_scan_is_seen() {
