@@ -75,6 +75,8 @@ struct Daemon {
     /// None: it was not asked for.
     listening: Option<Listening>,
     heard: Heard,
+    /// How long its host needs after the end of a run; none: the database has not been asked yet.
+    run_end_grace: Option<Duration>,
     /// More was heard than may be done, and it has said so.
     is_overrun: bool,
     /// What the guard held back of the issues in the last sweep; none: all of them.
@@ -129,6 +131,7 @@ impl Daemon {
             outage: Outage::none(),
             listening: None,
             heard: Heard::default(),
+            run_end_grace: None,
             is_overrun: false,
             held_issues: Some(Vec::new()),
             is_proven: false,

@@ -56,9 +56,10 @@ pub trait Facts {
     fn allowance(&self, policy: &Policy) -> Allowance {
         Allowance { remedy: Remedy::Wake, attempts_max: policy.attempts_max, delay: policy.retry_delay }
     }
-    /// May the last attempt still help, as long as it is young? The end of a wake's run shows that it did not.
+    /// May the last attempt still help for a while after it was made, and after what it began has ended? What it left behind
+    /// may be taken up by the host.
     fn last_attempt_may_help(&self, _policy: &Policy) -> bool {
-        false
+        true
     }
     /// Why no continuation could reach it.
     fn unreachable(&self, _policy: &Policy) -> Option<Cause> {
@@ -104,7 +105,7 @@ pub enum Decision {
     Recovered(Reason),
     /// Something is wrong, but its assignee must not be woken.
     Skip(Unavailable),
-    /// The last attempt is too young.
+    /// The last attempt is too young for another one, or ended too short a time ago for a person to be notified.
     Wait {
         until: DateTime<Utc>,
     },
@@ -153,6 +154,8 @@ pub enum Cause {
     TooManyAttempts,
     /// There is no agent to wake.
     NoAgent,
+    /// The host would take no wake up: why.
+    WakesInVain(String),
     /// The session takes no commands.
     NoChannel,
     /// The session's supervisor left a command where it was.
@@ -210,8 +213,9 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     if let Some(cause) = facts.unreachable(policy) {
         return escalate(cause, facts, policy);
     }
-    let resting = resting_until(history, &allowance);
-    match (spent(history, &allowance, policy), resting) {
+    let spent = spent(history, &allowance, policy);
+    let ended = history.last_attempt_ended_at.filter(|_| spent.is_some());
+    match (spent, history.within(allowance.delay, history.last_attempt_at.max(ended))) {
         (Some(_), Some(until)) if facts.last_attempt_may_help(policy) => Decision::Wait { until },
         (Some(cause), _) => escalate(cause, facts, policy),
         (None, Some(until)) => Decision::Wait { until },
@@ -225,12 +229,6 @@ fn spent(history: &History, allowance: &Allowance, policy: &Policy) -> Option<Ca
         return Some(if allowance.attempts_max == 0 { Cause::NotAllowed } else { Cause::Exhausted });
     }
     (policy.attempts_per_day_max <= history.attempts_last_day).then_some(Cause::TooManyAttempts)
-}
-
-/// Until when the last attempt is too young for another.
-fn resting_until(history: &History, allowance: &Allowance) -> Option<DateTime<Utc>> {
-    let last = history.last_attempt_at.filter(|last| history.observed_at - *last < allowance.delay)?;
-    Some(last.checked_add_signed(allowance.delay).unwrap_or(last))
 }
 
 fn escalate(cause: Cause, facts: &impl Facts, policy: &Policy) -> Decision {

@@ -40,6 +40,7 @@ grant usage on schema sweep to sweeper, sweep_reader;
 select format('grant select on sweep.%I to sweeper, sweep_reader', relation)
 from unnest(array[
     '__diesel_schema_migrations', 'exemptions', 'failures', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
+    'host_behavior',
     'session_candidates', 'session_subjects', 'session_facts', 'session_work_state',
     'issue_candidates', 'issue_subjects', 'issue_facts', 'issue_work_state',
     'step_candidates', 'step_subjects', 'step_facts', 'step_work_state'
@@ -65,7 +66,7 @@ with wanted (grantees, relation, privilege, columns) as (values
     ('sweeper', 'agents', 'update', 'id'),
     ('sweeper, sweep_reader', 'issues', 'select', 'id identifier'),
     ('sweeper', 'issues', 'select', 'status assignee_agent_id'),
-    ('sweeper', 'issues', 'update', 'status updated_at'),
+    ('sweeper', 'issues', 'update', 'status unblock_action updated_at'),
     ('sweeper', 'sessions', 'select', 'id agent_id issue_id'),
     ('sweeper', 'sessions', 'update', 'id'),
     ('sweeper', 'wakes', 'insert', 'id agent_id issue_id plan_step_id reason payload requested_by'),

@@ -32,7 +32,7 @@ pub struct DaemonFlags {
     /// Hear of runs that end, and sweep their issues at once (PostgreSQL): on, off [default: off]
     #[arg(long, value_name = "SWITCH", value_parser = parse::switch)]
     pub listen: Option<bool>,
-    /// … so long after them [default: 500ms]
+    /// How long after the end of a run its issue is swept; no less than its host needs to say what follows [default: that]
     #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
     pub listen_grace: Option<TimeDelta>,
     /// A sweep hangs when it makes no progress for longer: then /healthz fails and systemd's watchdog is not fed; at least 1s [default: 5m]

@@ -1,9 +1,12 @@
 //! What the daemon does at each event.
 
+use std::time::Duration;
+
 use anyhow::{Error, Result};
 use chrono::TimeDelta;
 use tracing::{debug, error, info, warn};
 
+use super::reaction::listen_grace;
 use super::state::Database;
 use super::work::{Done, Task, Work};
 use super::{Daemon, IDLE, Resolved, clock, ticks, words};
@@ -57,7 +60,10 @@ impl Daemon {
         self.work = None;
         self.note_hung(None);
         match done {
-            Done::Checked(Ok(())) => self.in_order().await?,
+            Done::Checked(Ok(grace)) => match listen_grace(&self.resolved.settings, grace) {
+                Ok(_) => self.in_order(grace).await?,
+                Err(error) => self.failed(error)?,
+            },
             Done::Swept(Ok(swept)) => self.swept(swept),
             Done::Checked(Err(error)) => self.failed(error)?,
             Done::Reacted(Ok(swept)) => self.reacted(swept),
@@ -88,8 +94,9 @@ impl Daemon {
         self.last = Some("failed".to_owned());
     }
 
-    /// The database can be swept.
-    async fn in_order(&mut self) -> Result<()> {
+    /// The database can be swept, and its host needs so long after the end of a run.
+    async fn in_order(&mut self, run_end_grace: Duration) -> Result<()> {
+        self.run_end_grace = Some(run_end_grace);
         let is_first = !std::mem::replace(&mut self.is_proven, true);
         self.trouble = None;
         self.shared.update(|state| state.database = Database::Up);
@@ -159,7 +166,10 @@ impl Daemon {
             return Ok(());
         }
         self.beats.reloading();
-        match (self.again)() {
+        let fits = |resolved: &Resolved| {
+            self.run_end_grace.map_or(Ok(()), |hosts| listen_grace(&resolved.settings, hosts).map(drop))
+        };
+        match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
             Err(error) => error!("the settings stay as they were: {}", shown(&format!("{error:#}"))),
             Ok(resolved) => {
                 let changed = self.changed(&resolved);
@@ -220,7 +230,7 @@ impl Daemon {
         Ok(())
     }
 
-    fn note_hung(&mut self, hung_for: Option<std::time::Duration>) {
+    fn note_hung(&mut self, hung_for: Option<Duration>) {
         let was = self.shared.read().hung_for.is_some();
         match (was, hung_for) {
             (false, Some(time)) => error!("the sweep in hand has made no progress for {}", words::spoken(time)),

@@ -1,13 +1,18 @@
 //! What the daemon does about runs that end: the sweep's own transaction for that one issue, at once instead of at the next time of
 //! the schedule.
 
+use std::time::Duration;
+
 use anyhow::Result;
+use chrono::TimeDelta;
 use tracing::{info, warn};
 
 use super::Daemon;
 use super::listening::{Listening, News};
 use super::work::{Task, Work};
+use crate::exit::config;
 use crate::rules::Policy;
+use crate::settings::DaemonSettings;
 use crate::settings::{Selection, Settings};
 use crate::sweep::Swept;
 
@@ -36,11 +41,18 @@ impl Daemon {
             }
             News::RunEnds(issues) => {
                 self.shared.update(|state| state.run_ends += issues.len() as u64);
-                self.heard.note(issues, self.resolved.settings.listen_grace);
+                // A little later: the clocks of host and database may differ. What is not noted, the schedule finds.
+                if let Some(grace) = self.listen_grace() {
+                    self.heard.note(issues, grace + grace / 10);
+                }
                 // A destination that does not answer takes its time.
                 self.work.iter().filter(|work| work.task == Task::Deliver).for_each(Work::stop);
             }
         }
+    }
+
+    fn listen_grace(&self) -> Option<Duration> {
+        self.run_end_grace.and_then(|hosts| listen_grace(&self.resolved.settings, hosts).ok())
     }
 
     /// Was it so before?
@@ -61,7 +73,7 @@ impl Daemon {
         }
         let sweep = settings.sweep.clone();
         // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ a little.
-        let grace = chrono::TimeDelta::from_std(settings.listen_grace / 2).unwrap_or_default();
+        let grace = self.listen_grace().and_then(|grace| TimeDelta::from_std(grace / 2).ok()).unwrap_or_default();
         let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
         self.work = Some(Work::reaction(Settings { selection: Selection::Among(due), policy, limit, held, ..sweep }));
@@ -80,5 +92,17 @@ impl Daemon {
             );
         }
         self.is_overrun = is_overrun;
+    }
+}
+
+/// How long after the end of a run its issue is swept. Sooner than its host needs, a wake of ours would run beside what the host is
+/// about to queue.
+pub(super) fn listen_grace(settings: &DaemonSettings, hosts: Duration) -> Result<Duration> {
+    match settings.listen_grace {
+        Some(ours) if settings.listen && ours < hosts => Err(config(format!(
+            "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a run this host queues what follows"
+        ))
+        .into()),
+        ours => Ok(ours.unwrap_or(hosts)),
     }
 }

@@ -10,6 +10,7 @@ use super::clock;
 use crate::notify::{Delivered, deliver};
 use crate::settings::Settings;
 use crate::store::Access;
+use crate::store::listen::run_end_grace;
 use crate::sweep::signals::Stop;
 use crate::sweep::{self, Swept};
 use crate::unattended;
@@ -27,7 +28,8 @@ pub enum Task {
 
 /// What became of it.
 pub enum Done {
-    Checked(Result<()>),
+    /// How long its host needs after the end of a run.
+    Checked(Result<Duration>),
     Swept(Result<Swept>),
     Reacted(Result<Swept>),
     Delivered(Result<Delivered>),
@@ -46,8 +48,9 @@ pub struct Work {
 
 impl Work {
     pub fn check(settings: &Settings) -> Work {
-        let database = settings.database.clone();
-        Work::begin(Task::Check, move |_| Done::Checked(database.open(Access::Write).map(drop)))
+        let Settings { database, timeouts, .. } = settings.clone();
+        let look = move || run_end_grace(&mut database.open(Access::Write)?.db, &timeouts);
+        Work::begin(Task::Check, move |_| Done::Checked(look()))
     }
 
     pub fn sweep(settings: Settings) -> Work {
@@ -115,7 +118,7 @@ mod tests {
             for () in receiver {
                 stop.step();
             }
-            Done::Checked(Ok(()))
+            Done::Checked(Ok(Duration::ZERO))
         });
         let time = Duration::from_millis(50);
         std::thread::sleep(time);
@@ -125,6 +128,6 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         drop(sender);
-        assert!(matches!(work.ended().await, Done::Checked(Ok(()))));
+        assert!(matches!(work.ended().await, Done::Checked(Ok(_))));
     }
 }

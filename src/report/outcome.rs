@@ -70,6 +70,7 @@ impl Outcome {
                 | Reason::IssueFinished(_)
                 | Reason::EndedWell
                 | Reason::PendingCommand
+                | Reason::HostPlans(_)
                 | Reason::NoAgentAssigned
                 | Reason::AssignedToUser
                 | Reason::LiveRun

@@ -34,7 +34,12 @@ pub(super) fn no_wait_is_declared(wait: Option<&str>) -> Clause {
     Clause::new("no wait is declared", wait.unwrap_or("none"), failure)
 }
 
-pub(super) fn no_run_is_live(has_live_run: bool) -> Clause {
-    let found = if has_live_run { "one is" } else { "none" };
+/// `last_end` says how the last one ended, if that is known.
+pub(super) fn no_run_is_live(has_live_run: bool, last_end: Option<&str>) -> Clause {
+    let found = match (has_live_run, last_end) {
+        (true, _) => "one is".to_owned(),
+        (false, None) => "none".to_owned(),
+        (false, Some(end)) => format!("none; the last: {end}"),
+    };
     Clause::new("no run is live", found, has_live_run.then_some(Reason::LiveRun))
 }

@@ -13,10 +13,14 @@ pub struct History {
     pub idle_since: DateTime<Utc>,
     /// When it last showed progress by itself.
     pub episode_began_at: DateTime<Utc>,
-    /// Continuations in this episode.
+    /// Continuations in this episode, as far as they began.
     pub attempts: u32,
+    /// Continuations in this episode that never began: their wake was dropped. They are no attempts, but have a number in the ledger.
+    pub attempts_unserved: u32,
     pub attempts_last_day: u32,
     pub last_attempt_at: Option<DateTime<Utc>>,
+    /// When the work that an attempt began last ended.
+    pub last_attempt_ended_at: Option<DateTime<Utc>>,
     /// Escalated in this episode, and nobody has answered.
     pub escalated: bool,
     pub escalations_last_day: u32,
@@ -56,6 +60,12 @@ impl History {
         }
     }
 
+    /// Until when that is a shorter time ago than this, if it is.
+    pub(super) fn within(&self, delay: TimeDelta, at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
+        let at = at.filter(|at| self.observed_at - *at < delay)?;
+        Some(at.checked_add_signed(delay).unwrap_or(at))
+    }
+
     pub fn idle_for(&self) -> TimeDelta {
         self.observed_at - self.idle_since
     }
@@ -72,11 +82,23 @@ impl History {
     }
 
     /// A pending wake is a reason to leave its subject alone; an old one is reported as stuck.
-    pub(super) fn no_wake_is_pending(&self, since: Option<DateTime<Utc>>, policy: &Policy) -> Clause {
+    /// `detail` says which wake it is, and what became of it so far.
+    pub(super) fn no_wake_is_pending(
+        &self,
+        since: Option<DateTime<Utc>>,
+        detail: Option<&str>,
+        policy: &Policy,
+    ) -> Clause {
         let age = since.map(|since| self.observed_at - since);
         let reason = |age| if policy.wake_stuck_after < age { Reason::StuckWake(age) } else { Reason::PendingWake };
         let found = age.map_or("none".to_owned(), |age| format!("one, for {}", Spoken(age)));
+        let found = [Some(found.as_str()), detail].into_iter().flatten().collect::<Vec<_>>().join(": ");
         Clause::new("no wake is pending", found, age.map(reason))
+    }
+
+    /// The ledger's number of the last attempt in this episode: also those that never began have one.
+    pub fn attempts_recorded(&self) -> u32 {
+        self.attempts.saturating_add(self.attempts_unserved)
     }
 
     /// For how long there was no sign of life.

@@ -1,5 +1,6 @@
 //! An issue is *orphaned* if and only if it is in progress, assigned to an agent and not to a user, no run of it is
-//! live, no wake for it is pending, it declares no wait, and it has been idle for longer than `orphan_grace`.
+//! live, no wake for it is pending, it declares no wait, its host is done with its last run and has had its time to say what
+//! follows, and it has been idle for longer than `orphan_grace`.
 //!
 //! Not judged here: whether the run did good work. A run that succeeded and left its issue in progress left an orphan.
 
@@ -23,11 +24,23 @@ pub struct IssueFacts {
     pub has_live_run: bool,
     /// Creation of the oldest wake that is queued, deferred or claimed.
     pub pending_wake_since: Option<DateTime<Utc>>,
+    /// Which wake that is, and what became of it so far, in a few words.
+    pub pending_wake: Option<String>,
     /// What it waits for, in a few words.
     pub declared_wait: Option<String>,
     pub last_run_id: Option<Id>,
     /// When a run of it last ended.
     pub last_run_ended_at: Option<DateTime<Utc>>,
+    /// How its latest run that has ended did so, and by whom, in a few words.
+    pub last_run_end: Option<String>,
+    /// What its host still does about its last run, or has planned, in a few words: a wake of ours would get in its way.
+    pub host_plan: Option<String>,
+    /// Why its host would take no wake up, in a few words.
+    pub unreachable: Option<String>,
+    /// After the end of a run its host has so long to say what follows.
+    pub run_end_grace: TimeDelta,
+    /// How a person has its agent go on, on this host.
+    pub resume_advice: String,
     pub history: History,
 }
 
@@ -47,9 +60,15 @@ impl Facts for IssueFacts {
                 self.assignee.describe(),
                 (self.assignee == Assignee::Nobody).then_some(Reason::NoAgentAssigned),
             ),
-            no_run_is_live(self.has_live_run),
-            self.history.no_wake_is_pending(self.pending_wake_since, policy),
+            no_run_is_live(self.has_live_run, self.last_run_end.as_deref()),
+            self.history.no_wake_is_pending(self.pending_wake_since, self.pending_wake.as_deref(), policy),
             no_wait_is_declared(self.declared_wait.as_deref()),
+            Clause::new(
+                "its host is done with its last run",
+                self.host_plan.as_deref().unwrap_or("it is"),
+                self.host_plan.clone().map(Reason::HostPlans),
+            ),
+            self.host_has_had_its_time(),
             Clause::new(
                 format!("it is idle for longer than {}", Spoken(grace)),
                 self.history.describe_idleness(),
@@ -57,6 +76,10 @@ impl Facts for IssueFacts {
             ),
         ];
         (Finding::Orphaned, clauses)
+    }
+
+    fn unreachable(&self, _policy: &Policy) -> Option<Cause> {
+        self.unreachable.clone().map(Cause::WakesInVain)
     }
 
     fn assignee(&self) -> &Assignee {
@@ -69,6 +92,17 @@ impl Facts for IssueFacts {
 }
 
 impl IssueFacts {
+    /// A host that is about to queue what follows a run does not look for what others queue meanwhile.
+    fn host_has_had_its_time(&self) -> Clause {
+        let grace = self.run_end_grace;
+        let ago = self.last_run_ended_at.map(|ended| self.history.observed_at - ended);
+        Clause::new(
+            format!("its last run ended longer than {}s ago", grace.num_milliseconds() as f64 / 1000.0),
+            ago.map_or("none has ended".to_owned(), |ago| format!("{} ago", Spoken(ago))),
+            ago.is_some_and(|ago| ago <= grace).then_some(Reason::Recent),
+        )
+    }
+
     /// For how long it must be idle. That a run has ended is a reason to look sooner only if the row of a run says so: whoever may
     /// connect can send a notification.
     fn grace(&self, policy: &Policy) -> TimeDelta {
@@ -87,18 +121,27 @@ pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, qu
         Assignee::Agent { name: Some(name), .. } => quote(name),
         Assignee::Agent { name: None, .. } | Assignee::Nobody => "its agent".to_owned(),
     };
-    let idle = Spoken(facts.history.idle_for());
     let moved = match policy.escalation {
         Escalation::CommentAndBlock => " It is now blocked, so that nobody takes it for work under way.",
         Escalation::CommentOnly => "",
     };
+    let last = facts.last_run_end.as_ref().map(|end| format!(" Its last run: {}.", quote(end))).unwrap_or_default();
     format!(
-        "**This issue needs a person.** It was in progress and assigned to {agent}, but no run was live, no wake \
-         queued and no wait declared, for {idle}.{moved}\n\n\
+        "**This issue needs a person.** It was in progress and assigned to {agent}, but since {since} no run was live, no \
+         wake queued and no wait declared.{last}{moved}\n\n\
          Tried: {tried} ({cause}).\n\n\
-         What you can do: read the last run, then set the issue back to in progress or todo to have its agent \
-         go on, reassign it, declare what it waits for, or close it. The assignee was left as it is.",
+         What you can do: {action} The assignee was left as it is.",
+        since = facts.history.idle_since.format("%Y-%m-%d %H:%M UTC"),
         tried = tried(&facts.history),
+        action = unblock_action(facts),
+    )
+}
+
+/// What a person can do about an issue that was escalated, in one or two sentences; fewer than 2,000 characters.
+pub fn unblock_action(facts: &IssueFacts) -> String {
+    format!(
+        "Read its last run, then {}. Or say what it waits for, or close it.",
+        facts.resume_advice.chars().take(1000).collect::<String>()
     )
 }
 

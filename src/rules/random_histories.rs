@@ -99,7 +99,7 @@ fn forgetful(facts: &IssueFacts, policy: &Policy, forget: fn(&mut History)) -> V
 fn a_rule_that_forgets_a_bound_breaks_it() {
     let rules: [(Decide, &str); 6] = [
         (|facts, policy| decide(facts, &Policy { attempts_max: 9, ..policy.clone() }), "continuations in an episode"),
-        (|facts, policy| forgetful(facts, policy, |history| history.attempts = 0), "an attempt was taken twice"),
+        (|facts, policy| forgetful(facts, policy, |history| history.attempts = 0), "continuations in an episode"),
         (
             |facts, policy| forgetful(facts, policy, |history| history.attempts_last_day = 0),
             "continuations in 24 hours",

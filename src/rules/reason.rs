@@ -21,6 +21,8 @@ pub enum Reason {
     /// Pending for longer than `wake_stuck_after`: for this long.
     StuckWake(TimeDelta),
     DeclaredWait(String),
+    /// Its host is not done with its last run: what it still does about it.
+    HostPlans(String),
     /// Its grace or threshold has not passed, or its timestamp lies in the future.
     Recent,
     /// Its process ended with exit code 0.
@@ -47,6 +49,7 @@ impl Reason {
             | Reason::DeclaredWait(_) => true,
             Reason::LiveRun | Reason::Recent => open.since < history.episode_began_at,
             Reason::PendingWake
+            | Reason::HostPlans(_)
             | Reason::PendingCommand
             | Reason::StuckWake(_)
             | Reason::PlanStillStalled

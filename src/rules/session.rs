@@ -222,7 +222,7 @@ impl Facts for SessionFacts {
         Allowance { remedy, attempts_max, delay: policy.nudge_delay }
     }
 
-    /// Only time shows that a nudge did not help, and that a relaunch did not arrive.
+    /// Only time shows that a nudge did not help, and that a relaunch did not arrive; a crash shows it at once.
     fn last_attempt_may_help(&self, policy: &Policy) -> bool {
         let is_not_up = |open: &OpenRecovery| self.session.started_at <= open.since;
         self.session.ended.is_none() || policy.auto_relaunch && self.history.open.as_ref().is_some_and(is_not_up)

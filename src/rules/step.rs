@@ -41,6 +41,8 @@ pub struct StepFacts {
     pub has_live_run: bool,
     /// Creation of the oldest wake that is queued, deferred or claimed.
     pub pending_wake_since: Option<DateTime<Utc>>,
+    /// Which wake that is, and what became of it so far, in a few words.
+    pub pending_wake: Option<String>,
     pub history: History,
     /// The other steps in progress, when the plan is stalled and something is open; `None` for one that cannot be read.
     pub siblings: Vec<Option<StepFacts>>,
@@ -57,8 +59,8 @@ impl Facts for StepFacts {
                 spaced(&self.plan_status),
                 (!is_open(&self.plan_status)).then(|| Reason::PlanNotOpen(self.plan_status.clone())),
             ),
-            no_run_is_live(self.has_live_run),
-            self.history.no_wake_is_pending(self.pending_wake_since, policy),
+            no_run_is_live(self.has_live_run, None),
+            self.history.no_wake_is_pending(self.pending_wake_since, self.pending_wake.as_deref(), policy),
             Clause::new(
                 format!("it is in progress for longer than {}", Spoken(threshold)),
                 self.history.describe_idleness(),

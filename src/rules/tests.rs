@@ -27,8 +27,10 @@ fn history() -> History {
         idle_since: at(-60),
         episode_began_at: at(-60),
         attempts: 0,
+        attempts_unserved: 0,
         attempts_last_day: 0,
         last_attempt_at: None,
+        last_attempt_ended_at: None,
         escalated: false,
         escalations_last_day: 0,
         open: None,
@@ -48,9 +50,15 @@ fn orphan() -> IssueFacts {
         assigned_to_user: false,
         has_live_run: false,
         pending_wake_since: None,
+        pending_wake: None,
         declared_wait: None,
         last_run_id: None,
         last_run_ended_at: None,
+        last_run_end: None,
+        host_plan: None,
+        unreachable: None,
+        run_end_grace: TimeDelta::milliseconds(500),
+        resume_advice: "set it to todo".to_owned(),
         history: history(),
     }
 }
@@ -117,9 +125,32 @@ fn an_agent_that_does_not_exist_or_that_the_host_forbids_to_wake_is_skipped() {
     assert_eq!(forbidden, Decision::Skip(Unavailable::Obstacle("its company is paused".to_owned())));
 }
 
+#[test]
+fn an_issue_whose_host_takes_no_wake_up_is_a_persons_at_once() {
+    let why = "its environment was never released".to_owned();
+    let facts = IssueFacts { unreachable: Some(why.clone()), ..orphan() };
+    assert_eq!(decision(&facts), Decision::Escalate(Cause::WakesInVain(why)));
+}
+
 #[rstest]
 #[case::first_attempt(history(), Decision::Continue { attempt: 1, remedy: Remedy::Wake })]
 #[case::attempts_used_up(tried_once(), Decision::Escalate(Cause::Exhausted))]
+#[case::an_attempt_that_ended_a_moment_ago_may_still_be_followed(
+    History { last_attempt_ended_at: Some(at(-4)), ..tried_once() },
+    Decision::Wait { until: at(1) }
+)]
+#[case::an_attempt_that_ended_before_the_delay_is_not(
+    History { last_attempt_ended_at: Some(at(-5)), ..tried_once() },
+    Decision::Escalate(Cause::Exhausted)
+)]
+#[case::an_attempt_that_never_began_is_none(
+    History { attempts: 0, attempts_unserved: 1, ..tried_once() },
+    Decision::Continue { attempt: 1, remedy: Remedy::Wake }
+)]
+#[case::but_the_day_counts_every_wake(
+    History { attempts: 0, attempts_unserved: 4, attempts_last_day: 4, ..tried_once() },
+    Decision::Escalate(Cause::TooManyAttempts)
+)]
 #[case::a_person_was_told(History { escalated: true, ..tried_once() }, Decision::Leave(Reason::Escalated))]
 #[case::a_new_episode_but_a_full_day(
     History { attempts_last_day: 4, ..history() },
@@ -163,8 +194,10 @@ prop_compose! {
             idle_since: at(idle),
             episode_began_at: at(episode),
             attempts,
+            attempts_unserved: 0,
             attempts_last_day: attempts + extra,
             last_attempt_at: last.map(at),
+            last_attempt_ended_at: None,
             escalated,
             escalations_last_day: 0,
             open: open.map(|minutes| OpenRecovery { id: Id("r".to_owned()), since: at(minutes) }),
@@ -185,6 +218,7 @@ prop_compose! {
             assigned_to_user: user,
             has_live_run: live,
             pending_wake_since: wake.map(at),
+            pending_wake: None,
             declared_wait: wait,
             history,
             ..orphan()

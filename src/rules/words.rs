@@ -95,6 +95,7 @@ impl Display for Reason {
             Reason::PendingCommand => f.write_str("a command is on its way to it"),
             Reason::StuckWake(age) => write!(f, "stuck wake: queued for {}", Spoken(*age)),
             Reason::DeclaredWait(what) => write!(f, "it waits: {what}"),
+            Reason::HostPlans(what) => write!(f, "its host is not done with its last run: {what}"),
             Reason::Recent => f.write_str("it is not idle for long enough"),
             Reason::EndedWell => f.write_str("its process ended as it should"),
             Reason::PlanStillStalled => f.write_str("it healed, another step of its plan has not"),
@@ -130,6 +131,7 @@ impl Display for Cause {
             Cause::NotAllowed => "automatic continuation is off",
             Cause::TooManyAttempts => "too many continuations in 24 hours",
             Cause::NoAgent => "the plan has no agent to wake",
+            Cause::WakesInVain(why) => return f.write_str(why),
             Cause::NoChannel => "it takes no commands",
             Cause::NotDelivered => "nobody delivers commands to it",
         })
@@ -171,7 +173,9 @@ impl Decision {
             Decision::Leave(reason) => format!("leave it: {reason}"),
             Decision::Recovered(reason) => format!("record that it recovered: {reason}"),
             Decision::Skip(unavailable) => format!("skip it: {unavailable}"),
-            Decision::Wait { until } => format!("wait: the next attempt is due at {}", moment(*until)),
+            Decision::Wait { until } => {
+                format!("wait until {}: the last attempt was made, or ended, too short a time ago", moment(*until))
+            }
             Decision::Continue { attempt, remedy } => {
                 let how = match remedy {
                     Remedy::Wake => "one wake",
@@ -206,6 +210,7 @@ impl Decision {
             Decision::Escalate(Cause::Asks(_)) => "a person answers it, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NoProgress) => "something new in its output, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NotAtPrompt) => "progress, its end, or an exemption (sweep exempt add)",
+            Decision::Escalate(Cause::WakesInVain(_)) => "the host puts that right, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NoChannel) => "a sign of life, its end, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NotDelivered) => {
                 "its supervisor (sweep watch) runs again, or an exemption (sweep exempt add)"
@@ -230,6 +235,7 @@ impl Reason {
             Reason::PendingCommand => "the command is delivered, or left for so long that a person is told",
             Reason::StuckWake(_) => "the wake is taken up or cancelled; see why the host leaves it",
             Reason::DeclaredWait(_) => "the wait ends",
+            Reason::HostPlans(_) => "the host does what it has planned, or gives it up",
             Reason::Recent => "more time without a sign of life",
             Reason::EndedWell => "it is started again",
             Reason::PlanStillStalled => "the other stalled steps of its plan heal",
@@ -248,7 +254,9 @@ impl Display for Decision {
             Decision::Recovered(Reason::Recent) => f.write_str("it shows signs of life"),
             Decision::Leave(reason) | Decision::Recovered(reason) => reason.fmt(f),
             Decision::Skip(unavailable) => unavailable.fmt(f),
-            Decision::Wait { until } => write!(f, "next attempt after {}", until.format("%H:%M:%S UTC")),
+            Decision::Wait { until } => {
+                write!(f, "too soon after the last attempt, until {}", until.format("%H:%M:%S UTC"))
+            }
             Decision::Continue { remedy, .. } => f.write_str(match remedy {
                 Remedy::Wake => "nobody is working on it",
                 Remedy::Nudge => "nudged to go on",

@@ -27,8 +27,8 @@ pub struct DaemonSettings {
     pub http: Http,
     /// Hear of runs that end; never, when issues are not swept.
     pub listen: bool,
-    /// … and sweep so long after them.
-    pub listen_grace: Duration,
+    /// How long after the end of a run its issue is swept; none: as long as its host needs to say what follows.
+    pub listen_grace: Option<Duration>,
     /// Without progress for longer, a sweep hangs.
     pub hung_after: Duration,
 }
@@ -63,7 +63,7 @@ impl DaemonSettings {
             at_start: setting!(at_start, parse::switch).unwrap_or(false),
             http: setting!(http, parse::http).unwrap_or(Http::On(DEFAULT_HTTP)),
             listen: listen && sweeps_issues,
-            listen_grace: duration(setting!(listen_grace, parse::duration)).unwrap_or(Duration::from_millis(500)),
+            listen_grace: duration(setting!(listen_grace, parse::duration)),
             hung_after: duration(setting!(hung_after, parse::at_least_a_second)).unwrap_or(Duration::from_secs(300)),
         })
     }

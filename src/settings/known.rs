@@ -76,7 +76,7 @@ known_settings! {
     at_start: "off",
     http: "127.0.0.1:9464",
     listen: "off",
-    listen_grace: "500ms",
+    listen_grace: "",
     hung_after: "5m",
     watch_interval: "2s",
     config: "",

@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use crate::exit::config;
+use crate::exit::{Refusal, config};
 
 const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/postgres/native");
 const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip");
@@ -57,12 +57,22 @@ impl Host {
     }
 }
 
-/// Relations by which Paperclip's database is recognised; its views read all of them.
-const PAPERCLIP_TABLES: [&str; 14] = [
+/// Paperclip's oldest release that has all that is read and written here.
+const PAPERCLIP_OLDEST: &str = "2026.817.0";
+
+/// What no other control plane is known to have all of.
+const PAPERCLIP_MARKS: [&str; 4] = ["companies", "issues", "heartbeat_runs", "agent_wakeup_requests"];
+
+/// What its later releases brought and is written here: in the table issues.
+const PAPERCLIP_COLUMNS: [&str; 3] = ["harness_kind", "blocked_transition_at", "unblock_descriptor"];
+
+/// Relations of Paperclip's database; its views read all of them.
+const PAPERCLIP_TABLES: [&str; 15] = [
     "companies",
     "agents",
     "issues",
     "heartbeat_runs",
+    "environment_leases",
     "heartbeat_run_watchdog_decisions",
     "agent_wakeup_requests",
     "issue_comments",
@@ -84,9 +94,11 @@ pub(super) fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host
     let tables: BTreeSet<String> =
         sql::<Text>(THEIRS).load(db).context("looking for the host's tables")?.into_iter().collect();
     let missing: Vec<&str> = PAPERCLIP_TABLES.into_iter().filter(|&table| !tables.contains(table)).collect();
+    let is_paperclip = PAPERCLIP_MARKS.into_iter().all(|table| tables.contains(table));
     match (wanted, missing.is_empty()) {
         (Some(Host::Native), _) => Ok(Host::Native),
-        (_, true) => Ok(Host::Paperclip),
+        (_, true) => refuse_old_paperclip(db).map(|()| Host::Paperclip),
+        (_, false) if is_paperclip => Err(old_paperclip(&missing).into()),
         (Some(Host::Paperclip), false) => {
             Err(config(format!("this is not Paperclip's database, it lacks the tables {}", missing.join(", "))).into())
         }
@@ -99,4 +111,20 @@ pub(super) fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host
         ))
         .into()),
     }
+}
+
+fn refuse_old_paperclip(db: &mut PgConnection) -> Result<()> {
+    const THEIRS: &str = "SELECT attname::text FROM pg_attribute \
+        WHERE attrelid = 'public.issues'::regclass AND attnum > 0 AND NOT attisdropped";
+    let columns: BTreeSet<String> =
+        sql::<Text>(THEIRS).load(db).context("looking at the table issues")?.into_iter().collect();
+    let missing: Vec<&str> = PAPERCLIP_COLUMNS.into_iter().filter(|&column| !columns.contains(column)).collect();
+    if missing.is_empty() { Ok(()) } else { Err(old_paperclip(&missing).into()) }
+}
+
+fn old_paperclip(missing: &[&str]) -> Refusal {
+    config(format!(
+        "this Paperclip is older than {PAPERCLIP_OLDEST}, the oldest release that sweep works with (it lacks {}): upgrade Paperclip first",
+        missing.join(", ")
+    ))
 }

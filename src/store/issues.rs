@@ -1,17 +1,17 @@
 //! Issues in the store: one row of facts, and what a continuation and an escalation write.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
 use super::find::{self, Label, labels};
 use super::rights::Right;
-use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
+use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_subjects, issues, wakes};
 use super::types::{Document, Instant, Words};
 use super::{Db, Lock, LockStatement, Subject, ledger};
-use crate::rules::issue::{IssueFacts, escalation_comment};
+use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::{Cause, Escalation, Id, Kind, Policy, Remedy};
 use crate::text::quoted;
 
@@ -48,9 +48,11 @@ impl Subject for IssueFacts {
             (subject_id, tenant, identifier, title, status),
             agent_columns!(issue_facts),
             obstacle,
-            (assigned_to_user, has_live_run, pending_wake_since, declared_wait),
-            (last_run_id, last_run_ended_at),
+            (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait),
+            (last_run_id, last_run_ended_at, last_run_end),
+            (host_plan, unreachable, run_end_grace_seconds, resume_advice),
             history_columns!(issue_facts),
+            wake_columns!(issue_facts),
         );
         let row = facts_of!(issue_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
         Ok(row.map(IssueFacts::from))
@@ -100,7 +102,7 @@ impl Subject for IssueFacts {
         comment(db, &self.id, &escalation_comment(self, cause, policy, quoted))?;
         match policy.escalation {
             Escalation::CommentOnly => Ok(false),
-            Escalation::CommentAndBlock => self.block(db).map(|()| true),
+            Escalation::CommentAndBlock => self.block(db, &unblock_action(self)).map(|()| true),
         }
     }
 
@@ -111,13 +113,17 @@ impl Subject for IssueFacts {
 
 impl IssueFacts {
     /// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the issue is no longer so.
-    fn block(&self, db: &mut Db) -> QueryResult<()> {
+    fn block(&self, db: &mut Db, action: &str) -> QueryResult<()> {
         let as_seen = issues::table
             .filter(issues::id.eq(&self.id))
             .filter(issues::status.eq(&self.status))
             .filter(issues::assignee_agent_id.eq(self.assignee.id()));
         let rows = diesel::update(as_seen)
-            .set((issues::status.eq("blocked"), issues::updated_at.eq(Instant(self.history.observed_at))))
+            .set((
+                issues::status.eq("blocked"),
+                issues::unblock_action.eq(action),
+                issues::updated_at.eq(Instant(self.history.observed_at)),
+            ))
             .execute(db)?;
         if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
     }
@@ -141,32 +147,42 @@ struct Row {
     subject: (Id, String, Option<Words>, Words, Words),
     agent: AgentRow,
     obstacle: Option<Words>,
-    state: (bool, bool, Option<DateTime<Utc>>, Option<Words>),
-    last_run: (Option<Id>, Option<DateTime<Utc>>),
+    state: (bool, bool, Option<DateTime<Utc>>, Option<Words>, Option<Words>),
+    last_run: (Option<Id>, Option<DateTime<Utc>>, Option<Words>),
+    host: (Option<Words>, Option<Words>, f64, Words),
     history: HistoryRow,
+    wakes: WakesRow,
 }
 
 impl From<Row> for IssueFacts {
     fn from(row: Row) -> IssueFacts {
         let (id, tenant, identifier, title, status) = row.subject;
-        let (assigned_to_user, has_live_run, pending_wake_since, declared_wait) = row.state;
-        let (last_run_id, last_run_ended_at) = row.last_run;
-        let assignee = row.agent.into_assignee(row.obstacle);
-        let history = row.history.into();
+        let (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait) = row.state;
+        let (last_run_id, last_run_ended_at, last_run_end) = row.last_run;
+        let (host_plan, unreachable, run_end_grace_seconds, resume_advice) = row.host;
+        let [identifier, pending_wake, declared_wait, last_run_end, host_plan, unreachable] =
+            [identifier, pending_wake, declared_wait, last_run_end, host_plan, unreachable]
+                .map(|words| words.map(Words::into));
         IssueFacts {
             id,
             tenant,
-            identifier: identifier.map(Words::into),
+            identifier,
             title: title.into(),
             status: status.into(),
-            assignee,
+            assignee: row.agent.into_assignee(row.obstacle),
             assigned_to_user,
             has_live_run,
             pending_wake_since,
-            declared_wait: declared_wait.map(Words::into),
+            pending_wake,
+            declared_wait,
             last_run_id,
             last_run_ended_at,
-            history,
+            last_run_end,
+            host_plan,
+            unreachable,
+            run_end_grace: TimeDelta::milliseconds((run_end_grace_seconds * 1000.0) as i64),
+            resume_advice: resume_advice.into(),
+            history: row.history.with_wakes(row.wakes),
         }
     }
 }

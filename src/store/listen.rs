@@ -14,6 +14,7 @@ use diesel::sql_types::Bool;
 use uuid::Uuid;
 
 use super::open::{Url, refuse_at_first_look};
+use super::schema::host_behavior;
 use super::{Access, Db, DbConnection, Timeouts, migrate};
 use crate::exit::{config, unavailable, usage};
 use crate::rules::Id;
@@ -72,6 +73,15 @@ impl Listener {
     fn arrived(&mut self) -> Result<Vec<(String, String)>> {
         self.0.notifications().context("hearing of runs that end")
     }
+}
+
+/// How long the host of this database needs after the end of a run to say what follows.
+pub fn run_end_grace(db: &mut DbConnection, timeouts: &Timeouts) -> Result<Duration> {
+    let asked = db.in_transaction(Access::ReadOnly, timeouts, |db| {
+        host_behavior::table.select(host_behavior::run_end_grace_seconds).first::<f64>(db)
+    });
+    let seconds = asked.map_err(Error::from).context("reading how long the host needs after the end of a run")?;
+    Duration::try_from_secs_f64(seconds).context("the view host_behavior: run_end_grace_seconds")
 }
 
 fn run(db: &mut DbConnection, statements: &str) -> Result<()> {

@@ -41,6 +41,7 @@ const TO_MEASURE: &[Right] = &[
 
 /// Besides what each kind needs.
 const TO_ACT: &[Right] = &[
+    ("host_behavior", "SELECT"),
     ("activity", "INSERT"),
     ("recoveries", "SELECT"),
     ("recoveries", "INSERT"),

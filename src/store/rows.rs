@@ -29,6 +29,13 @@ macro_rules! history_columns {
         )
     };
 }
+/// Of what is continued by wakes: those that never began, and when the work of the last one ended.
+macro_rules! wake_columns {
+    ($facts:ident) => {
+        ($facts::attempts_unserved, $facts::last_attempt_ended_at)
+    };
+}
+
 /// One row of facts, with the exemption if there is one: that is sweep's own, whatever the host.
 macro_rules! facts_of {
     ($facts:ident, $kind:expr, $id:expr) => {
@@ -40,7 +47,7 @@ macro_rules! facts_of {
             .filter($facts::subject_id.eq($id))
     };
 }
-pub(super) use {agent_columns, facts_of, history_columns};
+pub(super) use {agent_columns, facts_of, history_columns, wake_columns};
 
 #[derive(Queryable)]
 pub(super) struct AgentRow {
@@ -76,16 +83,37 @@ pub(super) struct HistoryRow {
     exemption: Option<(Words, Option<DateTime<Utc>>)>,
 }
 
+#[derive(Queryable)]
+pub(super) struct WakesRow {
+    attempts_unserved: i64,
+    last_attempt_ended_at: Option<DateTime<Utc>>,
+}
+
+impl HistoryRow {
+    pub fn with_wakes(self, wakes: WakesRow) -> History {
+        History {
+            attempts_unserved: count(wakes.attempts_unserved),
+            last_attempt_ended_at: wakes.last_attempt_ended_at,
+            ..self.into()
+        }
+    }
+}
+
+fn count(n: i64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
 impl From<HistoryRow> for History {
     fn from(row: HistoryRow) -> History {
-        let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
         History {
             observed_at: row.observed_at,
             idle_since: row.idle_since,
             episode_began_at: row.episode_began_at,
             attempts: count(row.attempts),
+            attempts_unserved: 0,
             attempts_last_day: count(row.attempts_last_day),
             last_attempt_at: row.last_attempt_at,
+            last_attempt_ended_at: None,
             escalated: row.escalated,
             escalations_last_day: count(row.escalations_last_day),
             open: row.open_recovery_id.zip(row.open_recovery_at).map(|(id, since)| OpenRecovery { id, since }),

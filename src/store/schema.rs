@@ -55,15 +55,23 @@ diesel::table! {
         assigned_to_user -> Bool,
         has_live_run -> Bool,
         pending_wake_since -> Nullable<Instant>,
+        pending_wake -> Nullable<Text>,
         declared_wait -> Nullable<Text>,
         obstacle -> Nullable<Text>,
         last_run_id -> Nullable<Id>,
         last_run_ended_at -> Nullable<Instant>,
+        last_run_end -> Nullable<Text>,
+        host_plan -> Nullable<Text>,
+        unreachable -> Nullable<Text>,
+        run_end_grace_seconds -> Double,
+        resume_advice -> Text,
         idle_since -> Instant,
         episode_began_at -> Instant,
         attempts -> BigInt,
+        attempts_unserved -> BigInt,
         attempts_last_day -> BigInt,
         last_attempt_at -> Nullable<Instant>,
+        last_attempt_ended_at -> Nullable<Instant>,
         escalated -> Bool,
         escalations_last_day -> BigInt,
         open_recovery_id -> Nullable<Id>,
@@ -91,16 +99,26 @@ diesel::table! {
         issue_id -> Nullable<Id>,
         has_live_run -> Bool,
         pending_wake_since -> Nullable<Instant>,
+        pending_wake -> Nullable<Text>,
         idle_since -> Instant,
         episode_began_at -> Instant,
         attempts -> BigInt,
+        attempts_unserved -> BigInt,
         attempts_last_day -> BigInt,
         last_attempt_at -> Nullable<Instant>,
+        last_attempt_ended_at -> Nullable<Instant>,
         escalated -> Bool,
         escalations_last_day -> BigInt,
         open_recovery_id -> Nullable<Id>,
         open_recovery_at -> Nullable<Instant>,
         observed_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    host_behavior (run_end_grace_seconds) {
+        run_end_grace_seconds -> Double,
     }
 }
 
@@ -112,6 +130,7 @@ diesel::table! {
         identifier -> Nullable<Text>,
         status -> Text,
         assignee_agent_id -> Nullable<Id>,
+        unblock_action -> Nullable<Text>,
         updated_at -> Instant,
     }
 }

@@ -8,7 +8,7 @@ use super::candidates::{Candidate, Part, candidates, nominations, quarantined, w
 use super::find::{Label, called, labels};
 use super::issues::comment;
 use super::rights::Right;
-use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
+use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{exemptions, plans, step_candidates, step_facts, step_subjects, wakes};
 use super::types::{Document, Instant, Words};
 use super::{Db, Lock, LockStatement, Subject, errors, ledger};
@@ -128,8 +128,9 @@ fn read_one(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
         (subject_id, position, title, status, idle_since, stalled_after_seconds),
         (tenant, identifier, plan_id, plan_status, issue_id),
         agent_columns!(step_facts),
-        (has_live_run, pending_wake_since),
+        (has_live_run, pending_wake_since, pending_wake),
         history_columns!(step_facts),
+        wake_columns!(step_facts),
     );
     let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).first::<Row>(db).optional()?;
     Ok(row.map(StepFacts::from))
@@ -162,8 +163,9 @@ struct Row {
     step: StepRow,
     plan: (String, Words, Id, Words, Option<Id>),
     agent: AgentRow,
-    state: (bool, Option<DateTime<Utc>>),
+    state: (bool, Option<DateTime<Utc>>, Option<Words>),
     history: HistoryRow,
+    wakes: WakesRow,
 }
 
 impl From<StepRow> for Step {
@@ -182,9 +184,9 @@ impl From<StepRow> for Step {
 impl From<Row> for StepFacts {
     fn from(row: Row) -> StepFacts {
         let (tenant, identifier, plan_id, plan_status, issue_id) = row.plan;
-        let (has_live_run, pending_wake_since) = row.state;
+        let (has_live_run, pending_wake_since, pending_wake) = row.state;
         let assignee = row.agent.into_assignee(None);
-        let (step, history) = (row.step.into(), row.history.into());
+        let (step, history) = (row.step.into(), row.history.with_wakes(row.wakes));
         StepFacts {
             step,
             tenant,
@@ -195,6 +197,7 @@ impl From<Row> for StepFacts {
             issue_id,
             has_live_run,
             pending_wake_since,
+            pending_wake: pending_wake.map(Words::into),
             history,
             siblings: Vec::new(),
         }

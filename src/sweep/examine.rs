@@ -212,9 +212,9 @@ fn carry_out<S: Subject>(
     let wake_id = Id::generate();
     let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
         Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
-        Decision::Continue { attempt, remedy } => {
+        Decision::Continue { attempt: _, remedy } => {
             facts.resume(db, *remedy, &wake_id, terms.policy)?;
-            (Action::Continue, *attempt, Some(&wake_id), false)
+            (Action::Continue, facts.history().attempts_recorded() + 1, Some(&wake_id), false)
         }
         Decision::Escalate(cause) => {
             let blocked = facts.escalate(db, cause, terms.policy)?;

@@ -1,3 +1,4 @@
+drop view host_behavior;
 drop trigger log_recovery;
 drop table activity;
 drop table comments;

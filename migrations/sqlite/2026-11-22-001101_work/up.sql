@@ -23,6 +23,7 @@ create table issues (
     checkout_run_id   text references runs,           -- the run that holds the issue
     waiting_for       text,                           -- a declared wait: approval, question, blocker, ...
     wait_until        text check (wait_until is strftime('%Y-%m-%dT%H:%M:%fZ', wait_until)),  -- when that wait ends; null with waiting_for: until it is cleared
+    unblock_action    text,                           -- while it is blocked: what a person has to do
     started_at        text check (started_at is strftime('%Y-%m-%dT%H:%M:%fZ', started_at)),
     created_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (created_at is strftime('%Y-%m-%dT%H:%M:%fZ', created_at)),
     updated_at        text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) check (updated_at is strftime('%Y-%m-%dT%H:%M:%fZ', updated_at)),
@@ -173,6 +174,11 @@ create index sessions_by_issue on sessions (issue_id, created_at);
 create index session_commands_by_session on session_commands (session_id, created_at);
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
+
+-- What all of this host's facts go by, and what people are advised to do: one row.
+create view host_behavior as
+select 0.5 as run_end_grace_seconds,                  -- after the end of a run its host has so long to say what follows
+       'set it to in progress or todo' as resume_advice;  -- how a person has its agent go on with a blocked issue
 
 -- The host's own activity log shows what the ledger holds.
 create trigger log_recovery after insert on recoveries begin

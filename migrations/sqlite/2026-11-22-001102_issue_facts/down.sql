@@ -1,10 +1,13 @@
 drop view issue_facts;
 drop view issue_episodes;
+drop view issue_pending;
 drop view issue_candidates;
 drop view unattended_issues;
 drop view issue_subjects;
 drop view issue_relaunches;
 drop view issue_sessions;
 drop view worked_steps;
+drop view unserved_continuations;
+drop view pending_wakes;
 drop view host_continuations;
 drop view issue_runs;

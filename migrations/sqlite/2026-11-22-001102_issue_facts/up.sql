@@ -3,7 +3,7 @@
 -- The runs of each issue. A continuation is a run that was started to resume work, by sweep or by the host itself;
 -- any retry, whatever its reason, belongs to the episode that it resumes.
 create view issue_runs as
-select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
+select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.retry_reason = 'issue_continuation_needed', 0)
            or exists (select 1 from wakes w where w.id = r.wake_id and w.reason = 'issue_continuation_needed') as is_continuation,
@@ -18,6 +18,23 @@ select r.issue_id, r.created_at
 from issue_runs r
 where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
+
+-- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
+create view pending_wakes as
+select w.id, w.issue_id, w.plan_step_id, w.created_at,
+       'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
+           || coalesce((select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id
+                        order by r.status in ('queued', 'scheduled_retry', 'running') desc, r.created_at desc limit 1), ', no run yet')
+           as detail
+from wakes w
+where w.status in ('queued', 'deferred', 'claimed')
+  and coalesce((select max(r.status in ('queued', 'scheduled_retry', 'running')) from runs r where r.wake_id = w.id), 1);
+
+-- The wakes of the ledger that were dropped before any run: none of them is an attempt.
+create view unserved_continuations as
+select c.kind, c.subject_id, c.created_at
+from recoveries c join wakes w on w.id = c.wake_id
+where c.action = 'continue' and w.status in ('cancelled', 'skipped') and not exists (select 1 from runs r where r.wake_id = w.id);
 
 -- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite
 -- would read it whole for every step.
@@ -57,7 +74,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   -- As issue_sessions, which would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
-  and not exists (select 1 from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+  and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
 
 create view issue_candidates as
@@ -67,6 +84,21 @@ select i.id, coalesce(i.assignee_agent_id, i.id), i.updated_at, i.tenant
 from recoveries r join issues i on i.id = r.subject_id
 where r.kind = 'issue' and r.settled_at is null and not (r.blocked_subject and i.status = 'blocked')
   and not exists (select 1 from unattended_issues u where u.subject_id = i.id);
+
+-- The oldest of what is on its way to an issue: when it was made, which is 24 characters, and what it is.
+create view issue_pending as
+select i.id as issue_id, (
+    select min(oldest) from (
+        select min(w.created_at || w.detail) as oldest from pending_wakes w where w.issue_id = i.id
+        union all
+        select min(w.created_at || w.detail) from plans p join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
+        where p.issue_id = i.id and p.tenant = i.tenant
+        union all
+        -- A relaunch resumes its session's issue.
+        select min(r.created_at || 'the relaunch of session ' || substr(r.session_id, 1, 8)) from issue_relaunches r where r.issue_id = i.id
+    )
+) as oldest
+from issues i;
 
 -- max() of nothing is null, and the scalar max() of anything and null too: '' sorts before every timestamp.
 create view issue_episodes as
@@ -94,16 +126,8 @@ select
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
         as has_live_run,
-    (select min(since) from (
-        select min(w.created_at) as since from wakes w
-        where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
-        union all
-        select min(w.created_at) from plans p join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id
-        where p.issue_id = i.id and p.tenant = i.tenant and w.status in ('queued', 'deferred', 'claimed')
-        union all
-        -- A relaunch resumes its session's issue.
-        select min(r.created_at) from issue_relaunches r where r.issue_id = i.id
-    )) as pending_wake_since,
+    substr(pending.oldest, 1, 24) as pending_wake_since,
+    substr(pending.oldest, 25) as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then substr(i.waiting_for, 1, 1000)
          when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever')
          when exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
@@ -111,6 +135,12 @@ select
     cast(null as text) as obstacle,
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
     (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and not r.live) as last_run_ended_at,
+    (select 'run ' || substr(r.id, 1, 8) || ' ' || replace(r.status, '_', ' ') from issue_runs r
+     where r.issue_id = i.id and not r.live order by r.created_at desc, r.id limit 1) as last_run_end,
+    cast(null as text) as host_plan,
+    cast(null as text) as unreachable,
+    behavior.run_end_grace_seconds,
+    behavior.resume_advice,
     max(
         i.updated_at,
         coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), ''),
@@ -127,7 +157,10 @@ select
         -- The ledger's number outlives runs that the host prunes.
         (select coalesce(max(c.attempt), 0) from recoveries c where c.kind = 'issue' and c.subject_id = i.id
          and c.action = 'continue' and c.created_at >= episode.began_at)
-    ) as attempts,
+    ) - (select count(*) from unserved_continuations c where c.kind = 'issue' and c.subject_id = i.id
+         and c.created_at >= episode.began_at) as attempts,
+    (select count(*) from unserved_continuations c where c.kind = 'issue' and c.subject_id = i.id
+     and c.created_at >= episode.began_at) as attempts_unserved,
     (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
      and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
         + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
@@ -136,6 +169,7 @@ select
         coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
         coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
     ), '') as last_attempt_at,
+    (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
      and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,
@@ -143,7 +177,9 @@ select
     o.created_at as open_recovery_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
 from issues i
+cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')
+join issue_pending pending on pending.issue_id = i.id
 join issue_episodes episode on episode.issue_id = i.id;

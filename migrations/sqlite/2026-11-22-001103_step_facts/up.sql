@@ -12,7 +12,7 @@ select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.st
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.step_id = s.id)
-  and not exists (select 1 from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed')
+  and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
                   and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
 
 create view step_candidates as
@@ -46,16 +46,22 @@ select
     a.status as agent_status,
     i.id as issue_id,
     exists (select 1 from worked_steps r where r.step_id = s.id) as has_live_run,
-    (select min(w.created_at) from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed'))
-        as pending_wake_since,
+    (select w.created_at from pending_wakes w where w.plan_step_id = s.id order by w.created_at limit 1) as pending_wake_since,
+    (select w.detail from pending_wakes w where w.plan_step_id = s.id order by w.created_at limit 1) as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,
     episode.began_at as episode_began_at,
     (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
-     and c.created_at >= episode.began_at) as attempts,
+     and c.created_at >= episode.began_at)
+        - (select count(*) from unserved_continuations c where c.kind = 'step' and c.subject_id = s.id
+           and c.created_at >= episode.began_at) as attempts,
+    (select count(*) from unserved_continuations c where c.kind = 'step' and c.subject_id = s.id
+     and c.created_at >= episode.began_at) as attempts_unserved,
     (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
      and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
+    (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
+     where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
      and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,

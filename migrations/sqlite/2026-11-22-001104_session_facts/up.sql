@@ -64,10 +64,10 @@ select
                    where p.issue_id = i.id and p.tenant = i.tenant)
         as issue_has_live_run,
     (select min(since) from (
-        select min(w.created_at) as since from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+        select min(w.created_at) as since from pending_wakes w where w.issue_id = i.id
         union all
-        select min(w.created_at) from plans p join plan_steps t on t.plan_id = p.id join wakes w on w.plan_step_id = t.id
-        where p.issue_id = i.id and p.tenant = i.tenant and w.status in ('queued', 'deferred', 'claimed')
+        select min(w.created_at) from plans p join plan_steps t on t.plan_id = p.id join pending_wakes w on w.plan_step_id = t.id
+        where p.issue_id = i.id and p.tenant = i.tenant
         union all
         select min(r.created_at) from issue_relaunches r where r.issue_id = i.id and r.session_id <> s.id
     )) as issue_wake_since,

@@ -4,7 +4,8 @@
 create view issue_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
        case w.state
-           when 'active' then case when w.has_live_run then 'a run is live' else 'it is not idle for long enough' end
+           when 'active' then case when w.has_live_run then 'a run is live' when w.host_plan is not null then w.host_plan
+                                   else 'it is not idle for long enough' end
            when 'queued' then case when w.is_stuck then 'stuck wake' else 'a wake is queued' end
            when 'waiting' then w.declared_wait
            when 'exempt' then w.exemption
@@ -25,6 +26,9 @@ from (
            case when f.has_live_run then 'active'
                 when f.pending_wake_since is not null then 'queued'
                 when f.declared_wait is not null then 'waiting'
+                when f.host_plan is not null then 'active'
+                when strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds', f.run_end_grace_seconds)) <= f.last_run_ended_at
+                then 'active'
                 when f.observed_at < f.episode_began_at
                      or strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at,
                                  (select printf('-%f seconds', orphan_grace_seconds) from policy)) <= f.idle_since then 'active'
@@ -33,7 +37,7 @@ from (
                 when f.escalated then 'escalated'
                 -- A day's escalations are used up: it would be escalated once more, and is left.
                 when (select max(attempts_per_day_max, 1) from policy) <= f.escalations_last_day
-                     and ((select attempts_max from policy) <= f.attempts
+                     and (f.unreachable is not null or (select attempts_max from policy) <= f.attempts
                           or (select attempts_per_day_max from policy) <= f.attempts_last_day) then 'escalated'
                 else 'orphaned' end as state
     from (

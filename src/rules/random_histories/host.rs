@@ -52,6 +52,8 @@ struct Wake {
     is_ours: bool,
     created_at: DateTime<Utc>,
     pending: bool,
+    /// Before any run.
+    dropped: bool,
 }
 
 /// A row of `recoveries`.
@@ -77,8 +79,8 @@ pub struct Host {
     runs: Vec<Run>,
     wakes: Vec<Wake>,
     pub ledger: Vec<Recovery>,
-    /// Sweep's continuations since the issue last showed progress by itself or a person was told.
-    continued_in_a_row: u32,
+    /// The wakes of sweep's continuations, as far as they were not dropped, since the issue last showed progress by itself or a person was told.
+    continued_in_a_row: Vec<usize>,
 }
 
 pub type Decide = fn(&IssueFacts, &Policy) -> Verdict;
@@ -97,7 +99,7 @@ impl Host {
             runs: Vec::new(),
             wakes: Vec::new(),
             ledger: Vec::new(),
-            continued_in_a_row: 0,
+            continued_in_a_row: Vec::new(),
         }
     }
 
@@ -110,12 +112,16 @@ impl Host {
             Event::Sweep => return self.sweep(policy, decide),
             Event::OwnRun => {
                 self.start(None, None);
-                self.continued_in_a_row = 0;
+                self.continued_in_a_row.clear();
             }
             Event::HostRun(reason) => self.start(None, Some(reason)),
-            Event::HostWake { is_continuation } => {
-                self.wakes.push(Wake { is_continuation, is_ours: false, created_at: self.now, pending: true })
-            }
+            Event::HostWake { is_continuation } => self.wakes.push(Wake {
+                is_continuation,
+                is_ours: false,
+                created_at: self.now,
+                pending: true,
+                dropped: false,
+            }),
             Event::WakeServed { runs } => self.serve_a_wake(runs),
             Event::RunsEnd => {
                 let now = self.now;
@@ -124,7 +130,7 @@ impl Host {
             Event::Status(status) => (self.status, self.updated_at) = (status, self.now),
             Event::Restart => {
                 (self.status, self.started_at, self.updated_at) = ("in_progress", self.now, self.now);
-                self.continued_in_a_row = 0;
+                self.continued_in_a_row.clear();
             }
             Event::Edit => self.updated_at = self.now,
             Event::Assign(assigned) => (self.assigned, self.updated_at) = (assigned, self.now),
@@ -138,11 +144,12 @@ impl Host {
 
     fn serve_a_wake(&mut self, runs: bool) {
         let Some(n) = self.wakes.iter().position(|wake| wake.pending) else { return };
-        self.wakes[n].pending = false;
+        (self.wakes[n].pending, self.wakes[n].dropped) = (false, !runs);
+        self.continued_in_a_row.retain(|wake| runs || *wake != n);
         if runs {
             self.start(Some(n), None);
             if !self.wakes[n].is_ours && !self.wakes[n].is_continuation {
-                self.continued_in_a_row = 0;
+                self.continued_in_a_row.clear();
             }
         }
     }
@@ -189,7 +196,12 @@ impl Host {
         // continuation.since_episode, last_day, last_at
         let continuations = self.continuations();
         let in_episode = || continuations.iter().filter(|(at, _)| began_at <= *at);
-        let attempts = in_episode().filter_map(|(_, attempt)| *attempt).max().unwrap_or(0);
+        let recorded = in_episode().filter_map(|(_, attempt)| *attempt).max().unwrap_or(0);
+        let recorded = recorded.max(in_episode().count() as u32);
+        // unserved.since_episode
+        let is_unserved = |row: &&Recovery| row.wake.is_some_and(|wake| self.wakes[wake].dropped);
+        let unserved = self.ledger.iter().filter(|row| began_at <= row.created_at).filter(is_unserved).count() as u32;
+        let continuation_ends = self.runs.iter().filter(|run| self.is_continuation(run) || is_ours(run));
         // The join of `recoveries o`.
         let is_open = |row: &&Recovery| !(row.settled || row.blocked_subject && self.status == "blocked");
         let open = self.ledger.iter().enumerate().find(|(_, row)| is_open(row));
@@ -204,17 +216,25 @@ impl Host {
             assigned_to_user: self.assigned == Assigned::User,
             has_live_run: self.runs.iter().any(|run| run.finished_at.is_none()),
             pending_wake_since: self.wakes.iter().filter(|wake| wake.pending).map(|wake| wake.created_at).min(),
+            pending_wake: None,
             declared_wait: self.waits_until.filter(|until| self.now < *until).map(|_| "approval".to_owned()),
             last_run_id: None,
             last_run_ended_at: self.runs.iter().filter_map(|run| run.finished_at).max(),
+            last_run_end: None,
+            host_plan: None,
+            unreachable: None,
+            run_end_grace: TimeDelta::milliseconds(500),
+            resume_advice: "set it to todo".to_owned(),
             history: History {
                 exemption: None,
                 observed_at: self.now,
                 idle_since: last_sign_at.into_iter().fold(self.updated_at, DateTime::max),
                 episode_began_at: began_at,
-                attempts: attempts.max(in_episode().count() as u32),
+                attempts: recorded - unserved,
+                attempts_unserved: unserved,
                 attempts_last_day: continuations.iter().filter(|(at, _)| a_day_ago < *at).count() as u32,
                 last_attempt_at: continuations.iter().map(|(at, _)| *at).max(),
+                last_attempt_ended_at: continuation_ends.filter_map(|run| run.finished_at).max(),
                 escalated: open.is_some_and(|(_, row)| escalated(row)),
                 escalations_last_day: escalations().filter(|at| a_day_ago < *at).count() as u32,
                 open: open.map(|(n, row)| OpenRecovery { id: Id(n.to_string()), since: row.created_at }),
@@ -227,20 +247,26 @@ impl Host {
         let last = self.ledger.iter().filter(|row| row.action == "continue").map(|row| row.created_at).max();
         match decide(&facts, policy).decision {
             Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
-            Decision::Continue { attempt, .. } => {
+            Decision::Continue { .. } => {
                 ensure(!facts.has_live_run && facts.pending_wake_since.is_none(), "somebody is on it")?;
                 ensure(
                     matches!(self.assigned, Assigned::Agent(_)) && self.agent_status == "idle",
                     "its agent cannot work",
                 )?;
                 ensure(last.is_none_or(|at| policy.retry_delay <= self.now - at), "it was just continued")?;
-                self.wakes.push(Wake { is_continuation: true, is_ours: true, created_at: self.now, pending: true });
-                self.record("continue", attempt, &facts)?;
-                self.continued_in_a_row += 1;
+                self.wakes.push(Wake {
+                    is_continuation: true,
+                    is_ours: true,
+                    created_at: self.now,
+                    pending: true,
+                    dropped: false,
+                });
+                self.record("continue", facts.history.attempts_recorded() + 1, &facts)?;
+                self.continued_in_a_row.push(self.wakes.len() - 1);
             }
             Decision::Escalate(_) => {
                 self.record("escalate", facts.history.attempts, &facts)?;
-                self.continued_in_a_row = 0;
+                self.continued_in_a_row.clear();
             }
             Decision::Recovered(_) => self.record("recover", facts.history.attempts, &facts)?,
         }
@@ -284,7 +310,7 @@ impl Host {
         let today =
             |action| self.ledger.iter().filter(|row| row.action == action && a_day_ago < row.created_at).count();
         let per_day = policy.attempts_per_day_max as usize;
-        ensure(self.continued_in_a_row <= policy.attempts_max, "too many continuations in an episode")?;
+        ensure(self.continued_in_a_row.len() <= policy.attempts_max as usize, "too many continuations in an episode")?;
         ensure(today("continue") <= per_day, "too many continuations in 24 hours")?;
         ensure(today("escalate") <= per_day.max(1), "too many escalations in 24 hours")
     }

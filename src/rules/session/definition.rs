@@ -63,8 +63,8 @@ impl SessionFacts {
                 ended.describe(),
                 (ended.exit_code == Some(0)).then_some(Reason::EndedWell),
             ),
-            no_run_is_live(has_live_run),
-            self.history.no_wake_is_pending(wake, policy),
+            no_run_is_live(has_live_run, None),
+            self.history.no_wake_is_pending(wake, None, policy),
         ]
     }
 }

@@ -21,6 +21,7 @@ fn stalled() -> StepFacts {
         issue_id: None,
         has_live_run: false,
         pending_wake_since: None,
+        pending_wake: None,
         history: history(),
         siblings: Vec::new(),
     }
@@ -46,6 +47,8 @@ fn every_clause_holds_for_a_subject_that_is_broken() {
             "✓ no run is live: none",
             "✓ no wake is pending: none",
             "✓ no wait is declared: none",
+            "✓ its host is done with its last run: it is",
+            "✓ its last run ended longer than 0.5s ago: none has ended",
             "✓ it is idle for longer than 2m: 1h, since 2027-01-15 07:00:00 UTC",
         ]
     );
@@ -67,6 +70,18 @@ fn every_clause_holds_for_a_subject_that_is_broken() {
 #[case::nobody_has_it(IssueFacts { assignee: Assignee::Nobody, ..orphan() }, "✗ an agent is assigned: nobody")]
 #[case::a_run_is_live(IssueFacts { has_live_run: true, ..orphan() }, "✗ no run is live: one is")]
 #[case::a_wake_is_queued(IssueFacts { pending_wake_since: Some(at(-5)), ..orphan() }, "✗ no wake is pending: one, for 5m")]
+#[case::its_wake_is_known(
+    IssueFacts { pending_wake_since: Some(at(-5)), pending_wake: Some("wake 1a2b".to_owned()), ..orphan() },
+    "✗ no wake is pending: one, for 5m: wake 1a2b"
+)]
+#[case::its_host_is_at_it(
+    IssueFacts { host_plan: Some("its run is being finalized".to_owned()), ..orphan() },
+    "✗ its host is done with its last run: its run is being finalized"
+)]
+#[case::its_host_has_more_time(
+    IssueFacts { run_end_grace: TimeDelta::minutes(4), last_run_ended_at: Some(at(-3)), ..orphan() },
+    "✗ its last run ended longer than 240s ago: 3m ago"
+)]
 #[case::it_waits(IssueFacts { declared_wait: Some("approval".to_owned()), ..orphan() }, "✗ no wait is declared: approval")]
 #[case::idle_for_just_the_grace(
     IssueFacts { history: History { idle_since: at(-2), ..history() }, ..orphan() },
@@ -100,7 +115,7 @@ fn a_steps_own_threshold_is_the_one_that_is_told() {
 )]
 #[case::too_early(
     IssueFacts { history: History { last_attempt_at: Some(at(-4)), ..history() }, ..orphan() },
-    "wait: the next attempt is due at 2027-01-15 08:01:00 UTC"
+    "wait until 2027-01-15 08:01:00 UTC: the last attempt was made, or ended, too short a time ago"
 )]
 fn a_decision_is_announced_in_words(#[case] facts: IssueFacts, #[case] words: &str) {
     assert_eq!(decision(&facts).announce(1), words);

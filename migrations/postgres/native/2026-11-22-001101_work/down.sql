@@ -1,3 +1,4 @@
+drop view host_behavior;
 drop trigger log_recovery on recoveries;
 drop trigger tell_of_run_end on runs;
 drop function log_recovery, tell_of_run_end;

@@ -22,6 +22,7 @@ create table issues (
     checkout_run_id   uuid,                           -- the run that holds the issue; references runs, below
     waiting_for       text,                           -- a declared wait: approval, question, blocker, ...
     wait_until        timestamptz,                    -- when that wait ends; null with waiting_for: until it is cleared
+    unblock_action    text,                           -- while it is blocked: what a person has to do
     started_at        timestamptz,
     created_at        timestamptz not null default now(),
     updated_at        timestamptz not null default now()
@@ -165,6 +166,11 @@ create index sessions_by_issue on sessions (issue_id, created_at);
 create index session_commands_by_session on session_commands (session_id, created_at);
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
+
+-- What all of this host's facts go by, and what people are advised to do: one row.
+create view host_behavior as
+select 0.5::float8 as run_end_grace_seconds,          -- after the end of a run its host has so long to say what follows
+       'set it to in progress or todo' as resume_advice;  -- how a person has its agent go on with a blocked issue
 
 -- The host's own activity log shows what the ledger holds.
 create function log_recovery() returns trigger language plpgsql set search_path = sweep, pg_temp as $$

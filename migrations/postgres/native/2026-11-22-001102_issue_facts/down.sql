@@ -5,4 +5,6 @@ drop view issue_subjects;
 drop view issue_relaunches;
 drop view issue_sessions;
 drop view live_step_runs;
+drop view unserved_continuations;
+drop view pending_wakes;
 drop view issue_runs;

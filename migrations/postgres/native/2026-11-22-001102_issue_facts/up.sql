@@ -4,13 +4,31 @@
 -- any retry, whatever its reason, belongs to the episode that it resumes.
 -- A value, not an `exists`: that could be planned as a hash of all wakes, built anew for every issue.
 create view issue_runs as
-select r.id, r.issue_id, r.wake_id, r.created_at, r.finished_at, r.retry_reason,
+select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
        coalesce(r.retry_reason = 'issue_continuation_needed', false)
            or coalesce((select w.reason = 'issue_continuation_needed' from wakes w where w.id = r.wake_id), false) as is_continuation,
        coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
 from runs r
 where r.issue_id is not null;
+
+-- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
+create view pending_wakes as
+select w.id, w.issue_id, w.plan_step_id, w.created_at,
+       'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || left(w.requested_by, 100) || ')'
+           || coalesce(', its run ' || left(run.id::text, 8) || ' is ' || run.status, ', no run yet') as detail
+from wakes w
+left join lateral (
+    select r.id, r.status, r.status in ('queued', 'scheduled_retry', 'running') as live from runs r
+    where r.wake_id = w.id order by r.status in ('queued', 'scheduled_retry', 'running') desc, r.created_at desc limit 1
+) run on true
+where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, true);
+
+-- The wakes of the ledger that were dropped before any run: none of them is an attempt.
+create view unserved_continuations as
+select c.kind, c.subject_id, c.created_at
+from recoveries c join wakes w on w.id = c.wake_id
+where c.action = 'continue' and w.status in ('cancelled', 'skipped') and not exists (select from runs r where r.wake_id = w.id);
 
 -- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
 create view live_step_runs as
@@ -49,7 +67,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   -- As issue_sessions, which would read the issues once more.
   and not exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
-  and not exists (select from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')
+  and not exists (select from pending_wakes w where w.issue_id = i.id
                   and w.created_at > statement_timestamp() - interval '1 minute');
 
 create view issue_candidates as
@@ -77,13 +95,8 @@ select
         or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
         or exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
         as has_live_run,
-    least(
-        (select min(w.created_at) from wakes w where w.issue_id = i.id and w.status in ('queued', 'deferred', 'claimed')),
-        (select min(w.created_at) from plans p join plan_steps s on s.plan_id = p.id join wakes w on w.plan_step_id = s.id
-         where p.issue_id = i.id and p.tenant = i.tenant and w.status in ('queued', 'deferred', 'claimed')),
-        -- A relaunch resumes its session's issue.
-        (select min(r.created_at) from issue_relaunches r where r.issue_id = i.id)
-    ) as pending_wake_since,
+    pending.created_at as pending_wake_since,
+    pending.detail as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
          when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever')
          when exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
@@ -91,6 +104,11 @@ select
     null::text as obstacle,
     run.last_id as last_run_id,
     run.last_ended_at as last_run_ended_at,
+    run.last_end as last_run_end,
+    null::text as host_plan,
+    null::text as unreachable,
+    behavior.run_end_grace_seconds,
+    behavior.resume_advice,
     greatest(i.updated_at, run.last_sign_at,
         (select max(coalesce(r.finished_at, r.created_at))
          from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
@@ -98,16 +116,29 @@ select
         (select max(greatest(s.last_activity_at, s.ended_at)) from sessions s where s.issue_id = i.id and s.tenant = i.tenant)
     ) as idle_since,
     episode.began_at as episode_began_at,
-    continuation.since_episode as attempts,
+    continuation.since_episode - unserved.since_episode as attempts,
+    unserved.since_episode as attempts_unserved,
     continuation.last_day as attempts_last_day,
     continuation.last_at as last_attempt_at,
+    run.last_continuation_ended_at as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
     escalation.last_day as escalations_last_day,
     o.id as open_recovery_id,
     o.created_at as open_recovery_at,
     statement_timestamp() as observed_at
 from issues i
+cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
+left join lateral (
+    select w.created_at, w.detail from pending_wakes w where w.issue_id = i.id
+    union all
+    select w.created_at, w.detail from plans p join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
+    where p.issue_id = i.id and p.tenant = i.tenant
+    union all
+    -- A relaunch resumes its session's issue.
+    select r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r where r.issue_id = i.id
+    order by created_at limit 1
+) pending on true
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')
 -- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
@@ -115,6 +146,9 @@ cross join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
+           (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ') order by r.created_at desc, r.id)
+               filter (where not r.live))[1] as last_end,
+           max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
            max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
            -- The continuations that the host queued itself; ours are counted in the ledger.
            array_agg(r.created_at) filter (
@@ -140,4 +174,8 @@ cross join lateral (
     from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
           union all
           select unnest(run.continued_at), null) c
-) continuation;
+) continuation
+cross join lateral (
+    select count(*) as since_episode from unserved_continuations c
+    where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
+) unserved;

@@ -12,7 +12,7 @@ select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.st
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select from live_step_runs r where r.step_id = s.id)
-  and not exists (select from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed')
+  and not exists (select from pending_wakes w where w.plan_step_id = s.id
                   and w.created_at > statement_timestamp() - interval '1 minute');
 
 create view step_candidates as
@@ -39,16 +39,16 @@ select
     a.status as agent_status,
     i.id as issue_id,
     exists (select from live_step_runs r where r.step_id = s.id) as has_live_run,
-    (select min(w.created_at) from wakes w where w.plan_step_id = s.id and w.status in ('queued', 'deferred', 'claimed'))
-        as pending_wake_since,
+    pending.created_at as pending_wake_since,
+    pending.detail as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,
     episode.began_at as episode_began_at,
-    (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
-     and c.created_at >= episode.began_at) as attempts,
-    (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
-     and c.created_at > statement_timestamp() - interval '24 hours') as attempts_last_day,
-    (select max(c.created_at) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue')
-        as last_attempt_at,
+    continuation.since_episode - unserved.since_episode as attempts,
+    unserved.since_episode as attempts_unserved,
+    continuation.last_day as attempts_last_day,
+    continuation.last_at as last_attempt_at,
+    (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
+     where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, false) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
      and e.created_at > statement_timestamp() - interval '24 hours') as escalations_last_day,
@@ -60,10 +60,23 @@ join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
 -- Another tenant's issue is none of the plan's business.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
+left join lateral (
+    select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id order by w.created_at limit 1
+) pending on true
 left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null
 cross join lateral (
     select greatest(
         coalesce(s.started_at, s.updated_at),
         (select max(e.created_at) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate')
     ) as began_at
-) episode;
+) episode
+cross join lateral (
+    select count(*) filter (where c.created_at >= episode.began_at) as since_episode,
+           count(*) filter (where c.created_at > statement_timestamp() - interval '24 hours') as last_day,
+           max(c.created_at) as last_at
+    from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
+) continuation
+cross join lateral (
+    select count(*) as since_episode from unserved_continuations c
+    where c.kind = 'step' and c.subject_id = s.id and c.created_at >= episode.began_at
+) unserved;

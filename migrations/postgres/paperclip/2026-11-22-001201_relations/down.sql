@@ -5,4 +5,5 @@ drop view issue_exclusions;
 drop view comments;
 drop view issues;
 drop view agents;
+drop view host_behavior;
 drop function refuse_update, insert_comment, update_issue, is_too_large, as_id, within_calendar;

@@ -16,11 +16,19 @@ return case when words ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then word
 create function is_too_large(document jsonb) returns boolean language sql stable
 return coalesce(pg_column_size(document) > 100000, false);
 
+-- What all of this host's facts go by, and what people are advised to do: one row. A few seconds after the end of a run its server
+-- queues what follows, and does not look whether somebody else has queued something.
+create view host_behavior as
+select 15::float8 as run_end_grace_seconds,           -- after the end of a run its host has so long to say what follows
+       'write a comment, assign somebody else or set it to todo: its agent goes on within seconds. Setting it to in progress wakes nobody'
+           as resume_advice;
+
 create view agents as
 select id, company_id, name, status from public.agents;
 
 create view issues as
-select id, company_id, identifier, title, status, assignee_agent_id, updated_at from public.issues;
+select id, company_id, identifier, title, status, assignee_agent_id, unblock_descriptor ->> 'action' as unblock_action, updated_at
+from public.issues;
 
 -- Why an issue is none that sweep resumes, and where a comment would reach nobody.
 create view issue_exclusions as
@@ -38,11 +46,14 @@ begin
     if not found then
         return null;
     end if;
-    -- An issue that is blocked while a run still holds it would be taken up again, or never be released.
+    -- An issue that is blocked while a run still holds it would be taken up again, or never be released. The board's inbox says
+    -- what is to be done if the descriptor and the time are there.
     if new.status = 'blocked' then
         update public.issues
         set checkout_run_id = null, execution_run_id = null, execution_agent_name_key = null, execution_locked_at = null,
-            blocked_transition_at = clock_timestamp()
+            blocked_transition_at = clock_timestamp(),
+            unblock_descriptor = case when btrim(new.unblock_action) <> ''
+                then jsonb_build_object('owner', 'board', 'action', left(btrim(new.unblock_action), 2000)) end
         where id = old.id;
     end if;
     return new;
@@ -55,8 +66,10 @@ from public.issue_comments;
 
 create function insert_comment() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
-    insert into public.issue_comments (id, company_id, issue_id, author_type, body)
-    select coalesce(new.id, gen_random_uuid()), i.company_id, i.id, 'system', new.body
+    -- As the server's own notices are shown; it reads no comment whose presentation has a key that it does not know.
+    insert into public.issue_comments (id, company_id, issue_id, author_type, body, presentation)
+    select coalesce(new.id, gen_random_uuid()), i.company_id, i.id, 'system', new.body,
+           '{"kind": "system_notice", "tone": "danger", "title": "sweep: this needs a person", "detailsDefaultOpen": false}'
     from public.issues i where i.id = new.issue_id;
     return case when found then new end;
 end $$;

@@ -5,24 +5,68 @@
 -- on a status begin with these columns, and through them the few live rows are found without reading all that are finished.
 create view runs as
 select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agent_id, r.wakeup_request_id as wake_id,
-       r.responsible_user_id, r.created_at, r.finished_at,
+       r.responsible_user_id, r.status, left(r.error_code, 100) as error_code, r.created_at, r.started_at, r.finished_at,
        greatest(r.created_at, r.started_at, r.finished_at) as last_sign_at,
        r.context_snapshot ->> 'retryReason' as retry_reason,
-       r.status in ('queued', 'scheduled_retry', 'running') as live
+       r.status in ('queued', 'scheduled_retry', 'running') as live,
+       -- The person who stopped it, by the marks that the server itself goes by; a result that cannot be looked at may hold them.
+       case when r.status <> 'cancelled' then null
+            when is_too_large(r.result_json) then 'somebody (what became of it is too large to look at)'
+            when r.result_json ->> 'cancelledByActorType' in ('user', 'board')
+            then coalesce('user ' || left(r.result_json ->> 'cancelledByUserId', 200), 'a person')
+            when r.error_code = 'operator_interrupted'
+            then coalesce('user ' || left(r.result_json ->> 'interruptedByActorId', 200), 'a person')
+            when r.error_code in ('slack_session_stopped', 'chat_control_completed_source') then 'a person, in a chat' end as cancelled_by
 from public.companies c
 join public.heartbeat_runs r on r.company_id = c.id
 where not is_too_large(r.context_snapshot);
 
+-- A crash of the server leaves wakes claimed whose runs have ended: those are pending no longer.
 create view pending_wakes as
-select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, within_calendar(w.created_at) as created_at
+select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, within_calendar(w.created_at) as created_at,
+       'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || coalesce(left(w.requested_by_actor_id, 100), 'nobody') || ')'
+           || coalesce(', its run ' || left(r.id::text, 8) || ' is ' || r.status, ', no run yet') as detail
 from public.agents a
 join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
-where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload);
+left join public.heartbeat_runs r on r.id = w.run_id
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
+  and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), true);
+
+-- The wakes of the ledger whose run was cancelled before it began: none of them is an attempt.
+create view unserved_continuations as
+select c.kind, c.subject_id, c.created_at
+from recoveries c
+join public.agent_wakeup_requests w on w.id = c.wake_id
+join public.heartbeat_runs r on r.id = w.run_id
+where c.action = 'continue' and r.status = 'cancelled' and r.started_at is null;
+
+-- Since when the server is at the end of a run that it executes in steps of its own, if it is. Earlier releases know no such runs.
+create function open_finalization_since(company uuid, issue uuid) returns timestamptz language plpgsql stable security definer
+set search_path = sweep, pg_temp as $$
+begin
+    if to_regclass('public.native_run_finalizations') is null then
+        return null;
+    end if;
+    return (
+        select max(f.updated_at)
+        from (select r.id from runs r where r.company_id = company and r.issue_key = issue::text
+              order by r.created_at desc, r.id limit 1000) r
+        join public.native_run_finalizations f on f.run_id = r.id
+        -- By name, as earlier releases lack some of its columns.
+        cross join lateral (select to_jsonb(f) - 'failure_detail' as row) named
+        where f.company_id = company
+          and (f.lease_owner is not null or named.row ->> 'control_deadline_at' is not null
+               or named.row ->> 'recovery_state' in ('awaiting_evidence', 'awaiting_runner_reattach', 'resuming_session', 'bootstrap_incomplete')
+               or f.phase = 'retryable_failure' and f.result_id is null)
+    );
+end $$;
+revoke execute on function open_finalization_since from public;
 
 -- One row for each issue, gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear.
 -- Of a million runs the latest thousand tell enough.
 create view issue_histories as
-select i.id as issue_id, h.last_run_id, h.last_ended_at, h.last_sign_at, h.began_at, h.continued_at,
+select i.id as issue_id, h.last_run_id, h.last_ended_at, h.last_end, h.last_sign_at, h.began_at, h.continued_at,
+       h.last_continuation_ended_at, h.last_stop, h.leased_until, h.is_leased,
        coalesce(nullif(h.responsible_user_id, ''), nullif(i.responsible_user_id, ''),
                 nullif(p.responsible_user_id, ''), nullif(c.default_responsible_user_id, '')) as responsible_user_id
 from public.issues i
@@ -33,15 +77,38 @@ cross join lateral (
            (array_agg(r.responsible_user_id order by r.created_at desc, r.id))[1] as responsible_user_id,
            max(r.last_sign_at) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
+           (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ')
+                          || coalesce(' by ' || r.cancelled_by, ' (' || r.error_code || ')', '')
+                      order by r.created_at desc, r.id) filter (where not r.live))[1] as last_end,
+           max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
+           -- Of the latest run that began, or was stopped by a person before it did: who stopped it, and when.
+           (array_agg(jsonb_build_object('by', r.cancelled_by, 'at', within_calendar(coalesce(r.finished_at, r.created_at)))
+                      order by r.created_at desc, r.id) filter (where r.live or r.started_at is not null or r.cancelled_by is not null))[1]
+               as last_stop,
+           -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
+           -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
+           max(greatest(r.finished_at, lease.updated_at) + lease.patience) as leased_until,
+           bool_or(lease.updated_at is not null and r.status <> 'succeeded' and lease.is_conversation) as is_leased,
            -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
            max(r.created_at) filter (where r.retry_reason is null) as began_at,
            -- The continuations that the host queued itself; ours are counted in the ledger.
            array_agg(r.created_at) filter (
                where r.retry_reason = 'issue_continuation_needed'
+                 and (r.status <> 'cancelled' or r.started_at is not null)
                  and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
            ) as continued_at
     from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
           order by r.created_at desc, r.id limit 1000) r
+    left join lateral (
+        select l.updated_at,
+               case when l.status = 'pending_cleanup' then interval '30 minutes' else interval '2 minutes' end as patience,
+               a.adapter_type in ('claude_local', 'codex_local', 'cursor', 'gemini_local', 'opencode_local', 'pi_local', 'grok_local',
+                                  'kimi_local', 'hermes_local') as is_conversation
+        from public.environment_leases l left join public.agents a on a.id = r.agent_id
+        where l.heartbeat_run_id = r.id and l.company_id = r.company_id
+          and (l.released_at is null or l.status = 'pending_cleanup' or l.cleanup_status = 'failed')
+        order by l.updated_at desc limit 1
+    ) lease on not r.live
 ) h;
 
 create view wakes as

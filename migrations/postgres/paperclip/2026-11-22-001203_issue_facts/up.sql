@@ -82,9 +82,9 @@ select
     i.assignee_user_id is not null as assigned_to_user,
     exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
         or exists (select from runs r where r.live and r.id in (i.checkout_run_id, i.execution_run_id)) as has_live_run,
-    (select min(w.created_at) from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text)
-        as pending_wake_since,
-    waits.reason as declared_wait,
+    pending.created_at as pending_wake_since,
+    pending.detail as pending_wake,
+    coalesce(waits.reason, stop.reason) as declared_wait,
     case when exclusion.reason is not null then 'it is ' || exclusion.reason
          when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
          when crowd.is_too_large then 'a run or a wake of its agent is too large to look at'
@@ -93,11 +93,21 @@ select
          when history.responsible_user_id is null then 'no user is responsible for it' end as obstacle,
     history.last_run_id,
     within_calendar(history.last_ended_at) as last_run_ended_at,
+    history.last_end as last_run_end,
+    case when holder.id is not null then 'run ' || left(holder.id::text, 8) || ' has ended and still holds it'
+         when history.leased_until > statement_timestamp() then 'its environment is not released yet'
+         when finalization.since > statement_timestamp() - interval '1 hour' then 'its run is being finalized' end as host_plan,
+    case when history.is_leased then 'the environment of one of its runs was never released, and its host would cancel every wake'
+         when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
+    behavior.run_end_grace_seconds,
+    behavior.resume_advice,
     within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
     episode.began_at as episode_began_at,
-    continuations.since_episode as attempts,
+    continuations.since_episode - unserved.since_episode as attempts,
+    unserved.since_episode as attempts_unserved,
     continuations.last_day as attempts_last_day,
     continuations.last_at as last_attempt_at,
+    within_calendar(history.last_continuation_ended_at) as last_attempt_ended_at,
     coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
     escalations.last_day as escalations_last_day,
     o.id as open_recovery_id,
@@ -108,6 +118,34 @@ join public.companies c on c.id = i.company_id
 join issue_histories history on history.issue_id = i.id
 join issue_waits waits on waits.issue_id = i.id
 join issue_exclusions exclusion on exclusion.issue_id = i.id
+cross join host_behavior behavior
+cross join lateral (select open_finalization_since(i.company_id, i.id) as since) finalization
+left join lateral (
+    select w.created_at, w.detail from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
+    order by w.created_at limit 1
+) pending on true
+-- That a person stopped its latest run is an answer, until somebody says something newer: a run, a comment, a change, a wake.
+left join lateral (
+    select stop.by || ' stopped its run, at ' || to_char(stop.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') as reason
+    from (select history.last_stop ->> 'by' as by, (history.last_stop ->> 'at')::timestamptz as at) stop
+    where stop.by is not null
+      and not exists (select from public.issue_comments m
+                      where m.company_id = i.company_id and m.issue_id = i.id and m.created_at > stop.at
+                        and m.author_type = 'user' and m.created_by_run_id is null and m.deleted_at is null)
+      and not exists (select from public.activity_log l
+                      where l.company_id = i.company_id and l.entity_type = 'issue' and l.entity_id = i.id::text
+                        and l.actor_type = 'user' and l.created_at > stop.at)
+      and not exists (select from public.agent_wakeup_requests w
+                      where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
+                        and w.requested_by_actor_type = 'user' and w.created_at > stop.at)
+) stop on true
+-- The server releases an issue when all that follows a run is queued. One that has died does not: then nothing follows.
+left join lateral (
+    select r.id from public.heartbeat_runs r
+    where r.id in (i.execution_run_id, i.checkout_run_id) and r.status not in ('queued', 'scheduled_retry', 'running')
+      and r.finished_at > statement_timestamp() - interval '2 minutes'
+    limit 1
+) holder on true
 -- What is too large to be read may be a run or a wake of this issue.
 cross join lateral (
     select exists (select from public.heartbeat_runs r
@@ -137,4 +175,8 @@ cross join lateral (
     from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
           union all
           select unnest(history.continued_at), null) k
-) continuations;
+) continuations
+cross join lateral (
+    select count(*) as since_episode from unserved_continuations c
+    where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
+) unserved;
