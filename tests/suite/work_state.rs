@@ -44,7 +44,7 @@ pub fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) ->
     match reason {
         Reason::NotInProgress(_) | Reason::PlanNotOpen(_) | Reason::NoAgentAssigned | Reason::AssignedToUser => None,
         Reason::IssueFinished(_) => None,
-        Reason::LiveRun | Reason::Recent | Reason::EndedWell => Some("active"),
+        Reason::LiveRun | Reason::HostPlans(_) | Reason::Recent | Reason::EndedWell => Some("active"),
         Reason::PendingWake | Reason::StuckWake(_) | Reason::PendingCommand => Some("queued"),
         Reason::DeclaredWait(_) => Some("waiting"),
         Reason::Exempt(_) => Some("exempt"),
