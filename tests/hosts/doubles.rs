@@ -18,11 +18,14 @@ fn an_issue_whose_run_ends_without_a_word_never_has_two_runs_or_two_wakes_at_onc
     let sampler = Sampler::start(&server);
 
     let mut issues = Vec::new();
-    for _ in 0..4 {
-        issues.push(server.make_issue(&process, "quit"));
-        issues.push(server.make_issue(&process, "comment"));
-        issues.push(server.make_issue(&conversation, "quit"));
-        issues.push(server.make_issue(&conversation, "crash, close"));
+    // Most of all those of which the server itself asks for a word.
+    for _ in 0..5 {
+        for plays in ["quit", "quit", "comment"] {
+            issues.push(server.make_issue(&process, plays));
+        }
+        for plays in ["quit", "crash, close"] {
+            issues.push(server.make_issue(&conversation, plays));
+        }
         thread::sleep(seconds(1));
     }
     wait_for("each has been played", seconds(60), || {
