@@ -46,7 +46,8 @@ impl Table {
 
     fn demand(&mut self, what: &str, found: &[String]) {
         if !found.is_empty() {
-            self.wrong.push(format!("{what}: {}\n  {}", found.len(), found.join("\n  ")));
+            let shown = &found[..found.len().min(5)];
+            self.wrong.push(format!("{what}: {}, such as\n  {}", found.len(), shown.join("\n  ")));
         }
     }
 

@@ -1,5 +1,7 @@
 //! A wake that sweep queues is executed by the server once, by the agent that has the issue, in the conversation that it left.
 
+use serde_json::Value;
+
 use crate::api::Adapter;
 use crate::sampler::Sampler;
 use crate::server::Server;
@@ -28,13 +30,14 @@ fn a_wake_is_executed_once_with_the_right_agent_issue_and_session() {
         said_of(&report, &issue).filter(|said| said["outcome"] == "continued").cloned()
     });
 
-    wait_for("it is done, and its run has ended", seconds(60), || {
-        (server.status(&issue) == "done" && !server.has_live_run(&issue)).then_some(())
+    // The server writes the end of the issue, of the run and of the wake one after the other.
+    wait_for("issue, run and wake are done", seconds(60), || {
+        let done = |run: &Value| run["status"] == "succeeded" && run["wake"] == "completed";
+        (server.status(&issue) == "done" && server.continuations(&issue).iter().all(done)).then_some(())
     });
     assert_eq!(continued["agent_id"], agent, "{continued}");
     let ours = server.continuations(&issue);
     assert_eq!(ours.len(), 1, "{}", server.story(&issue));
-    assert_eq!((&ours[0]["status"], &ours[0]["wake"]), (&"succeeded".into(), &"completed".into()));
     let played = server.played(&issue);
     let (before, after) = (&played[RETRIES - 1], played.last().expect("a run"));
     assert_eq!(played.len(), RETRIES + 1, "{}", server.story(&issue));
