@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-agents check check-deploy components bench loops migrate
+.PHONY: help demo run test test-agents test-hosts check check-deploy components bench loops migrate
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,10 @@ test-agents: ## Play real agents under sweep watch, with a stand-in for their mo
 	@tests/agents/install
 	@cargo build
 	@tests/agents/test.py $(ARGS)
+
+test-hosts: ## Play the real Paperclip server beside sweep (installs 1.5 GB once): make test-hosts ARGS=inbox
+	@tests/prerequisites test
+	@tests/hosts/run $(ARGS)
 
 check: ## Check format, lints, documentation and dependencies
 	@tests/prerequisites build

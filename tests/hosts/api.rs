@@ -1,0 +1,96 @@
+//! Paperclip's HTTP API, as a person uses it: without a login everybody is its `local-board`.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+/// How an agent's runs are played. Only a conversation is retried by the server and has a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adapter {
+    Process,
+    ClaudeLocal,
+}
+
+impl Server {
+    pub fn health(&self) -> Option<String> {
+        let answer = self.call("GET", "/health", None).ok()?;
+        answer.1["status"].as_str().map(str::to_owned)
+    }
+
+    pub fn make_company(&self, name: &str) -> String {
+        id(&self.post("/companies", &json!({"name": name})))
+    }
+
+    pub fn make_agent(&self, name: &str, adapter: Adapter) -> String {
+        let adapter = match adapter {
+            Adapter::Process => "process",
+            Adapter::ClaudeLocal => "claude_local",
+        };
+        let config = json!({
+            "engine": "cli",
+            "command": self.agent_program(),
+            "cwd": self.home.path().join("work"),
+            "env": {"AGENTS_JOURNAL": self.journal()},
+        });
+        let agent = json!({
+            "name": name, "role": "engineer", "adapterType": adapter, "adapterConfig": config,
+            "runtimeConfig": {"heartbeat": {"enabled": false, "wakeOnDemand": true}},
+        });
+        id(&self.post(&format!("/companies/{}/agents", self.company), &agent))
+    }
+
+    /// An issue that its agent starts at once. `plays` says what its runs do, as agent.mjs explains.
+    pub fn make_issue(&self, agent: &str, plays: &str) -> String {
+        static MADE: AtomicUsize = AtomicUsize::new(1);
+        // The server takes two issues with one title for one.
+        let title = format!("{plays} #{}", MADE.fetch_add(1, Ordering::Relaxed));
+        let issue = json!({"title": title, "status": "todo", "assigneeAgentId": agent});
+        id(&self.post(&format!("/companies/{}/issues", self.company), &issue))
+    }
+
+    pub fn comment(&self, issue: &str, body: &str) {
+        self.post(&format!("/issues/{issue}/comments"), &json!({"body": body}));
+    }
+
+    /// A person cancels a run.
+    pub fn cancel_run(&self, run: &str) {
+        self.post(&format!("/heartbeat-runs/{run}/cancel"), &json!({}));
+    }
+
+    /// What the board has on its list.
+    pub fn attention(&self) -> Vec<Value> {
+        let answer = self.call("GET", &format!("/companies/{}/attention", self.company), None).expect("an answer");
+        assert_eq!(answer.0, 200, "{}", answer.1);
+        answer.1["items"].as_array().unwrap_or_else(|| panic!("no items: {}", answer.1)).clone()
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let (status, answer) =
+            self.call("POST", path, Some(body)).unwrap_or_else(|error| panic!("POST {path}: {error}"));
+        assert!((200..300).contains(&status), "POST {path}: {status} {answer}");
+        answer
+    }
+
+    fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<(u16, Value), ureq::Error> {
+        let config =
+            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(60)));
+        let http = ureq::Agent::new_with_config(config.build());
+        let url = format!("http://127.0.0.1:{}/api{path}", self.port);
+        let mut answer = match (method, body) {
+            ("GET", _) => http.get(&url).call()?,
+            (_, body) => {
+                let body = body.unwrap_or(&Value::Null).to_string();
+                http.post(&url).header("content-type", "application/json").send(body)?
+            }
+        };
+        let text = answer.body_mut().with_config().limit(50_000_000).read_to_string()?;
+        Ok((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text))))
+    }
+}
+
+fn id(answer: &Value) -> String {
+    answer["id"].as_str().unwrap_or_else(|| panic!("no id: {answer}")).to_owned()
+}

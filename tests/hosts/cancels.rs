@@ -1,0 +1,40 @@
+//! Somebody stopped a run: the issue stays in progress on purpose, and nobody takes the cancel back but a person.
+
+use std::thread;
+
+use serde_json::Value;
+
+use crate::api::Adapter;
+use crate::server::Server;
+use crate::{seconds, wait_for};
+
+#[test]
+fn what_a_person_cancelled_is_left_alone_until_a_person_says_more() {
+    let server = Server::start();
+    server.migrate();
+    let agent = server.make_agent("Ada", Adapter::ClaudeLocal);
+    let issue = server.make_issue(&agent, "hang, close");
+    wait_for("it is worked on", seconds(60), || (server.played(&issue).len() == 1).then_some(()));
+    let daemon = server.daemon(&["--orphan-grace", "5s", "--schedule", "*/5 * * * * *", "--no-guard"]);
+    let run = server.runs(&issue)[0]["id"].as_str().expect("an id").to_owned();
+
+    server.cancel_run(&run);
+    wait_for("the run is cancelled", seconds(30), || (server.runs(&issue)[0]["status"] == "cancelled").then_some(()));
+    thread::sleep(seconds(25));
+
+    assert_eq!(server.continuations(&issue), Vec::<Value>::new(), "the cancel was undone: {}", server.story(&issue));
+    assert_eq!(server.status(&issue), "in_progress", "the server leaves it so; {}", server.story(&issue));
+    let explained = server.explain(&issue);
+    let waits = explained["clauses"]
+        .as_array()
+        .expect("clauses")
+        .iter()
+        .find(|clause| clause["demand"] == "no wait is declared");
+    let found = waits.and_then(|clause| clause["found"].as_str()).unwrap_or_default();
+    assert!(found.contains("cancelled"), "it is said that a person cancelled it: {explained}");
+
+    server.comment(&issue, "Go on, please.");
+    wait_for("a comment gets it going", seconds(60), || (server.status(&issue) == "done").then_some(()));
+    assert_eq!(server.continuations(&issue), Vec::<Value>::new(), "that was the server's: {}", server.story(&issue));
+    drop(daemon);
+}

