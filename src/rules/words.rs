@@ -170,6 +170,7 @@ impl Decision {
         match self {
             Decision::Leave(reason) => format!("leave it: {reason}"),
             Decision::Recovered(reason) => format!("record that it recovered: {reason}"),
+            Decision::HandedOver(reason) => format!("record that it was handed over: {reason}"),
             Decision::Skip(unavailable) => format!("skip it: {unavailable}"),
             Decision::Wait { until } => format!("wait: the next attempt is due at {}", moment(*until)),
             Decision::Continue { attempt, remedy } => {
@@ -189,6 +190,7 @@ impl Decision {
         match self {
             Decision::Leave(reason) => reason.what_would_change_it(),
             Decision::Recovered(_) => "nothing but a relapse: the next sweep closes what is open in the ledger",
+            Decision::HandedOver(_) => "its return to work: the next sweep closes what is open in the ledger",
             Decision::Skip(Unavailable::NoSuchAgent) => "an agent that exists is assigned",
             Decision::Skip(Unavailable::Status { .. }) => "its agent can be woken again, or another one is assigned",
             Decision::Skip(Unavailable::Obstacle(_)) => "the host takes that obstacle away",
@@ -246,7 +248,7 @@ impl Display for Decision {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
             Decision::Recovered(Reason::Recent) => f.write_str("it shows signs of life"),
-            Decision::Leave(reason) | Decision::Recovered(reason) => reason.fmt(f),
+            Decision::Leave(reason) | Decision::Recovered(reason) | Decision::HandedOver(reason) => reason.fmt(f),
             Decision::Skip(unavailable) => unavailable.fmt(f),
             Decision::Wait { until } => write!(f, "next attempt after {}", until.format("%H:%M:%S UTC")),
             Decision::Continue { remedy, .. } => f.write_str(match remedy {
