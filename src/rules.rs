@@ -101,8 +101,10 @@ pub enum Finding {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     Leave(Reason),
-    /// It healed: close what is open in the ledger.
+    /// It goes on, or is finished: close what is open in the ledger.
     Recovered(Reason),
+    /// It is its host's or a person's now: close what is open in the ledger.
+    HandedOver(Reason),
     /// Something is wrong, but its assignee must not be woken.
     Skip(Unavailable),
     /// The last attempt is too young for another one, or ended too short a time ago for a person to be notified.
@@ -193,7 +195,8 @@ fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
     match &history.open {
         Some(open) if reason.settles(history, open) => match facts.withholds_recovery(policy) {
             Some(withheld) => Decision::Leave(withheld),
-            None => Decision::Recovered(reason),
+            None if reason.goes_on_or_is_finished() => Decision::Recovered(reason),
+            None => Decision::HandedOver(reason),
         },
         _ => Decision::Leave(reason),
     }
@@ -244,6 +247,7 @@ impl Decision {
         match self {
             Decision::Leave(_) => "leave",
             Decision::Recovered(_) => "recovered",
+            Decision::HandedOver(_) => "handed_over",
             Decision::Skip(_) => "skip",
             Decision::Wait { .. } => "wait",
             Decision::Continue { .. } => "continue",

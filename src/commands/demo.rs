@@ -54,8 +54,8 @@ const SCENES: [Scene; 5] = [
         ..SWEEP
     },
     Scene {
-        story: "Ten minutes pass (the demo dates every row back). Two agents and chiara-4 got on with it, the other\n\
-                runs failed. One wake did not help there: now it takes a person, not another wake.",
+        story: "Ten minutes pass (the demo dates every row back). Two agents and chiara-4 got on with it, Maria\n\
+                took ACM-16 over, the other runs failed. One wake did not help there: now it takes a person, not a wake.",
         happens: include_str!("demo/ten_minutes.sql"),
         shows: Some(include_str!("demo/comment.sql")),
         ..SWEEP

@@ -47,6 +47,7 @@ pub fn last(swept: Swept) -> String {
         (total.continued, "continued"),
         (total.escalated, "escalated"),
         (total.recovered, "recovered"),
+        (total.handed_over, "handed over"),
         (total.failed, "failed"),
         (total.deferred, "deferred"),
     ];

@@ -67,7 +67,7 @@ impl Page<'_> {
             |kind: &str, action: &str| recoveries.get(kind).and_then(|of| of.get(action)).copied().unwrap_or(0);
         self.counter(
             "recoveries_total",
-            "What the ledger has ever recorded: continuations, escalations and recoveries",
+            "What the ledger has ever recorded: continuations, escalations, recoveries and handovers",
             ["kind", "action"],
             kinds.iter().flat_map(|kind| {
                 Action::ALL.map(|action| ([kind.name(), action.name()], recorded(kind.name(), action.name())))

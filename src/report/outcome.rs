@@ -5,6 +5,7 @@ use std::fmt::{Display, Formatter};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::rules::words::spaced;
 use crate::rules::{Decision, Finding, Id, Kind, Reason};
 use crate::text::{shown, shown_id};
 
@@ -16,8 +17,10 @@ pub enum Outcome {
     Continued,
     /// A person was told.
     Escalated,
-    /// It healed; the ledger is closed.
+    /// It goes on, or is finished; the ledger is closed.
     Recovered,
+    /// It is its host's or a person's now; the ledger is closed.
+    HandedOver,
     /// Left to a declared wait, a delay, a stuck wake or a person.
     Waiting,
     /// Its assignee must not be woken.
@@ -38,10 +41,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub const ALL: [Outcome; 12] = [
+    pub const ALL: [Outcome; 13] = [
         Outcome::Continued,
         Outcome::Escalated,
         Outcome::Recovered,
+        Outcome::HandedOver,
         Outcome::Waiting,
         Outcome::Skipped,
         Outcome::Healthy,
@@ -59,6 +63,7 @@ impl Outcome {
             Decision::Continue { .. } => Outcome::Continued,
             Decision::Escalate(_) => Outcome::Escalated,
             Decision::Recovered(_) => Outcome::Recovered,
+            Decision::HandedOver(_) => Outcome::HandedOver,
             Decision::Skip(_) => Outcome::Skipped,
             Decision::Wait { .. } => Outcome::Waiting,
             Decision::Leave(Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Exempt(_) | Reason::Escalated) => {
@@ -81,11 +86,13 @@ impl Outcome {
         }
     }
 
+    /// As programs read it; for people it is spaced.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Continued => "continued",
             Outcome::Escalated => "escalated",
             Outcome::Recovered => "recovered",
+            Outcome::HandedOver => "handed_over",
             Outcome::Waiting => "waiting",
             Outcome::Skipped => "skipped",
             Outcome::Healthy => "healthy",
@@ -105,13 +112,13 @@ impl Outcome {
 
     /// Was something written?
     pub fn is_change(self) -> bool {
-        matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Recovered)
+        matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Recovered | Outcome::HandedOver)
     }
 }
 
 impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        f.write_str(self.name())
+        f.write_str(&spaced(self.name()))
     }
 }
 

@@ -102,6 +102,7 @@ fn done_and_left(total: Tally, dry_run: bool) -> String {
         continued,
         escalated,
         recovered,
+        handed_over,
         waiting,
         skipped,
         healthy,
@@ -112,8 +113,12 @@ fn done_and_left(total: Tally, dry_run: bool) -> String {
         quarantined,
         failed,
     } = total;
-    let done =
-        counters(&[(continued, Outcome::Continued), (escalated, Outcome::Escalated), (recovered, Outcome::Recovered)]);
+    let done = counters(&[
+        (continued, Outcome::Continued),
+        (escalated, Outcome::Escalated),
+        (recovered, Outcome::Recovered),
+        (handed_over, Outcome::HandedOver),
+    ]);
     let left = counters(&[
         (waiting, Outcome::Waiting),
         (skipped, Outcome::Skipped),
@@ -148,7 +153,7 @@ pub(super) fn coloured(outcome: Outcome) -> String {
             Style::new().yellow()
         }
         Outcome::Unknown | Outcome::Quarantined | Outcome::Failed => Style::new().red(),
-        Outcome::Waiting | Outcome::Healthy => Style::new(),
+        Outcome::HandedOver | Outcome::Waiting | Outcome::Healthy => Style::new(),
     };
-    outcome.name().style(style).to_string()
+    outcome.to_string().style(style).to_string()
 }

@@ -35,6 +35,21 @@ pub enum Reason {
     Escalated,
 }
 
+/// Of an issue, of a step or plan, of a session or run: finished, or to be taken up again by the host itself.
+const FINISHED_OR_TO_DO: [&str; 11] = [
+    "done",
+    "in_review",
+    "todo",
+    "completed",
+    "skipped",
+    "pending",
+    "terminated",
+    "succeeded",
+    "created",
+    "queued",
+    "scheduled_retry",
+];
+
 impl Reason {
     /// Has the subject healed, so that an open attempt or escalation may be closed? A run or a moment of quiet
     /// that is only the continuation's own proves nothing: then the episode is still the old one.
@@ -50,6 +65,26 @@ impl Reason {
             Reason::LiveRun | Reason::Recent => open.since < history.episode_began_at,
             Reason::PendingWake
             | Reason::HostPlans(_)
+            | Reason::PendingCommand
+            | Reason::StuckWake(_)
+            | Reason::PlanStillStalled
+            | Reason::Exempt(_)
+            | Reason::Escalated => false,
+        }
+    }
+
+    /// A subject has recovered if and only if its work goes on or is finished; else what is open is handed over: to its
+    /// host, which blocked or ended the work, holds it back or has a status that nobody knows, or to a person.
+    pub(super) fn goes_on_or_is_finished(&self) -> bool {
+        match self {
+            Reason::NotInProgress(status) | Reason::PlanNotOpen(status) | Reason::IssueFinished(status) => {
+                FINISHED_OR_TO_DO.contains(&status.as_str())
+            }
+            Reason::LiveRun | Reason::Recent | Reason::EndedWell => true,
+            Reason::NoAgentAssigned
+            | Reason::AssignedToUser
+            | Reason::DeclaredWait(_)
+            | Reason::PendingWake
             | Reason::PendingCommand
             | Reason::StuckWake(_)
             | Reason::PlanStillStalled

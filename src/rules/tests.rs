@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 mod clauses;
+mod handovers;
 
 use super::issue::IssueFacts;
 use super::*;
@@ -167,14 +168,15 @@ fn an_orphan_is_continued_then_escalated(#[case] history: History, #[case] expec
 
 #[rstest]
 #[case::done(IssueFacts { status: "done".to_owned(), ..orphan() }, true)]
+#[case::blocked(IssueFacts { status: "blocked".to_owned(), ..orphan() }, true)]
 #[case::given_to_a_person(IssueFacts { assigned_to_user: true, ..orphan() }, true)]
 #[case::it_waits_now(IssueFacts { declared_wait: Some("review".to_owned()), ..orphan() }, true)]
 #[case::only_our_wake_is_queued(IssueFacts { pending_wake_since: Some(at(-30)), ..orphan() }, false)]
 #[case::only_our_continuation_runs(IssueFacts { has_live_run: true, ..orphan() }, false)]
 #[case::still_orphaned(orphan(), false)]
-fn an_attempt_is_closed_only_when_the_issue_healed(#[case] facts: IssueFacts, #[case] recovered: bool) {
+fn an_attempt_is_closed_only_when_the_issue_healed(#[case] facts: IssueFacts, #[case] closed: bool) {
     let decision = decision(&IssueFacts { history: tried_once(), ..facts });
-    assert_eq!(matches!(decision, Decision::Recovered(_)), recovered, "{decision:?}");
+    assert_eq!(matches!(decision, Decision::Recovered(_) | Decision::HandedOver(_)), closed, "{decision:?}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Episode {
                 Due::Event(StallEvent::Escalated { session_id, cause, attempts: self.attempts, silent_for })
             }
             Decision::Wait { until } => Due::NotBefore(until),
-            Decision::Leave(_) | Decision::Recovered(_) | Decision::Skip(_) => {
+            Decision::Leave(_) | Decision::Recovered(_) | Decision::HandedOver(_) | Decision::Skip(_) => {
                 self.next_change(sight, facts.history().idle_since)
             }
         }

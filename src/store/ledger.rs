@@ -1,7 +1,7 @@
-//! The ledger: one row for each attempt, escalation and recovery, and one for each sweep.
+//! The ledger: one row for each attempt, escalation, recovery and handover, and one for each sweep.
 //!
 //! A subject has at most one open row: the last thing that sweep did about it, of which nothing has come yet. A new row
-//! settles the one before it; a recovery is settled from the start.
+//! settles the one before it; a recovery and a handover are settled from the start.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -23,16 +23,26 @@ pub enum Action {
     Continue,
     Escalate,
     Recover,
+    HandOver,
 }
 
 impl Action {
-    pub const ALL: [Action; 3] = [Action::Continue, Action::Escalate, Action::Recover];
+    pub const ALL: [Action; 4] = [Action::Continue, Action::Escalate, Action::Recover, Action::HandOver];
 
     pub fn name(self) -> &'static str {
         match self {
             Action::Continue => "continue",
             Action::Escalate => "escalate",
             Action::Recover => "recover",
+            Action::HandOver => "hand_over",
+        }
+    }
+
+    /// Nothing can come of it any more.
+    fn is_the_end(self) -> bool {
+        match self {
+            Action::Continue | Action::Escalate => false,
+            Action::Recover | Action::HandOver => true,
         }
     }
 }
@@ -69,7 +79,7 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
             recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
             recoveries::wake_id.eq(entry.wake_id),
             recoveries::blocked_subject.eq(entry.blocked_subject),
-            recoveries::settled_at.eq((entry.action == Action::Recover).then_some(Instant(history.observed_at))),
+            recoveries::settled_at.eq(entry.action.is_the_end().then_some(Instant(history.observed_at))),
         ))
         .execute(db)
         .map(drop)

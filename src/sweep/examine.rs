@@ -224,6 +224,10 @@ fn carry_out<S: Subject>(
             facts.recover(db)?;
             (Action::Recover, facts.history().attempts, None, false)
         }
+        Decision::HandedOver(_) => {
+            facts.recover(db)?;
+            (Action::HandOver, facts.history().attempts, None, false)
+        }
     };
     let (sweep_id, reason) = (terms.sweep_id, verdict.decision.to_string());
     ledger::record(
@@ -233,7 +237,8 @@ fn carry_out<S: Subject>(
         &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject },
     )?;
     let event = match action {
-        Action::Continue => return Ok(()),
+        // Whom a work is handed over to took it: there is nothing to tell.
+        Action::Continue | Action::HandOver => return Ok(()),
         Action::Escalate => Event::escalation_of(S::KIND),
         Action::Recover => Event::Recovered,
     };

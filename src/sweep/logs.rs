@@ -15,7 +15,9 @@ pub fn subject(examined: &Examined, access: Access) {
     let name = examined.identifier.as_deref().map_or(id.clone(), shown);
     let would = if access == Access::ReadOnly { "would be " } else { "" };
     match outcome {
-        Outcome::Continued | Outcome::Recovered => info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
+        Outcome::Continued | Outcome::Recovered | Outcome::HandedOver => {
+            info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}")
+        }
         Outcome::Escalated => warn!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
         Outcome::Changed => warn!(%kind, %id, "{kind} {name} {outcome}: {reason}"),
         Outcome::Failed | Outcome::Unknown | Outcome::Quarantined => {
@@ -59,6 +61,7 @@ pub fn sweep(report: &Report, ended: Ended) {
         continued = total.continued,
         escalated = total.escalated,
         recovered = total.recovered,
+        handed_over = total.handed_over,
         deferred = total.deferred,
         failed = total.failed,
         "sweep {}",

@@ -136,6 +136,7 @@ fn tells(outcome: Outcome) -> bool {
         Outcome::Continued
         | Outcome::Escalated
         | Outcome::Recovered
+        | Outcome::HandedOver
         | Outcome::Waiting
         | Outcome::Skipped
         | Outcome::Healthy => true,

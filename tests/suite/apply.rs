@@ -202,7 +202,7 @@ mod own_tables {
                 let applied = world.apply(&plan.json);
 
                 let outcomes = [applied.outcome(&issue), applied.outcome(&healed)];
-                assert_eq!(outcomes, ["continued", "recovered"], "{text}: {}", applied.json);
+                assert_eq!(outcomes, ["continued", "handed_over"], "{text}: {}", applied.json);
             }
         }
     }

@@ -32,6 +32,7 @@ fn is_news(decision: &Decision) -> bool {
         Decision::Continue { .. }
         | Decision::Escalate(_)
         | Decision::Recovered(_)
+        | Decision::HandedOver(_)
         | Decision::Skip(_)
         | Decision::Wait { .. } => true,
         Decision::Leave(reason) => matches!(reason, Reason::StuckWake(_)),

@@ -24,7 +24,7 @@ on_each_host! {
 
         let again = world.sweep();
 
-        for outcome in ["continued", "escalated", "recovered", "busy", "failed"] {
+        for outcome in ["continued", "escalated", "recovered", "handed_over", "busy", "failed"] {
             assert_eq!(again.count("issues", outcome), 0, "{outcome}");
         }
         for issue in issues {

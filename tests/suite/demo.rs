@@ -3,12 +3,12 @@
 use crate::program::sweep;
 
 #[test]
-fn the_demo_continues_escalates_recovers_and_shows_the_guard_once() {
+fn the_demo_continues_escalates_recovers_hands_over_and_shows_the_guard_once() {
     let ran = sweep(["demo"]).run().done();
 
     for (line, times) in [
         ("10 continued, 2 escalated", 2),
-        ("1 continued, 6 escalated, 3 recovered", 1),
+        ("1 continued, 5 escalated, 3 recovered, 1 handed over", 1),
         ("Guard: 30 of the 41 issues", 1),
     ] {
         assert_eq!(ran.out.matches(line).count(), times, "{line}: {ran}");

@@ -56,13 +56,15 @@ on_each_host! {
         }
         foretold(world, Kind::Issue, &issues[7], "continue");
 
-        let [helped, early, lost] = [0, 1, 2].map(|_| world.orphan(&idle));
+        let [helped, early, lost, taken] = [0, 1, 2, 3].map(|_| world.orphan(&idle));
         world.sweep();
         world.end_continuations("failed");
         world.set("issues", &helped, "status = 'in_review'");
         world.pass(4);
         world.issue_run(&early, &idle, "failed", 3);
         foretold(world, Kind::Issue, &helped, "recovered");
+        world.set("issues", &taken, "assignee_user_id = 'grace'");
+        foretold(world, Kind::Issue, &taken, "handed_over");
         foretold(world, Kind::Issue, &early, "wait");
         foretold(world, Kind::Issue, &lost, "escalate");
         foretold(world, Kind::Issue, &lost, "leave");

@@ -104,11 +104,11 @@ mod on_plans {
             assert_eq!(world.status("plans", &plan), "executing");
         }
 
-        fn a_step_that_healed_after_its_escalation_is_looked_at_again(world) {
+        fn a_step_that_was_handed_over_after_its_escalation_is_looked_at_again(world) {
             let (plan, step) = world.stalled_step(None);
             assert_eq!(world.sweep().outcome(&step), "escalated");
             world.set("plans", &plan, "status = 'cancelled'");
-            assert_eq!(world.sweep().outcome(&step), "recovered");
+            assert_eq!(world.sweep().outcome(&step), "handed_over");
             world.set("plans", &plan, "status = 'executing'");
             world.pass(100);
 

@@ -20,6 +20,7 @@ mod dry_run;
 mod exempt;
 mod explain;
 mod guard;
+mod handovers;
 mod histories;
 mod indexes;
 mod limits;

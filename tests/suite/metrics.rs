@@ -102,6 +102,24 @@ on_each_host! {
         assert!((0.0..60.0).contains(&measured.0["last_sweep_duration_seconds"]));
     }
 
+    fn what_has_recovered_and_what_was_handed_over_are_counted_apart(world) {
+        let agent = world.agent("idle");
+        let issues = world.orphans(&agent, 0..3);
+        world.sweep();
+        world.end_continuations("succeeded");
+        for (issue, status) in issues.iter().zip(["done", "blocked", "cancelled"]) {
+            world.set("issues", issue, &format!("status = '{status}'"));
+        }
+        world.sweep();
+
+        let measured = world.measured();
+
+        measured.is(r#"recoveries_total{kind="issue",action="recover"}"#, 1.0);
+        measured.is(r#"recoveries_total{kind="issue",action="hand_over"}"#, 2.0);
+        measured.is(r#"last_sweep_subjects{kind="issue",outcome="recovered"}"#, 1.0);
+        measured.is(r#"last_sweep_subjects{kind="issue",outcome="handed_over"}"#, 2.0);
+    }
+
     fn the_guard_is_told_and_is_no_success(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..31);

@@ -157,7 +157,10 @@ impl Play<'_> {
             return Ok(());
         }
         let again = self.world.sweep_as(settings);
-        let acted = self.issues.iter().any(|id| ["continued", "escalated", "recovered"].contains(&again.outcome(id)));
+        let acted = self
+            .issues
+            .iter()
+            .any(|id| ["continued", "escalated", "recovered", "handed_over"].contains(&again.outcome(id)));
         ensure(!acted, &format!("a second sweep did more: {}", again.json))
     }
 
@@ -198,8 +201,8 @@ on_each_database! {
             play(world, seed, |policy| policy).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
         }
         let count = |world: &mut World, action| world.count(&format!("recoveries where action = '{action}'"));
-        for action in ["continue", "escalate", "recover"] {
-            assert!(20 <= count(world, action), "hardly any {action}");
+        for (action, at_least) in [("continue", 20), ("escalate", 20), ("recover", 20), ("hand_over", 5)] {
+            assert!(at_least <= count(world, action), "hardly any {action}");
         }
     }
 }

@@ -74,20 +74,22 @@ fn one_of_each() -> Vec<Examined> {
             ..examined(9, Outcome::Quarantined, 0, "no plausible time")
         },
         examined(10, Outcome::Failed, 42, "no wakes for this one"),
+        Examined { finding: None, ..examined(11, Outcome::HandedOver, 6, "a person has it") },
     ]
 }
 
 #[test]
 fn a_sweep_is_summed_up_then_listed() {
     assert_snapshot!(print(Format::Table, false, Ended::Completed, one_of_each()), @r#"
-Swept 10 issues (native) in 0.03 s
-1 continued, 1 escalated, 1 recovered; left: 1 waiting, 1 skipped, 1 healthy, 1 busy, 1 unknown, 1 quarantined, 1 failed
+Swept 11 issues (native) in 0.03 s
+1 continued, 1 escalated, 1 recovered, 1 handed over; left: 1 waiting, 1 skipped, 1 healthy, 1 busy, 1 unknown, 1 quarantined, 1 failed
 steps: not provided by this database
 
   kind   subject                               finding   idle for  outcome      attempt  why
   issue  ACM-1                                 orphaned    3h 12m  continued    1 of 1   nobody is working on it
   issue  ACM-2                                 orphaned       12m  escalated    1 of 1   no attempt is left
   issue  ACM-3                                                 5m  recovered             it is done
+  issue  ACM-11                                                6m  handed over           a person has it
 
   issue  ACM-4                                                 2d  waiting               it waits: approval
   issue  ACM-5                                 orphaned        5h  skipped               Ada is paused
@@ -137,7 +139,7 @@ fn json_has_the_fields_that_programs_rely_on() {
     {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"agent_id":null,"idle_seconds":11520,"outcome":"continued","shadow":false}
   ],
   "began_at": "2024-10-04T00:00:00Z",
-  "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"held_back":[],"scanned":1,"continued":1,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"held_back":[],"scanned":0,"continued":0,"escalated":0,"recovered":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},
+  "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"held_back":[],"scanned":1,"continued":1,"escalated":0,"recovered":0,"handed_over":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"held_back":[],"scanned":0,"continued":0,"escalated":0,"recovered":0,"handed_over":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},
   "stopped_by": null,
   "clocks": {"skew_seconds":0.0,"future_seconds":null,"future_subject":null},
   "ended": "interrupted",
@@ -150,11 +152,11 @@ fn json_has_the_fields_that_programs_rely_on() {
 fn every_line_of_ndjson_is_a_document_and_the_last_one_sums_up() {
     let text = print(Format::Ndjson, true, Ended::Completed, one_of_each());
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(lines.len(), 11);
+    assert_eq!(lines.len(), 12);
     assert_eq!((&lines[0]["kind"], &lines[0]["outcome"]), (&"issue".into(), &"continued".into()));
     assert_eq!(
-        (&lines[10]["schema"], &lines[10]["mode"], &lines[10]["kinds"]["issues"]["scanned"]),
-        (&1.into(), &"dry_run".into(), &10.into())
+        (&lines[11]["schema"], &lines[11]["mode"], &lines[11]["kinds"]["issues"]["scanned"]),
+        (&1.into(), &"dry_run".into(), &11.into())
     );
 }
 

@@ -102,7 +102,7 @@ on_each_host! {
             let alone = other.sweep();
             let shared = together(&four);
 
-            for outcome in ["scanned", "continued", "escalated", "recovered", "waiting", "skipped", "healthy"] {
+            for outcome in ["scanned", "continued", "escalated", "recovered", "handed_over", "waiting", "skipped", "healthy"] {
                 assert_eq!(sum(&shared, outcome), alone.count("issues", outcome), "{outcome}");
             }
             assert_eq!(sum(&shared, "deferred") + sum(&shared, "busy") + sum(&shared, "failed"), 0);

@@ -102,14 +102,16 @@ on_each_host! {
 
     fn the_last_sweeps_and_what_came_of_their_continuations_are_told(world) {
         let agent = world.agent("idle");
-        let issues: Vec<Id> = (0..4).map(|_| world.orphan(&agent)).collect();
+        let issues: Vec<Id> = (0..6).map(|_| world.orphan(&agent)).collect();
         let run = world.issue_run(&issues[3], &agent, "failed", 50);
         world.sweep();
-        assert_eq!(world.told()["effect"]["still_open"], 4);
+        assert_eq!(world.told()["effect"]["still_open"], 6);
         world.end_continuations("failed");
         world.pass(10);
         world.set("issues", &issues[0], "status = 'done'");
         world.set("issues", &issues[1], "status = 'done'");
+        world.set("issues", &issues[4], "status = 'blocked'");
+        world.set("issues", &issues[5], "assignee_user_id = 'grace', assignee_agent_id = null");
         world.issue_wake(&issues[3], &agent, "queued", 5);
         let runs = if world.on == On::Paperclip { "heartbeat_runs" } else { "runs" };
         let at = world.ago(1);
@@ -119,12 +121,13 @@ on_each_host! {
         let told = world.told();
 
         let effect = &told["effect"];
-        for (what, n) in [("continuations", 4), ("recovered", 2), ("escalated", 1), ("continued_again", 0), ("still_open", 1), ("false_rescues", 1)] {
+        for (what, n) in [("continuations", 6), ("recovered", 2), ("handed_over", 2), ("escalated", 1), ("continued_again", 0), ("still_open", 1), ("false_rescues", 1)] {
             assert_eq!(effect[what], n, "{what}: {effect}");
         }
         let sweeps = told["sweeps"].as_array().expect("sweeps");
         assert_eq!(sweeps.len(), 2);
-        assert_eq!((&sweeps[0]["recovered"], &sweeps[0]["escalated"], &sweeps[1]["continued"]), (&2.into(), &1.into(), &4.into()));
+        assert_eq!((&sweeps[0]["recovered"], &sweeps[0]["handed_over"]), (&2.into(), &2.into()));
+        assert_eq!((&sweeps[0]["escalated"], &sweeps[1]["continued"]), (&1.into(), &6.into()));
         assert_eq!((&sweeps[0]["ended"], &sweeps[0]["failed"], &sweeps[0]["deferred"]), (&"completed".into(), &0.into(), &0.into()));
         assert!(sweeps[0]["duration_ms"].as_i64().is_some_and(|ms| 0 <= ms));
         let age = told["last_success_age_seconds"].as_i64().expect("a success");

@@ -39,7 +39,7 @@ pub fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) ->
         (Err(reason), _) | (Ok(_), Decision::Leave(reason)) => reason,
         (Ok(_), Decision::Skip(_)) => return Some("skipped"),
         (Ok(_), Decision::Wait { .. } | Decision::Continue { .. } | Decision::Escalate(_)) => return Some(abandoned),
-        (Ok(_), Decision::Recovered(_)) => unreachable!("what is broken has not recovered"),
+        (Ok(_), Decision::Recovered(_) | Decision::HandedOver(_)) => unreachable!("what is broken is nobody else's"),
     };
     match reason {
         Reason::NotInProgress(_) | Reason::PlanNotOpen(_) | Reason::NoAgentAssigned | Reason::AssignedToUser => None,

@@ -1,5 +1,5 @@
 -- Between two sweeps: every wake that sweep queued is answered by a run, every nudge is typed. Two of the runs do what they should, the
--- others fail. Then ten minutes pass: time is moved by dating every row back.
+-- others fail, and one issue is taken over by a person. Then ten minutes pass: time is moved by dating every row back.
 
 create temp table good_news (subject_id text, became text);
 insert into good_news values
@@ -20,6 +20,8 @@ update issues set status = became, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', '
 from good_news where id = subject_id;
 update plan_steps set status = became, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 from good_news where id = subject_id;
+update issues set assignee_agent_id = null, assignee_user_id = 'Maria', updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+where identifier = 'ACM-16';
 update plan_steps set status = 'in_progress', started_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 where id = '57e90000-0000-4000-8000-000000000103';
 drop table good_news;

@@ -150,6 +150,7 @@ fn done(sweep: &Sweep) -> String {
         continued,
         escalated,
         recovered,
+        handed_over,
         failed,
         deferred,
     } = sweep;
@@ -157,6 +158,7 @@ fn done(sweep: &Sweep) -> String {
         (continued, "continued"),
         (escalated, "escalated"),
         (recovered, "recovered"),
+        (handed_over, "handed over"),
         (failed, "failed"),
         (deferred, "deferred"),
     ];
@@ -173,7 +175,7 @@ fn done(sweep: &Sweep) -> String {
 
 pub fn effect(status: &Status) -> String {
     // Destructured so that a new counter cannot be forgotten.
-    let Effect { days, continuations, recovered, escalated, continued_again, still_open, false_rescues } =
+    let Effect { days, continuations, recovered, handed_over, escalated, continued_again, still_open, false_rescues } =
         status.effect;
     if continuations == 0 {
         return String::new();
@@ -184,9 +186,10 @@ pub fn effect(status: &Status) -> String {
         n => format!("False rescues: {n}, where a run was live after all").yellow().to_string(),
     };
     format!(
-        "{}\n\n  {} recovered, {} escalated, {continued_again} continued again, {still_open} still open\n  {vain}\n",
+        "{}\n\n  {} recovered, {} handed over, {} escalated, {continued_again} continued again, {still_open} still open\n  {vain}\n",
         format!("{} in the last {days} days", counted(continuations, "continuation", "continuations")).bold(),
         share(recovered).green(),
+        share(handed_over),
         share(escalated).yellow(),
     )
 }

@@ -269,6 +269,7 @@ impl Host {
                 self.continued_in_a_row.clear();
             }
             Decision::Recovered(_) => self.record("recover", facts.history.attempts, &facts)?,
+            Decision::HandedOver(_) => self.record("hand_over", facts.history.attempts, &facts)?,
         }
         if let (Some(row), Escalation::CommentAndBlock) = (self.ledger.last_mut(), policy.escalation)
             && row.action == "escalate"
@@ -278,15 +279,16 @@ impl Host {
         }
         self.check(policy)?;
         let again = crate::rules::decide(&self.facts(), policy).decision;
-        let acts = matches!(again, Decision::Continue { .. } | Decision::Escalate(_) | Decision::Recovered(_));
-        ensure(!acts, &format!("a second sweep would do more: {again:?}"))
+        let leaves = matches!(again, Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. });
+        ensure(leaves, &format!("a second sweep would do more: {again:?}"))
     }
 
     fn record(&mut self, action: &'static str, attempt: u32, facts: &IssueFacts) -> Result<(), String> {
         // The unique index `recoveries_once`.
         let began = facts.history.episode_began_at;
         let same = |row: &Recovery| (row.action, row.episode_began_at, row.attempt) == (action, began, attempt);
-        ensure(action == "recover" || !self.ledger.iter().any(same), "an attempt was taken twice")?;
+        let is_the_end = ["recover", "hand_over"].contains(&action);
+        ensure(is_the_end || !self.ledger.iter().any(same), "an attempt was taken twice")?;
         if let Some(open) = &facts.history.open {
             let open: usize = open.id.0.parse().map_err(|_| "a place in the ledger")?;
             self.ledger[open].settled = true;
@@ -299,7 +301,7 @@ impl Host {
             attempt,
             wake: (action == "continue").then(|| self.wakes.len() - 1),
             blocked_subject: false,
-            settled: action == "recover",
+            settled: is_the_end,
         });
         Ok(())
     }

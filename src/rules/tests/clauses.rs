@@ -3,7 +3,7 @@
 use super::*;
 use crate::rules::step::{Step, StepFacts};
 
-fn stalled() -> StepFacts {
+pub fn stalled() -> StepFacts {
     StepFacts {
         step: Step {
             id: Id("s".to_owned()),
@@ -113,6 +113,10 @@ fn a_steps_own_threshold_is_the_one_that_is_told() {
     IssueFacts { status: "done".to_owned(), history: tried_once(), ..orphan() },
     "record that it recovered: it is done"
 )]
+#[case::it_was_cancelled(
+    IssueFacts { status: "cancelled".to_owned(), history: tried_once(), ..orphan() },
+    "record that it was handed over: it is cancelled"
+)]
 #[case::too_early(
     IssueFacts { history: History { last_attempt_at: Some(at(-4)), ..history() }, ..orphan() },
     "wait until 2027-01-15 08:01:00 UTC: the last attempt was made, or ended, too short a time ago"
@@ -127,7 +131,9 @@ proptest! {
         let first = clauses(&facts).into_iter().find_map(|clause| clause.failure);
         let verdict = decide(&facts, &Policy::default());
         prop_assert_eq!(verdict.finding.is_none(), first.is_some());
-        if let (Some(first), Decision::Leave(reason) | Decision::Recovered(reason)) = (first, verdict.decision) {
+        if let (Some(first), Decision::Leave(reason) | Decision::Recovered(reason) | Decision::HandedOver(reason)) =
+            (first, verdict.decision)
+        {
             prop_assert_eq!(reason, first);
         }
     }

@@ -37,6 +37,7 @@ pub struct Sweep {
     pub continued: i64,
     pub escalated: i64,
     pub recovered: i64,
+    pub handed_over: i64,
     pub failed: i64,
     pub deferred: i64,
 }
@@ -47,6 +48,7 @@ pub struct Effect {
     pub days: i64,
     pub continuations: i64,
     pub recovered: i64,
+    pub handed_over: i64,
     pub escalated: i64,
     pub continued_again: i64,
     pub still_open: i64,
@@ -100,6 +102,7 @@ impl From<SweepRow> for Sweep {
             continued: sum("continued"),
             escalated: sum("escalated"),
             recovered: sum("recovered"),
+            handed_over: sum("handed_over"),
             failed: sum("failed"),
             deferred: sum("deferred"),
         }
@@ -155,6 +158,7 @@ pub fn effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
         effect.continuations += n;
         *match next.as_ref().map(|action| action.0.as_str()) {
             Some("recover") => &mut effect.recovered,
+            Some("hand_over") => &mut effect.handed_over,
             Some("escalate") => &mut effect.escalated,
             Some(_) => &mut effect.continued_again,
             None => &mut effect.still_open,

@@ -54,6 +54,18 @@ on_each_database! {
         assert_eq!(text(&receiver.told()[0]).lines().next(), Some("sweep: step Launch #1 recovered: it is completed"));
     }
 
+    fn nobody_is_told_that_an_escalated_step_was_handed_over(world) {
+        let receiver = Receiver::new();
+        let settings = world.telling_slack(&receiver);
+        let step = world.escalation();
+        world.sweep_as(&settings);
+        world.run("update plans set status = 'cancelled'");
+
+        let swept = world.sweep_as(&settings);
+
+        assert_eq!((swept.outcome(&step), world.count("notifications")), ("handed_over", 1));
+    }
+
     fn a_stuck_session_is_told_as_such(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         let session = world.session(Some(&agent), None);

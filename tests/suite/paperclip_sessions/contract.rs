@@ -75,7 +75,7 @@ fn however_often_it_falls_silent_a_day_has_four_comments() {
 }
 
 #[test]
-fn output_and_every_end_of_the_run_is_recorded_as_a_recovery() {
+fn output_is_recorded_as_a_recovery_and_every_end_of_the_run_as_what_it_is() {
     let (mut world, issue, run) = with_a_silent_run();
     world.sweep();
     world.prints(&run);
@@ -89,7 +89,8 @@ fn output_and_every_end_of_the_run_is_recorded_as_a_recovery() {
         assert_eq!(world.sweep().outcome(&run), "escalated");
         let now = world.ago(0);
         world.set("heartbeat_runs", &run, &format!("status = '{status}', finished_at = {now}"));
-        assert_eq!(world.sweep().outcome(&run), "recovered", "{status}");
+        let expected = if status == "succeeded" { "recovered" } else { "handed_over" };
+        assert_eq!(world.sweep().outcome(&run), expected, "{status}");
         assert_eq!(world.open_session_recoveries(), 0);
     }
     assert_eq!(world.comments_on(&issue), 6);
@@ -105,7 +106,7 @@ fn the_issue_of_a_run_that_ended_is_continued() {
 
     let swept = world.sweep();
 
-    assert_eq!((swept.outcome(&run), swept.outcome(&issue)), ("recovered", "continued"));
+    assert_eq!((swept.outcome(&run), swept.outcome(&issue)), ("handed_over", "continued"));
 }
 
 #[test]

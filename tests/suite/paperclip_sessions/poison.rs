@@ -57,14 +57,14 @@ fn a_run_that_began_at_an_absurd_time_is_quarantined_by_name() {
 }
 
 #[test]
-fn a_run_that_ended_at_an_absurd_time_recovers_or_is_quarantined_by_name() {
+fn a_run_that_ended_at_an_absurd_time_is_handed_over_or_quarantined_by_name() {
     for time in PAST.into_iter().chain(FUTURE) {
         for column in ["finished_at", "updated_at"] {
             let (mut world, _, run) = with_a_silent_run();
             world.sweep();
             world.set("heartbeat_runs", &run, &format!("status = 'failed', {column} = '{time}'"));
             let outcome = world.sweep().outcome(&run).to_owned();
-            assert!(["recovered", "quarantined"].contains(&outcome.as_str()), "{column} {time}: {outcome}");
+            assert!(["handed_over", "quarantined"].contains(&outcome.as_str()), "{column} {time}: {outcome}");
         }
     }
 }

@@ -80,7 +80,7 @@ fn a_snooze_is_an_answer_and_the_silence_after_it_is_told_again() {
         "insert into heartbeat_run_watchdog_decisions (company_id, run_id, decision, snoozed_until)
          select company_id, id, 'snooze', now() + interval '1 hour' from heartbeat_runs",
     );
-    assert_eq!(world.sweep().outcome(&session), "recovered");
+    assert_eq!(world.sweep().outcome(&session), "handed_over");
     assert_eq!(world.sweep().outcome(&session), "waiting");
     world.run("update heartbeat_run_watchdog_decisions set snoozed_until = now() - interval '1 second'");
     assert_eq!(world.sweep().outcome(&session), "escalated");

@@ -29,7 +29,7 @@ on_each_database! {
 
         let again = world.sweep();
 
-        for outcome in ["continued", "escalated", "recovered", "busy", "failed"] {
+        for outcome in ["continued", "escalated", "recovered", "handed_over", "busy", "failed"] {
             assert_eq!(again.count("sessions", outcome), 0, "{outcome}: {}", again.json);
         }
         for session in sessions {

@@ -140,14 +140,21 @@ fn what_needs_attention_comes_first() {
             Sweep { partial: true, ..swept(4, Some("completed"), None) },
             Sweep { failed: 1, deferred: 40, ..swept(9, Some("completed"), Some(1)) },
             swept(14, Some("failed"), Some(69)),
-            Sweep { continued: 3, escalated: 2, recovered: 1, ..swept(2000, Some("completed"), Some(0)) },
+            Sweep {
+                continued: 3,
+                escalated: 2,
+                recovered: 1,
+                handed_over: 4,
+                ..swept(2000, Some("completed"), Some(0))
+            },
         ],
         last_success_at: Some(now() - TimeDelta::minutes(2000)),
         last_success_age_seconds: Some(120_000),
         effect: Effect {
             days: 7,
             continuations: 40,
-            recovered: 30,
+            recovered: 20,
+            handed_over: 10,
             escalated: 8,
             continued_again: 1,
             still_open: 1,
@@ -208,11 +215,11 @@ Last sweeps
      4m ago  1.23 s  completed           nothing to do (of a part)
      9m ago  1.23 s  completed, exit 1   1 failed, 40 deferred
     14m ago  1.23 s  failed, exit 69
-  1d 9h ago  1.23 s  completed           3 continued, 2 escalated, 1 recovered
+  1d 9h ago  1.23 s  completed           3 continued, 2 escalated, 1 recovered, 4 handed over
 
 40 continuations in the last 7 days
 
-  30 (75%) recovered, 8 (20%) escalated, 1 continued again, 1 still open
+  20 (50%) recovered, 10 (25%) handed over, 8 (20%) escalated, 1 continued again, 1 still open
   False rescues: 2, where a run was live after all
 "#);
 }

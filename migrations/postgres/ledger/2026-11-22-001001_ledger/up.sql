@@ -29,13 +29,13 @@ create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where not partial and ended = 'completed' and (exit_code is null or exit_code in (0, 2));
 create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
 
--- The ledger: one row for each attempt, escalation and recovery, whatever kinds of subject there are.
+-- The ledger: one row for each attempt, escalation, recovery and handover, whatever kinds of subject there are.
 create table recoveries (
     id               uuid primary key,
     sweep_id         uuid not null,                   -- no foreign key: sweeps may be pruned, and every worker would lock that row
     kind             text not null,
     subject_id       uuid not null,
-    action           text not null check (action in ('continue', 'escalate', 'recover')),
+    action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over')),
     reason           text not null,
     episode_began_at timestamptz not null,
     attempt          integer not null check (attempt >= 0),
@@ -45,7 +45,8 @@ create table recoveries (
     settled_at       timestamptz                      -- null: open, that is, the last thing sweep did and nothing has come of it yet
 );
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
-create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt) where action <> 'recover';
+create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
+    where action not in ('recover', 'hand_over');
 create unique index recoveries_open on recoveries (kind, subject_id) where settled_at is null;
 create index recoveries_history on recoveries (kind, subject_id, created_at);
 create index recoveries_created_at on recoveries (created_at);

@@ -92,7 +92,7 @@ cross join lateral (
 cross join lateral (
     select within_calendar(greatest(r.created_at, (
         select max(e.created_at) from recoveries e
-        where e.kind = 'session' and e.subject_id = r.id and e.action in ('escalate', 'recover')
+        where e.kind = 'session' and e.subject_id = r.id and e.action in ('escalate', 'recover', 'hand_over')
     ))) as began_at
 ) episode
 cross join lateral (

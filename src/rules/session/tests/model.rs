@@ -109,6 +109,7 @@ impl Model {
             }
             Decision::Escalate(_) => self.ledger.push((self.now, Entry::Escalation)),
             Decision::Recovered(_) => self.ledger.push((self.now, Entry::Recovery)),
+            Decision::HandedOver(_) => unreachable!("nobody takes it over"),
             Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => {}
         }
         self.session.pending_command_since = self.queued.map(|(since, _)| at(since));
@@ -144,8 +145,8 @@ proptest! {
             let last_day = model.ledger.iter().filter(|(moment, entry)| model.now - 86_400 < *moment && *entry == Entry::Attempt);
             prop_assert!(last_day.count() as u32 <= per_day, "too many in a day");
             let again = model.sweep(&policy)?;
-            let acts = matches!(again, Decision::Continue { .. } | Decision::Escalate(_) | Decision::Recovered(_));
-            prop_assert!(!acts, "a second sweep has nothing to do: {decision:?}, {again:?}");
+            let leaves = matches!(again, Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. });
+            prop_assert!(leaves, "a second sweep has nothing to do: {decision:?}, {again:?}");
         }
     }
 }

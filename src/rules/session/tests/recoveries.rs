@@ -33,6 +33,42 @@ fn what_counts_as_a_recovery(#[case] session: Session, #[case] history: History,
 }
 
 #[rstest]
+#[case::it_is_over("terminated", true)]
+#[case::a_run_that_succeeded("succeeded", true)]
+#[case::to_be_started_anew("created", true)]
+#[case::a_run_that_is_queued_again("queued", true)]
+#[case::a_run_that_its_host_tries_again("scheduled_retry", true)]
+#[case::stopped_on_purpose("interrupted", false)]
+#[case::paused("paused", false)]
+#[case::a_run_that_failed("failed", false)]
+#[case::a_run_that_was_cancelled("cancelled", false)]
+#[case::a_run_that_took_too_long("timed_out", false)]
+#[case::one_we_do_not_know("nonsense", false)]
+fn a_session_recovers_only_by_a_status_that_goes_on_or_is_finished(#[case] status: &str, #[case] recovered: bool) {
+    let reason = Reason::NotInProgress(status.to_owned());
+    let expected = if recovered { Decision::Recovered(reason) } else { Decision::HandedOver(reason) };
+    let session = Session { status: status.to_owned(), ..ended(Some(1)) };
+    assert_eq!(decision(session, tried(0, -60)), expected);
+}
+
+#[test]
+fn a_session_that_ended_well_has_recovered_and_one_that_waits_is_handed_over() {
+    assert_eq!(decision(ended(Some(0)), tried(1, -60)), Decision::Recovered(Reason::EndedWell));
+    let wait = "its stall detection is paused".to_owned();
+    let waiting = Session { declared_wait: Some(wait.clone()), ..session() };
+    assert_eq!(decision(waiting, tried(1, -60)), Decision::HandedOver(Reason::DeclaredWait(wait)));
+}
+
+#[rstest]
+#[case::done("done", true)]
+#[case::cancelled("cancelled", false)]
+fn with_its_issue_a_session_is_finished_or_handed_over(#[case] status: &str, #[case] recovered: bool) {
+    let decision = decide(&facts_of(session(), Some(issue(status)), tried(1, -60)), &Policy::default()).decision;
+    let reason = Reason::IssueFinished(status.to_owned());
+    assert_eq!(decision, if recovered { Decision::Recovered(reason) } else { Decision::HandedOver(reason) });
+}
+
+#[rstest]
 #[case::it_crashed(ended(Some(1)), history(), Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
 #[case::it_crashed_as_soon_as_it_was_started(
     Session { started_at: at(-100), active_at: at(-60), ..ended(Some(1)) }, tried(1, -120), Decision::Escalate(Cause::Exhausted))]

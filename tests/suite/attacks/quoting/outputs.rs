@@ -122,13 +122,13 @@ fn keeps_what_can_be_read(on: On, column: &str, log: &str) {
     world.end_continuations("failed");
     world.set("issues", &issue, &format!("{column} = {}", in_sql(&format!("{UNSEEN} password=hunter2"))));
 
-    assert_eq!(world.sweep().outcome(&issue), "recovered");
+    assert_eq!(world.sweep().outcome(&issue), "handed_over");
 
-    let kept = world.text("reason", &format!("recoveries where subject_id = '{issue}' and action = 'recover'"));
+    let kept = world.text("reason", &format!("recoveries where subject_id = '{issue}' and action = 'hand_over'"));
     let kept = kept.expect("a reason");
     assert_seen(&kept, "the ledger");
     assert!(kept.lines().count() == 1 && kept.ends_with("forged password=***"), "{kept}");
-    let logged = world.text("details", &format!("{log} where action = 'issue.recover'")).expect("details");
+    let logged = world.text("details", &format!("{log} where action = 'issue.hand_over'")).expect("details");
     assert!(!logged.contains("hunter2") && !logged.contains("\\u") && logged.contains("forged"), "{logged}");
 }
 
