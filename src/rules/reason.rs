@@ -85,6 +85,7 @@ impl Reason {
             | Reason::AssignedToUser
             | Reason::DeclaredWait(_)
             | Reason::PendingWake
+            | Reason::HostPlans(_)
             | Reason::PendingCommand
             | Reason::StuckWake(_)
             | Reason::PlanStillStalled

@@ -59,7 +59,7 @@ fn the_issue_of_a_run_that_ended_is_resumed_without_waiting_for_the_schedule(#[c
 fn it_is_continued_as_often_as_by_any_sweep_and_then_escalated() {
     let mut world = World::with_listen(On::Postgres);
     let (issue, run) = world.issue_at_work();
-    let mut daemon = listening(&world.url, NEVER, &[]);
+    let mut daemon = listening(&world.url, NEVER, &["--retry-delay", "0s"]);
     world.end_run(&run);
     world.waits_for_wake(&issue);
 
@@ -82,7 +82,7 @@ fn an_issue_that_its_host_finishes_within_the_grace_is_left_alone() {
     let mut daemon = listening(&world.url, NEVER, &["--listen-grace", "2s"]);
     [&run, &second, &third].into_iter().for_each(|run| world.end_run(run));
     world.set("issues", &done, "status = 'done'");
-    std::thread::sleep(Duration::from_millis(1200));
+    std::thread::sleep(Duration::from_millis(1500));
     world.set("issues", &touched, "updated_at = now()");
     world.waits_for_wake(&left);
     daemon.ends_well();
