@@ -176,13 +176,14 @@ impl Daemon {
     async fn next(&mut self) -> Event {
         let is_idle = self.work.is_none() && !self.is_stopping;
         let is_away = self.outage.lasts();
+        let react_at = self.reaction_grace().and_then(|grace| self.heard.due_at(grace));
         tokio::select! {
             biased;
             asked = self.signals.next() => Event::Asked(asked),
             done = ended(&mut self.work) => Event::Done(done),
             () = self.timer.due(), if is_idle && !is_away => Event::Due,
             news = next_news(&mut self.listening) => Event::Heard(news),
-            () = until(self.heard.due_at()), if is_idle && !is_away => Event::React,
+            () = until(react_at), if is_idle && !is_away => Event::React,
             () = self.outage.next_try(), if is_idle && is_away => Event::Retry,
             _ = self.ticks.tick() => Event::Tick,
         }

@@ -10,6 +10,7 @@ pub mod errors;
 pub mod exemptions;
 pub mod find;
 pub mod history;
+pub mod host_blocks;
 pub mod hosts;
 pub mod issues;
 pub mod latest;

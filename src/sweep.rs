@@ -6,6 +6,7 @@
 mod clock;
 pub mod examine;
 mod guard;
+mod host_blocks;
 pub mod limits;
 pub mod logs;
 mod quarantine;
@@ -216,6 +217,9 @@ impl Sweep<'_> {
             }
         }
         guard::announce(db, S::KIND, &held, &terms);
+        if S::KIND == Kind::Issue && named.is_none() && terms.among.is_none() {
+            host_blocks::announce(db, &terms);
+        }
         // What is swept by hand, again and again, fails no oftener for it.
         if terms.access == Access::Write && named.is_none() {
             failures.record(db, S::KIND, &terms, *began_at);

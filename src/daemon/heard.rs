@@ -18,7 +18,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub struct Heard {
-    /// When each is due.
+    /// When the end of its run was heard of.
     issues: BTreeMap<Id, Instant>,
     /// What was continued or escalated lately.
     done: VecDeque<(Instant, u64)>,
@@ -26,25 +26,25 @@ pub struct Heard {
 
 impl Heard {
     /// Runs of these have ended: they are due after the grace. A second end in that time is the same matter.
-    pub fn note(&mut self, issues: BTreeSet<Id>, grace: Duration) {
-        let due = Instant::now() + grace;
+    pub fn note(&mut self, issues: BTreeSet<Id>) {
+        let now = Instant::now();
         for issue in issues {
             if self.issues.len() < KEPT_MAX {
-                self.issues.insert(issue, due);
+                self.issues.insert(issue, now);
             }
         }
     }
 
     /// When the first of them is due.
-    pub fn due_at(&self) -> Option<Instant> {
-        self.issues.values().min().copied()
+    pub fn due_at(&self, grace: Duration) -> Option<Instant> {
+        self.issues.values().min().map(|heard| *heard + grace)
     }
 
     /// Takes those that are due.
-    pub fn take_due(&mut self) -> Vec<Id> {
-        let now = Instant::now();
-        let due: Vec<Id> = self.issues.iter().filter(|(_, at)| **at <= now).map(|(id, _)| id.clone()).collect();
-        self.issues.retain(|_, at| now < *at);
+    pub fn take_due(&mut self, grace: Duration) -> Vec<Id> {
+        let is_due = |heard: &Instant| grace <= heard.elapsed();
+        let due: Vec<Id> = self.issues.iter().filter(|(_, heard)| is_due(heard)).map(|(id, _)| id.clone()).collect();
+        self.issues.retain(|_, heard| !is_due(heard));
         due
     }
 
@@ -79,15 +79,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_issue_is_due_after_the_grace_of_its_last_run_end() {
         let mut heard = Heard::default();
-        heard.note(ids(&["a", "b"]), GRACE);
+        heard.note(ids(&["a", "b"]));
         advance(GRACE / 2).await;
-        assert_eq!(heard.take_due(), []);
-        heard.note(ids(&["a"]), GRACE);
+        assert_eq!(heard.take_due(GRACE), []);
+        heard.note(ids(&["a"]));
         advance(GRACE / 2).await;
-        assert_eq!(heard.take_due(), [Id("b".to_owned())]);
+        assert_eq!(heard.take_due(GRACE), [Id("b".to_owned())]);
         advance(GRACE / 2).await;
-        assert_eq!(heard.take_due(), [Id("a".to_owned())]);
-        assert_eq!(heard.due_at(), None);
+        assert_eq!(heard.take_due(GRACE), [Id("a".to_owned())]);
+        assert_eq!(heard.due_at(GRACE), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -105,8 +105,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_storm_of_run_ends_takes_no_memory() {
         let mut heard = Heard::default();
-        heard.note((0..10_000).map(|n| Id(n.to_string())).collect(), GRACE);
+        heard.note((0..10_000).map(|n| Id(n.to_string())).collect());
         advance(GRACE).await;
-        assert_eq!(heard.take_due().len(), KEPT_MAX);
+        assert_eq!(heard.take_due(GRACE).len(), KEPT_MAX);
     }
 }

@@ -41,18 +41,18 @@ impl Daemon {
             }
             News::RunEnds(issues) => {
                 self.shared.update(|state| state.run_ends += issues.len() as u64);
-                // A little later: the clocks of host and database may differ. What is not noted, the schedule finds.
-                if let Some(grace) = self.listen_grace() {
-                    self.heard.note(issues, grace + grace / 10);
-                }
+                self.heard.note(issues);
                 // A destination that does not answer takes its time.
                 self.work.iter().filter(|work| work.task == Task::Deliver).for_each(Work::stop);
             }
         }
     }
 
-    fn listen_grace(&self) -> Option<Duration> {
-        self.run_end_grace.and_then(|hosts| listen_grace(&self.resolved.settings, hosts).ok())
+    /// How long after the end of a run its issue is swept, as soon as the database has said what its host needs: a little longer,
+    /// since the clocks of both may differ.
+    pub(super) fn reaction_grace(&self) -> Option<Duration> {
+        let grace = listen_grace(&self.resolved.settings, self.run_end_grace?).ok()?;
+        Some(grace + grace / 10)
     }
 
     /// Was it so before?
@@ -63,7 +63,8 @@ impl Daemon {
 
     /// Looks at those that are due, as far as the bound for this minute allows.
     pub(super) fn react(&mut self) {
-        let due = self.heard.take_due();
+        let Some(grace) = self.reaction_grace() else { return };
+        let due = self.heard.take_due(grace);
         // The picture may be false, or cannot be seen; the log has said so. The schedule looks again.
         let (Some(held), None) = (self.held_issues.clone(), &self.trouble) else { return };
         let settings = &self.resolved.settings;
@@ -73,7 +74,7 @@ impl Daemon {
         }
         let sweep = settings.sweep.clone();
         // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ a little.
-        let grace = self.listen_grace().and_then(|grace| TimeDelta::from_std(grace / 2).ok()).unwrap_or_default();
+        let grace = TimeDelta::from_std(grace / 2).unwrap_or_default();
         let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
         self.work = Some(Work::reaction(Settings { selection: Selection::Among(due), policy, limit, held, ..sweep }));

@@ -56,6 +56,7 @@ fn what(one: &Notification) -> String {
         Some(Event::SessionStuck) => format!("{subject} needs a person: {reason}"),
         // It is a sentence by itself.
         Some(Event::GuardStopped) => reason,
+        Some(Event::HostBlocked) => format!("{subject} needs a person: {reason}"),
         Some(Event::Quarantined) => format!("{subject} is examined no more, it failed again and again: {reason}"),
         Some(Event::Recovered) => format!("{subject} recovered: {reason}"),
         None => format!("{subject} {}: {reason}", spaced(&one.event)),

@@ -138,9 +138,13 @@ impl Explanation {
     }
 
     fn told_attempts(&self) -> String {
-        match (self.history.attempts, self.verdict.attempts_max) {
+        let made = match (self.history.attempts, self.verdict.attempts_max) {
             (0, 0) => "none is allowed".to_owned(),
             (made, max) => format!("{made} of {max} in this episode"),
+        };
+        match self.history.attempts_unserved {
+            0 => made,
+            n => format!("{made}; {n} more never began"),
         }
     }
 

@@ -65,7 +65,7 @@ impl Facts for IssueFacts {
             no_wait_is_declared(self.declared_wait.as_deref()),
             Clause::new(
                 "its host is done with its last run",
-                self.host_plan.as_deref().unwrap_or("it is"),
+                self.host_plan.as_deref().unwrap_or("yes"),
                 self.host_plan.clone().map(Reason::HostPlans),
             ),
             self.host_has_had_its_time(),

@@ -1,6 +1,7 @@
 //! Whatever hosts and people do between two sweeps, what sweep does about one issue is bounded: random histories of 200
 //! events over about 30 days. The suite plays random histories on the real views, too.
 
+mod event;
 mod host;
 
 use chrono::TimeDelta;
@@ -10,7 +11,8 @@ use proptest::test_runner::TestRunner;
 
 use super::issue::IssueFacts;
 use super::*;
-use host::{Assigned, Decide, Event, Host};
+use event::{Assigned, Event};
+use host::{Decide, Host};
 
 const EVENTS: usize = 200;
 

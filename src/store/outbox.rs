@@ -6,7 +6,7 @@
 
 pub mod delivery;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -32,11 +32,19 @@ pub enum Event {
     Quarantined,
     /// A subject healed after sweep had done something about it.
     Recovered,
+    /// The host blocked an issue itself, and told nobody why.
+    HostBlocked,
 }
 
 impl Event {
-    pub const ALL: [Event; 5] =
-        [Event::Escalated, Event::SessionStuck, Event::GuardStopped, Event::Quarantined, Event::Recovered];
+    pub const ALL: [Event; 6] = [
+        Event::Escalated,
+        Event::SessionStuck,
+        Event::GuardStopped,
+        Event::Quarantined,
+        Event::Recovered,
+        Event::HostBlocked,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -45,6 +53,7 @@ impl Event {
             Event::GuardStopped => "guard_stopped",
             Event::Quarantined => "quarantined",
             Event::Recovered => "recovered",
+            Event::HostBlocked => "host_blocked",
         }
     }
 
@@ -90,6 +99,10 @@ pub struct Queueing {
 }
 
 impl Queueing {
+    pub fn wants(&self, event: Event) -> bool {
+        self.destinations_of(event).next().is_some()
+    }
+
     fn destinations_of(&self, event: Event) -> impl Iterator<Item = Destination> + '_ {
         self.destinations.iter().copied().filter(move |_| self.events.contains(&event))
     }
@@ -152,10 +165,21 @@ const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
 
 /// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if it is empty.
 pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str) -> QueryResult<()> {
+    let since = db.now()? - GUARD_TOLD_EVERY;
+    queue_unless_told(db, queueing, notice, part, since)
+}
+
+/// Queues one notification for each destination that has had none of the same since then.
+pub fn queue_unless_told(
+    db: &mut Db,
+    queueing: &Queueing,
+    notice: &Notice,
+    part: &str,
+    since: DateTime<Utc>,
+) -> QueryResult<()> {
     let part = cut(part, PART_MAX);
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
-    let since = db.now()? - GUARD_TOLD_EVERY;
     for destination in queueing.destinations_of(notice.event) {
         use notifications::columns;
         let told = notifications::table
@@ -163,9 +187,14 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
             .filter(columns::kind.eq(notice.kind.name()))
             .filter(columns::part.eq(&part))
             .filter(columns::destination.eq(destination.name()))
-            .filter(columns::created_at.gt(Instant(since)))
-            .filter(columns::dead_at.is_null());
-        if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
+            .filter(columns::created_at.ge(Instant(since)))
+            .filter(columns::dead_at.is_null())
+            .into_boxed();
+        let told = match notice.subject_id {
+            None => told.filter(columns::subject_id.is_null()),
+            Some(id) => told.filter(columns::subject_id.eq(Some(id))),
+        };
+        if told.select(columns::id).first::<Id>(db).optional()?.is_none() {
             insert(db, destination, notice, &part)?;
         }
     }

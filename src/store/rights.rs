@@ -42,6 +42,7 @@ const TO_MEASURE: &[Right] = &[
 /// Besides what each kind needs.
 const TO_ACT: &[Right] = &[
     ("host_behavior", "SELECT"),
+    ("host_blocks", "SELECT"),
     ("activity", "INSERT"),
     ("recoveries", "SELECT"),
     ("recoveries", "INSERT"),

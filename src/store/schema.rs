@@ -117,6 +117,20 @@ diesel::table! {
 
 diesel::table! {
     use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    host_blocks (subject_id) {
+        subject_id -> Id,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Text,
+        agent_name -> Nullable<Text>,
+        since -> Instant,
+        reason -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
     host_behavior (run_end_grace_seconds) {
         run_end_grace_seconds -> Double,
     }

@@ -19,7 +19,7 @@ const USAGE: i32 = 64;
 const UNAVAILABLE: i32 = 69;
 const CONFIG: i32 = 78;
 
-fn explain(url: &str, kind: Kind, name: &str) -> Value {
+pub fn explain(url: &str, kind: Kind, name: &str) -> Value {
     command_at(url, ["explain", kind.name(), name, "--output", "json"]).run().done().json()
 }
 
@@ -66,6 +66,7 @@ on_each_host! {
         world.set("issues", &taken, "assignee_user_id = 'grace'");
         foretold(world, Kind::Issue, &taken, "handed_over");
         foretold(world, Kind::Issue, &early, "wait");
+        world.pass(2);
         foretold(world, Kind::Issue, &lost, "escalate");
         foretold(world, Kind::Issue, &lost, "leave");
         let told = explain(&world.url, Kind::Issue, &lost.0);

@@ -4,6 +4,7 @@ mod among;
 mod apply;
 mod architecture;
 mod attacks;
+mod attempts;
 mod bad_databases;
 mod bad_input;
 mod candidates;

@@ -26,7 +26,7 @@ pub const SECRET: &str = "whsec_aHVudGVyMi1odW50ZXIy";
 
 impl World {
     /// A sweep that tells these, of everything.
-    fn telling(&self, variables: &[(&str, &str)]) -> Settings {
+    pub fn telling(&self, variables: &[(&str, &str)]) -> Settings {
         let mut all = vec![("SWEEP_NOTIFY_ON", EVERYTHING), ("SWEEP_WEBHOOK_SECRET", SECRET)];
         all.extend(variables);
         let notify = Environment::of(&all).notify().unwrap_or_else(|error| panic!("{error:#}"));

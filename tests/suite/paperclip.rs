@@ -1,6 +1,10 @@
 //! What is Paperclip's own: the shape of a wake that its server executes, what an escalation must clear, what it calls a
 //! wait, and what must never be woken.
 
+mod board;
+mod ends;
+mod stops;
+
 use sweep::rules::Id;
 
 use crate::databases::run;

@@ -76,7 +76,7 @@ create table failures (
 create table notifications (
     id           text not null primary key,           -- the key by which a receiver knows it again
     destination  text not null,                       -- slack, webhook; where that is, only the configuration says
-    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered')),
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked')),
     kind         text not null,
     part         text not null default '',             -- of the kind, that the guard holds back; '': the whole
     subject_id   text,                                -- null: about the kind as a whole

@@ -47,7 +47,7 @@ fn every_clause_holds_for_a_subject_that_is_broken() {
             "✓ no run is live: none",
             "✓ no wake is pending: none",
             "✓ no wait is declared: none",
-            "✓ its host is done with its last run: it is",
+            "✓ its host is done with its last run: yes",
             "✓ its last run ended longer than 0.5s ago: none has ended",
             "✓ it is idle for longer than 2m: 1h, since 2027-01-15 07:00:00 UTC",
         ]

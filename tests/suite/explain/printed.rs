@@ -70,13 +70,15 @@ issue ACM-12  Import contacts from CSV
 tenant acme, assigned to Bruno (idle), 15500000-0000-4000-8000-000000000012
 
 An issue is orphaned if and only if:
-  ✓  it is in progress              in progress
-  ✓  no person has it               nobody
-  ✓  an agent is assigned           Bruno (idle)
-  ✓  no run is live                 none
-  ✓  no wake is pending             none
-  ✓  no wait is declared            none
-  ✓  it is idle for longer than 2m  3h 4m, since 2027-01-15 04:56:00 UTC
+  ✓  it is in progress                        in progress
+  ✓  no person has it                         nobody
+  ✓  an agent is assigned                     Bruno (idle)
+  ✓  no run is live                           none
+  ✓  no wake is pending                       none
+  ✓  no wait is declared                      none
+  ✓  its host is done with its last run       yes
+  ✓  its last run ended longer than 0.5s ago  none has ended
+  ✓  it is idle for longer than 2m            3h 4m, since 2027-01-15 04:56:00 UTC
 So it is orphaned.
 
 History
@@ -129,13 +131,15 @@ issue ACM-12  Import contacts from CSV
 tenant acme, assigned to Bruno (idle), 15500000-0000-4000-8000-000000000012
 
 An issue is orphaned if and only if:
-  ✓  it is in progress              in progress
-  ✓  no person has it               nobody
-  ✓  an agent is assigned           Bruno (idle)
-  ✓  no run is live                 none
-  ✗  no wake is pending             one, for 30m
-  ✓  no wait is declared            none
-  ✓  it is idle for longer than 2m  3h 4m, since 2027-01-15 04:56:00 UTC
+  ✓  it is in progress                        in progress
+  ✓  no person has it                         nobody
+  ✓  an agent is assigned                     Bruno (idle)
+  ✓  no run is live                           none
+  ✗  no wake is pending                       one, for 30m
+  ✓  no wait is declared                      none
+  ✓  its host is done with its last run       yes
+  ✓  its last run ended longer than 0.5s ago  none has ended
+  ✓  it is idle for longer than 2m            3h 4m, since 2027-01-15 04:56:00 UTC
 Not all of it holds.
 
 History

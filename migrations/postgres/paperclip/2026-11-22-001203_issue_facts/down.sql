@@ -1,3 +1,4 @@
+drop view host_blocks;
 drop view issue_facts;
 drop view issue_waits;
 drop view issue_candidates;

@@ -180,3 +180,30 @@ cross join lateral (
     select count(*) as since_episode from unserved_continuations c
     where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
 ) unserved;
+
+-- What the server blocked itself within a day, without a word to a person: by its activity log, with no comment beside it, nothing on
+-- the board that says what is to be done, and nobody who has answered since.
+create view host_blocks as
+select distinct on (i.id) i.id as subject_id, i.company_id::text as tenant, left(i.identifier, 1000) as identifier,
+       left(i.title, 1000) as title, left(a.name, 1000) as agent_name, within_calendar(l.created_at) as since,
+       'blocked by its host, which told nobody why (' || left(l.action, 100) || ')' as reason
+from public.companies c
+join public.activity_log l on l.company_id = c.id and l.created_at > statement_timestamp() - interval '1 day'
+join public.issues i on i.id = as_id(l.entity_id) and i.company_id = l.company_id
+left join public.agents a on a.id = i.assignee_agent_id
+where l.actor_type = 'system' and l.entity_type = 'issue' and not is_too_large(l.details)
+  and (l.action = 'issue.execution_recovery_settled' and l.details ->> 'outcome' = 'blocked'
+       or l.action in ('issue.updated', 'issue.successful_run_handoff_escalated', 'issue.disposition_repair_escalated')
+          and l.details ->> 'status' = 'blocked'
+       or l.action = 'issue.workspace_preflight_blocked')
+  and i.status = 'blocked' and i.hidden_at is null and i.unblock_descriptor is null
+  and not exists (select from public.issue_relations b join public.issues blocker on blocker.id = b.issue_id
+                  where b.company_id = i.company_id and b.related_issue_id = i.id and b.type = 'blocks'
+                    and blocker.status not in ('done', 'cancelled'))
+  and not exists (select from public.issue_comments m
+                  where m.company_id = i.company_id and m.issue_id = i.id and m.deleted_at is null
+                    and m.created_at >= l.created_at - interval '10 seconds')
+  and not exists (select from public.activity_log p
+                  where p.company_id = i.company_id and p.entity_type = 'issue' and p.entity_id = i.id::text
+                    and p.actor_type = 'user' and p.created_at > l.created_at)
+order by i.id, l.created_at desc;

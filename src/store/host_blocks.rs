@@ -1,0 +1,41 @@
+//! Issues that the host blocked itself without telling anybody, where a host does such a thing: the view `host_blocks`.
+
+use chrono::{DateTime, Utc};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use super::Db;
+use super::schema::host_blocks;
+use super::types::Words;
+use crate::rules::Id;
+
+/// One of them.
+#[derive(Clone, Debug, Queryable)]
+pub struct HostBlock {
+    pub id: Id,
+    pub tenant: Words,
+    pub identifier: Option<Words>,
+    pub title: Words,
+    pub agent_name: Option<Words>,
+    /// When it was blocked.
+    pub since: DateTime<Utc>,
+    pub reason: Words,
+}
+
+/// So many are looked at in one sweep, the oldest first.
+const AT_ONCE_MAX: i64 = 100;
+
+/// Those of a tenant, or all; none where the host has no such view.
+pub fn read(db: &mut Db, tenant: Option<&str>) -> QueryResult<Vec<HostBlock>> {
+    let Db::Postgres(pg) = db else { return Ok(Vec::new()) };
+    if !diesel::select(sql::<Bool>("to_regclass('sweep.host_blocks') IS NOT NULL")).get_result(pg)? {
+        return Ok(Vec::new());
+    }
+    let all = host_blocks::table.order((host_blocks::since, host_blocks::subject_id)).limit(AT_ONCE_MAX).into_boxed();
+    let blocks = match tenant {
+        None => all,
+        Some(tenant) => all.filter(host_blocks::tenant.eq(tenant)),
+    };
+    blocks.load(db)
+}

@@ -1,0 +1,38 @@
+//! What the host blocked itself without telling anybody is said once, if somebody asked for it: nothing else is done about it.
+
+use super::logs;
+use super::terms::Terms;
+use crate::rules::Kind;
+use crate::store::host_blocks::{self, HostBlock};
+use crate::store::outbox::{self, Details, Event, Notice};
+use crate::store::types::Words;
+use crate::store::{Access, Db, DbConnection};
+
+/// Queues what has not been told of. That it cannot be queued is logged, and no reason for the sweep to fail.
+pub fn announce(db: &mut DbConnection, terms: &Terms) {
+    if terms.access == Access::ReadOnly || !terms.queueing.wants(Event::HostBlocked) {
+        return;
+    }
+    let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
+        host_blocks::read(db, terms.tenant)?.into_iter().try_for_each(|block| queue(db, block, terms))
+    });
+    if let Err(abort) = queued {
+        logs::untold(Kind::Issue, abort);
+    }
+}
+
+fn queue(db: &mut Db, block: HostBlock, terms: &Terms) -> diesel::QueryResult<()> {
+    let HostBlock { id, tenant, identifier, title, agent_name, since, reason } = block;
+    let details = Details {
+        identifier: identifier.map(Words::into),
+        title: Some(title.into()),
+        tenant: Some(tenant.into()),
+        agent: agent_name.map(Words::into),
+        finding: None,
+        reason: reason.into(),
+        attempts: None,
+    };
+    let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue, terms.sweep_id);
+    let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
+    outbox::queue_unless_told(db, terms.queueing, &notice, "", since)
+}
