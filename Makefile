@@ -52,6 +52,7 @@ components: ## List what the program is built from, in CycloneDX's format: targe
 
 bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 	@tests/prerequisites test
+	@tests/paperclip
 	@cargo bench --locked --bench detectors
 	@tests/postgres run --fsync cargo bench --locked --bench sweep
 

@@ -8,6 +8,7 @@ mod fixtures;
 mod idle;
 mod listen;
 mod memory;
+mod paperclip;
 mod postgres;
 mod shards;
 mod sqlite;
@@ -43,6 +44,9 @@ fn main() -> Result<()> {
     }
     if wanted("listen") {
         listen::run(&server)?;
+    }
+    if wanted("paperclip") {
+        paperclip::run(&server)?;
     }
     if wanted("memory") {
         memory::run(&server)?;

@@ -1,5 +1,6 @@
 //! The PostgreSQL server, its databases, and its own programs: psql and pgbench.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,20 @@ impl Server {
         self.execute(database, "checkpoint")
     }
 
+    /// Paperclip's own schema, and sweep's beside it.
+    pub fn create_paperclip(&self, database: &str, schema: &Path) -> Result<()> {
+        self.drop(database)?;
+        self.execute("postgres", &format!("create database {database}"))?;
+        let mut psql = Command::new("psql");
+        psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", "-f"]).arg(schema).arg(self.url(database));
+        output(&mut psql)?;
+        migrate(
+            &mut Url::postgres(self.url(database)).connect(Access::Write)?,
+            Wanted { host: Some(Host::Paperclip), ..Wanted::default() },
+        )?;
+        Ok(())
+    }
+
     /// A fresh copy. The checkpoint is made now, so that it does not fall into what is measured.
     pub fn copy(&self, template: &str, database: &str) -> Result<()> {
         self.drop(database)?;
@@ -79,7 +94,7 @@ impl Server {
         Ok(diesel::select(sql::<Text>(expression)).get_result(&mut self.connect(database)?)?)
     }
 
-    fn connect(&self, database: &str) -> Result<PgConnection> {
+    pub fn connect(&self, database: &str) -> Result<PgConnection> {
         let mut db =
             PgConnection::establish(&self.url(database)).with_context(|| format!("connecting to {database}"))?;
         db.batch_execute("set client_min_messages = warning")?;

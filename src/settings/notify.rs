@@ -48,7 +48,7 @@ impl Environment {
 
 /// A recovery needs nobody.
 fn default_events() -> Vec<Event> {
-    Event::ALL.into_iter().filter(|event| *event != Event::Recovered).collect()
+    Event::ALL.into_iter().filter(|event| !matches!(event, Event::Recovered | Event::HostBlocked)).collect()
 }
 
 fn events(names: &str) -> Result<Vec<Event>> {

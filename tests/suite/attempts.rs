@@ -31,6 +31,7 @@ on_each_host! {
             assert_eq!(swept.outcome(&issue), "continued");
             assert_eq!(swept.subject(&issue)["attempt"], 1, "none of those before began");
             world.drop_wakes();
+            world.pass(1);
             assert_eq!(world.sweep().outcome(&issue), "waiting", "the next one keeps its distance");
             world.pass(6);
         }

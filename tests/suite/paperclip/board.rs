@@ -58,7 +58,7 @@ fn blocked_by_the_server() -> (World, Id) {
 
 /// `:i` the issue, `:c` the company.
 #[rstest]
-#[case::nobody_said_why("", 1)]
+#[case::nobody_said_why("select", 1)]
 #[case::a_comment_says_why(
     "insert into issue_comments (company_id, issue_id, author_type, body) values (':c', ':i', 'system', 'x')",
     0

@@ -74,7 +74,9 @@ fn of_an_issue(world: &mut World, text: &str) -> String {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
     world.set("agents", &agent, &format!("name = {}", in_sql(text)));
-    world.set("issues", &issue, &format!("title = {}", in_sql(text)));
+    // The comment says since when.
+    let long_ago = "updated_at = '2026-01-02T03:04:05.000Z'";
+    world.set("issues", &issue, &format!("title = {}, {long_ago}", in_sql(text)));
     assert_eq!(world.sweep_as(&impatient(world.settings())).outcome(&issue), "escalated");
     comment_on(world, &issue)
 }

@@ -1,0 +1,100 @@
+//! Beside Paperclip: how many issues a second, and for how long its server would find a row locked that it wants.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use diesel::connection::SimpleConnection;
+
+use crate::figures::{median, milliseconds, verdict};
+use crate::postgres::Server;
+use crate::sweep_all;
+
+const ISSUES: u32 = 20_000;
+const ORPHANS: u32 = 2_000;
+const ROUNDS: usize = 5;
+/// Issues of one sweep whose locks are watched: those behind the first are locked on a connection that has planned everything.
+const WATCHED: u32 = 12;
+const WATCHED_ROUNDS: usize = 15;
+/// The most for which its server, which tries again for five seconds, may find a row locked.
+const HELD_MILLISECONDS_MAX: f64 = 100.0;
+
+/// Companies as small as its users have them: an agent for each eight orphans, and one failed run for each issue.
+const COMPANY: &str = "
+    insert into companies (id, name, issue_prefix, default_responsible_user_id) values (md5('company')::uuid, 'Acme', 'ACM', 'maria');
+    insert into agents (id, company_id, name, status)
+    select md5('agent ' || n)::uuid, md5('company')::uuid, 'Agent ' || n, 'idle' from generate_series(0, 249) n;
+    insert into issues (id, company_id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
+    select md5(n::text)::uuid, md5('company')::uuid, 'ACM-' || n, 'Issue ' || n, case when n % :stride = 0 then 'in_progress' else 'done' end,
+           md5('agent ' || n / :stride % 250)::uuid, now() - interval '1 day', now() - interval '2 days',
+           now() - interval '3 hours' + n * interval '1 ms'
+    from generate_series(0, :issues - 1) n;
+    insert into heartbeat_runs (company_id, agent_id, status, context_snapshot, created_at, started_at, finished_at, updated_at)
+    select company_id, assignee_agent_id, 'failed', jsonb_build_object('issueId', id), now() - interval '4 hours', now() - interval '4 hours',
+           now() - interval '3 hours', now() - interval '3 hours'
+    from issues;
+    analyze companies; analyze agents; analyze issues; analyze heartbeat_runs";
+
+pub fn run(server: &Server) -> Result<()> {
+    create(server, "template_paperclip", ISSUES, ORPHANS)?;
+    let mut rates = Vec::new();
+    for _ in 0..ROUNDS {
+        server.copy("template_paperclip", "bench")?;
+        rates.push(f64::from(ORPHANS) / sweep_all(&server.url("bench"), 4)?.as_secs_f64());
+        let wakes = server.number("bench", "(select count(*) from agent_wakeup_requests)")?;
+        ensure!(wakes == i64::from(ORPHANS), "{wakes} wakes, expected {ORPHANS}");
+    }
+    println!("\nPaperclip: {ORPHANS} orphans among {ISSUES} issues, 4 connections (median of {ROUNDS})");
+    println!("  {:.0} issues/s", median(rates));
+    server.drop("template_paperclip")?;
+
+    create(server, "template_watched", WATCHED, WATCHED)?;
+    println!("\nFor how long its row is locked, ms ({WATCHED_ROUNDS} sweeps of {WATCHED} orphans)");
+    for (what, n) in [("the first issue of a connection", 0), ("a later one", WATCHED - 1)] {
+        let mut held = (0..WATCHED_ROUNDS).map(|_| watch(server, n)).collect::<Result<Vec<f64>>>()?;
+        held.sort_by(f64::total_cmp);
+        let (longest, median) = (held[WATCHED_ROUNDS - 1], median(held));
+        let required = verdict(median < HELD_MILLISECONDS_MAX);
+        println!(
+            "  {what:32} median {median:.1}, longest {longest:.1}   median below {HELD_MILLISECONDS_MAX}: {required}"
+        );
+    }
+    server.drop("template_watched")?;
+    server.drop("bench")
+}
+
+fn create(server: &Server, database: &str, issues: u32, orphans: u32) -> Result<()> {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
+    let company = COMPANY.replace(":issues", &issues.to_string()).replace(":stride", &(issues / orphans).to_string());
+    server.create_paperclip(database, &schema)?;
+    server.execute(database, &company)?;
+    server.execute(database, "checkpoint")
+}
+
+/// For how many milliseconds somebody who asks again and again, as its server would, is refused the row of one issue.
+fn watch(server: &Server, n: u32) -> Result<f64> {
+    server.copy("template_watched", "bench")?;
+    let mut host = server.connect("bench")?;
+    let (is_over, url) = (AtomicBool::new(false), server.url("bench"));
+    thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            let ask = format!("begin; select from issues where id = md5('{n}')::uuid for update nowait");
+            let (mut first, mut last) = (None, None);
+            while !is_over.load(Ordering::Relaxed) {
+                let asked = Instant::now();
+                if host.batch_execute(&ask).is_err() {
+                    first = first.or(Some(asked));
+                    last = Some(Instant::now());
+                }
+                let _ = host.batch_execute("rollback");
+            }
+            first.zip(last).map_or(Duration::ZERO, |(first, last)| last - first)
+        });
+        let swept = sweep_all(&url, 1);
+        is_over.store(true, Ordering::Relaxed);
+        let held = watching.join().expect("a watcher that does not panic");
+        swept.map(|_| milliseconds(held))
+    })
+}
