@@ -173,7 +173,10 @@ impl Table {
                 often.push(row.to_string());
             }
             if row["status"] == "blocked" && !is_listed {
-                unlisted.push(row.to_string());
+                let issue = row["issue"].as_str().expect("an id");
+                let others: Vec<String> =
+                    listed.iter().map(Value::to_string).filter(|item| item.contains(issue)).collect();
+                unlisted.push(format!("{row}\n  listed is {others:?}\n  {}", server.story(issue)));
             }
         }
         self.row("escalated issues on the board's list with sweep's reason", escalated.len() - unlisted.len());
