@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::api::Adapter;
 use crate::server::Server;
+use crate::swept::found_of;
 use crate::{seconds, wait_for};
 
 #[test]
@@ -25,13 +26,8 @@ fn what_a_person_cancelled_is_left_alone_until_a_person_says_more() {
     assert_eq!(server.continuations(&issue), Vec::<Value>::new(), "the cancel was undone: {}", server.story(&issue));
     assert_eq!(server.status(&issue), "in_progress", "the server leaves it so; {}", server.story(&issue));
     let explained = server.explain(&issue);
-    let waits = explained["clauses"]
-        .as_array()
-        .expect("clauses")
-        .iter()
-        .find(|clause| clause["demand"] == "no wait is declared");
-    let found = waits.and_then(|clause| clause["found"].as_str()).unwrap_or_default();
-    assert!(found.contains("cancelled"), "it is said that a person cancelled it: {explained}");
+    let found = found_of(&explained, "no wait is declared");
+    assert!(found.contains("stopped its run"), "it is said that a person did: {explained}");
 
     server.comment(&issue, "Go on, please.");
     wait_for("a comment gets it going", seconds(60), || (server.status(&issue) == "done").then_some(()));

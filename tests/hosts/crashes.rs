@@ -1,10 +1,14 @@
-//! The server is killed while its agents work. When it is back it finds their runs dead, and leaves their wakes as they were.
+//! The server is killed while its agents work. When it is back it finds their runs dead, and leaves their wakes and their environments as
+//! they were: a conversation that held one is taken up by nobody.
+
+use std::thread;
 
 use serde_json::Value;
 
 use crate::api::Adapter;
 use crate::sampler::Sampler;
 use crate::server::Server;
+use crate::swept::found_of;
 use crate::{seconds, wait_for};
 
 /// The server looks for dead runs that are older than a minute.
@@ -15,7 +19,7 @@ fn ended(server: &Server, issue: &str) -> bool {
 }
 
 #[test]
-fn work_that_a_crash_of_the_server_interrupted_is_nobodys_only_until_the_next_sweep() {
+fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_person() {
     let mut server = Server::start();
     server.migrate();
     let (process, conversation) =
@@ -29,18 +33,51 @@ fn work_that_a_crash_of_the_server_interrupted_is_nobodys_only_until_the_next_sw
     let sampler = Sampler::start(&server);
     wait_for("the dead runs are found", FOUND_DEAD, || issues.iter().all(|issue| ended(&server, issue)).then_some(()));
 
-    let stuck: Vec<&String> = issues.iter().filter(|issue| server.status(issue) == "in_progress").collect();
-    assert!(!stuck.is_empty(), "the server has dealt with all of it: {}", server.story(&issues[0]));
-    for issue in &stuck {
-        let explained = server.explain(issue);
-        assert!(!explained.to_string().contains("a wake is queued"), "the wake of a dead run keeps it: {explained}");
-    }
+    // What no conversation is needed for, the server blocks.
+    let [_, stuck] = &issues;
+    assert_eq!(server.status(stuck), "in_progress", "the server has dealt with it: {}", server.story(stuck));
+    let runs = server.runs(stuck);
+    assert_eq!((runs.len(), &runs[0]["wake"]), (1, &"claimed".into()), "{}", server.story(stuck));
+    let explained = server.explain(stuck);
+    assert_eq!(found_of(&explained, "no wake is pending"), "none", "the wake of a dead run keeps it: {explained}");
+    let plans = "its environment is not released yet";
+    assert_eq!(found_of(&explained, "its host is done with its last run"), plans, "{explained}");
+
+    // The server takes it to the board itself, and there it stays until that is settled.
     let daemon = server.daemon(&["--orphan-grace", "5s", "--schedule", "*/5 * * * * *", "--no-guard"]);
-    for issue in stuck {
-        wait_for("it gets going, or a person is told", seconds(90), || {
-            matches!(server.status(issue).as_str(), "done" | "blocked").then_some(())
-        });
-    }
+    wait_for("the server takes it to the board", seconds(60), || {
+        let listed = server.attention().iter().any(|item| item.to_string().contains(stuck.as_str()));
+        listed.then_some(())
+    });
+    server.make_older(stuck, 3);
+    thread::sleep(seconds(20));
+    assert_eq!((server.status(stuck), server.runs(stuck).len()), ("in_progress".into(), 1), "{}", server.story(stuck));
+    let explained = server.explain(stuck);
+    assert_eq!(found_of(&explained, "no wait is declared"), "the host's own recovery is active", "{explained}");
+
+    // When it is, the environment is still held by a run that is dead, and every wake would be cancelled.
+    server.database.change(&format!(
+        "update issue_recovery_actions set status = 'resolved', resolved_at = now() where source_issue_id = '{stuck}'"
+    ));
+    wait_for("a person is told", seconds(30), || (server.status(stuck) == "blocked").then_some(()));
+    let told = server.told(stuck);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0]["body"].as_str().is_some_and(|body| body.contains("never released")), "{told:?}");
+    assert_eq!(server.runs(stuck).len(), 1, "{}", server.story(stuck));
+
+    // A comment does not get it going: the server keeps it for later, as long as the environment is not released.
+    server.comment(stuck, "Go on, please.");
+    thread::sleep(seconds(30));
+    let deferred = server.database.text(&format!(
+        "select count(*) from agent_wakeup_requests where payload ->> 'issueId' = '{stuck}' and status = 'deferred_issue_execution'"
+    ));
+    assert_eq!((server.runs(stuck).len(), deferred.as_deref()), (1, Some("1")), "{}", server.story(stuck));
+    server
+        .database
+        .change("update environment_leases set status = 'released', released_at = now() where released_at is null");
+    server.comment(stuck, "And now?");
+    wait_for("it goes on", seconds(60), || (server.status(stuck) == "done").then_some(()));
+    assert_eq!(server.continuations(stuck), Vec::<Value>::new(), "{}", server.story(stuck));
     assert_eq!(sampler.end().doubled_by_sweep(), Vec::<String>::new());
     drop(daemon);
 }

@@ -56,8 +56,11 @@ impl Database {
         found.pop().and_then(|row| row["value"].as_str().map(str::to_owned))
     }
 
-    pub fn run(&self, sql: &str) {
-        run(&mut self.connect(), sql);
+    /// Changes rows, at least one: what changes none is no premise.
+    pub fn change(&self, sql: &str) {
+        let changed =
+            diesel::sql_query(sql).execute(&mut self.connect()).unwrap_or_else(|error| panic!("{error}: {sql}"));
+        assert!(changed > 0, "no row was changed: {sql}");
     }
 }
 

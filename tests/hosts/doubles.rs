@@ -12,26 +12,29 @@ use crate::{seconds, wait_for};
 fn an_issue_whose_run_ends_without_a_word_never_has_two_runs_or_two_wakes_at_once() {
     let server = Server::start();
     server.migrate();
-    let (process, conversation) =
-        (server.make_agent("Ada", Adapter::Process), server.make_agent("Bob", Adapter::ClaudeLocal));
+    let agents: Vec<String> = ["Ada", "Bob", "Cid"].map(|name| server.make_agent(name, Adapter::Process)).into();
+    let conversation = server.make_agent("Dee", Adapter::ClaudeLocal);
     let daemon = server.daemon(&["--no-guard"]);
     let sampler = Sampler::start(&server);
 
-    let mut issues = Vec::new();
     // Most of all those of which the server itself asks for a word.
-    for _ in 0..5 {
-        for plays in ["quit", "quit", "comment"] {
-            issues.push(server.make_issue(&process, plays));
+    let mut issues = Vec::new();
+    for _ in 0..8 {
+        for agent in &agents {
+            issues.push(server.make_issue(agent, "quit"));
         }
-        for plays in ["quit", "crash, close"] {
-            issues.push(server.make_issue(&conversation, plays));
-        }
+        issues.push(server.make_issue(&conversation, "quit"));
         thread::sleep(seconds(1));
     }
-    wait_for("each has been played", seconds(60), || {
+    wait_for("each has been played", seconds(120), || {
         issues.iter().all(|issue| !server.played(issue).is_empty()).then_some(())
     });
-    thread::sleep(seconds(40));
+    wait_for("sweep has continued one", seconds(120), || {
+        issues.iter().any(|issue| !server.continuations(issue).is_empty()).then_some(())
+    });
+    thread::sleep(seconds(30));
+    let continued = issues.iter().filter(|issue| !server.continuations(issue).is_empty()).count();
+    println!("{continued} of {} were continued by sweep", issues.len());
 
     let sampled = sampler.end();
     println!("{} looks, {:?} apart at most", sampled.samples, sampled.longest_gap);

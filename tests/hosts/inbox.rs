@@ -19,9 +19,7 @@ fn an_escalation_is_on_the_boards_list_and_a_comment_gets_the_issue_going() {
         said_of(&report, &issue).filter(|said| said["outcome"] == "escalated").map(|_| ())
     });
 
-    let told = server.database.rows(&format!(
-        "select body, presentation from issue_comments where issue_id = '{issue}' and author_type = 'system' order by created_at"
-    ));
+    let told = server.told(&issue);
     assert_eq!(told.len(), 1, "one comment: {told:?}");
     assert_eq!(told[0]["presentation"]["kind"], "system_notice", "{told:?}");
     let listed = server.attention();

@@ -7,49 +7,67 @@ use serde_json::Value;
 
 use crate::api::Adapter;
 use crate::server::Server;
-use crate::swept::said_of;
+use crate::swept::{found_of, said_of};
 use crate::{seconds, wait_for};
 
-/// An issue of a conversation that the server has given up, and its last run.
-fn given_up(server: &Server) -> (String, String) {
-    let agent = server.make_agent("Ada", Adapter::ClaudeLocal);
-    let issue = server.make_issue(&agent, "crash, crash, crash, close");
-    wait_for("the server gives up", seconds(150), || {
-        (server.runs(&issue).len() == 3 && !server.has_live_run(&issue)).then_some(())
-    });
-    let last = server.runs(&issue).pop().expect("a run");
-    (issue, last["id"].as_str().expect("an id").to_owned())
-}
+const CANCELLED: &str = "execution_reconciliation_required";
 
 #[test]
-fn nothing_is_queued_while_the_environment_of_the_last_run_is_not_released() {
+fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person_is_told_when_it_never_is() {
     let server = Server::start();
     server.migrate();
-    let (issue, run) = given_up(&server);
-    // As a server that was killed leaves it.
-    server.database.run(&format!(
-        "update environment_leases set status = 'active', released_at = null where heartbeat_run_id = '{run}'"
-    ));
-
-    let sweep = || server.sweep(&["--orphan-grace", "5s", "--no-guard"]);
-    thread::sleep(seconds(6));
-    let report = sweep();
-    // Time for the server to do what it does to a wake that comes too early.
-    thread::sleep(seconds(12));
-    assert_eq!(
-        server.continuations(&issue),
-        Vec::<Value>::new(),
-        "{}\n{:?}",
-        server.story(&issue),
-        said_of(&report, &issue)
-    );
-
-    server.database.run(&format!(
-        "update environment_leases set status = 'released', released_at = now() where heartbeat_run_id = '{run}'"
-    ));
-    wait_for("it is done", seconds(60), || {
-        sweep();
-        (server.status(&issue) == "done").then_some(())
+    let agents = ["Ada", "Bob", "Cid"].map(|name| server.make_agent(name, Adapter::ClaudeLocal));
+    let issues = agents.each_ref().map(|agent| server.make_issue(agent, "crash, crash, crash, close"));
+    wait_for("the server gives them up", seconds(150), || {
+        // It releases an environment a second after the end of the run.
+        let given_up = |issue: &String| {
+            let runs = server.runs(issue);
+            runs.len() == 3 && runs.iter().all(|run| run["lease"] == "failed")
+        };
+        issues.iter().all(given_up).then_some(())
     });
-    assert_eq!(server.continuations(&issue).len(), 1, "{}", server.story(&issue));
+    // As a server leaves it that was killed before it had released the last one.
+    for issue in &issues {
+        server.database.change(&format!(
+            "update environment_leases set status = 'active', released_at = null, cleanup_status = null, updated_at = now()
+             where heartbeat_run_id = (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{issue}'
+                                       order by created_at desc limit 1)"
+        ));
+    }
+
+    // What becomes of a wake that is queued all the same.
+    let [woken, released, leased] = &issues;
+    server.database.change(&format!(
+        "insert into sweep.wakes (agent_id, issue_id, reason) values ('{}', '{woken}', 'issue_continuation_needed')",
+        agents[0]
+    ));
+    wait_for("the server deals with it", seconds(60), || (!server.has_live_run(woken)).then_some(()));
+    let ours = server.continuations(woken);
+    assert_eq!(ours.last().map(|run| &run["error_code"]), Some(&CANCELLED.into()), "{}", server.story(woken));
+
+    let sweep = || server.sweep(&["--orphan-grace", "5s", "--retry-delay", "0s", "--no-guard"]);
+    thread::sleep(seconds(20));
+    let report = sweep();
+    for issue in [released, leased] {
+        let ours = server.continuations(issue);
+        assert_eq!(ours, Vec::<Value>::new(), "{}\n{:?}", server.story(issue), said_of(&report, issue));
+        let explained = server.explain(issue);
+        let found = found_of(&explained, "its host is done with its last run");
+        assert_eq!(found, "its environment is not released yet", "{explained}");
+    }
+
+    server.database.change(&format!(
+        "update environment_leases set status = 'released', released_at = now() where released_at is null
+         and heartbeat_run_id in (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{released}')"
+    ));
+    server.make_older(leased, 3);
+    wait_for("the one is done, and the other escalated", seconds(60), || {
+        sweep();
+        (server.status(released) == "done" && server.status(leased) == "blocked").then_some(())
+    });
+    assert_eq!(server.continuations(released).len(), 1, "{}", server.story(released));
+    assert_eq!(server.continuations(leased), Vec::<Value>::new(), "{}", server.story(leased));
+    let told = server.told(leased);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0]["body"].as_str().is_some_and(|body| body.contains("would cancel every wake")), "{told:?}");
 }

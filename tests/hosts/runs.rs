@@ -15,7 +15,8 @@ impl Server {
     pub fn runs(&self, issue: &str) -> Vec<Value> {
         self.database.rows(&format!(
             "select run.id, run.status, run.error_code, run.agent_id, run.created_at, run.started_at, run.finished_at,
-                 run.context_snapshot ->> 'wakeReason' as reason, wake.status as wake, wake.requested_by_actor_id as asked_by
+                 run.context_snapshot ->> 'wakeReason' as reason, wake.status as wake, wake.requested_by_actor_id as asked_by,
+                 (select string_agg(lease.status, ', ') from environment_leases lease where lease.heartbeat_run_id = run.id) as lease
              from heartbeat_runs run left join agent_wakeup_requests wake on wake.id = run.wakeup_request_id
              where run.context_snapshot ->> 'issueId' = '{issue}' order by run.created_at"
         ))
@@ -29,6 +30,26 @@ impl Server {
     pub fn has_live_run(&self, issue: &str) -> bool {
         let live = ["queued", "scheduled_retry", "running"];
         self.runs(issue).iter().any(|run| live.iter().any(|status| run["status"] == *status))
+    }
+
+    /// What sweep told people about an issue, oldest first.
+    pub fn told(&self, issue: &str) -> Vec<Value> {
+        self.database.rows(&format!(
+            "select body, presentation from issue_comments
+             where issue_id = '{issue}' and author_type = 'system' and presentation ->> 'title' like 'sweep%' order by created_at"
+        ))
+    }
+
+    /// As if its runs had ended, and held their environments, for so much longer.
+    pub fn make_older(&self, issue: &str, minutes: u32) {
+        self.database.change(&format!(
+            "update environment_leases set updated_at = updated_at - interval '{minutes} minutes'
+             where heartbeat_run_id in (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{issue}')"
+        ));
+        self.database.change(&format!(
+            "update heartbeat_runs set finished_at = finished_at - interval '{minutes} minutes'
+             where context_snapshot ->> 'issueId' = '{issue}'"
+        ));
     }
 
     /// What its agents did for an issue, a line for each run that began.

@@ -59,15 +59,30 @@ impl Table {
         self.row("their status", server.database.text(&format!("select {statuses}")).unwrap_or_default());
         self.row("runs", count(server, "heartbeat_runs"));
         self.row("continuations of sweep's", count(server, "sweep.recoveries where action = 'continue'"));
+        let cancelled = "heartbeat_runs run join agent_wakeup_requests wake on wake.id = run.wakeup_request_id
+            where wake.requested_by_actor_id = 'sweep' and run.status = 'cancelled' and run.started_at is null";
+        self.row("of which the server cancelled before they began", count(server, cancelled));
+        let escalations = "string_agg(number || ' ' || reason, ', ' order by reason)
+            from (select reason, count(*) as number from sweep.recoveries where action = 'escalate' group by reason) counted";
         self.row("escalations of sweep's", count(server, "sweep.recoveries where action = 'escalate'"));
+        self.row("their reasons", server.database.text(&format!("select {escalations}")).unwrap_or_default());
     }
 
     /// In progress, and nobody will ever do anything: neither a run, nor a wake, nor the host, nor a person who knows of it.
     fn stranded(&mut self, server: &Server, cancelled: &[String]) {
         let left = server.database.rows(&format!(
-            "select issue.id, issue.identifier, issue.title,
+            "select issue.id,
                  exists (select from issue_recovery_actions action
-                     where action.source_issue_id = issue.id and action.status in ('active', 'escalated')) as on_the_boards_list
+                     where action.source_issue_id = issue.id and action.status in ('active', 'escalated')) as on_the_boards_list,
+                 issue.monitor_next_check_at > now()
+                     or exists (select from issue_relations link join issues blocker on blocker.id = link.issue_id
+                         where link.related_issue_id = issue.id and link.type = 'blocks' and blocker.status not in ('done', 'cancelled'))
+                     or exists (select from issue_thread_interactions question
+                         where question.issue_id = issue.id and question.status = 'pending')
+                     or exists (select from issue_tree_holds hold
+                         where hold.root_issue_id in (issue.id, issue.parent_id) and hold.status = 'active') as waits,
+                 exists (select from sweep.recoveries told where told.kind = 'issue' and told.subject_id = issue.id
+                     and told.action = 'escalate' and told.settled_at is null) as escalated
              from issues issue where issue.status = 'in_progress'
                  and not exists (select from heartbeat_runs run
                      where run.context_snapshot ->> 'issueId' = issue.id::text and run.status in {LIVE})
@@ -75,15 +90,24 @@ impl Table {
                      where wake.payload ->> 'issueId' = issue.id::text and wake.status in ('queued', 'deferred_issue_execution', 'claimed')
                          and (run.id is null or run.status in {LIVE}))"
         ));
-        let is_cancelled = |row: &Value| cancelled.iter().any(|issue| row["id"] == **issue);
-        let (stopped, left): (Vec<Value>, Vec<Value>) = left.into_iter().partition(is_cancelled);
-        let (listed, left): (Vec<Value>, Vec<Value>) =
-            left.into_iter().partition(|row| row["on_the_boards_list"] == true);
-        let stories: Vec<String> =
-            left.iter().filter_map(|row| row["id"].as_str()).map(|issue| server.story(issue)).collect();
-        self.row("left in progress since a person cancelled them", stopped.len());
-        self.row("left in progress, on the board's list by the host's own recovery", listed.len());
-        self.row("stranded", left.len());
+        let mut stories = Vec::new();
+        let (mut stopped, mut listed, mut waiting) = (0, 0, 0);
+        for row in &left {
+            let issue = row["id"].as_str().expect("an id");
+            if cancelled.iter().any(|cancelled| cancelled == issue) {
+                stopped += 1;
+            } else if row["on_the_boards_list"] == true {
+                listed += 1;
+            } else if row["waits"] == true || row["escalated"] == true {
+                waiting += 1;
+            } else {
+                stories.push(server.story(issue));
+            }
+        }
+        self.row("left in progress since a person cancelled them", stopped);
+        self.row("left in progress, on the board's list by the host's own recovery", listed);
+        self.row("left in progress for another reason to wait, or escalated", waiting);
+        self.row("stranded", stories.len());
         self.demand("stranded", &stories);
     }
 
@@ -149,7 +173,10 @@ impl Table {
                 often.push(row.to_string());
             }
             if row["status"] == "blocked" && !is_listed {
-                unlisted.push(row.to_string());
+                let issue = row["issue"].as_str().expect("an id");
+                let others: Vec<String> =
+                    listed.iter().map(Value::to_string).filter(|item| item.contains(issue)).collect();
+                unlisted.push(format!("{row}\n  listed is {others:?}\n  {}", server.story(issue)));
             }
         }
         self.row("escalated issues on the board's list with sweep's reason", escalated.len() - unlisted.len());

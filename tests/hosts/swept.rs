@@ -59,6 +59,13 @@ impl Server {
     }
 }
 
+/// What an explanation found for a demand.
+pub fn found_of<'a>(explained: &'a Value, demand: &str) -> &'a str {
+    let clauses = explained["clauses"].as_array().expect("clauses");
+    let clause = clauses.iter().find(|clause| clause["demand"] == demand);
+    clause.and_then(|clause| clause["found"].as_str()).unwrap_or_else(|| panic!("no {demand}: {explained}"))
+}
+
 /// What a report says of an issue; nothing if it was no candidate.
 pub fn said_of<'a>(report: &'a Value, issue: &str) -> Option<&'a Value> {
     report["subjects"].as_array().expect("subjects").iter().find(|subject| subject["id"] == issue)
