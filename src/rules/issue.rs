@@ -78,6 +78,11 @@ impl Facts for IssueFacts {
         (Finding::Orphaned, clauses)
     }
 
+    /// That somebody set it to work anew while its host takes no wake up starts nothing.
+    fn withholds_recovery(&self, _policy: &Policy) -> Option<Reason> {
+        self.unreachable.clone().filter(|_| self.status == "todo").map(Reason::HostPlans)
+    }
+
     fn unreachable(&self, _policy: &Policy) -> Option<Cause> {
         self.unreachable.clone().map(Cause::WakesInVain)
     }

@@ -106,6 +106,31 @@ fn nothing_is_queued_beside_an_environment_that_a_run_has_not_given_back(
     }
 }
 
+/// A comment, another assignee and todo start nothing while it is not released, and its server's own retries are cancelled.
+#[test]
+fn an_escalation_for_an_environment_says_what_to_release_and_comes_after_the_servers_own_retries() {
+    let (mut world, issue, run) = after_a_run("claude_local", "failed", 600);
+    let company = world.company.clone();
+    world.run(&format!(
+        "insert into environment_leases (company_id, issue_id, heartbeat_run_id, updated_at)
+         values ('{company}', '{issue}', '{run}', now() - interval '10 minutes')"
+    ));
+    let agent = Id(world.text("assignee_agent_id", &format!("issues where id = '{issue}'")).expect("an agent"));
+    let retry = world.issue_run(&issue, &agent, "cancelled", 1);
+    world.set("heartbeat_runs", &retry, "finished_at = now() - interval '21 seconds'");
+    assert_eq!(sweep_at_once(&world).outcome(&issue), "healthy");
+
+    world.set("heartbeat_runs", &retry, "finished_at = now() - interval '3 minutes'");
+    assert_eq!(sweep_at_once(&world).outcome(&issue), "escalated");
+    let action = world.text("unblock_descriptor ->> 'action'", &format!("issues where id = '{issue}'"));
+    assert!(action.as_ref().is_some_and(|action| action.contains(&format!("release the environment of run {run}"))));
+
+    world.set("issues", &issue, "status = 'todo'");
+    assert_eq!(sweep_at_once(&world).outcome(&issue), "healthy", "nothing has come of it yet");
+    world.run("update environment_leases set status = 'released', released_at = now()");
+    assert_eq!(sweep_at_once(&world).outcome(&issue), "recovered");
+}
+
 #[rstest]
 #[case::under_way("phase = 'finalizing', lease_owner = 'server-1'", 60, "healthy")]
 #[case::its_control_waits("phase = 'retryable_failure', control_deadline_at = now()", 60, "healthy")]

@@ -62,19 +62,24 @@ begin
 end $$;
 revoke execute on function open_finalization_since from public;
 
+-- Whom its server would hold responsible for a run of an issue, if anybody.
+create view issue_responsibles as
+select i.id as issue_id,
+       coalesce(nullif((select r.responsible_user_id from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+                        order by r.created_at desc, r.id limit 1), ''),
+                nullif(i.responsible_user_id, ''), nullif(p.responsible_user_id, ''), nullif(c.default_responsible_user_id, '')) as user_id
+from public.issues i
+join public.companies c on c.id = i.company_id
+left join public.issues p on p.id = i.parent_id and p.company_id = i.company_id;
+
 -- One row for each issue, gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear.
 -- Of a million runs the latest thousand tell enough.
 create view issue_histories as
 select i.id as issue_id, h.last_run_id, h.last_ended_at, h.last_end, h.last_sign_at, h.began_at, h.continued_at,
-       h.last_continuation_ended_at, h.last_stop, h.leased_until, h.is_leased,
-       coalesce(nullif(h.responsible_user_id, ''), nullif(i.responsible_user_id, ''),
-                nullif(p.responsible_user_id, ''), nullif(c.default_responsible_user_id, '')) as responsible_user_id
+       h.last_continuation_ended_at, h.last_stop, h.leased_until, h.leasing_run_id
 from public.issues i
-join public.companies c on c.id = i.company_id
-left join public.issues p on p.id = i.parent_id and p.company_id = i.company_id
 cross join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
-           (array_agg(r.responsible_user_id order by r.created_at desc, r.id))[1] as responsible_user_id,
            max(r.last_sign_at) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
            (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ')
@@ -88,7 +93,8 @@ cross join lateral (
            -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
            -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
            max(greatest(r.finished_at, lease.updated_at) + lease.patience) as leased_until,
-           bool_or(lease.updated_at is not null and r.status <> 'succeeded' and lease.is_conversation) as is_leased,
+           (array_agg(r.id order by r.created_at desc, r.id)
+               filter (where lease.updated_at is not null and r.status <> 'succeeded' and lease.is_conversation))[1] as leasing_run_id,
            -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
            max(r.created_at) filter (where r.retry_reason is null) as began_at,
            -- The continuations that the host queued itself; ours are counted in the ledger.
@@ -128,11 +134,11 @@ declare
         order by r.created_at desc, r.id limit 1
     );
 begin
-    select i.company_id, h.responsible_user_id into issue
-    from public.issues i join issue_histories h on h.issue_id = i.id
+    select i.company_id, r.user_id into issue
+    from public.issues i join issue_responsibles r on r.issue_id = i.id
     where i.id = new.issue_id;
     -- On a queued run without such a user the server fails at every tick, and recovers nothing else either.
-    if issue.responsible_user_id is null then
+    if issue.user_id is null then
         raise exception 'issue % cannot be woken: no user is responsible for it', new.issue_id;
     end if;
 
@@ -149,7 +155,7 @@ begin
         (id, company_id, agent_id, invocation_source, trigger_detail, wakeup_request_id, retry_of_run_id,
          responsible_user_id, context_snapshot)
     values (next_run_id, issue.company_id, new.agent_id, 'automation', 'system', new.id, resumed_run_id,
-            issue.responsible_user_id,
+            issue.user_id,
             jsonb_strip_nulls(jsonb_build_object(
                 'issueId', new.issue_id, 'taskId', new.issue_id, 'taskKey', new.issue_id,
                 'wakeReason', new.reason, 'retryReason', new.reason, 'retryOfRunId', resumed_run_id,

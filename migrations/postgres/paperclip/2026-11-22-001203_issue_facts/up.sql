@@ -90,17 +90,24 @@ select
          when crowd.is_too_large then 'a run or a wake of its agent is too large to look at'
          when waits.is_too_deep then 'it has more than 100 ancestors, and any of them may be on hold'
          when a.company_id <> i.company_id then 'its agent belongs to another company'
-         when history.responsible_user_id is null then 'no user is responsible for it' end as obstacle,
+         when responsible.user_id is null then 'no user is responsible for it' end as obstacle,
     history.last_run_id,
     within_calendar(history.last_ended_at) as last_run_ended_at,
     history.last_end as last_run_end,
     case when holder.id is not null then 'run ' || left(holder.id::text, 8) || ' has ended and still holds it'
-         when history.leased_until > statement_timestamp() then 'its environment is not released yet'
+         when history.leased_until > statement_timestamp()
+              -- Its server may try again meanwhile, in vain.
+              or history.leasing_run_id is not null and history.last_ended_at > statement_timestamp() - interval '2 minutes'
+         then 'its environment is not released yet'
          when finalization.since > statement_timestamp() - interval '1 hour' then 'its run is being finalized' end as host_plan,
-    case when history.is_leased then 'the environment of one of its runs was never released, and its host would cancel every wake'
+    case when history.leasing_run_id is not null
+         then 'the environment of one of its runs was never released, and its host would cancel every wake'
          when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
     behavior.run_end_grace_seconds,
-    behavior.resume_advice,
+    case when history.leasing_run_id is null then behavior.resume_advice
+         else 'release the environment of run ' || history.leasing_run_id
+              || ' (update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id is that run), then write a comment; '
+              || 'or go on in a new issue. Until it is released, no comment, other assignee or status starts anything' end as resume_advice,
     within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
     episode.began_at as episode_began_at,
     continuations.since_episode - unserved.since_episode as attempts,
@@ -116,6 +123,7 @@ select
 from public.issues i
 join public.companies c on c.id = i.company_id
 join issue_histories history on history.issue_id = i.id
+join issue_responsibles responsible on responsible.issue_id = i.id
 join issue_waits waits on waits.issue_id = i.id
 join issue_exclusions exclusion on exclusion.issue_id = i.id
 cross join host_behavior behavior
