@@ -59,7 +59,7 @@ fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms, access: A
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
     let (mut seen, mut progress) = (None, Progress::Gone);
-    let result = db.in_transaction(access, &terms.timeouts, |db| {
+    let result = db.in_repeated_transaction(access, &terms.timeouts, |db| {
         let lock = match access {
             Access::Write => S::lock(db, id)?,
             Access::ReadOnly => Lock::Everything,

@@ -127,7 +127,7 @@ join issue_responsibles responsible on responsible.issue_id = i.id
 join issue_waits waits on waits.issue_id = i.id
 join issue_exclusions exclusion on exclusion.issue_id = i.id
 cross join host_behavior behavior
-cross join lateral (select open_finalization_since(i.company_id, i.id) as since) finalization
+cross join lateral (select open_finalization_since(i.company_id, i.id) as since offset 0) finalization  -- asked once, not for each column
 left join lateral (
     select w.created_at, w.detail from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
     order by w.created_at limit 1
