@@ -213,8 +213,11 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     if history.escalated {
         return Decision::Leave(Reason::Escalated);
     }
-    if let Some(cause) = facts.unreachable(policy) {
-        return escalate(cause, facts, policy);
+    let after_last = history.within(allowance.delay, history.last_attempt_at.max(history.last_attempt_ended_at));
+    match (facts.unreachable(policy), after_last) {
+        (Some(Cause::WakesInVain(_)), Some(until)) => return Decision::Wait { until },
+        (Some(cause), _) => return escalate(cause, facts, policy),
+        (None, _) => {}
     }
     let spent = spent(history, &allowance, policy);
     let ended = history.last_attempt_ended_at.filter(|_| spent.is_some());

@@ -23,16 +23,20 @@ pub struct HostBlock {
     pub reason: Words,
 }
 
-/// So many are looked at in one sweep, the oldest first.
+/// So many are told of in one sweep, the oldest first.
 const AT_ONCE_MAX: i64 = 100;
 
-/// Those of a tenant, or all; none where the host has no such view.
+const UNTOLD: &str = "NOT EXISTS (SELECT FROM notifications n WHERE n.event = 'host_blocked' \
+    AND n.subject_id = host_blocks.subject_id AND n.created_at >= host_blocks.since)";
+
+/// Those of a tenant, or all, of which nobody was notified; none where the host has no such view.
 pub fn read(db: &mut Db, tenant: Option<&str>) -> QueryResult<Vec<HostBlock>> {
     let Db::Postgres(pg) = db else { return Ok(Vec::new()) };
     if !diesel::select(sql::<Bool>("to_regclass('sweep.host_blocks') IS NOT NULL")).get_result(pg)? {
         return Ok(Vec::new());
     }
-    let all = host_blocks::table.order((host_blocks::since, host_blocks::subject_id)).limit(AT_ONCE_MAX).into_boxed();
+    let untold = host_blocks::table.filter(sql::<Bool>(UNTOLD));
+    let all = untold.order((host_blocks::since, host_blocks::subject_id)).limit(AT_ONCE_MAX).into_boxed();
     let blocks = match tenant {
         None => all,
         Some(tenant) => all.filter(host_blocks::tenant.eq(tenant)),

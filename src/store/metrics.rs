@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::connection::SimpleConnection;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use serde_json::Value;
@@ -74,10 +73,6 @@ pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
 pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
     let Store { db, kinds, .. } = store;
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
-        if let Db::Postgres(db) = db {
-            // Compiling takes longer than any of these queries.
-            db.batch_execute("SET LOCAL jit = off")?;
-        }
         let read_at = db.now()?;
         Ok(Reading {
             read_at,

@@ -74,6 +74,14 @@ const ACTIVE: &str = "status = 'active'";
     "status = 'pending_cleanup', released_at = now()",
     "healthy"
 )]
+#[case::its_server_never_comes_to_an_end(
+    "process",
+    "succeeded",
+    7200,
+    "status = 'pending_cleanup', released_at = now(), updated_at = now()",
+    "continued"
+)]
+#[case::by_a_time_that_never_comes("process", "failed", 7200, "updated_at = 'infinity'", "continued")]
 #[case::that_failed(
     "claude_local",
     "failed",
@@ -136,6 +144,11 @@ fn an_escalation_for_an_environment_says_what_to_release_and_comes_after_the_ser
 #[case::its_control_waits("phase = 'retryable_failure', control_deadline_at = now()", 60, "healthy")]
 #[case::it_waits_for_evidence("phase = 'retryable_failure', recovery_state = 'awaiting_evidence'", 60, "healthy")]
 #[case::for_too_long("phase = 'finalizing', lease_owner = 'server-1'", 7200, "escalated")]
+#[case::in_a_time_to_come(
+    "phase = 'finalizing', lease_owner = 'server-1', updated_at = 'infinity'",
+    20000,
+    "escalated"
+)]
 #[case::done("phase = 'completed'", 60, "continued")]
 fn nothing_is_queued_beside_a_finalization(#[case] state: &str, #[case] seconds: i64, #[case] outcome: &str) {
     let (mut world, issue, run) = after_a_run("claude_local", "succeeded", seconds);
@@ -158,6 +171,27 @@ fn a_release_without_finalizations_is_swept_as_well() {
     let (mut world, issue, _) = after_a_run("claude_local", "failed", 60);
     world.run("drop table native_run_finalizations cascade");
     assert_eq!(sweep_at_once(&world).outcome(&issue), "continued");
+}
+
+/// No foreign key holds them to their company.
+#[rstest]
+#[case::that_holds_it("update issues set execution_run_id = ':r' where id = ':i'", "continued")]
+#[case::that_a_wake_names("update agent_wakeup_requests set run_id = ':r'", "not examined")]
+fn another_companys_run_says_nothing_of_an_issue(#[case] statement: &str, #[case] outcome: &str) {
+    let mut world = World::new(On::Paperclip);
+    let (issue, agent) = orphan(&mut world);
+    if outcome != "continued" {
+        world.issue_wake(&issue, &agent, "queued", 0);
+    }
+    let (company, other, run) = (Id::generate(), Id::generate(), Id::generate());
+    world.run(&format!(
+        "insert into companies (id, name, issue_prefix) values ('{company}', 'Other', 'OTH');
+         insert into agents (id, company_id, name) values ('{other}', '{company}', 'Bob');
+         insert into heartbeat_runs (id, company_id, agent_id, status, finished_at)
+         values ('{run}', '{company}', '{other}', 'failed', now() - interval '1 minute')"
+    ));
+    world.run(&statement.replace(":r", &run.0).replace(":i", &issue.0));
+    assert_eq!(sweep_at_once(&world).outcome(&issue), outcome);
 }
 
 /// After a crash the server leaves wakes claimed whose runs it has interrupted.

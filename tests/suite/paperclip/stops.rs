@@ -96,6 +96,32 @@ fn but_not_with_what_agents_and_the_server_say(#[case] statement: &str) {
     assert_eq!(world.sweep().outcome(&issue), "waiting");
 }
 
+/// Two runs of an issue may overlap: what counts is when the person acted.
+#[test]
+fn a_run_that_began_before_the_cancel_and_ended_otherwise_is_nothing_newer() {
+    let (mut world, issue, agent) = cancelled(BY_A_USER);
+    let other = world.issue_run(&issue, &agent, "failed", 25);
+    let at = "now() - interval '20 minutes'";
+    world.set("heartbeat_runs", &other, &format!("started_at = created_at, finished_at = {at}, updated_at = {at}"));
+    assert_eq!(world.sweep().outcome(&issue), "waiting");
+}
+
+/// A hold stops the runs below it in the name of whoever put it there, and is taken back by whoever releases it.
+#[rstest]
+#[case::before_it("11 minutes", "waiting")]
+#[case::after_it("9 minutes", "continued")]
+fn a_cancel_by_a_hold_ends_with_the_hold(#[case] released: &str, #[case] outcome: &str) {
+    let (mut world, issue, agent) = cancelled(BY_A_USER);
+    let (company, parent) = (world.company.clone(), world.orphan(&agent));
+    world.set("issues", &parent, "status = 'todo'");
+    world.run(&format!(
+        "update issues set parent_id = '{parent}' where id = '{issue}';
+         insert into issue_tree_holds (company_id, root_issue_id, mode, status, released_at)
+         values ('{company}', '{parent}', 'pause', 'released', now() - interval '{released}')"
+    ));
+    assert_eq!(world.sweep().outcome(&issue), outcome);
+}
+
 /// Whom sweep continued, and a person stopped then, has not recovered.
 #[test]
 fn a_continuation_that_a_person_stops_is_handed_over() {

@@ -28,7 +28,7 @@ select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, within_calendar
            || coalesce(', its run ' || left(r.id::text, 8) || ' is ' || r.status, ', no run yet') as detail
 from public.agents a
 join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
-left join public.heartbeat_runs r on r.id = w.run_id
+left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
   and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), true);
 
@@ -37,10 +37,11 @@ create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
 from recoveries c
 join public.agent_wakeup_requests w on w.id = c.wake_id
-join public.heartbeat_runs r on r.id = w.run_id
+join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
 where c.action = 'continue' and r.status = 'cancelled' and r.started_at is null;
 
--- Since when the server is at the end of a run that it executes in steps of its own, if it is. Earlier releases know no such runs.
+-- Since when the server is at the end of a run that it executes in steps of its own, if it is; what it writes there hours after
+-- the run's end counts no more. Earlier releases know no such runs.
 create function open_finalization_since(company uuid, issue uuid) returns timestamptz language plpgsql stable security definer
 set search_path = sweep, pg_temp as $$
 begin
@@ -48,19 +49,37 @@ begin
         return null;
     end if;
     return (
-        select max(f.updated_at)
-        from (select r.id from runs r where r.company_id = company and r.issue_key = issue::text
+        select max(least(f.updated_at, coalesce(r.finished_at, r.created_at) + interval '3 hours'))
+        from (select r.id, r.created_at, r.finished_at from runs r where r.company_id = company and r.issue_key = issue::text
               order by r.created_at desc, r.id limit 1000) r
         join public.native_run_finalizations f on f.run_id = r.id
         -- By name, as earlier releases lack some of its columns.
-        cross join lateral (select to_jsonb(f) - 'failure_detail' as row) named
+        cross join lateral (select case when is_too_large(f.failure_detail) then '{}' else to_jsonb(f) end as row) named
         where f.company_id = company
           and (f.lease_owner is not null or named.row ->> 'control_deadline_at' is not null
                or named.row ->> 'recovery_state' in ('awaiting_evidence', 'awaiting_runner_reattach', 'resuming_session', 'bootstrap_incomplete')
                or f.phase = 'retryable_failure' and f.result_id is null)
     );
 end $$;
-revoke execute on function open_finalization_since from public;
+
+-- Does this run belong to a conversation, by what it was started with? By name, as earlier releases lack the columns.
+create function is_conversation(run uuid) returns boolean language plpgsql stable security definer set search_path = sweep, pg_temp as $$
+declare
+    adapter text;
+begin
+    if exists (select from pg_attribute where attrelid = to_regclass('public.heartbeat_runs') and attname = 'runner_profile_json'
+               and not attisdropped) then
+        select case when r.runtime_mode = 'legacy' then coalesce(
+                   case when not is_too_large(r.runner_profile_json) then r.runner_profile_json #>> '{adapterDispatch,adapterType}' end,
+                   a.adapter_type) end
+        into adapter from public.heartbeat_runs r left join public.agents a on a.id = r.agent_id where r.id = run;
+    else
+        select a.adapter_type into adapter from public.heartbeat_runs r join public.agents a on a.id = r.agent_id where r.id = run;
+    end if;
+    return coalesce(adapter in ('claude_local', 'codex_local', 'cursor', 'gemini_local', 'opencode_local', 'pi_local', 'grok_local',
+                                'kimi_local', 'hermes_local'), false);
+end $$;
+revoke execute on function open_finalization_since, is_conversation from public;
 
 -- Whom its server would hold responsible for a run of an issue, if anybody.
 create view issue_responsibles as
@@ -75,26 +94,21 @@ left join public.issues p on p.id = i.parent_id and p.company_id = i.company_id;
 -- One row for each issue, gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear.
 -- Of a million runs the latest thousand tell enough.
 create view issue_histories as
-select i.id as issue_id, h.last_run_id, h.last_ended_at, h.last_end, h.last_sign_at, h.began_at, h.continued_at,
-       h.last_continuation_ended_at, h.last_stop, h.leased_until, h.leasing_run_id
+select i.id as issue_id, h.last_run_id, h.last_ended_at, h.last_started_at, h.last_sign_at, h.began_at, h.continued_at,
+       h.last_continuation_ended_at, h.leased_until, h.leasing_run_id
 from public.issues i
 cross join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
            max(r.last_sign_at) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
-           (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ')
-                          || coalesce(' by ' || r.cancelled_by, ' (' || r.error_code || ')', '')
-                      order by r.created_at desc, r.id) filter (where not r.live))[1] as last_end,
+           max(r.started_at) as last_started_at,
            max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
-           -- Of the latest run that began, or was stopped by a person before it did: who stopped it, and when.
-           (array_agg(jsonb_build_object('by', r.cancelled_by, 'at', within_calendar(coalesce(r.finished_at, r.created_at)))
-                      order by r.created_at desc, r.id) filter (where r.live or r.started_at is not null or r.cancelled_by is not null))[1]
-               as last_stop,
            -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
            -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
-           max(greatest(r.finished_at, lease.updated_at) + lease.patience) as leased_until,
+           max(least(greatest(r.finished_at, lease.updated_at) + lease.patience, r.finished_at + interval '1 hour'))
+               filter (where lease.updated_at is not null) as leased_until,
            (array_agg(r.id order by r.created_at desc, r.id)
-               filter (where lease.updated_at is not null and r.status <> 'succeeded' and lease.is_conversation))[1] as leasing_run_id,
+               filter (where lease.updated_at is not null and r.status <> 'succeeded' and is_conversation(r.id)))[1] as leasing_run_id,
            -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
            max(r.created_at) filter (where r.retry_reason is null) as began_at,
            -- The continuations that the host queued itself; ours are counted in the ledger.
@@ -107,10 +121,8 @@ cross join lateral (
           order by r.created_at desc, r.id limit 1000) r
     left join lateral (
         select l.updated_at,
-               case when l.status = 'pending_cleanup' then interval '30 minutes' else interval '2 minutes' end as patience,
-               a.adapter_type in ('claude_local', 'codex_local', 'cursor', 'gemini_local', 'opencode_local', 'pi_local', 'grok_local',
-                                  'kimi_local', 'hermes_local') as is_conversation
-        from public.environment_leases l left join public.agents a on a.id = r.agent_id
+               case when l.status = 'pending_cleanup' then interval '30 minutes' else interval '2 minutes' end as patience
+        from public.environment_leases l
         where l.heartbeat_run_id = r.id and l.company_id = r.company_id
           and (l.released_at is null or l.status = 'pending_cleanup' or l.cleanup_status = 'failed')
         order by l.updated_at desc limit 1

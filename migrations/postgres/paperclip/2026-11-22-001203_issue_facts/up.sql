@@ -56,7 +56,7 @@ select i.id as issue_id, coalesce(
      from public.issues p
      join public.issue_tree_holds h on h.company_id = p.company_id and h.root_issue_id = p.id
      where p.id = any (lineage.ids) and p.company_id = i.company_id and h.status = 'active' and h.mode = 'pause' limit 1)
-) as reason, cardinality(lineage.ids) > 100 as is_too_deep
+) as reason, cardinality(lineage.ids) > 100 as is_too_deep, lineage.ids as lineage
 from public.issues i
 -- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
 cross join lateral (
@@ -81,7 +81,8 @@ select
     left(a.status, 1000) as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
     exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
-        or exists (select from runs r where r.live and r.id in (i.checkout_run_id, i.execution_run_id)) as has_live_run,
+        or exists (select from runs r where r.live and r.company_id = i.company_id and r.id in (i.checkout_run_id, i.execution_run_id))
+        as has_live_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     coalesce(waits.reason, stop.reason) as declared_wait,
@@ -93,20 +94,21 @@ select
          when responsible.user_id is null then 'no user is responsible for it' end as obstacle,
     history.last_run_id,
     within_calendar(history.last_ended_at) as last_run_ended_at,
-    history.last_end as last_run_end,
+    ended.words as last_run_end,
     case when holder.id is not null then 'run ' || left(holder.id::text, 8) || ' has ended and still holds it'
          when history.leased_until > statement_timestamp()
               -- Its server may try again meanwhile, in vain.
               or history.leasing_run_id is not null and history.last_ended_at > statement_timestamp() - interval '2 minutes'
          then 'its environment is not released yet'
-         when finalization.since > statement_timestamp() - interval '1 hour' then 'its run is being finalized' end as host_plan,
+         when finalization.since between statement_timestamp() - interval '1 hour' and statement_timestamp() then 'its run is being finalized' end as host_plan,
     case when history.leasing_run_id is not null
          then 'the environment of one of its runs was never released, and its host would cancel every wake'
          when finalization.since is not null then 'its host does not come to an end with one of its runs' end as unreachable,
     behavior.run_end_grace_seconds,
     case when history.leasing_run_id is null then behavior.resume_advice
          else 'release the environment of run ' || history.leasing_run_id
-              || ' (update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id is that run), then write a comment; '
+              || ' (update environment_leases set status = ''released'', released_at = now() where heartbeat_run_id = '''
+              || history.leasing_run_id || '''), then write a comment; '
               || 'or go on in a new issue. Until it is released, no comment, other assignee or status starts anything' end as resume_advice,
     within_calendar(greatest(i.updated_at, history.last_sign_at)) as idle_since,
     episode.began_at as episode_began_at,
@@ -132,11 +134,26 @@ left join lateral (
     select w.created_at, w.detail from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
     order by w.created_at limit 1
 ) pending on true
--- That a person stopped its latest run is an answer, until somebody says something newer: a run, a comment, a change, a wake.
+left join lateral (
+    select 'run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ')
+               || coalesce(' by ' || r.cancelled_by, ' (' || r.error_code || ')', '') as words
+    from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and not r.live
+    order by r.created_at desc, r.id limit 1
+) ended on true
+-- That a person stopped a run is an answer, until something newer happens: another run, a person's comment, change or wake, or the
+-- end of the hold that stopped it. Of runs that were cancelled the latest twenty tell enough.
 left join lateral (
     select stop.by || ' stopped its run, at ' || to_char(stop.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') as reason
-    from (select history.last_stop ->> 'by' as by, (history.last_stop ->> 'at')::timestamptz as at) stop
-    where stop.by is not null
+    from (
+        select r.cancelled_by as by, within_calendar(coalesce(r.finished_at, r.created_at)) as at
+        from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and r.status = 'cancelled'
+              order by r.created_at desc, r.id limit 20) r
+        where r.cancelled_by is not null
+        order by coalesce(r.finished_at, r.created_at) desc limit 1
+    ) stop
+    where coalesce(history.last_started_at <= stop.at, true)
+      and not exists (select from public.issue_tree_holds h
+                      where h.company_id = i.company_id and h.root_issue_id = any (waits.lineage) and h.released_at > stop.at)
       and not exists (select from public.issue_comments m
                       where m.company_id = i.company_id and m.issue_id = i.id and m.created_at > stop.at
                         and m.author_type = 'user' and m.created_by_run_id is null and m.deleted_at is null)
@@ -150,8 +167,8 @@ left join lateral (
 -- The server releases an issue when all that follows a run is queued. One that has died does not: then nothing follows.
 left join lateral (
     select r.id from public.heartbeat_runs r
-    where r.id in (i.execution_run_id, i.checkout_run_id) and r.status not in ('queued', 'scheduled_retry', 'running')
-      and r.finished_at > statement_timestamp() - interval '2 minutes'
+    where r.company_id = i.company_id and r.id in (i.execution_run_id, i.checkout_run_id) and r.status not in ('queued', 'scheduled_retry', 'running')
+      and r.finished_at between statement_timestamp() - interval '2 minutes' and statement_timestamp()
     limit 1
 ) holder on true
 -- What is too large to be read may be a run or a wake of this issue.
@@ -196,7 +213,8 @@ select distinct on (i.id) i.id as subject_id, i.company_id::text as tenant, left
        left(i.title, 1000) as title, left(a.name, 1000) as agent_name, within_calendar(l.created_at) as since,
        'blocked by its host, which told nobody why (' || left(l.action, 100) || ')' as reason
 from public.companies c
-join public.activity_log l on l.company_id = c.id and l.created_at > statement_timestamp() - interval '1 day'
+join public.activity_log l on l.company_id = c.id
+                          and l.created_at between statement_timestamp() - interval '1 day' and statement_timestamp()
 join public.issues i on i.id = as_id(l.entity_id) and i.company_id = l.company_id
 left join public.agents a on a.id = i.assignee_agent_id
 where l.actor_type = 'system' and l.entity_type = 'issue' and not is_too_large(l.details)
