@@ -31,9 +31,9 @@ on_each_host! {
             assert_eq!(swept.outcome(&issue), "continued");
             assert_eq!(swept.subject(&issue)["attempt"], 1, "none of those before began");
             world.drop_wakes();
-            world.pass(1);
+            world.pass(3);
             assert_eq!(world.sweep().outcome(&issue), "waiting", "the next one keeps its distance");
-            world.pass(6);
+            world.pass(3);
         }
         let swept = world.sweep();
         assert_eq!((swept.outcome(&issue), world.ledger_attempts(&issue)), ("escalated", 4));
