@@ -60,7 +60,7 @@ fn an_issue_that_its_ended_run_still_holds_is_left_alone(
 }
 
 /// The run has leased an environment, of which something was last written so many seconds ago.
-fn lease(world: &mut World, issue: &Id, run: &Id, seconds: i64) {
+fn add_lease(world: &mut World, issue: &Id, run: &Id, seconds: i64) {
     let company = world.company.clone();
     // Earlier releases want to know which environment.
     world.run("alter table environment_leases alter column environment_id drop not null");
@@ -109,7 +109,7 @@ fn nothing_is_queued_beside_an_environment_that_a_run_has_not_given_back(
     #[case] outcome: &str,
 ) {
     let (mut world, issue, run) = after_a_run(adapter, status, seconds);
-    lease(&mut world, &issue, &run, seconds);
+    add_lease(&mut world, &issue, &run, seconds);
     world.run(&format!("update environment_leases set {lease}"));
 
     let swept = sweep_at_once(&world);
@@ -125,7 +125,7 @@ fn nothing_is_queued_beside_an_environment_that_a_run_has_not_given_back(
 #[test]
 fn an_escalation_for_an_environment_says_what_to_release_and_comes_after_the_servers_own_retries() {
     let (mut world, issue, run) = after_a_run("claude_local", "failed", 600);
-    lease(&mut world, &issue, &run, 600);
+    add_lease(&mut world, &issue, &run, 600);
     let agent = Id(world.text("assignee_agent_id", &format!("issues where id = '{issue}'")).expect("an agent"));
     let retry = world.issue_run(&issue, &agent, "cancelled", 1);
     world.set("heartbeat_runs", &retry, "finished_at = now() - interval '21 seconds'");
