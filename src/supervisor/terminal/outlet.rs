@@ -24,6 +24,10 @@ const REST_LASTS: Duration = Duration::from_secs(3);
 /// More bytes than a terminal holds: what follows was printed by others.
 const REST_MAX: usize = 1 << 20;
 
+/// A write that takes longer waits for the reader of stdout. One that has just begun says nothing: it may pass on no more than
+/// the echo of a nudge.
+const HELD_UP_AFTER: Duration = Duration::from_millis(500);
+
 const TICK: Duration = Duration::from_millis(20);
 
 pub struct Outlet {
@@ -42,6 +46,13 @@ struct Flow {
     bytes_read: usize,
     is_writing: bool,
     is_abandoned: bool,
+}
+
+impl Flow {
+    fn is_held_up(&self, now: Instant) -> bool {
+        let began = self.moved_at.filter(|_| self.is_writing);
+        began.is_some_and(|began| HELD_UP_AFTER <= now.saturating_duration_since(began))
+    }
 }
 
 impl Outlet {
@@ -96,7 +107,7 @@ impl Outlet {
 
     /// Does the agent wait for the reader of stdout?
     pub fn is_held_up(&self) -> bool {
-        self.flow().is_writing
+        self.flow().is_held_up(Instant::now())
     }
 
     /// What is still on its way is waited for no longer.
@@ -152,4 +163,22 @@ fn print(mut bytes: &[u8]) -> Result<(), Errno> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_has_just_begun_holds_nobody_up() {
+        let began = Instant::now();
+        let held_up_after = |is_writing, millis| {
+            Flow { moved_at: Some(began), is_writing, ..Flow::default() }
+                .is_held_up(began + Duration::from_millis(millis))
+        };
+        assert!(!held_up_after(true, 0));
+        assert!(!held_up_after(true, 100));
+        assert!(held_up_after(true, 1000));
+        assert!(!held_up_after(false, 1000), "it is done");
+    }
 }
