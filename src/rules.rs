@@ -220,11 +220,13 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
         (None, _) => {}
     }
     let spent = spent(history, &allowance, policy);
-    let ended = history.last_attempt_ended_at.filter(|_| spent.is_some());
-    match (spent, history.within(allowance.delay, history.last_attempt_at.max(ended))) {
-        (Some(_), Some(until)) if facts.last_attempt_may_help(policy) => Decision::Wait { until },
-        (Some(cause), _) => escalate(cause, facts, policy),
-        (None, Some(until)) => Decision::Wait { until },
+    let resting = match &spent {
+        Some(_) => after_last.filter(|_| facts.last_attempt_may_help(policy)),
+        None => history.within(allowance.delay, history.last_attempt_at),
+    };
+    match (resting, spent) {
+        (Some(until), _) => Decision::Wait { until },
+        (None, Some(cause)) => escalate(cause, facts, policy),
         (None, None) => Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy },
     }
 }

@@ -1,6 +1,5 @@
 //! Issues that the host blocked itself without telling anybody, where a host does such a thing: the view `host_blocks`.
 
-use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -18,8 +17,6 @@ pub struct HostBlock {
     pub identifier: Option<Words>,
     pub title: Words,
     pub agent_name: Option<Words>,
-    /// When it was blocked.
-    pub since: DateTime<Utc>,
     pub reason: Words,
 }
 
@@ -30,16 +27,20 @@ const UNTOLD: &str = "NOT EXISTS (SELECT FROM notifications n WHERE n.event = 'h
     AND n.subject_id = host_blocks.subject_id AND n.created_at >= host_blocks.since)";
 
 /// Those of a tenant, or all, of which nobody was notified; none where the host has no such view.
-pub fn read(db: &mut Db, tenant: Option<&str>) -> QueryResult<Vec<HostBlock>> {
+pub fn untold(db: &mut Db, of_tenant: Option<&str>) -> QueryResult<Vec<HostBlock>> {
     let Db::Postgres(pg) = db else { return Ok(Vec::new()) };
     if !diesel::select(sql::<Bool>("to_regclass('sweep.host_blocks') IS NOT NULL")).get_result(pg)? {
         return Ok(Vec::new());
     }
-    let untold = host_blocks::table.filter(sql::<Bool>(UNTOLD));
+    use host_blocks::*;
+    let untold =
+        host_blocks::table
+            .select((subject_id, tenant, identifier, title, agent_name, reason))
+            .filter(sql::<Bool>(UNTOLD));
     let all = untold.order((host_blocks::since, host_blocks::subject_id)).limit(AT_ONCE_MAX).into_boxed();
-    let blocks = match tenant {
+    let blocks = match of_tenant {
         None => all,
-        Some(tenant) => all.filter(host_blocks::tenant.eq(tenant)),
+        Some(of_tenant) => all.filter(host_blocks::tenant.eq(of_tenant)),
     };
     blocks.load(db)
 }

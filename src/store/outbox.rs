@@ -6,7 +6,7 @@
 
 pub mod delivery;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -165,21 +165,10 @@ const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
 
 /// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if it is empty.
 pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str) -> QueryResult<()> {
-    let since = db.now()? - GUARD_TOLD_EVERY;
-    queue_unless_told(db, queueing, notice, part, since)
-}
-
-/// Queues one notification for each destination that has had none of the same since then.
-pub fn queue_unless_told(
-    db: &mut Db,
-    queueing: &Queueing,
-    notice: &Notice,
-    part: &str,
-    since: DateTime<Utc>,
-) -> QueryResult<()> {
     let part = cut(part, PART_MAX);
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
+    let since = db.now()? - GUARD_TOLD_EVERY;
     for destination in queueing.destinations_of(notice.event) {
         use notifications::columns;
         let told = notifications::table
@@ -187,14 +176,9 @@ pub fn queue_unless_told(
             .filter(columns::kind.eq(notice.kind.name()))
             .filter(columns::part.eq(&part))
             .filter(columns::destination.eq(destination.name()))
-            .filter(columns::created_at.ge(Instant(since)))
-            .filter(columns::dead_at.is_null())
-            .into_boxed();
-        let told = match notice.subject_id {
-            None => told.filter(columns::subject_id.is_null()),
-            Some(id) => told.filter(columns::subject_id.eq(Some(id))),
-        };
-        if told.select(columns::id).first::<Id>(db).optional()?.is_none() {
+            .filter(columns::created_at.gt(Instant(since)))
+            .filter(columns::dead_at.is_null());
+        if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
             insert(db, destination, notice, &part)?;
         }
     }
@@ -221,7 +205,7 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice, part: &str) ->
 /// Until the end of this transaction no other decides what is sent; whoever queues for it is not held up. Unlike an advisory
 /// lock, which every role of the database may hold for ever, this one takes rights on the table. SQLite has one writer at a
 /// time anyway.
-fn one_at_a_time(db: &mut Db) -> QueryResult<()> {
+pub fn one_at_a_time(db: &mut Db) -> QueryResult<()> {
     match db {
         Db::Postgres(db) => db.batch_execute("LOCK TABLE notifications IN SHARE UPDATE EXCLUSIVE MODE"),
         Db::Sqlite(_) => Ok(()),

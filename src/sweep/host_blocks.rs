@@ -14,7 +14,9 @@ pub fn announce(db: &mut DbConnection, terms: &Terms) {
         return;
     }
     let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
-        host_blocks::read(db, terms.tenant)?.into_iter().try_for_each(|block| queue(db, block, terms))
+        // The shards of one sweep come here at the same moment.
+        outbox::one_at_a_time(db)?;
+        host_blocks::untold(db, terms.tenant)?.into_iter().try_for_each(|block| queue(db, block, terms))
     });
     if let Err(abort) = queued {
         logs::untold(Kind::Issue, abort);
@@ -22,7 +24,7 @@ pub fn announce(db: &mut DbConnection, terms: &Terms) {
 }
 
 fn queue(db: &mut Db, block: HostBlock, terms: &Terms) -> diesel::QueryResult<()> {
-    let HostBlock { id, tenant, identifier, title, agent_name, since, reason } = block;
+    let HostBlock { id, tenant, identifier, title, agent_name, reason } = block;
     let details = Details {
         identifier: identifier.map(Words::into),
         title: Some(title.into()),
@@ -34,5 +36,5 @@ fn queue(db: &mut Db, block: HostBlock, terms: &Terms) -> diesel::QueryResult<()
     };
     let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue, terms.sweep_id);
     let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
-    outbox::queue_unless_told(db, terms.queueing, &notice, "", since)
+    outbox::queue(db, terms.queueing, &notice)
 }

@@ -52,7 +52,14 @@ fn a_cancel_of_the_servers_own_is_none(#[case] marks: &str) {
     assert_eq!(world.sweep().outcome(&issue), "continued");
 }
 
-/// `:i` the issue, `:a` its agent, `:c` the company.
+/// A sweep after a person's cancel and this statement; `:i` the issue, `:a` its agent, `:c` the company.
+fn outcome_after(statement: &str) -> String {
+    let (mut world, issue, agent) = cancelled(BY_A_USER);
+    let company = world.company.clone();
+    run(&mut world.db, &statement.replace(":c", &company.0).replace(":i", &issue.0).replace(":a", &agent.0));
+    world.sweep().outcome(&issue).to_owned()
+}
+
 #[rstest]
 #[case::a_comment(
     "insert into issue_comments (company_id, issue_id, author_type, author_user_id, body) values (':c', ':i', 'user', 'maria', 'Go on')"
@@ -67,10 +74,7 @@ fn a_cancel_of_the_servers_own_is_none(#[case] marks: &str) {
     "insert into heartbeat_runs (company_id, agent_id, status, started_at, created_at, context_snapshot) values (':c', ':a', 'failed', now() - interval '5 minutes', now() - interval '5 minutes', '{\"issueId\": \":i\"}')"
 )]
 fn it_ends_with_something_newer(#[case] statement: &str) {
-    let (mut world, issue, agent) = cancelled(BY_A_USER);
-    let company = world.company.clone();
-    run(&mut world.db, &statement.replace(":c", &company.0).replace(":i", &issue.0).replace(":a", &agent.0));
-    assert_eq!(world.sweep().outcome(&issue), "continued");
+    assert_eq!(outcome_after(statement), "continued");
 }
 
 #[rstest]
@@ -90,10 +94,7 @@ fn it_ends_with_something_newer(#[case] statement: &str) {
     "insert into heartbeat_runs (company_id, agent_id, status, created_at, finished_at, context_snapshot) values (':c', ':a', 'cancelled', now() - interval '5 minutes', now() - interval '5 minutes', '{\"issueId\": \":i\"}')"
 )]
 fn but_not_with_what_agents_and_the_server_say(#[case] statement: &str) {
-    let (mut world, issue, agent) = cancelled(BY_A_USER);
-    let company = world.company.clone();
-    run(&mut world.db, &statement.replace(":c", &company.0).replace(":i", &issue.0).replace(":a", &agent.0));
-    assert_eq!(world.sweep().outcome(&issue), "waiting");
+    assert_eq!(outcome_after(statement), "waiting");
 }
 
 /// Two runs of an issue may overlap: what counts is when the person acted.
