@@ -45,12 +45,8 @@ impl Server {
 
     /// A migrated database with a company in it.
     pub fn create(&self, database: &str, company: &Company) -> Result<()> {
-        self.drop(database)?;
-        self.execute("postgres", &format!("create database {database}"))?;
-        migrate(
-            &mut Url::postgres(self.url(database)).connect(Access::Write)?,
-            Wanted { host: Some(Host::Native), ..Wanted::default() },
-        )?;
+        self.create_empty(database)?;
+        self.migrate(database, Host::Native)?;
         for statements in company.postgres() {
             self.execute(database, &statements)?;
         }
@@ -59,16 +55,21 @@ impl Server {
 
     /// Paperclip's own schema, and sweep's beside it.
     pub fn create_paperclip(&self, database: &str, schema: &Path) -> Result<()> {
-        self.drop(database)?;
-        self.execute("postgres", &format!("create database {database}"))?;
+        self.create_empty(database)?;
         let mut psql = Command::new("psql");
         psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", "-f"]).arg(schema).arg(self.url(database));
         output(&mut psql)?;
-        migrate(
-            &mut Url::postgres(self.url(database)).connect(Access::Write)?,
-            Wanted { host: Some(Host::Paperclip), ..Wanted::default() },
-        )?;
-        Ok(())
+        self.migrate(database, Host::Paperclip)
+    }
+
+    fn create_empty(&self, database: &str) -> Result<()> {
+        self.drop(database)?;
+        self.execute("postgres", &format!("create database {database}"))
+    }
+
+    fn migrate(&self, database: &str, host: Host) -> Result<()> {
+        let wanted = Wanted { host: Some(host), ..Wanted::default() };
+        migrate(&mut Url::postgres(self.url(database)).connect(Access::Write)?, wanted).map(drop)
     }
 
     /// A fresh copy. The checkpoint is made now, so that it does not fall into what is measured.

@@ -6,7 +6,7 @@ use anyhow::{Error, Result};
 use chrono::TimeDelta;
 use tracing::{debug, error, info, warn};
 
-use super::reaction::listen_grace;
+use super::reaction::refuse_too_soon;
 use super::state::Database;
 use super::work::{Done, Task, Work};
 use super::{Daemon, IDLE, Resolved, clock, ticks, words};
@@ -60,8 +60,8 @@ impl Daemon {
         self.work = None;
         self.note_hung(None);
         match done {
-            Done::Checked(Ok(grace)) => match listen_grace(&self.resolved.settings, grace) {
-                Ok(_) => self.in_order(grace).await?,
+            Done::Checked(Ok(grace)) => match refuse_too_soon(&self.resolved.settings, grace) {
+                Ok(()) => self.in_order(grace).await?,
                 Err(error) => self.failed(error)?,
             },
             Done::Swept(Ok(swept)) => self.swept(swept),
@@ -166,9 +166,8 @@ impl Daemon {
             return Ok(());
         }
         self.beats.reloading();
-        let fits = |resolved: &Resolved| {
-            self.run_end_grace.map_or(Ok(()), |hosts| listen_grace(&resolved.settings, hosts).map(drop))
-        };
+        let fits =
+            |resolved: &Resolved| self.run_end_grace.map_or(Ok(()), |hosts| refuse_too_soon(&resolved.settings, hosts));
         match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
             Err(error) => error!("the settings stay as they were: {}", shown(&format!("{error:#}"))),
             Ok(resolved) => {

@@ -12,8 +12,7 @@ use super::listening::{Listening, News};
 use super::work::{Task, Work};
 use crate::exit::config;
 use crate::rules::Policy;
-use crate::settings::DaemonSettings;
-use crate::settings::{Selection, Settings};
+use crate::settings::{DaemonSettings, Selection, Settings};
 use crate::sweep::Swept;
 
 impl Daemon {
@@ -51,7 +50,7 @@ impl Daemon {
     /// How long after the end of a run its issue is swept, as soon as the database has said what its host needs: a little longer,
     /// since the clocks of both may differ.
     pub(super) fn reaction_grace(&self) -> Option<Duration> {
-        let grace = listen_grace(&self.resolved.settings, self.run_end_grace?).ok()?;
+        let grace = self.resolved.settings.listen_grace.unwrap_or(self.run_end_grace?);
         Some(grace + grace / 10)
     }
 
@@ -96,14 +95,13 @@ impl Daemon {
     }
 }
 
-/// How long after the end of a run its issue is swept. Sooner than its host needs, a wake of ours would run beside what the host is
-/// about to queue.
-pub(super) fn listen_grace(settings: &DaemonSettings, hosts: Duration) -> Result<Duration> {
-    match settings.listen_grace {
-        Some(ours) if settings.listen && ours < hosts => Err(config(format!(
+/// Sooner after the end of a run than its host needs, a wake of ours would run beside what the host is about to queue.
+pub(super) fn refuse_too_soon(settings: &DaemonSettings, hosts: Duration) -> Result<()> {
+    match settings.listen_grace.filter(|ours| settings.listen && *ours < hosts) {
+        None => Ok(()),
+        Some(ours) => Err(config(format!(
             "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a run this host queues what follows"
         ))
         .into()),
-        ours => Ok(ours.unwrap_or(hosts)),
     }
 }

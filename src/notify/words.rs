@@ -52,11 +52,11 @@ fn what(one: &Notification) -> String {
     let name = one.details.identifier.as_deref().or(one.subject_id.as_ref().map(|id| id.0.as_str()));
     let subject = format!("{} {}", one.kind, cut(name.unwrap_or_default(), TITLE_MAX));
     match Event::parse(&one.event) {
-        Some(Event::Escalated) => format!("{subject} needs a person: {reason}"),
-        Some(Event::SessionStuck) => format!("{subject} needs a person: {reason}"),
+        Some(Event::Escalated | Event::SessionStuck | Event::HostBlocked) => {
+            format!("{subject} needs a person: {reason}")
+        }
         // It is a sentence by itself.
         Some(Event::GuardStopped) => reason,
-        Some(Event::HostBlocked) => format!("{subject} needs a person: {reason}"),
         Some(Event::Quarantined) => format!("{subject} is examined no more, it failed again and again: {reason}"),
         Some(Event::Recovered) => format!("{subject} recovered: {reason}"),
         None => format!("{subject} {}: {reason}", spaced(&one.event)),

@@ -136,7 +136,7 @@ pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, qu
          wake queued and no wait declared.{last}{moved}\n\n\
          Tried: {tried} ({cause}).\n\n\
          What you can do: {action} The assignee was left as it is.",
-        since = facts.history.idle_since.format("%Y-%m-%d %H:%M UTC"),
+        since = to_the_minute(facts.history.idle_since),
         tried = tried(&facts.history),
         action = unblock_action(facts),
     )
@@ -150,11 +150,15 @@ pub fn unblock_action(facts: &IssueFacts) -> String {
     )
 }
 
+fn to_the_minute(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M UTC").to_string()
+}
+
 /// What was tried, in words.
 pub(super) fn tried(history: &History) -> String {
     match (history.attempts, history.last_attempt_at) {
         (0, _) | (_, None) => "no automatic continuation in this episode".to_owned(),
-        (1, Some(last)) => format!("one automatic continuation, at {}", last.format("%Y-%m-%d %H:%M UTC")),
-        (n, Some(last)) => format!("{n} automatic continuations, the last at {}", last.format("%Y-%m-%d %H:%M UTC")),
+        (1, Some(last)) => format!("one automatic continuation, at {}", to_the_minute(last)),
+        (n, Some(last)) => format!("{n} automatic continuations, the last at {}", to_the_minute(last)),
     }
 }

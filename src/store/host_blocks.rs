@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::Db;
+use super::open::exists;
 use super::schema::host_blocks;
 use super::types::Words;
 use crate::rules::Id;
@@ -28,8 +29,7 @@ const UNTOLD: &str = "NOT EXISTS (SELECT FROM notifications n WHERE n.event = 'h
 
 /// Those of a tenant, or all, of which nobody was notified; none where the host has no such view.
 pub fn untold(db: &mut Db, of_tenant: Option<&str>) -> QueryResult<Vec<HostBlock>> {
-    let Db::Postgres(pg) = db else { return Ok(Vec::new()) };
-    if !diesel::select(sql::<Bool>("to_regclass('sweep.host_blocks') IS NOT NULL")).get_result(pg)? {
+    if !exists(db, "host_blocks")? {
         return Ok(Vec::new());
     }
     use host_blocks::*;

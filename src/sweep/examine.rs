@@ -105,16 +105,17 @@ fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &Terms, acc
     if terms.plan.is_some_and(|plan| plan.change(&describe(id, Some((facts, verdict)), terms).shown()).is_some()) {
         return Progress::Changed;
     }
-    let is_change = Outcome::of(&verdict.decision).is_change();
-    match (terms.access, access) {
-        (Access::Write, Access::ReadOnly) if is_change => return Progress::Wanted,
-        (Access::Write, _) if !is_change => return Progress::Decided,
-        (Access::Write | Access::ReadOnly, _) => {}
+    let is_dry_run = terms.access == Access::ReadOnly;
+    if !is_dry_run && !Outcome::of(&verdict.decision).is_change() {
+        return Progress::Decided;
     }
-    match (woken(facts, &verdict.decision), terms.access) {
-        (Some(agent), _) if !terms.wakes.take(agent) => Progress::Deferred,
-        (_, Access::Write) => Progress::Writing,
-        (_, Access::ReadOnly) => Progress::Decided,
+    if !is_dry_run && access == Access::ReadOnly {
+        return Progress::Wanted;
+    }
+    match woken(facts, &verdict.decision) {
+        Some(agent) if !terms.wakes.take(agent) => Progress::Deferred,
+        _ if is_dry_run => Progress::Decided,
+        _ => Progress::Writing,
     }
 }
 

@@ -74,9 +74,7 @@ fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_
         "select count(*) from agent_wakeup_requests where payload ->> 'issueId' = '{stuck}' and status = 'deferred_issue_execution'"
     ));
     assert_eq!((server.runs(stuck).len(), deferred.as_deref()), (1, Some("1")), "{}", server.story(stuck));
-    server
-        .database
-        .change("update environment_leases set status = 'released', released_at = now() where released_at is null");
+    server.release_environments(stuck);
     server.comment(stuck, "And now?");
     wait_for("it goes on", seconds(60), || (server.status(stuck) == "done").then_some(()));
     assert_eq!(server.continuations(stuck), Vec::<Value>::new(), "{}", server.story(stuck));

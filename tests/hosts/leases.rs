@@ -56,10 +56,7 @@ fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person
         assert_eq!(found, "its environment is not released yet", "{explained}");
     }
 
-    server.database.change(&format!(
-        "update environment_leases set status = 'released', released_at = now() where released_at is null
-         and heartbeat_run_id in (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{released}')"
-    ));
+    server.release_environments(released);
     server.make_older(leased, 3);
     wait_for("the one is done, and the other escalated", seconds(60), || {
         sweep();

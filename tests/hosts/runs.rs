@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::server::Server;
 
+/// Of a run that has not ended.
+pub const LIVE: &str = "('queued', 'scheduled_retry', 'running')";
+
 impl Server {
     pub fn status(&self, issue: &str) -> String {
         self.database.text(&format!("select status from issues where id = '{issue}'")).expect("an issue")
@@ -14,7 +17,7 @@ impl Server {
     /// The runs of an issue, oldest first, with who asked for each.
     pub fn runs(&self, issue: &str) -> Vec<Value> {
         self.database.rows(&format!(
-            "select run.id, run.status, run.error_code, run.agent_id, run.created_at, run.started_at, run.finished_at,
+            "select run.id, run.status, run.status in {LIVE} as live, run.error_code, run.agent_id, run.created_at, run.started_at, run.finished_at,
                  run.context_snapshot ->> 'wakeReason' as reason, wake.status as wake, wake.requested_by_actor_id as asked_by,
                  (select string_agg(lease.status, ', ') from environment_leases lease where lease.heartbeat_run_id = run.id) as lease
              from heartbeat_runs run left join agent_wakeup_requests wake on wake.id = run.wakeup_request_id
@@ -28,8 +31,7 @@ impl Server {
     }
 
     pub fn has_live_run(&self, issue: &str) -> bool {
-        let live = ["queued", "scheduled_retry", "running"];
-        self.runs(issue).iter().any(|run| live.iter().any(|status| run["status"] == *status))
+        self.runs(issue).iter().any(|run| run["live"] == true)
     }
 
     /// What sweep told people about an issue, oldest first.
@@ -38,6 +40,14 @@ impl Server {
             "select body, presentation from issue_comments
              where issue_id = '{issue}' and author_type = 'system' and presentation ->> 'title' like 'sweep%' order by created_at"
         ))
+    }
+
+    /// What its runs have held since the server died is released.
+    pub fn release_environments(&self, issue: &str) {
+        self.database.change(&format!(
+            "update environment_leases set status = 'released', released_at = now() where released_at is null
+             and heartbeat_run_id in (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{issue}')"
+        ));
     }
 
     /// As if its runs had ended, and held their environments, for so much longer.

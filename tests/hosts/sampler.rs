@@ -10,22 +10,23 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::database::rows;
+use crate::runs::LIVE;
 use crate::server::Server;
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// A wake is still to be served when it is pending and its run, if it has one, is live.
+/// `:live` is `LIVE`. A wake is still to be served when it is pending and its run, if it has one, is live.
 const AT_ONCE: &str = "
     with run as (
         select context_snapshot ->> 'issueId' as issue, run.id, run.status, context_snapshot ->> 'wakeReason' as reason,
             wake.requested_by_actor_id as asked_by
         from heartbeat_runs run left join agent_wakeup_requests wake on wake.id = run.wakeup_request_id
-        where run.status in ('queued', 'scheduled_retry', 'running')
+        where run.status in :live
     ), wake as (
         select wake.payload ->> 'issueId' as issue, wake.id, wake.status, wake.reason, wake.requested_by_actor_id as asked_by
         from agent_wakeup_requests wake left join heartbeat_runs run on run.id = wake.run_id
         where wake.status in ('queued', 'deferred_issue_execution', 'claimed')
-            and (run.id is null or run.status in ('queued', 'scheduled_retry', 'running'))
+            and (run.id is null or run.status in :live)
     ), runs as (
         select issue, count(*) as live, count(*) filter (where status = 'running') as running,
             bool_or(asked_by = 'sweep') as ours, json_agg(json_build_array(status, reason, asked_by) order by status, reason, asked_by) as what
@@ -67,12 +68,13 @@ pub struct Sampler {
 impl Sampler {
     pub fn start(server: &Server) -> Sampler {
         let ended = Arc::new(AtomicBool::new(false));
+        let at_once = AT_ONCE.replace(":live", LIVE);
         let (until, mut db) = (Arc::clone(&ended), server.database.connect());
         let thread = thread::spawn(move || {
             let mut sampled = Sampled::default();
             let mut last = Instant::now();
             while !until.load(Ordering::Relaxed) {
-                let found = rows(&mut db, AT_ONCE);
+                let found = rows(&mut db, &at_once);
                 sampled.longest_gap = sampled.longest_gap.max(last.elapsed());
                 last = Instant::now();
                 sampled.samples += 1;

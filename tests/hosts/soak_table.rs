@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::runs::LIVE;
 use crate::sampler::Sampled;
 use crate::server::Server;
-
-/// Live for the host.
-const LIVE: &str = "('queued', 'scheduled_retry', 'running')";
 
 pub struct Table {
     rows: Vec<(&'static str, String)>,

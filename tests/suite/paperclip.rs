@@ -19,6 +19,12 @@ fn orphan(world: &mut World) -> (Id, Id) {
     (world.orphan(&agent), agent)
 }
 
+/// A run that began at once ended so many seconds ago.
+fn end_run(world: &mut World, run: &Id, seconds: i64) {
+    let at = format!("now() - interval '{seconds} seconds'");
+    world.set("heartbeat_runs", run, &format!("started_at = created_at, finished_at = {at}, updated_at = {at}"));
+}
+
 #[test]
 fn a_wake_is_a_request_and_a_run_in_the_shape_that_the_server_executes() {
     let mut world = World::new(On::Paperclip);

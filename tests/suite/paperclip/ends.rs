@@ -3,7 +3,7 @@
 use rstest::rstest;
 use sweep::rules::Id;
 
-use super::orphan;
+use super::{end_run, orphan};
 use crate::swept::Swept;
 use crate::world::{On, World};
 
@@ -13,13 +13,8 @@ fn after_a_run(adapter: &str, status: &str, seconds: i64) -> (World, Id, Id) {
     let (issue, agent) = orphan(&mut world);
     world.set("agents", &agent, &format!("adapter_type = '{adapter}'"));
     let run = world.issue_run(&issue, &agent, status, 30);
-    ended(&mut world, &run, seconds);
+    end_run(&mut world, &run, seconds);
     (world, issue, run)
-}
-
-fn ended(world: &mut World, run: &Id, seconds: i64) {
-    let at = format!("now() - interval '{seconds} seconds'");
-    world.set("heartbeat_runs", run, &format!("started_at = created_at, finished_at = {at}, updated_at = {at}"));
 }
 
 /// Whatever its grace is.
@@ -214,7 +209,7 @@ fn a_wake_is_pending_only_while_its_run_is_absent_or_live(
     let wake = world.issue_wake(&issue, &agent, wake_status, 30);
     if let Some(status) = run_status {
         let run = world.issue_run(&issue, &agent, status, 30);
-        ended(&mut world, &run, 600);
+        end_run(&mut world, &run, 600);
         world.set("agent_wakeup_requests", &wake, &format!("run_id = '{run}'"));
     }
     assert_eq!(world.sweep().outcome(&issue), outcome);

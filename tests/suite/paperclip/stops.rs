@@ -3,8 +3,7 @@
 use rstest::rstest;
 use sweep::rules::Id;
 
-use super::orphan;
-use crate::databases::run;
+use super::{end_run, orphan};
 use crate::world::{On, World};
 
 const BY_A_USER: &str = r#"result_json = '{"cancelledByActorType": "user", "cancelledByUserId": "maria"}'"#;
@@ -15,8 +14,7 @@ fn cancelled(marks: &str) -> (World, Id, Id) {
     let (issue, agent) = orphan(&mut world);
     world.issue_run(&issue, &agent, "failed", 50);
     let last = world.issue_run(&issue, &agent, "cancelled", 30);
-    let at = "now() - interval '10 minutes'";
-    world.set("heartbeat_runs", &last, &format!("started_at = created_at, finished_at = {at}, updated_at = {at}"));
+    end_run(&mut world, &last, 10 * 60);
     world.set("heartbeat_runs", &last, marks);
     (world, issue, agent)
 }
@@ -56,7 +54,7 @@ fn a_cancel_of_the_servers_own_is_none(#[case] marks: &str) {
 fn outcome_after(statement: &str) -> String {
     let (mut world, issue, agent) = cancelled(BY_A_USER);
     let company = world.company.clone();
-    run(&mut world.db, &statement.replace(":c", &company.0).replace(":i", &issue.0).replace(":a", &agent.0));
+    world.run(&statement.replace(":c", &company.0).replace(":i", &issue.0).replace(":a", &agent.0));
     world.sweep().outcome(&issue).to_owned()
 }
 
@@ -102,8 +100,7 @@ fn but_not_with_what_agents_and_the_server_say(#[case] statement: &str) {
 fn a_run_that_began_before_the_cancel_and_ended_otherwise_is_nothing_newer() {
     let (mut world, issue, agent) = cancelled(BY_A_USER);
     let other = world.issue_run(&issue, &agent, "failed", 25);
-    let at = "now() - interval '20 minutes'";
-    world.set("heartbeat_runs", &other, &format!("started_at = created_at, finished_at = {at}, updated_at = {at}"));
+    end_run(&mut world, &other, 20 * 60);
     assert_eq!(world.sweep().outcome(&issue), "waiting");
 }
 

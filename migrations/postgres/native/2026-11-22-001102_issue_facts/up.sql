@@ -20,7 +20,7 @@ select w.id, w.issue_id, w.plan_step_id, w.created_at,
 from wakes w
 left join lateral (
     select r.id, r.status, r.status in ('queued', 'scheduled_retry', 'running') as live from runs r
-    where r.wake_id = w.id order by r.status in ('queued', 'scheduled_retry', 'running') desc, r.created_at desc limit 1
+    where r.wake_id = w.id order by live desc, r.created_at desc limit 1
 ) run on true
 where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, true);
 
