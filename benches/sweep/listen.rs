@@ -1,5 +1,6 @@
 //! From the end of a run to the wake that resumes its issue: a daemon that listens, as a process of its own.
 
+use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -23,10 +24,9 @@ pub fn run(server: &Server) -> Result<()> {
     server.create("listen", &Company::healthy(1000, 2 * RUNS as u32))?;
     server.execute("listen", "delete from sweep.wakes")?;
     server.execute("listen", NUMBERED)?;
-    let daemon = Daemon::start(&server.url("listen"))?;
-    let is_listening =
-        "(select count(*) from pg_stat_activity where application_name = 'sweep' and query like 'LISTEN %')";
-    wait_until(|| Ok(server.number("listen", is_listening)? == 1))?;
+    let log = tempfile::NamedTempFile::new()?;
+    let daemon = Daemon::start(&server.url("listen"), log.reopen()?)?;
+    wait_until(|| Ok(fs::read_to_string(log.path())?.contains("listening for runs that end")))?;
     sleep(Duration::from_secs(3));
     let mut took = Vec::new();
     for n in 1..=RUNS {
@@ -53,7 +53,7 @@ pub fn run(server: &Server) -> Result<()> {
 struct Daemon(Child);
 
 impl Daemon {
-    fn start(database: &str) -> Result<Daemon> {
+    fn start(database: &str, log: File) -> Result<Daemon> {
         let mut daemon = Command::new(env!("CARGO_BIN_EXE_sweep"));
         daemon.args([
             "daemon",
@@ -67,7 +67,7 @@ impl Daemon {
             "off",
             "--no-guard",
         ]);
-        Ok(Daemon(daemon.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
+        Ok(Daemon(daemon.stdout(Stdio::null()).stderr(log).spawn()?))
     }
 }
 
