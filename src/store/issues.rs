@@ -54,7 +54,7 @@ impl Subject for IssueFacts {
             history_columns!(issue_facts),
             wake_columns!(issue_facts),
         );
-        let row = facts_of!(issue_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
+        let row = facts_of!(issue_facts, Self::KIND, id).select(columns).get_result::<Row>(db).optional()?;
         Ok(row.map(IssueFacts::from))
     }
 

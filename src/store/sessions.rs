@@ -55,7 +55,7 @@ impl Subject for SessionFacts {
             (agent_state, agent_state_kind, agent_state_since, agent_question, agent_state_evidence),
             history_columns!(session_facts),
         );
-        let row = facts_of!(session_facts, Self::KIND, id).select(columns).first::<Row>(db).optional()?;
+        let row = facts_of!(session_facts, Self::KIND, id).select(columns).get_result::<Row>(db).optional()?;
         Ok(row.map(SessionFacts::from))
     }
 

@@ -132,7 +132,7 @@ fn read_one(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
         history_columns!(step_facts),
         wake_columns!(step_facts),
     );
-    let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).first::<Row>(db).optional()?;
+    let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).get_result::<Row>(db).optional()?;
     Ok(row.map(StepFacts::from))
 }
 
