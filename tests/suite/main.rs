@@ -25,6 +25,7 @@ mod handovers;
 mod histories;
 mod indexes;
 mod limits;
+mod linked_work;
 mod listen;
 mod loops;
 mod lost_commits;

@@ -30,6 +30,20 @@ select s.id as step_id, max(
 ) as began_at
 from plan_steps s;
 
+-- The oldest of what is on its way to a step: as issue_pending. What resumes its issue resumes the step: its agent is at work once, not
+-- once for each step.
+create view step_pending as
+select s.id as step_id, (
+    select min(oldest) from (
+        select min(w.created_at || w.detail) as oldest from pending_wakes w where w.plan_step_id = s.id
+        union all
+        -- Another tenant's issue is none of the plan's business.
+        select n.oldest from plans p join issues i on i.id = p.issue_id and i.tenant = p.tenant join issue_pending n on n.issue_id = i.id
+        where p.id = s.plan_id
+    )
+) as oldest
+from plan_steps s;
+
 create view step_facts as
 select
     s.id as subject_id,
@@ -46,8 +60,8 @@ select
     a.status as agent_status,
     i.id as issue_id,
     exists (select 1 from worked_steps r where r.step_id = s.id) as has_live_run,
-    (select w.created_at from pending_wakes w where w.plan_step_id = s.id order by w.created_at limit 1) as pending_wake_since,
-    (select w.detail from pending_wakes w where w.plan_step_id = s.id order by w.created_at limit 1) as pending_wake,
+    substr(pending.oldest, 1, 24) as pending_wake_since,
+    substr(pending.oldest, 25) as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,
     episode.began_at as episode_began_at,
     (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
@@ -74,4 +88,5 @@ left join agents a on a.id = p.agent_id
 -- Another tenant's issue is none of the plan's business.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null
+join step_pending pending on pending.step_id = s.id
 join step_episodes episode on episode.step_id = s.id;

@@ -51,6 +51,18 @@ from issue_sessions s join session_commands c on c.session_id = s.id
 where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > statement_timestamp() - interval '1 minute');
 
+-- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
+-- work: while one of them is pending, no sweep queues another.
+create view issue_continuations as
+select w.issue_id, null::uuid as session_id, w.created_at, w.detail from pending_wakes w where w.issue_id is not null
+union all
+-- Another tenant's issue is none of the plan's business.
+select i.id, null, w.created_at, w.detail
+from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
+join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
+union all
+select r.issue_id, r.session_id, r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r;
+
 -- In progress, healthy or not: what the candidates are a share of.
 create view issue_subjects as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from issues i
@@ -130,14 +142,7 @@ from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
 left join lateral (
-    select w.created_at, w.detail from pending_wakes w where w.issue_id = i.id
-    union all
-    select w.created_at, w.detail from plans p join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
-    where p.issue_id = i.id and p.tenant = i.tenant
-    union all
-    -- A relaunch resumes its session's issue.
-    select r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r where r.issue_id = i.id
-    order by created_at limit 1
+    select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id order by c.created_at limit 1
 ) pending on true
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')

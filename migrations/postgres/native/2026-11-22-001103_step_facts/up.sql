@@ -61,7 +61,11 @@ left join agents a on a.id = p.agent_id
 -- Another tenant's issue is none of the plan's business.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join lateral (
-    select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id order by w.created_at limit 1
+    select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id
+    union all
+    -- What resumes its issue resumes the step: its agent is at work once, not once for each step.
+    select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id
+    order by created_at limit 1
 ) pending on true
 left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null
 cross join lateral (

@@ -56,12 +56,7 @@ select
         or exists (select from plans p join plan_steps t on t.plan_id = p.id join live_step_runs r on r.step_id = t.id
                    where p.issue_id = i.id and p.tenant = i.tenant)
         as issue_has_live_run,
-    least(
-        (select min(w.created_at) from pending_wakes w where w.issue_id = i.id),
-        (select min(w.created_at) from plans p join plan_steps t on t.plan_id = p.id join pending_wakes w on w.plan_step_id = t.id
-         where p.issue_id = i.id and p.tenant = i.tenant),
-        (select min(r.created_at) from issue_relaunches r where r.issue_id = i.id and r.session_id <> s.id)
-    ) as issue_wake_since,
+    (select min(c.created_at) from issue_continuations c where c.issue_id = i.id and c.session_id is distinct from s.id) as issue_wake_since,
     coalesce(s.started_at, s.created_at) as started_at,
     coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
     s.ended_at,
