@@ -146,6 +146,9 @@ pub struct Examined {
     pub shadow: bool,
     #[serde(skip)]
     pub idle_since: Option<DateTime<Utc>>,
+    /// It failed for the database's fault, and not for its own.
+    #[serde(skip)]
+    pub outage: bool,
     /// By how much its latest sign of life lies in the future: it counts as healthy until then.
     #[serde(skip)]
     pub ahead: Option<TimeDelta>,

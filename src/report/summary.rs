@@ -12,7 +12,7 @@ use crate::store::ledger::Ended;
 /// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was not
 /// swept, or in shadow, has a line of its own.
 pub(super) fn summary(totals: &Totals) -> String {
-    let Totals { heading, kinds, total, took, .. } = totals;
+    let Totals { heading, kinds, total, took, ended, .. } = totals;
     let swept = kinds.iter().filter(|report| report.provided && report.mode == KindMode::On && report.guard.is_none());
     let scanned: Vec<String> = swept.map(|report| counted(report.tally.scanned, report)).collect();
     let (verb, note) = match heading.mode {
@@ -27,7 +27,7 @@ pub(super) fn summary(totals: &Totals) -> String {
     let (host, seconds) = (&heading.host, took.as_secs_f64());
     let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n", verb.bold());
     if has_counts {
-        let _ = writeln!(text, "{}", done_and_left(*total, heading.mode == Mode::DryRun));
+        let _ = writeln!(text, "{}", done_and_left(*total, heading.mode == Mode::DryRun, *ended));
     }
     for line in kinds.iter().flat_map(|report| notes(report, totals)).chain(ends(totals)) {
         let _ = writeln!(text, "{line}");
@@ -47,7 +47,7 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
         (false, _) => notes.push(format!("{}: not provided by this database", kind.plural())),
         (true, KindMode::Off) => notes.push(format!("{}: off", kind.plural())),
         (true, KindMode::Shadow) => {
-            let (them, would) = (counted(tally.scanned, report), done_and_left(*tally, true));
+            let (them, would) = (counted(tally.scanned, report), done_and_left(*tally, true, totals.ended));
             notes.push(format!("In shadow: {them}, nothing is written. {would}"));
         }
         (true, KindMode::On) => {}
@@ -77,7 +77,7 @@ fn ends(totals: &Totals) -> Vec<String> {
     let ended = match totals.ended {
         Ended::Completed => None,
         Ended::Interrupted => Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest."),
-        Ended::Failed => Some("Ended early by an error: the next sweep does the rest."),
+        Ended::Failed => Some("Ended early by an error: not everything was looked at."),
     };
     let told = stopped.into_iter().chain(ended).map(str::to_owned);
     told.chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
@@ -95,7 +95,7 @@ fn listed(words: &[String]) -> String {
 }
 
 /// `3 continued, 1 escalated; left: 2 waiting`.
-fn done_and_left(total: Tally, dry_run: bool) -> String {
+fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
     // Destructured so that a new counter cannot be forgotten.
     let Tally {
         scanned: _,
@@ -131,8 +131,9 @@ fn done_and_left(total: Tally, dry_run: bool) -> String {
         (failed, Outcome::Failed),
     ]);
     let would = if dry_run { "Would be: " } else { "" };
+    // Who did not look at everything does not know that there is nothing to do.
     let nothing = match (deferred + busy + unknown + quarantined + failed, dry_run) {
-        (0, _) => "Nothing to do",
+        (0, _) if ended == Ended::Completed => "Nothing to do",
         (_, false) => "Nothing was done",
         (_, true) => "Nothing would be done",
     };

@@ -170,6 +170,9 @@ impl DbConnection {
 
     /// A server whose database has no encoding refuses to send what is none of the client's: there the client has none either.
     fn run_begin(&mut self, begin: &str) -> QueryResult<()> {
+        if self.is_sqlite() {
+            return sqlite::begin(&mut self.db, begin);
+        }
         self.db.batch_execute(begin)?;
         let Db::Postgres(db) = &mut self.db else { return Ok(()) };
         let keeps_any_bytes = match self.keeps_any_bytes {

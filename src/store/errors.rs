@@ -38,15 +38,71 @@ pub fn is_refusal(error: &Error) -> bool {
     }
 }
 
-/// A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements: the
-/// words depend on the server's language.
-pub(super) fn is_lost_statement(words: &str) -> bool {
-    words.contains("__diesel_stmt_")
+/// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the server starts,
+/// ends, or is a standby now (57P, 25006). Beside diesel's kinds, told by the words of a server that speaks English.
+pub fn is_outage(error: &Error) -> bool {
+    const WORDS: [&str; 18] = [
+        "No space left on device",
+        "could not extend file",
+        "Disk quota exceeded",
+        "temporary file size exceeds",
+        "out of memory",
+        "out of shared memory",
+        "too many clients",
+        "too many connections",
+        "remaining connection slots",
+        "terminating connection",
+        "starting up",
+        "shutting down",
+        "accepting connections",
+        "in recovery mode",
+        // SQLite
+        "database or disk is full",
+        "disk I/O error",
+        "unable to open database file",
+        "attempt to write a readonly database",
+    ];
+    let Error::DatabaseError(kind, info) = error else { return false };
+    match kind {
+        DatabaseErrorKind::ClosedConnection
+        | DatabaseErrorKind::UnableToSendCommand
+        | DatabaseErrorKind::ReadOnlyTransaction => true,
+        _ => WORDS.iter().any(|words| info.message().contains(words)),
+    }
 }
 
-/// What to do about that.
-pub(super) const LOST_STATEMENT: &str =
-    "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off";
+/// What an operator can do about an error, by what its words hold; and whether it lasts until somebody does.
+struct Advice {
+    when: &'static str,
+    what: &'static str,
+    lasts: bool,
+}
+
+const ADVICE: [Advice; 4] = [
+    // A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements.
+    Advice {
+        when: "__diesel_stmt_",
+        what: "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off",
+        lasts: true,
+    },
+    Advice { when: "permission denied for ", what: "deploy/postgres/role.sql gives roles the rights they need", lasts: true },
+    Advice {
+        when: "canceling statement due to statement timeout",
+        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database was only busy; if it \
+               happens again, raise that",
+        lasts: false,
+    },
+    Advice {
+        when: "canceling statement due to lock timeout",
+        what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it has ended",
+        lasts: false,
+    },
+];
+
+/// What to do about an error with these words, and whether it lasts until then.
+pub(super) fn advice(words: &str) -> Option<(&'static str, bool)> {
+    ADVICE.iter().find(|advice| words.contains(advice.when)).map(|advice| (advice.what, advice.lasts))
+}
 
 /// A lock was waited for in vain.
 pub fn is_lock_timeout(error: &Error) -> bool {
@@ -68,5 +124,5 @@ pub fn words(error: &Error) -> String {
         }
         cause = error.source();
     }
-    if is_lost_statement(&words) { format!("{words}: {LOST_STATEMENT}") } else { words }
+    advice(&words).map(|(what, _)| format!("{words}: {what}")).unwrap_or(words)
 }

@@ -15,7 +15,7 @@ use diesel::sql_types::{Bool, Text};
 use super::hosts::Host;
 use super::rights::{self, Purpose};
 use super::{Access, Db, DbConnection, errors, migrate};
-use crate::exit::{Refusal, config};
+use crate::exit::{Refusal, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
 
@@ -163,15 +163,18 @@ impl Url {
         Ok(Store { db, host, schema_version, kinds })
     }
 
-    /// Names the file of an embedded database in an error of SQLite's, and tells what may pass from what will not; names
-    /// the setting for a pooler that loses prepared statements.
+    /// Names the file of an embedded database in an error of SQLite's, adds to one of PostgreSQL's what can be done about it, and
+    /// tells what may pass from what will not.
     pub fn explain(&self, error: Error) -> Error {
-        match self {
-            Url::Sqlite(path) if !error.is::<Refusal>() => sqlite::explain(path, &format!("{error:#}")).into(),
-            Url::Postgres(..) if errors::is_lost_statement(&format!("{error:#}")) => {
-                config(format!("{error:#}: {}", errors::LOST_STATEMENT)).into()
-            }
-            Url::Sqlite(_) | Url::Postgres(..) => error,
+        if error.is::<Refusal>() {
+            return error;
+        }
+        let words = format!("{error:#}");
+        match (self, errors::advice(&words)) {
+            (Url::Sqlite(path), _) => sqlite::explain(path, &words).into(),
+            (Url::Postgres(..), Some((what, true))) => config(format!("{words}: {what}")).into(),
+            (Url::Postgres(..), Some((what, false))) => unavailable(format!("{words}: {what}")).into(),
+            (Url::Postgres(..), None) => error,
         }
     }
 }

@@ -94,8 +94,14 @@ fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms, access: A
         Err(Abort::Lost(Error::RollbackTransaction)) => {
             (told(progress, &decided, because, terms), Some(Lost::Connection))
         }
-        Err(Abort::RolledBack(error)) => (because(outcome_of(&error), &errors::words(&error)), None),
-        Err(Abort::Lost(error)) => (because(Outcome::Failed, &errors::words(&error)), Some(Lost::Connection)),
+        Err(Abort::RolledBack(error)) => {
+            let failed = because(outcome_of(&error), &errors::words(&error));
+            (Examined { outage: errors::is_outage(&error), ..failed }, None)
+        }
+        Err(Abort::Lost(error)) => {
+            let failed = because(Outcome::Failed, &errors::words(&error));
+            (Examined { outage: true, ..failed }, Some(Lost::Connection))
+        }
     };
     (Examination { examined, lost }, progress)
 }
@@ -290,6 +296,7 @@ fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, terms: &Terms) ->
         idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
         outcome: decision.map_or(Outcome::Failed, Outcome::of),
         shadow: terms.shadow,
+        outage: false,
         idle_since: history.map(|history| history.idle_since),
         ahead: history.and_then(History::ahead),
     }

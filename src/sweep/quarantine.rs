@@ -89,7 +89,11 @@ impl Failures {
         self.in_quarantine
     }
 
+    /// A database that was full, or went away, says nothing of the subject.
     pub fn note(&mut self, examined: &Examined) {
+        if examined.outage {
+            return;
+        }
         self.unreadable.note(examined, examined.outcome == Outcome::Quarantined);
         if examined.outcome == Outcome::Failed || examined.outcome.is_change() {
             self.unwritten.note(examined, examined.outcome == Outcome::Failed);

@@ -5,4 +5,5 @@ mod sqlite;
 
 const USAGE: i32 = 64;
 const UNAVAILABLE: i32 = 69;
+const BUSY: i32 = 75;
 const CONFIG: i32 = 78;

@@ -16,6 +16,15 @@ const SOME_FAILED: i32 = 1;
 impl World {
     /// No wake for this issue can be queued: a trigger of the host's runs this first, in PL/pgSQL; on SQLite it fails.
     fn poison_with(&mut self, issue: &Id, statements: &str) {
+        self.poison_by(issue, statements, "no wakes for this one");
+    }
+
+    /// No wake for this issue can be queued: the error has these words.
+    fn poison_with_words(&mut self, issue: &Id, words: &str) {
+        self.poison_by(issue, &format!("raise exception '{words}'"), words);
+    }
+
+    fn poison_by(&mut self, issue: &Id, statements: &str, words: &str) {
         let (table, of_issue) = match self.on {
             On::Paperclip => ("public.agent_wakeup_requests", "new.payload ->> 'issueId'"),
             On::Postgres => ("sweep.wakes", "new.issue_id::text"),
@@ -25,7 +34,7 @@ impl World {
         self.run(&match self.on {
             On::Sqlite => format!(
                 "create trigger {name} before insert on {table} when {of_issue} = '{issue}'
-                 begin select raise(abort, 'no wakes for this one'); end"
+                 begin select raise(abort, '{words}'); end"
             ),
             On::Postgres | On::Paperclip => format!(
                 "create function public.{name}() returns trigger language plpgsql as
@@ -37,7 +46,7 @@ impl World {
     }
 
     fn poison(&mut self, issue: &Id) {
-        self.poison_with(issue, "raise exception 'no wakes for this one'");
+        self.poison_with_words(issue, "no wakes for this one");
     }
 
     fn heal(&mut self, issue: &Id) {

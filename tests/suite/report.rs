@@ -41,6 +41,7 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
         agent_id: None,
         outcome,
         shadow: false,
+        outage: false,
         ahead: None,
         idle_since: Some(now() - TimeDelta::minutes(idle_minutes)),
     }

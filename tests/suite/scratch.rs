@@ -190,8 +190,13 @@ impl Server {
 
     /// A hot standby of this one.
     pub fn standby(&self) -> Server {
+        self.standby_with(&[])
+    }
+
+    /// With settings of its own.
+    pub fn standby_with(&self, settings: &[&str]) -> Server {
         let directory = Server::directory();
-        let url = script(&["standby", path(&directory), path(&self.directory)]);
+        let url = script(&[&["standby", path(&directory), path(&self.directory)], settings].concat());
         Server { url, directory }
     }
 

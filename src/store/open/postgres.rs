@@ -127,36 +127,63 @@ fn is_nearly_a_port(value: &str) -> bool {
     value.len() <= 5 && value.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// What trying again may mend is *unavailable*; the rest is configuration.
+/// What trying again does not mend, in the words of libpq, which are always English, and of the SQLSTATEs 28, 3D000, 42501 and
+/// 42704, which a server says before libpq tells their codes: in another language it is taken for what may pass.
+const LASTING: [&str; 34] = [
+    // libpq
+    "invalid connection option",
+    "invalid URI",
+    "invalid integer value",
+    "invalid port number",
+    " value: \"",
+    " value \"",
+    "the connection string is malformed",
+    NO_PORT,
+    "certificate",
+    "private key",
+    "does not support SSL",
+    "over a connection without TLS",
+    "authentication method requirement",
+    "channel binding",
+    "no password supplied",
+    "could not match",
+    "service file",
+    "definition of service",
+    "requirepeer",
+    "require_auth",
+    "is too long",
+    // PostgreSQL
+    "authentication failed",
+    "pg_hba.conf",
+    "does not exist",
+    "is not permitted to log in",
+    "permission denied for database",
+    "permission denied to set parameter",
+    "unrecognized configuration parameter",
+    "invalid value for parameter",
+    "unsupported frontend protocol",
+    // Poolers
+    "unsupported startup parameter",
+    "no such database",
+    "no such user",
+    "auth failed",
+];
+
+/// All else may pass: the server starts, is full, shuts down or is out of reach, for us or for the pooler in between.
 fn refuse_connection(error: ConnectionError) -> Refusal {
     let message = words_of(&error);
-    let passing = [
-        "Connection refused",
-        "timeout expired",
-        "No such file or directory",
-        "starting up",
-        "shutting down",
-        "too many",
-        "no more connections",
-        "remaining connection slots",
-        "server closed the connection",
-        "unexpected eof",
-        "SYSCALL error",
-        "Connection reset",
-        "Broken pipe",
-        "could not translate host name",
-        "No route to host",
-        "Network is unreachable",
-        "in recovery mode",
-        "hot standby mode",
-        "session is read-only",
-    ];
     // Once it has let us in, it is no more than busy or on its way down.
     let is_in = matches!(error, ConnectionError::CouldntSetupConfiguration(_));
-    match is_in || passing.iter().any(|phrase| message.contains(phrase)) {
-        true => unavailable(format!("cannot reach PostgreSQL: {message}")),
-        false => config(format!("cannot connect to PostgreSQL: {message}")),
+    match !is_in && will_last(&message) {
+        false => unavailable(format!("cannot reach PostgreSQL: {message}")),
+        true => config(format!("cannot connect to PostgreSQL: {message}")),
     }
+}
+
+/// Of several servers that were tried, one that may be back is enough to try again.
+fn will_last(message: &str) -> bool {
+    let mut tries = message.split("connection to server ").filter(|tried| !tried.is_empty());
+    tries.all(|tried| LASTING.iter().any(|phrase| tried.contains(phrase)))
 }
 
 /// Is it a standby, is there a schema `sweep`, and if this role is a superuser: to which lesser role does it belong?
@@ -178,5 +205,49 @@ pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<bool> 
         ))
         .into()),
         (_, is_there, None) => Ok(is_there),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::will_last;
+
+    #[rstest]
+    #[case::it_starts("FATAL:  the database system is starting up")]
+    #[case::it_recovers("FATAL:  the database system is not yet accepting connections; DETAIL:  Consistent recovery state has not been yet reached.")]
+    #[case::it_starts_in_german("FATAL:  das Datenbanksystem startet")]
+    #[case::it_starts_in_french("FATAL:  le système de bases de données se lance")]
+    #[case::it_starts_in_japanese("FATAL:  データベースシステムは起動処理中です")]
+    #[case::it_shuts_down_in_german("FATAL:  das Datenbanksystem fährt herunter")]
+    #[case::it_is_full("FATAL:  sorry, too many clients already")]
+    #[case::it_is_full_in_spanish("FATAL:  lo siento, ya tenemos demasiados clientes")]
+    #[case::it_has_no_memory("FATAL:  out of memory; DETAIL:  Failed on request of size 64.")]
+    #[case::the_poolers_server_is_away("FATAL:  server login has been failing, try again later (server_login_retry)")]
+    #[case::the_pooler_waited("FATAL:  query_wait_timeout")]
+    #[case::nobody_has_thought_of_it("something that nobody has seen yet")]
+    fn what_may_pass_is_no_fault_of_the_settings(#[case] says: &str) {
+        assert!(!will_last(&format!("connection to server at \"db\" (10.0.0.1), port 5432 failed: {says}")), "{says}");
+    }
+
+    #[rstest]
+    #[case("FATAL:  password authentication failed for user \"app\"")]
+    #[case("FATAL:  role \"app\" does not exist")]
+    #[case("FATAL:  database \"agents\" does not exist")]
+    #[case("FATAL:  permission denied for database \"agents\"; DETAIL:  User does not have CONNECT privilege.")]
+    #[case("FATAL:  no pg_hba.conf entry for host \"10.0.0.2\", user \"app\", database \"agents\", no encryption")]
+    #[case("server does not support SSL, but SSL was required")]
+    #[case("SSL error: certificate verify failed: self-signed certificate")]
+    #[case("fe_sendauth: no password supplied")]
+    fn what_will_not_pass_is(#[case] says: &str) {
+        assert!(will_last(&format!("connection to server at \"db\" (10.0.0.1), port 5432 failed: {says}")), "{says}");
+    }
+
+    #[test]
+    fn of_several_servers_one_that_may_be_back_is_enough() {
+        let down = "connection to server at \"a\", port 5432 failed: Connection refused; ";
+        let wrong = "connection to server at \"b\", port 5432 failed: FATAL:  role \"app\" does not exist";
+        assert!(!will_last(&format!("{down}{wrong}")) && will_last(&format!("{wrong}; {wrong}")));
     }
 }

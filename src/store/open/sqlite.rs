@@ -13,9 +13,14 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use crate::exit::{Refusal, config, unavailable};
+use crate::exit::{Refusal, busy, config, unavailable};
 use crate::store::migrate::VERSIONS;
 use crate::store::{Access, Db, DbConnection, errors};
+
+/// SQLite itself waits for a lock: as long as anybody would.
+const PATIENT: &str = "PRAGMA busy_timeout = 5000";
+/// It does not wait at all.
+const IMPATIENT: &str = "PRAGMA busy_timeout = 0";
 
 /// What stands behind `sqlite://`. A URI of SQLite's own could name another file than it seems to, or none at all.
 pub(super) fn path_in(url: &str) -> Result<PathBuf, String> {
@@ -48,11 +53,11 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
     refuse_unless_file(path, access)?;
     let mut db = SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()))?;
     // Foreign keys are off by default, per connection; a rival's transaction is waited for.
-    let pragmas = match access {
-        Access::Write => "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON",
-        Access::ReadOnly => "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON",
+    let pragma = match access {
+        Access::Write => "PRAGMA foreign_keys = ON",
+        Access::ReadOnly => "PRAGMA query_only = ON",
     };
-    db.batch_execute(pragmas).map_err(|error| explain(path, &error.to_string()))?;
+    db.batch_execute(&format!("{PATIENT}; {pragma}")).map_err(|error| explain(path, &error.to_string()))?;
     Ok(DbConnection::new(Db::Sqlite(db)))
 }
 
@@ -99,22 +104,36 @@ pub(super) fn explain(path: &Path, message: &str) -> Refusal {
     let shown = path.display();
     match lasting.iter().find(|(phrase, _)| message.contains(phrase)) {
         Some((_, hint)) => config(format!("{shown}: {message}: {hint}")),
+        None if message.contains("is locked") => {
+            busy(format!("{shown}: {message}: another program, or other sweeps, are writing to it; try again"))
+        }
         None => unavailable(format!("{shown}: {message}")),
     }
 }
 
-/// Readers and the writer do not wait for one another then; the file keeps it. Here SQLite itself does not wait for a rival,
-/// such as another first start.
+/// Readers and the writer do not wait for one another then; the file keeps it.
 pub(in crate::store) fn keep_a_write_ahead_log(db: &mut Db) -> QueryResult<()> {
-    let waits = ConstantBuilder::default().with_delay(Duration::from_millis(50)).with_max_times(100);
-    let switch = || db.batch_execute("PRAGMA journal_mode = WAL");
-    switch.retry(waits).when(errors::is_contention).sleep(std::thread::sleep).call()
+    in_turn(|| db.batch_execute("PRAGMA journal_mode = WAL"))
+}
+
+/// Begins a transaction. SQLite asks for the lock ever more seldom the longer it has waited, so that of several sweeps those that began
+/// first come last, or never; here all that wait ask equally often.
+pub(in crate::store) fn begin(db: &mut Db, statement: &str) -> QueryResult<()> {
+    let begun = in_turn(|| db.batch_execute(&format!("{IMPATIENT}; {statement}")));
+    db.batch_execute(PATIENT)?;
+    begun
+}
+
+/// Tries again every 1 to 2 ms, and for some ten seconds, while another has the lock.
+fn in_turn(attempt: impl FnMut() -> QueryResult<()>) -> QueryResult<()> {
+    let waits = ConstantBuilder::default().with_delay(Duration::from_millis(1)).with_jitter().with_max_times(6_000);
+    attempt.retry(waits).when(errors::is_contention).sleep(std::thread::sleep).call()
 }
 
 /// One transaction that nobody else's write comes between: one that reads first and writes later would fail then.
 pub(in crate::store) fn immediately<T>(db: &mut Db, body: impl FnOnce(&mut Db) -> Result<T>) -> Result<T> {
     if let Db::Sqlite(db) = db {
-        AnsiTransactionManager::begin_transaction_sql(db, "BEGIN IMMEDIATE")?;
+        in_turn(|| AnsiTransactionManager::begin_transaction_sql(db, "BEGIN IMMEDIATE"))?;
     }
     let result = body(db);
     type Manager = <Db as Connection>::TransactionManager;

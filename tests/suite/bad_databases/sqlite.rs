@@ -165,7 +165,7 @@ fn a_full_disk_is_reported_and_leaves_nothing_half_done() {
 }
 
 #[test]
-fn a_file_that_another_holds_for_long_is_unavailable() {
+fn a_file_that_another_holds_for_long_is_busy() {
     let (mut world, issues) = world_with_orphans(1);
     world.run("begin immediate");
 
@@ -174,7 +174,7 @@ fn a_file_that_another_holds_for_long_is_unavailable() {
     world.run("rollback");
 
     assert_eq!(looked.json()["kinds"]["issues"]["continued"], 1, "readers are not kept out");
-    ran.refused(UNAVAILABLE, &["database is locked"]);
+    ran.refused(BUSY, &["test.db: database is locked", "another program", "try again"]);
     assert_eq!(world.wakes_for(&issues[0]), 0);
 }
 

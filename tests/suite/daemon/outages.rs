@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::fixture::{Daemon, EACH_SECOND, NEVER, daemon};
 use crate::databases::{connect, run};
-use crate::program::migrate_at;
+use crate::program::{migrate_at, sweep_at};
 use crate::scratch::Server;
 
 #[test]
@@ -75,5 +75,21 @@ fn a_schema_that_changes_later_is_told_of_once_and_the_next_sweep_tries_again() 
 
     run(&mut host, "alter table sweep.elsewhere rename to __diesel_schema_migrations");
     daemon.answers("/readyz", 200);
+    daemon.ends_well();
+}
+
+/// As during the recovery after a crash: it is there, and lets nobody in.
+#[test]
+fn a_server_that_accepts_no_connections_yet_is_waited_for_from_the_start() {
+    let primary = Server::start();
+    migrate_at(&primary.url, []).run().done();
+    let closed = primary.standby_with(&["-c", "hot_standby=off"]);
+    let says = ["cannot reach PostgreSQL", "not accepting connections"];
+    sweep_at(&closed.url, []).run().refused(69, &says);
+
+    let mut daemon = Daemon::start(daemon(&closed.url, NEVER, []));
+    daemon.says("the database is unavailable, waiting: ");
+    closed.promote();
+    daemon.says("the database is back after ");
     daemon.ends_well();
 }

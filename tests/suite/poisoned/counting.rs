@@ -150,6 +150,22 @@ on_each_host! {
         assert_eq!(world.count("failures"), 3, "a few may be their own fault");
     }
 
+    /// A small installation has no more than a few, and they are all that fails.
+    fn what_fails_since_the_disk_is_full_is_never_counted(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.poison_with_words(&issue, if world.on == On::Sqlite { "database or disk is full" } else {
+            "could not extend file \"base/16384/16385\": No space left on device"
+        });
+        for _ in 0..4 {
+            assert_eq!(world.sweep().outcome(&issue), "failed");
+        }
+        assert_eq!(world.count("failures"), 0);
+
+        world.heal(&issue);
+        assert_eq!(world.sweep().outcome(&issue), "continued");
+    }
+
     fn when_half_fails_each_is_counted(world) {
         let agent = world.agent("idle");
         let bad: Vec<Id> = (0..21).map(|_| world.orphan(&agent)).collect();
@@ -172,6 +188,20 @@ fn what_is_busy_neither_counts_nor_resets() {
         assert_eq!(world.failed_sweeps(&bad), (2, false));
         world.sweep();
         assert_eq!(world.failed_sweeps(&bad), (3, true));
+    }
+}
+
+#[test]
+fn what_loses_its_connection_is_never_counted() {
+    for on in [On::Postgres, On::Paperclip] {
+        let mut world = World::new(on);
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.poison_with(&issue, "perform pg_terminate_backend(pg_backend_pid())");
+        for _ in 0..4 {
+            assert_eq!(world.sweep().outcome(&issue), "failed");
+        }
+        assert_eq!(world.count("failures"), 0);
     }
 }
 

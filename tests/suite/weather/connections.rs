@@ -75,3 +75,22 @@ fn wait_for_the_others_to_be(count: usize, observer: &mut Db) {
     );
     observer.batch_execute(&gone).expect("an observer");
 }
+
+/// A sweep that could not look does not know that there is nothing to do.
+#[test]
+fn a_scan_that_takes_too_long_is_said_by_its_setting_and_not_called_nothing_to_do() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphan(&agent);
+    world.run(
+        "alter view issue_candidates rename to quick_candidates;
+         create view issue_candidates as select q.* from quick_candidates q, (select pg_sleep(5)) slow",
+    );
+    for arguments in [vec!["--statement-timeout", "1s"], vec!["--statement-timeout", "1s", "--dry-run"]] {
+        let ran = sweep_at(&world.url, arguments).run();
+        let says = ["scanning issues", "SWEEP_STATEMENT_TIMEOUT", "Trying again helps if"];
+        ran.says_once(UNAVAILABLE, &says);
+        assert!(!ran.out.contains("Nothing to do"), "{ran}");
+        assert!(ran.out.contains("not everything was looked at"), "{ran}");
+    }
+}
