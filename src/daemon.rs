@@ -77,8 +77,6 @@ struct Daemon {
     heard: Heard,
     /// How long its host needs after the end of a run; none: the database has not been asked yet.
     run_end_grace: Option<Duration>,
-    /// More was heard than may be done, and it has said so.
-    is_overrun: bool,
     /// What the guard held back of the issues in the last sweep; none: all of them.
     held_issues: Option<Vec<Portion>>,
     /// The database could be swept once: what is wrong later is waited for.
@@ -132,7 +130,6 @@ impl Daemon {
             listening: None,
             heard: Heard::default(),
             run_end_grace: None,
-            is_overrun: false,
             held_issues: Some(Vec::new()),
             is_proven: false,
             is_stopping: false,

@@ -101,7 +101,12 @@ pub fn quoted(text: &str) -> String {
     format!("“`{text}`”")
 }
 
-/// The same for every text of a document.
+/// As a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in all of them.
+pub fn plain(text: &str) -> String {
+    text.replace(['“', '”', '„'], "\"").replace(['‘', '’'], "'").replace(['–', '—'], "-").replace('…', "...")
+}
+
+/// `shown` for every text of a document.
 pub fn shown_in(document: Value) -> Value {
     match document {
         Value::String(text) => Value::String(shown(&text)),

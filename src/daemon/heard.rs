@@ -16,12 +16,17 @@ const KEPT_MAX: usize = 1000;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
+/// When nothing was left to the schedule for so long, the next time is news again.
+const CALM: Duration = Duration::from_secs(60 * 60);
+
 #[derive(Default)]
 pub struct Heard {
     /// When the end of its run was heard of.
     issues: BTreeMap<Id, Instant>,
     /// What was continued or escalated lately.
     done: VecDeque<(Instant, u64)>,
+    /// When something was last left to the schedule, since there was too much.
+    overrun_at: Option<Instant>,
 }
 
 impl Heard {
@@ -62,6 +67,13 @@ impl Heard {
         let lately: u64 = self.done.iter().map(|(_, done)| done).sum();
         guard.map(|guard| guard.min.saturating_sub(u32::try_from(lately).unwrap_or(u32::MAX)))
     }
+
+    /// There was more than may be done. Is that news?
+    pub fn overrun(&mut self) -> bool {
+        let is_news = self.overrun_at.is_none_or(|last| CALM <= last.elapsed());
+        self.overrun_at = Some(Instant::now());
+        is_news
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +112,20 @@ mod tests {
         assert_eq!((heard.allowed(Some(&guard)), heard.allowed(None)), (Some(0), None));
         advance(MINUTE / 2).await;
         assert_eq!(heard.allowed(Some(&guard)), Some(10));
+    }
+
+    /// The bound frees a place every minute, and is used up again at once.
+    #[tokio::test(start_paused = true)]
+    async fn that_there_is_too_much_is_news_once_however_long_it_lasts() {
+        let mut heard = Heard::default();
+        let mut news = 0;
+        for _ in 0..180 {
+            news += u32::from(heard.overrun());
+            advance(MINUTE).await;
+        }
+        assert_eq!(news, 1);
+        advance(CALM).await;
+        assert!(heard.overrun());
     }
 
     #[tokio::test(start_paused = true)]

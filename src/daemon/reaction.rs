@@ -69,7 +69,7 @@ impl Daemon {
         let settings = &self.resolved.settings;
         let allowed = self.heard.allowed(settings.sweep.guard.as_ref());
         if allowed == Some(0) {
-            return self.tell_overrun(true);
+            return self.warn_of_overrun();
         }
         let sweep = settings.sweep.clone();
         // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ a little.
@@ -81,17 +81,17 @@ impl Daemon {
 
     pub(super) fn reacted(&mut self, swept: Swept) {
         self.heard.count(swept.total.continued + swept.total.escalated);
-        self.tell_overrun(0 < swept.total.deferred);
+        if 0 < swept.total.deferred {
+            self.warn_of_overrun();
+        }
     }
 
-    /// Once, until there is room again.
-    fn tell_overrun(&mut self, is_overrun: bool) {
-        if is_overrun && !self.is_overrun {
+    fn warn_of_overrun(&mut self) {
+        if self.heard.overrun() {
             warn!(
                 "runs end in numbers and leave work stranded: what is more than the guard lets pass at once is left to the schedule"
             );
         }
-        self.is_overrun = is_overrun;
     }
 }
 

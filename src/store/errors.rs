@@ -85,7 +85,11 @@ const ADVICE: [Advice; 4] = [
         what: "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off",
         lasts: true,
     },
-    Advice { when: "permission denied for ", what: "deploy/postgres/role.sql gives roles the rights they need", lasts: true },
+    Advice {
+        when: "permission denied for ",
+        what: "deploy/postgres/role.sql gives roles the rights they need",
+        lasts: true,
+    },
     Advice {
         when: "canceling statement due to statement timeout",
         what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database was only busy; if it \

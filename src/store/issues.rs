@@ -13,7 +13,7 @@ use super::types::{Document, Instant, Words};
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::{Cause, Escalation, Id, Kind, Policy, Remedy};
-use crate::text::quoted;
+use crate::text::{plain, quoted};
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
 const REASON: &str = "issue_continuation_needed";
@@ -121,7 +121,7 @@ impl IssueFacts {
         let rows = diesel::update(as_seen)
             .set((
                 issues::status.eq("blocked"),
-                issues::unblock_action.eq(action),
+                issues::unblock_action.eq(plain(action)),
                 issues::updated_at.eq(Instant(self.history.observed_at)),
             ))
             .execute(db)?;
@@ -136,7 +136,7 @@ pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
             comments::id.eq(Id::generate()),
             comments::issue_id.eq(issue),
             comments::author.eq(ledger::ACTOR),
-            comments::body.eq(body),
+            comments::body.eq(plain(body)),
         ))
         .execute(db)
         .map(drop)

@@ -12,7 +12,7 @@ use super::types::{Document, Instant};
 use super::{Db, Subject, totals};
 use crate::exit::Exit;
 use crate::rules::{Id, OpenRecovery, Policy};
-use crate::text::shown;
+use crate::text::{plain, shown};
 
 /// Who wrote it, wherever the host asks.
 pub const ACTOR: &str = "sweep";
@@ -74,7 +74,7 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
             recoveries::subject_id.eq(id),
             recoveries::action.eq(entry.action.name()),
             // A host copies it to where its people read it.
-            recoveries::reason.eq(shown(&entry.reason)),
+            recoveries::reason.eq(plain(&shown(&entry.reason))),
             recoveries::episode_began_at.eq(Instant(history.episode_began_at)),
             recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
             recoveries::wake_id.eq(entry.wake_id),

@@ -16,7 +16,7 @@ use super::Db;
 use super::schema::notifications;
 use super::types::{Document, Instant};
 use crate::rules::{Finding, Id, Kind};
-use crate::text::{cut, shown};
+use crate::text::{cut, plain, shown};
 
 /// What people can be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -139,9 +139,9 @@ const TEXT_MAX: usize = 500;
 const PART_MAX: usize = 200;
 
 impl Details {
-    /// As they may be shown to others.
+    /// As they may be shown to others, and kept.
     fn shown(&self) -> Details {
-        let shown = |text: &String| cut(&shown(text), TEXT_MAX);
+        let shown = |text: &String| plain(&cut(&shown(text), TEXT_MAX));
         let Details { identifier, title, tenant, agent, finding, reason, attempts } = self;
         Details {
             identifier: identifier.as_ref().map(shown),
@@ -165,7 +165,7 @@ const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
 
 /// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if it is empty.
 pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str) -> QueryResult<()> {
-    let part = cut(part, PART_MAX);
+    let part = plain(&cut(part, PART_MAX));
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
     let since = db.now()? - GUARD_TOLD_EVERY;

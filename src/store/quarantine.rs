@@ -11,7 +11,7 @@ use super::Db;
 use super::schema::failures;
 use super::types::Instant;
 use crate::rules::{Id, Kind};
-use crate::text::cut;
+use crate::text::{cut, plain};
 
 /// One row of `failures`.
 #[derive(Clone, Debug, PartialEq, Queryable)]
@@ -28,8 +28,8 @@ pub struct Failure {
     pub quarantined_at: Option<DateTime<Utc>>,
 }
 
-/// Characters of a reason, besides a sign that it was cut.
-const REASON_MAX: usize = 999;
+/// Characters of a reason, besides a sign that it was cut: the table takes 1000.
+const REASON_MAX: usize = 997;
 
 /// Sweeps running in which a subject may fail.
 pub const SWEEPS_MAX: i32 = 3;
@@ -47,7 +47,7 @@ pub fn failing(db: &mut Db, of: Kind) -> QueryResult<(HashSet<Id>, HashSet<Id>)>
 
 /// Counts a failure once for each sweep; sweeps that overlap count as one. Returns whether it put the subject in quarantine.
 pub fn record(db: &mut Db, of: Kind, id: &Id, why: &str, sweep_began_at: DateTime<Utc>) -> QueryResult<bool> {
-    let (now, why) = (Instant(db.now()?), &cut(why, REASON_MAX));
+    let (now, why) = (Instant(db.now()?), &plain(&cut(&plain(why), REASON_MAX)));
     let row = || failures::table.filter(failures::kind.eq(of.name())).filter(failures::subject_id.eq(id));
     let counted = diesel::update(row().filter(failures::last_at.lt(Instant(sweep_began_at))))
         .set((failures::sweeps.eq(failures::sweeps + 1), failures::reason.eq(why), failures::last_at.eq(now)))

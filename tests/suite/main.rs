@@ -18,6 +18,7 @@ mod daemon;
 mod databases;
 mod demo;
 mod dry_run;
+mod encodings;
 mod exempt;
 mod explain;
 mod guard;

@@ -111,7 +111,7 @@ create table sessions (
     silent_after_seconds integer check (silent_after_seconds > 0),
     takes_nudges         integer not null default 1 check (takes_nudges in (0, 1)), -- may something be typed into it now?
     agent_state          text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')), -- null: unknown
-    agent_state_kind     text,                        -- what it waits for: permission, trust, login, …; or has run out of
+    agent_state_kind     text,                        -- what it waits for: permission, trust, login, ...; or has run out of
     agent_state_since    text check (agent_state_since is strftime('%Y-%m-%dT%H:%M:%fZ', agent_state_since)),
     agent_question       text,                        -- the words with which it asks a person
     agent_state_evidence text,                        -- how that is known

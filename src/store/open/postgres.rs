@@ -216,7 +216,9 @@ mod tests {
 
     #[rstest]
     #[case::it_starts("FATAL:  the database system is starting up")]
-    #[case::it_recovers("FATAL:  the database system is not yet accepting connections; DETAIL:  Consistent recovery state has not been yet reached.")]
+    #[case::it_recovers(
+        "FATAL:  the database system is not yet accepting connections; DETAIL:  Consistent recovery state has not been yet reached."
+    )]
     #[case::it_starts_in_german("FATAL:  das Datenbanksystem startet")]
     #[case::it_starts_in_french("FATAL:  le système de bases de données se lance")]
     #[case::it_starts_in_japanese("FATAL:  データベースシステムは起動処理中です")]

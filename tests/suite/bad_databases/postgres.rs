@@ -154,7 +154,7 @@ fn the_rights_that_are_named_are_enough(on: On) {
 
     assert_eq!((world.status("issues", &lost), world.comments_on(&lost)), ("blocked".to_owned(), 1));
     if on == On::Postgres {
-        assert_eq!(world.count("comments"), 3, "of the issue and of both plans' steps");
+        assert_eq!(world.count("comments"), 4, "of the issue, of the steps of both plans, of the session");
     }
     assert_eq!(world.count("recoveries where action = 'recover'"), 1);
 }

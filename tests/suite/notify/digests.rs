@@ -107,7 +107,7 @@ on_each_database! {
 
         let told = receiver.told();
         let title = told[0]["notifications"][0]["title"].as_str().expect("a title");
-        assert_eq!((title.chars().count(), title.ends_with("é…")), (501, true));
+        assert_eq!((title.chars().count(), title.ends_with("é...")), (503, true));
     }
 
     fn a_webhook_says_all_that_is_known(world) {

@@ -106,7 +106,7 @@ create table sessions (
     silent_after_seconds integer check (silent_after_seconds > 0),
     takes_nudges         boolean not null default true, -- may something be typed into it now?
     agent_state          text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')), -- null: unknown
-    agent_state_kind     text,                        -- what it waits for: permission, trust, login, …; or has run out of
+    agent_state_kind     text,                        -- what it waits for: permission, trust, login, ...; or has run out of
     agent_state_since    timestamptz,
     agent_question       text,                        -- the words with which it asks a person
     agent_state_evidence text,                        -- how that is known
