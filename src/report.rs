@@ -153,8 +153,10 @@ impl<'a> Report<'a> {
         self.stopped_by
     }
 
-    pub fn skew(&mut self, skew: TimeDelta) {
+    /// By how much the database's clock is ahead of this machine's, and the ledger ahead of the database's clock.
+    pub fn compare_clocks(&mut self, skew: TimeDelta, ledger_ahead: Option<TimeDelta>) {
         self.clocks.skew_seconds = skew.num_milliseconds() as f64 / 1000.0;
+        self.clocks.ledger_future_seconds = ledger_ahead.map(|ahead| ahead.num_seconds());
     }
 
     pub fn clocks(&self) -> &Clocks {

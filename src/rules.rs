@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use assignee::{Assignee, Unavailable};
 pub use clause::Clause;
 pub use guard::Guard;
-pub use history::{Exemption, History, OpenRecovery};
+pub use history::{AHEAD_MAX, Exemption, History, OpenRecovery};
 pub use loops::{Essence, Loop, detect_loop};
 pub use policy::{Escalation, Policy};
 pub use reason::Reason;

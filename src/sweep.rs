@@ -69,7 +69,8 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     {
         return Ok(Swept { exit: Exit::Done, total: Tally::default(), has_news: false, held_issues: Some(Vec::new()) });
     }
-    let (began_at, skew) = look(settings, &mut store.db, clock::compare)?;
+    let clock::Clocks { now: began_at, skew, ledger_ahead } =
+        look(settings, &mut store.db, |db| clock::compare(db, access))?;
     let deadline = began + settings.deadline.to_std().unwrap_or_default();
     let mut sweep = Sweep {
         settings,
@@ -86,7 +87,7 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
         .record(&mut store.db, |db, sweep| ledger::open_sweep(db, &sweep.id, &heading.host, sweep.opening()))
         .map_err(|error| explain(error, "cannot record the sweep"))?;
     let mut report = Report::new(heading, began_at, settings.output, out);
-    report.skew(skew);
+    report.compare_clocks(skew, ledger_ahead);
     let swept = sweep.kinds(&mut store, &mut report).map_err(|error| explain(error, "the sweep could not go on"));
     let ended = match (&swept, stop.is_set()) {
         (Err(_), _) => Ended::Failed,

@@ -203,6 +203,8 @@ pub struct Clocks {
     pub future_seconds: Option<i64>,
     /// Its subject.
     pub future_subject: Option<Id>,
+    /// By how much the newest row of the ledger lies in the future, if by more than a minute.
+    pub ledger_future_seconds: Option<i64>,
 }
 
 impl Clocks {
@@ -220,6 +222,13 @@ impl Clocks {
                 Spoken(ahead)
             )
         });
-        skewed.into_iter().chain(future).collect()
+        let ledger = self.ledger_future_seconds.map(|seconds| {
+            format!(
+                "The ledger's newest row lies {} in the future: the database's clock was ahead when a sweep wrote it. Nothing waits for \
+                 that time",
+                Spoken(TimeDelta::seconds(seconds))
+            )
+        });
+        skewed.into_iter().chain(future).chain(ledger).collect()
     }
 }

@@ -2,8 +2,11 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::words::{Spoken, moment};
+use super::words::{Spoken, moment, queued_for};
 use super::{Clause, Id, Policy, Reason};
+
+/// What is further ahead of the database's clock was dated by a clock that was wrong.
+pub const AHEAD_MAX: TimeDelta = TimeDelta::minutes(1);
 
 /// What happened to the subject so far, by the database's clock.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +63,10 @@ impl History {
         }
     }
 
-    /// Until when that is a shorter time ago than this, if it is.
+    /// Until when that is a shorter time ago than this, if it is. What a clock that was ahead has dated in the future would be so
+    /// until then: nothing waits for it.
     pub(super) fn within(&self, delay: TimeDelta, at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
-        let at = at.filter(|at| self.observed_at - *at < delay)?;
+        let at = at.filter(|at| self.observed_at - *at < delay && *at - self.observed_at <= AHEAD_MAX)?;
         Some(at.checked_add_signed(delay).unwrap_or(at))
     }
 
@@ -81,7 +85,7 @@ impl History {
         (TimeDelta::zero() < ahead).then_some(ahead)
     }
 
-    /// A pending wake is a reason to leave its subject alone; an old one is reported as stuck.
+    /// A pending wake is a reason to leave its subject alone; one that is old, or lies in the future, is reported as stuck.
     /// `detail` says which wake it is, and what became of it so far.
     pub(super) fn no_wake_is_pending(
         &self,
@@ -90,8 +94,9 @@ impl History {
         policy: &Policy,
     ) -> Clause {
         let age = since.map(|since| self.observed_at - since);
-        let reason = |age| if policy.wake_stuck_after < age { Reason::StuckWake(age) } else { Reason::PendingWake };
-        let found = age.map_or("none".to_owned(), |age| format!("one, for {}", Spoken(age)));
+        let is_stuck = |age| policy.wake_stuck_after < age || age < -AHEAD_MAX;
+        let reason = |age| if is_stuck(age) { Reason::StuckWake(age) } else { Reason::PendingWake };
+        let found = age.map_or("none".to_owned(), |age| format!("one, {}", queued_for(age)));
         let found = [Some(found.as_str()), detail].into_iter().flatten().collect::<Vec<_>>().join(": ");
         Clause::new("no wake is pending", found, age.map(reason))
     }

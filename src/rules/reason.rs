@@ -18,7 +18,7 @@ pub enum Reason {
     PendingWake,
     /// A nudge, or a relaunch, is on its way.
     PendingCommand,
-    /// Pending for longer than `wake_stuck_after`: for this long.
+    /// Pending for longer than `wake_stuck_after`: for this long; negative: its time lies in the future.
     StuckWake(TimeDelta),
     DeclaredWait(String),
     /// Its host is not done with its last run: what it still does about it.

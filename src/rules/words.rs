@@ -25,6 +25,14 @@ impl Display for Spoken {
     }
 }
 
+/// For how long a wake has been queued: `for 3h`, or that its time cannot be right.
+pub(super) fn queued_for(age: TimeDelta) -> String {
+    match age < TimeDelta::zero() {
+        true => format!("dated {} in the future", Spoken(-age)),
+        false => format!("for {}", Spoken(age)),
+    }
+}
+
 /// A status as people write it: `in progress`.
 pub fn spaced(status: &str) -> String {
     status.replace('_', " ")
@@ -93,7 +101,8 @@ impl Display for Reason {
             Reason::LiveRun => f.write_str("a run is live"),
             Reason::PendingWake => f.write_str("a wake is queued"),
             Reason::PendingCommand => f.write_str("a command is on its way to it"),
-            Reason::StuckWake(age) => write!(f, "stuck wake: queued for {}", Spoken(*age)),
+            Reason::StuckWake(age) if *age < TimeDelta::zero() => write!(f, "stuck wake: {}", queued_for(*age)),
+            Reason::StuckWake(age) => write!(f, "stuck wake: queued {}", queued_for(*age)),
             Reason::DeclaredWait(what) => write!(f, "it waits: {what}"),
             Reason::HostPlans(what) => write!(f, "its host is not done with its last run: {what}"),
             Reason::Recent => f.write_str("it is not idle for long enough"),

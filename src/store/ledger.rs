@@ -8,7 +8,7 @@ use diesel::prelude::*;
 
 use super::candidates::Shard;
 use super::schema::{recoveries, sweeps};
-use super::types::{Document, Instant};
+use super::types::{Document, Instant, Since};
 use super::{Db, Subject, totals};
 use crate::exit::Exit;
 use crate::rules::{Id, OpenRecovery, Policy};
@@ -89,6 +89,12 @@ fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<(
     let still_open = recoveries::table.filter(recoveries::id.eq(&open.id)).filter(recoveries::settled_at.is_null());
     let rows = diesel::update(still_open).set(recoveries::settled_at.eq(Some(Instant(now)))).execute(db)?;
     if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+}
+
+/// When its newest row was written; none that cannot be told.
+pub fn newest(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
+    let newest = recoveries::table.order(recoveries::created_at.desc()).select(recoveries::created_at);
+    Ok(newest.first::<Since>(db).optional()?.and_then(|at| at.instant()))
 }
 
 /// Did the transaction that wrote this row commit?

@@ -168,7 +168,7 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
     let part = plain(&cut(part, PART_MAX));
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
-    let since = db.now()? - GUARD_TOLD_EVERY;
+    let now = db.now()?;
     for destination in queueing.destinations_of(notice.event) {
         use notifications::columns;
         let told = notifications::table
@@ -176,7 +176,7 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
             .filter(columns::kind.eq(notice.kind.name()))
             .filter(columns::part.eq(&part))
             .filter(columns::destination.eq(destination.name()))
-            .filter(columns::created_at.gt(Instant(since)))
+            .filter(columns::created_at.between(Instant(now - GUARD_TOLD_EVERY), Instant(now)))
             .filter(columns::dead_at.is_null());
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
             insert(db, destination, notice, &part)?;

@@ -37,7 +37,10 @@ pub fn to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Doc
 
 /// By the latest sweep that did.
 fn remembered(db: &mut Db) -> QueryResult<(Since, Totals)> {
-    let rows = sweeps::table.filter(sweeps::ledger_until.is_not_null()).order(sweeps::started_at.desc());
+    // One whose clock was ahead remembers a time that has not come.
+    let now = Instant(db.now()?);
+    let rows = sweeps::table.filter(sweeps::ledger_until.is_not_null()).filter(sweeps::ledger_until.le(Some(now)));
+    let rows = rows.order(sweeps::started_at.desc());
     let latest: Option<(Option<Since>, Option<Document>)> =
         rows.select((sweeps::ledger_until, sweeps::ledger_counts)).first(db).optional()?;
     let totals = |Document(counts)| serde_json::from_value(counts).ok();

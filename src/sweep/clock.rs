@@ -5,14 +5,26 @@ use std::time::SystemTime;
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::QueryResult;
 
-use crate::store::Db;
+use crate::rules::AHEAD_MAX;
+use crate::store::{Access, Db, ledger};
 
-/// The database's clock, and by how much it is ahead of this machine's.
-pub fn compare(db: &mut Db) -> QueryResult<(DateTime<Utc>, TimeDelta)> {
+/// What there is to say of the database's clock.
+pub struct Clocks {
+    pub now: DateTime<Utc>,
+    /// By how much it is ahead of this machine's.
+    pub skew: TimeDelta,
+    /// By how much the ledger's newest row is ahead of it: it was wrong then, or is now.
+    pub ledger_ahead: Option<TimeDelta>,
+}
+
+/// Whoever may only look need not have the right to read the ledger itself.
+pub fn compare(db: &mut Db, access: Access) -> QueryResult<Clocks> {
     let before = this_machines();
-    let theirs = db.now()?;
+    let now = db.now()?;
     let meanwhile = this_machines() - before;
-    Ok((theirs, theirs - (before + meanwhile / 2)))
+    let newest = if access == Access::Write { ledger::newest(db)? } else { None };
+    let ledger_ahead = newest.map(|at| at - now).filter(|ahead| AHEAD_MAX < *ahead);
+    Ok(Clocks { now, skew: now - (before + meanwhile / 2), ledger_ahead })
 }
 
 /// For this comparison alone.

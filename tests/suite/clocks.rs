@@ -116,3 +116,101 @@ mod steps {
         }
     }
 }
+
+/// The database's clock jumped while one sweep ran, and is right again: what that sweep wrote is dated in the future.
+mod a_jump {
+    use super::*;
+
+    impl World {
+        /// The last sweep ran tomorrow.
+        pub fn date_the_last_sweep_ahead(&mut self) {
+            let mut columns = vec![
+                ("recoveries", "created_at"),
+                ("sweeps", "started_at"),
+                ("sweeps", "finished_at"),
+                ("sweeps", "ledger_until"),
+                ("notifications", "created_at"),
+                ("notifications", "due_at"),
+            ];
+            columns.extend(match self.on {
+                On::Paperclip => vec![
+                    ("agent_wakeup_requests", "created_at"),
+                    ("heartbeat_runs", "created_at"),
+                    ("heartbeat_runs", "updated_at"),
+                ],
+                On::Postgres | On::Sqlite => vec![("wakes", "created_at"), ("session_commands", "created_at")],
+            });
+            for (table, column) in columns {
+                let ahead = match self.on {
+                    On::Sqlite => format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '+1 day')"),
+                    On::Postgres | On::Paperclip => format!("{column} + interval '1 day'"),
+                };
+                // Its rows of the ledger are the open ones: what earlier sweeps did is settled.
+                let its = if table == "recoveries" { " where settled_at is null" } else { "" };
+                self.run(&format!("update {table} set {column} = {ahead}{its}"));
+            }
+        }
+    }
+
+    on_each_host! {
+        fn a_continuation_that_is_dated_tomorrow_is_followed_by_its_escalation_today(world) {
+            let agent = world.agent("idle");
+            let issue = world.orphan(&agent);
+            world.sweep();
+            world.date_the_last_sweep_ahead();
+            world.end_continuations("failed");
+            world.pass(10);
+
+            let swept = world.sweep();
+
+            assert_eq!(swept.outcome(&issue), "escalated", "{}", swept.subject(&issue));
+            assert_eq!(world.wakes_for(&issue), 1);
+        }
+
+        fn an_escalation_that_is_dated_tomorrow_does_not_hide_the_work_that_a_person_set_back_to_it(world) {
+            let agent = world.agent("idle");
+            let issue = world.orphan(&agent);
+            world.sweep();
+            world.end_continuations("failed");
+            world.pass(10);
+            assert_eq!(world.sweep().outcome(&issue), "escalated");
+            world.date_the_last_sweep_ahead();
+            world.pass(10);
+            world.issue_run(&issue, &agent, "failed", 5);
+            world.end_continuations("failed");
+            let then = world.ago(4);
+            world.set("issues", &issue, &format!("status = 'in_progress', updated_at = {then}"));
+
+            let swept = world.sweep();
+
+            assert_eq!(swept.outcome(&issue), "continued", "{}", swept.subject(&issue));
+        }
+
+        fn a_wake_that_is_dated_tomorrow_is_seen_as_stuck(world) {
+            let agent = world.agent("idle");
+            let issue = world.orphan(&agent);
+            world.issue_wake(&issue, &agent, "queued", -1440);
+            let swept = world.sweep();
+            assert_eq!(swept.outcome(&issue), "waiting", "{}", swept.json);
+            assert_eq!(swept.subject(&issue)["reason"], "stuck wake: dated 23h 59m in the future");
+        }
+
+        fn a_ledger_that_is_ahead_is_reported_and_the_last_success_is_one_that_was(world) {
+            let agent = world.agent("idle");
+            world.orphan(&agent);
+            let first = world.sweep();
+            assert_eq!(first.json["clocks"]["ledger_future_seconds"], Value::Null);
+            world.date_the_last_sweep_ahead();
+            let status = |world: &World| crate::program::command_at(&world.url, ["status"]).run().done().out;
+            assert!(status(world).contains("No sweep of everything has succeeded yet"), "{}", status(world));
+
+            let ran = sweep_at(&world.url, []).run().done();
+
+            let says = "The ledger's newest row lies 23h 59m in the future";
+            assert!(ran.out.contains(says) && ran.err.contains(says), "{ran}");
+            let status = status(world);
+            assert!(status.contains("Last success: 0s ago") || status.contains("Last success: 1s ago"), "{status}");
+            assert!(status.contains("  in 23h 59m"), "{status}");
+        }
+    }
+}

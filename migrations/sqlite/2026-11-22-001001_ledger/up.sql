@@ -95,13 +95,14 @@ create index notifications_message on notifications (message_id) where delivered
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
 create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
 
--- The limits of the latest sweep of everything; they were written as JSON, which may hold anything.
+-- The limits of the latest sweep of everything, as far as its clock was not ahead; they were written as JSON, which may hold anything.
 create view policy_limits as
 select key, seconds
 from (
     select l.key, case when l.type in ('integer', 'real') then l.value end as seconds
     from (select iif(json_valid(s.policy), s.policy, '{}') as policy
-          from sweeps s where s.policy <> '{}' and not s.partial order by s.started_at desc limit 1) latest
+          from sweeps s where s.policy <> '{}' and not s.partial and s.started_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+          order by s.started_at desc limit 1) latest
     join json_each(latest.policy) l
 )
 where seconds between 0 and 315576000;  -- ten years

@@ -64,7 +64,7 @@ select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from issues
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
 -- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen. The tenant is in the scan, so that one company can be
+-- so that one that is stuck is seen, and so is one that lies in the future. The tenant is in the scan, so that one company can be
 -- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
@@ -75,7 +75,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
-                  and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
+                  and w.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now'));
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues
@@ -105,7 +105,9 @@ create view issue_episodes as
 select i.id as issue_id, max(
     coalesce(i.started_at, i.created_at),
     coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation and not r.is_ours), ''),
-    coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'), '')
+    coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+              -- What a clock that was ahead has dated in the future began no episode.
+              and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')
 ) as began_at
 from issues i;
 

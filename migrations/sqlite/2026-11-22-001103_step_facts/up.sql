@@ -13,7 +13,7 @@ from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing',
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.step_id = s.id)
   and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
-                  and w.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute'));
+                  and w.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now'));
 
 create view step_candidates as
 select subject_id, group_id, since, tenant from unattended_steps
@@ -26,7 +26,8 @@ where r.kind = 'step' and r.settled_at is null
 create view step_episodes as
 select s.id as step_id, max(
     coalesce(s.started_at, s.updated_at),
-    coalesce((select max(e.created_at) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'), '')
+    coalesce((select max(e.created_at) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
+              and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')
 ) as began_at
 from plan_steps s;
 

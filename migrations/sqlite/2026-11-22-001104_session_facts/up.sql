@@ -32,7 +32,8 @@ where r.kind = 'session' and r.settled_at is null
 create view session_episodes as
 select s.id as session_id, max(s.created_at, coalesce(
     (select max(e.created_at) from recoveries e
-     where e.kind = 'session' and e.subject_id = s.id and e.action in ('escalate', 'recover', 'hand_over')), '')) as began_at
+     where e.kind = 'session' and e.subject_id = s.id and e.action in ('escalate', 'recover', 'hand_over')
+       and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')) as began_at
 from sessions s;
 
 create view session_facts as

@@ -21,8 +21,8 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
            else w.idle_since end as since
 from (
     select f.*,
-           strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', wake_stuck_after_seconds) from policy))
-               > f.pending_wake_since as is_stuck,
+           f.pending_wake_since not between strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', wake_stuck_after_seconds) from policy))
+               and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, '+1 minute') as is_stuck,
            case when f.has_live_run then 'active'
                 when f.pending_wake_since is not null then 'queued'
                 when f.declared_wait is not null then 'waiting'
@@ -76,8 +76,8 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
        w.plan_id
 from (
     select f.*,
-           strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', wake_stuck_after_seconds) from policy))
-               > f.pending_wake_since as is_stuck,
+           f.pending_wake_since not between strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', wake_stuck_after_seconds) from policy))
+               and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, '+1 minute') as is_stuck,
            case when f.has_live_run then 'active'
                 when f.pending_wake_since is not null then 'queued'
                 when strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, printf('-%f seconds',
@@ -122,8 +122,8 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
            else w.idle_since end as since
 from (
     select f.*,
-           strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', wake_stuck_after_seconds) from policy))
-               > f.issue_wake_since as is_stuck,
+           f.issue_wake_since not between strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, (select printf('-%f seconds', wake_stuck_after_seconds) from policy))
+               and strftime('%Y-%m-%dT%H:%M:%fZ', f.observed_at, '+1 minute') as is_stuck,
            case when f.declared_wait is not null then 'waiting'
                 when f.command_on_its_way then 'queued'
                 when f.ended_at is not null and f.exit_code is not 0 and not f.issue_has_live_run and f.observed_at >= f.ended_at

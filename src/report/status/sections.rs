@@ -114,9 +114,14 @@ pub fn sweeps(status: &Status) -> String {
         return String::new();
     }
     let rows = status.sweeps.iter().map(|sweep| {
-        let began = sweep.started_at.map(|at| (status.observed_at - at).num_seconds().max(0));
+        let began = sweep.started_at.map(|at| (status.observed_at - at).num_seconds());
+        // Its clock was ahead.
+        let began = match began.filter(|age| *age < -60) {
+            Some(age) => format!("in {}", spoken(-age)),
+            None => format!("{} ago", age(began)),
+        };
         let took = sweep.duration_ms.map(|ms| format!("{:.2} s", ms as f64 / 1000.0));
-        [format!("{} ago", age(began)), took.unwrap_or_default(), ending(sweep), done(sweep)]
+        [began, took.unwrap_or_default(), ending(sweep), done(sweep)]
     });
     let table = with_header(["began", "took", "ended", "did"], rows, &[0, 1]);
     format!("{}\n\n{table}", "Last sweeps".bold())

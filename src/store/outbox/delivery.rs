@@ -89,7 +89,7 @@ pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Messag
     group(db, destination, now)?;
     let due = waiting!(destination)
         .filter(notifications::message_id.is_not_null())
-        .filter(notifications::due_at.le(Instant(now)))
+        .filter(is_due(now))
         .order((notifications::created_at, notifications::id))
         .select((notifications::message_id.assume_not_null(), notifications::attempts))
         .first::<(Id, i32)>(db)
@@ -102,13 +102,19 @@ pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Messag
     read(db, destination, id, attempt, now).map(Some)
 }
 
+/// What was never tried is due at once, and nothing is due later than after the longest pause: another time was written by a clock
+/// that was ahead.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn is_due(now: DateTime<Utc>) -> _ {
+    let (now, latest): (Instant, Instant) = (Instant(now), Instant(now + LONGEST_PAUSE));
+    notifications::due_at.le(now).or(notifications::attempts.eq(0_i32)).or(notifications::due_at.gt(latest))
+}
+
 /// Decides, once for all attempts, what is told together.
 fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResult<()> {
     macro_rules! new {
         () => {
-            waiting!(destination)
-                .filter(notifications::message_id.is_null())
-                .filter(notifications::due_at.le(Instant(now)))
+            waiting!(destination).filter(notifications::message_id.is_null()).filter(is_due(now))
         };
     }
     for events in GROUPS {

@@ -66,6 +66,20 @@ on_each_database! {
         assert_eq!((swept.outcome(&step), world.count("notifications")), ("handed_over", 1));
     }
 
+    /// The database's clock was ahead when it was queued.
+    fn what_is_dated_tomorrow_is_sent_today_and_once(world) {
+        let receiver = Receiver::new();
+        world.escalation();
+        let settings = world.telling_slack(&receiver);
+        world.sweep_as(&settings);
+        world.date_the_last_sweep_ahead();
+
+        deliver(&settings);
+        deliver(&settings);
+
+        assert_eq!(receiver.told().len(), 1);
+    }
+
     fn a_stuck_session_is_told_as_such(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         let session = world.session(Some(&agent), None);

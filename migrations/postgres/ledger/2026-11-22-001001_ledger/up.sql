@@ -95,13 +95,14 @@ create index notifications_message on notifications (message_id) where delivered
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
 create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
 
--- The limits of the latest sweep of everything; they were written as JSON, which may hold anything.
+-- The limits of the latest sweep of everything, as far as its clock was not ahead; they were written as JSON, which may hold anything.
 create view policy_limits as
 select key, seconds
 from (
     select l.key, case jsonb_typeof(l.value) when 'number' then l.value::numeric end as seconds
     from (select case jsonb_typeof(s.policy) when 'object' then s.policy else '{}' end as policy
-          from sweeps s where s.policy <> '{}' and not s.partial order by s.started_at desc limit 1) latest
+          from sweeps s where s.policy <> '{}' and not s.partial and s.started_at <= statement_timestamp()
+          order by s.started_at desc limit 1) latest
     cross join lateral jsonb_each(latest.policy) l
 ) limits
 where seconds between 0 and 315576000;  -- ten years

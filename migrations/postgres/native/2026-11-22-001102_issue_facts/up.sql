@@ -69,7 +69,7 @@ select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from issues
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
 -- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen. The tenant is in the scan, so that one company can be
+-- so that one that is stuck is seen, and so is one that lies in the future. The tenant is in the scan, so that one company can be
 -- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
@@ -80,7 +80,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
   and not exists (select from pending_wakes w where w.issue_id = i.id
-                  and w.created_at > statement_timestamp() - interval '1 minute');
+                  and w.created_at between statement_timestamp() - interval '1 minute' and statement_timestamp());
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues
@@ -163,7 +163,8 @@ cross join lateral (
     from (select * from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1000) r
 ) run
 cross join lateral (
-    select max(e.created_at) as last_at,
+    -- What a clock that was ahead has dated in the future began no episode.
+    select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
 ) escalation

@@ -13,7 +13,7 @@ from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing',
 where s.status = 'in_progress'
   and not exists (select from live_step_runs r where r.step_id = s.id)
   and not exists (select from pending_wakes w where w.plan_step_id = s.id
-                  and w.created_at > statement_timestamp() - interval '1 minute');
+                  and w.created_at between statement_timestamp() - interval '1 minute' and statement_timestamp());
 
 create view step_candidates as
 select subject_id, group_id, since, tenant from unattended_steps
@@ -71,7 +71,8 @@ left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_
 cross join lateral (
     select greatest(
         coalesce(s.started_at, s.updated_at),
-        (select max(e.created_at) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate')
+        (select max(e.created_at) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
+         and e.created_at <= statement_timestamp())
     ) as began_at
 ) episode
 cross join lateral (

@@ -95,6 +95,7 @@ left join recoveries o on o.kind = 'session' and o.subject_id = s.id and o.settl
 cross join lateral (
     select greatest(s.created_at,
         (select max(e.created_at) from recoveries e
-         where e.kind = 'session' and e.subject_id = s.id and e.action in ('escalate', 'recover', 'hand_over'))
+         where e.kind = 'session' and e.subject_id = s.id and e.action in ('escalate', 'recover', 'hand_over')
+         and e.created_at <= statement_timestamp())
     ) as began_at
 ) episode;

@@ -21,7 +21,8 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
            else w.idle_since end as since
 from (
     select f.*,
-           f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy) > f.pending_wake_since as is_stuck,
+           f.pending_wake_since not between f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy)
+               and f.observed_at + interval '1 minute' as is_stuck,
            case when f.has_live_run then 'active'
                 when f.pending_wake_since is not null then 'queued'
                 when f.declared_wait is not null then 'waiting'
@@ -73,7 +74,8 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
        w.plan_id
 from (
     select f.*,
-           f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy) > f.pending_wake_since as is_stuck,
+           f.pending_wake_since not between f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy)
+               and f.observed_at + interval '1 minute' as is_stuck,
            case when f.has_live_run then 'active'
                 when f.pending_wake_since is not null then 'queued'
                 when f.observed_at - make_interval(secs => coalesce(f.stalled_after_seconds, (select step_stalled_after_seconds from policy)))
@@ -119,7 +121,8 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
            else w.idle_since end as since
 from (
     select f.*,
-           f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy) > f.issue_wake_since as is_stuck,
+           f.issue_wake_since not between f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy)
+               and f.observed_at + interval '1 minute' as is_stuck,
            case when f.declared_wait is not null then 'waiting'
                 when f.command_on_its_way then 'queued'
                 when f.ended_at is not null and f.exit_code is distinct from 0 and not f.issue_has_live_run and f.observed_at >= f.ended_at

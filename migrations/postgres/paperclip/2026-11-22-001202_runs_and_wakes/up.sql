@@ -6,7 +6,7 @@
 create view runs as
 select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agent_id, r.wakeup_request_id as wake_id,
        r.responsible_user_id, r.status, left(r.error_code, 100) as error_code, r.created_at, r.started_at, r.finished_at,
-       greatest(r.created_at, r.started_at, r.finished_at) as last_sign_at,
+       coalesce(r.finished_at, greatest(r.created_at, r.started_at)) as last_sign_at,
        r.context_snapshot ->> 'retryReason' as retry_reason,
        r.status in ('queued', 'scheduled_retry', 'running') as live,
        -- The person who stopped it, by the marks that the server itself goes by; a result that cannot be looked at may hold them.

@@ -8,7 +8,7 @@ join public.issues i on i.company_id = c.id
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
 -- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
--- so that one that is stuck is seen. Each `not exists` is one hash anti join; joined by `or` they would be nested loops. The tenant
+-- so that one that is stuck is seen, and so is one that lies in the future. Each `not exists` is one hash anti join; joined by `or` they would be nested loops. The tenant
 -- is in the scan, so that one company can be swept alone; the agent is the group, so that its oldest work is examined first.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, within_calendar(i.updated_at) as since, i.company_id::text as tenant
@@ -19,7 +19,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select from runs r where r.live and r.id = i.checkout_run_id)
   and not exists (select from runs r where r.live and r.id = i.execution_run_id)
   and not exists (select from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
-                  and w.created_at > statement_timestamp() - interval '1 minute');
+                  and w.created_at between statement_timestamp() - interval '1 minute' and statement_timestamp());
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues
@@ -184,7 +184,8 @@ left join public.agents a on a.id = i.assignee_agent_id
 left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
                       and not (o.blocked_subject and i.status = 'blocked')
 cross join lateral (
-    select max(e.created_at) as last_at,
+    -- What a clock that was ahead has dated in the future began no episode.
+    select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
 ) escalations

@@ -93,6 +93,7 @@ cross join lateral (
     select within_calendar(greatest(r.created_at, (
         select max(e.created_at) from recoveries e
         where e.kind = 'session' and e.subject_id = r.id and e.action in ('escalate', 'recover', 'hand_over')
+          and e.created_at <= statement_timestamp()
     ))) as began_at
 ) episode
 cross join lateral (

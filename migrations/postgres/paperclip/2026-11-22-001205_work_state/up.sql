@@ -21,7 +21,8 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, 
            else w.idle_since end as since
 from (
     select f.*,
-           f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy) > f.pending_wake_since as is_stuck,
+           f.pending_wake_since not between f.observed_at - (select make_interval(secs => wake_stuck_after_seconds) from policy)
+               and f.observed_at + interval '1 minute' as is_stuck,
            case when f.has_live_run then 'active'
                 when f.pending_wake_since is not null then 'queued'
                 when f.declared_wait is not null then 'waiting'
