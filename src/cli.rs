@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::parse;
 use crate::report::heading::KindMode;
-use crate::rules::{Escalation, Id, Kind};
+use crate::rules::{After, Escalation, Id, Kind};
 use crate::store::candidates::Shard;
 use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
@@ -198,6 +198,12 @@ pub struct PolicyFlags {
     /// A wake is reported as stuck when queued for longer; at least 1m [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = parse::at_least_a_minute, allow_hyphen_values = true)]
     pub wake_stuck_after: Option<TimeDelta>,
+    /// Notify people of work whose agent is terminated or gone when idle for longer, or off; nothing of it is touched [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = parse::after, allow_hyphen_values = true)]
+    pub abandoned_after: Option<After>,
+    /// The same for work whose agent is paused or waits for an approval [default: off]
+    #[arg(long, value_name = "DURATION", value_parser = parse::after, allow_hyphen_values = true)]
+    pub paused_after: Option<After>,
     /// Wait between two attempts [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = parse::duration, allow_hyphen_values = true)]
     pub retry_delay: Option<TimeDelta>,

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::cli::{Format, Http};
 use crate::report::heading::KindMode;
-use crate::rules::{Escalation, Id, Kind};
+use crate::rules::{After, Escalation, Id, Kind};
 use crate::store::candidates::Shard;
 use crate::store::open::StatementCache;
 use crate::supervisor::record::Nudges;
@@ -25,6 +25,13 @@ pub fn duration(value: &str) -> Parsed<TimeDelta> {
 
 pub fn positive_duration(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, MILLISECOND, TEN_YEARS, "of at least 1ms and at most ten years")
+}
+
+pub fn after(value: &str) -> Parsed<After> {
+    if value.trim() == "off" {
+        return Ok(After::Off);
+    }
+    positive_duration(value).map(After::Time).map_err(|why| format!("{why}; or off"))
 }
 
 /// PostgreSQL takes no more milliseconds than fit into 32 bits, and nobody waits that long.

@@ -26,7 +26,7 @@ use crate::store::ledger::Ended;
 use heading::{Heading, KindMode};
 pub use outcome::{Examined, Outcome};
 use table::Table;
-pub use tally::{Clocks, Deferred, Guarded, HeldBack, KindReport, Stopper, Tally};
+pub use tally::{Clocks, Deferred, Guarded, HeldBack, KindReport, Stopper, Stuck, Tally};
 
 /// Counts what a sweep does and prints it.
 pub struct Report<'a> {
@@ -38,6 +38,7 @@ pub struct Report<'a> {
     kinds: Vec<KindReport>,
     oldest_left: Option<DateTime<Utc>>,
     stopped_by: Option<Stopper>,
+    stuck_wakes: Option<Stuck>,
     clocks: Clocks,
     /// Hidden unless stderr is a terminal.
     progress: ProgressBar,
@@ -73,6 +74,7 @@ impl<'a> Report<'a> {
             kinds: Vec::new(),
             oldest_left: None,
             stopped_by: None,
+            stuck_wakes: None,
             clocks: Clocks::default(),
             progress: progress(format),
         }
@@ -153,6 +155,10 @@ impl<'a> Report<'a> {
         self.stopped_by
     }
 
+    pub fn stuck_wakes(&mut self, stuck: Stuck) {
+        self.stuck_wakes = Some(stuck);
+    }
+
     /// By how much the database's clock is ahead of this machine's, and the ledger ahead of the database's clock.
     pub fn compare_clocks(&mut self, skew: TimeDelta, ledger_ahead: Option<TimeDelta>) {
         self.clocks.skew_seconds = skew.num_milliseconds() as f64 / 1000.0;
@@ -199,6 +205,7 @@ impl<'a> Report<'a> {
             "began_at": self.began_at,
             "kinds": self.counts(),
             "stopped_by": self.stopped_by,
+            "stuck_wakes": self.stuck_wakes,
             "clocks": self.clocks,
             "ended": ended.name(),
             "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
@@ -210,6 +217,7 @@ impl<'a> Report<'a> {
                 kinds: &self.kinds,
                 total: self.total(),
                 stopped_by: self.stopped_by,
+                stuck_wakes: self.stuck_wakes.as_ref(),
                 clocks: &self.clocks,
                 ended,
                 took,
@@ -244,6 +252,7 @@ struct Totals<'a> {
     kinds: &'a [KindReport],
     total: Tally,
     stopped_by: Option<Stopper>,
+    stuck_wakes: Option<&'a Stuck>,
     clocks: &'a Clocks,
     ended: Ended,
     took: Duration,

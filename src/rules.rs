@@ -19,12 +19,12 @@ pub mod words;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-pub use assignee::{Assignee, Unavailable};
+pub use assignee::{Assignee, Unavailable, WAKEABLE};
 pub use clause::Clause;
 pub use guard::Guard;
 pub use history::{AHEAD_MAX, Exemption, History, OpenRecovery};
 pub use loops::{Essence, Loop, detect_loop};
-pub use policy::{Escalation, Policy};
+pub use policy::{After, Escalation, Policy};
 pub use reason::Reason;
 
 /// A row's id as its database prints it: a hyphenated uuid.
@@ -107,6 +107,8 @@ pub enum Decision {
     HandedOver(Reason),
     /// Something is wrong, but its assignee must not be woken.
     Skip(Unavailable),
+    /// The same, for so long that a person must hear of it, once: nothing of it is touched.
+    Abandon(Unavailable),
     /// The last attempt is too young for another one, or ended too short a time ago for a person to be notified.
     Wait {
         until: DateTime<Utc>,
@@ -208,7 +210,7 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
         return Decision::Leave(Reason::Exempt(exemption.reason.clone()));
     }
     if let Some(unavailable) = facts.assignee().unavailable() {
-        return Decision::Skip(unavailable);
+        return skip(unavailable, history, policy);
     }
     if history.escalated {
         return Decision::Leave(Reason::Escalated);
@@ -228,6 +230,15 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
         (Some(until), _) => Decision::Wait { until },
         (None, Some(cause)) => escalate(cause, facts, policy),
         (None, None) => Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy },
+    }
+}
+
+/// Its assignee must not be woken; in time a person hears of it, unless one has heard of the subject already.
+fn skip(unavailable: Unavailable, history: &History, policy: &Policy) -> Decision {
+    let is_abandoned = unavailable.patience(policy).is_over(history.idle_for());
+    match is_abandoned && !history.abandoned && !history.escalated {
+        true => Decision::Abandon(unavailable),
+        false => Decision::Skip(unavailable),
     }
 }
 
@@ -254,6 +265,7 @@ impl Decision {
             Decision::Recovered(_) => "recovered",
             Decision::HandedOver(_) => "handed_over",
             Decision::Skip(_) => "skip",
+            Decision::Abandon(_) => "abandon",
             Decision::Wait { .. } => "wait",
             Decision::Continue { .. } => "continue",
             Decision::Escalate(_) => "escalate",

@@ -253,6 +253,8 @@ fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, 
             default.session_no_progress_after
         ),
         wake_stuck_after: setting!(wake_stuck_after, parse::at_least_a_minute, default.wake_stuck_after),
+        abandoned_after: setting!(abandoned_after, parse::after, default.abandoned_after),
+        paused_after: setting!(paused_after, parse::after, default.paused_after),
         retry_delay: setting!(retry_delay, parse::duration, default.retry_delay),
         attempts_max: setting!(attempts_max, parse::number, default.attempts_max),
         attempts_per_day_max: setting!(attempts_per_day_max, parse::number, default.attempts_per_day_max),

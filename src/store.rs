@@ -30,6 +30,7 @@ pub mod steps;
 pub mod supervision;
 mod totals;
 pub mod types;
+pub mod wakes;
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;

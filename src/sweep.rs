@@ -14,6 +14,7 @@ pub mod scan;
 mod selection;
 pub mod signals;
 pub mod terms;
+mod wakes;
 mod workers;
 
 use std::io::Write;
@@ -25,7 +26,7 @@ use diesel::QueryResult;
 
 use crate::exit::{Exit, code_of, some_failed};
 use crate::report::heading::KindMode;
-use crate::report::{Examined, HeldBack, Report, Stopper, Tally};
+use crate::report::{Examined, HeldBack, Report, Stopper, Stuck, Tally};
 use crate::rules::{Id, Kind};
 use crate::settings::Settings;
 use crate::store::candidates::Portion;
@@ -52,6 +53,8 @@ pub struct Swept {
     pub has_news: bool,
     /// What the guard held back of the issues; none: all of them.
     pub held_issues: Option<Vec<Portion>>,
+    /// Wakes are stuck, and nobody takes up any.
+    pub no_wake_is_taken: bool,
 }
 
 /// Sweeps once and prints the report to `out`.
@@ -67,7 +70,8 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     if let Some(issues) = settings.selection.among()
         && !look(settings, &mut store.db, |db| has_any(db, settings, issues))?
     {
-        return Ok(Swept { exit: Exit::Done, total: Tally::default(), has_news: false, held_issues: Some(Vec::new()) });
+        let (total, held_issues) = (Tally::default(), Some(Vec::new()));
+        return Ok(Swept { exit: Exit::Done, total, has_news: false, held_issues, no_wake_is_taken: false });
     }
     let clock::Clocks { now: began_at, skew, ledger_ahead } =
         look(settings, &mut store.db, |db| clock::compare(db, access))?;
@@ -89,6 +93,8 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let mut report = Report::new(heading, began_at, settings.output, out);
     report.compare_clocks(skew, ledger_ahead);
     let swept = sweep.kinds(&mut store, &mut report).map_err(|error| explain(error, "the sweep could not go on"));
+    let stuck = if swept.is_ok() { sweep.stuck_wakes(&mut store.db) } else { None };
+    stuck.into_iter().for_each(|stuck| report.stuck_wakes(stuck));
     let ended = match (&swept, stop.is_set()) {
         (Err(_), _) => Ended::Failed,
         (Ok(()), true) => Ended::Interrupted,
@@ -105,7 +111,8 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     swept?;
     let has_news = closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     printed.map_err(|error| some_failed(format!("the report could not be written: {error}")))?;
-    Ok(Swept { exit, total, has_news: has_news.unwrap_or(false), held_issues })
+    let no_wake_is_taken = stuck.is_some_and(|stuck| stuck.none_is_taken);
+    Ok(Swept { exit, total, has_news: has_news.unwrap_or(false), held_issues, no_wake_is_taken })
 }
 
 /// A sweep under way.
@@ -151,6 +158,18 @@ impl Sweep<'_> {
             ledger::close_sweep(db, &sweep.id, closing)?;
             delivery::is_any_waiting(db)
         })
+    }
+
+    /// The wakes that nobody takes up; people are notified of them. A sweep of a few subjects does not ask.
+    fn stuck_wakes(&self, db: &mut DbConnection) -> Option<Stuck> {
+        if self.named.is_some() || self.settings.selection.among().is_some() {
+            return None;
+        }
+        let stuck = wakes::look(db, self.settings, self.began_at)?;
+        if self.access == Access::Write {
+            wakes::announce(db, self.settings, &self.id, &stuck);
+        }
+        Some(stuck)
     }
 
     /// The kinds one after the other, with the same connections and within the same limits.

@@ -49,9 +49,11 @@ fn notify(settings: &Settings, stop: &Stop) {
 }
 
 /// What the dead-man's switch hears of its end. What was busy is the next sweep's. One that was asked to end says nothing: if
-/// none follows it, that silence is the alarm.
+/// none follows it, that silence is the alarm. A sweep whose wakes nobody takes up has done its part in vain.
 fn end_of(swept: &Result<Swept>) -> Option<Ping> {
+    let is_in_vain = swept.as_ref().is_ok_and(|swept| swept.no_wake_is_taken);
     match swept.as_ref().map(|swept| swept.exit) {
+        Ok(Exit::Done | Exit::Changed | Exit::Busy) if is_in_vain => Some(Ping::Failed),
         Ok(Exit::Done | Exit::Changed | Exit::Busy) => Some(Ping::Succeeded),
         Ok(Exit::Interrupted | Exit::Terminated) => None,
         Ok(Exit::SomeFailed | Exit::Guarded | Exit::Usage | Exit::Unavailable | Exit::Config | Exit::NotFound)

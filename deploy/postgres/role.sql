@@ -40,7 +40,7 @@ grant usage on schema sweep to sweeper, sweep_reader;
 select format('grant select on sweep.%I to sweeper, sweep_reader', relation)
 from unnest(array[
     '__diesel_schema_migrations', 'exemptions', 'failures', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
-    'host_behavior', 'host_blocks',
+    'host_behavior', 'host_blocks', 'untaken_wakes', 'wake_pickups',
     'session_candidates', 'session_subjects', 'session_facts', 'session_work_state',
     'issue_candidates', 'issue_subjects', 'issue_facts', 'issue_work_state',
     'step_candidates', 'step_subjects', 'step_facts', 'step_work_state'

@@ -42,12 +42,13 @@ impl Daemon {
 
 /// What a sweep came to, for its status.
 pub fn last(swept: Swept) -> String {
-    let Swept { exit, total, has_news: _, held_issues: _ } = swept;
+    let Swept { exit, total, has_news: _, held_issues: _, no_wake_is_taken: _ } = swept;
     let counters = [
         (total.continued, "continued"),
         (total.escalated, "escalated"),
         (total.recovered, "recovered"),
         (total.handed_over, "handed over"),
+        (total.abandoned, "abandoned"),
         (total.failed, "failed"),
         (total.deferred, "deferred"),
     ];

@@ -9,9 +9,11 @@ use prometheus_client::metrics::MetricType;
 
 use super::DaemonState;
 use crate::report::Outcome;
+use crate::rules::Kind;
 use crate::store::ledger::{Action, Ended};
 use crate::store::metrics::{LastSweep, Outbox, Reading, Swept};
 use crate::store::outbox::Destination;
+use crate::store::wakes::StuckWakes;
 
 /// What there is to tell.
 #[derive(Debug)]
@@ -47,8 +49,19 @@ struct Page<'a>(DescriptorEncoder<'a>);
 impl Page<'_> {
     fn reading(&mut self, reading: &Reading) -> Result {
         // Destructured so that nothing that was read can be forgotten.
-        let Reading { read_at, kinds, last_success_at, last_sweep, quarantined, recoveries, false_rescues, outbox } =
-            reading;
+        let Reading {
+            read_at,
+            kinds,
+            last_success_at,
+            last_sweep,
+            quarantined,
+            recoveries,
+            false_rescues,
+            waiting,
+            handed_over,
+            stuck_wakes,
+            outbox,
+        } = reading;
         self.time(
             "last_success_timestamp_seconds",
             "End of the latest sweep of everything that did all it had to, all its shards included; absent: never",
@@ -79,6 +92,35 @@ impl Page<'_> {
             [],
             [([], *false_rescues)],
         )?;
+        let of = |action: Action, kind: &Kind| waiting.get(action.name()).and_then(|kinds| kinds.get(kind.name()));
+        for (action, name, help) in [
+            (Action::Escalate, "waiting_for_person", "Subjects that were escalated and that nobody has answered"),
+            (
+                Action::Abandon,
+                "abandoned",
+                "Subjects whose agent is gone, terminated or paused for long, by what people were notified of",
+            ),
+        ] {
+            self.gauge(
+                &format!("{name}_subjects"),
+                help,
+                KIND,
+                kinds.iter().map(|kind| ([kind.name()], of(action, kind).map_or(0, |waiting| waiting.subjects))),
+            )?;
+            self.gauge(
+                &format!("{name}_oldest_timestamp_seconds"),
+                "Since when people have known of the oldest of them; absent: none",
+                KIND,
+                kinds.iter().filter_map(|kind| Some(([kind.name()], seconds(of(action, kind)?.oldest_at?)))),
+            )?;
+        }
+        self.gauge(
+            "handed_over_last_week",
+            "Subjects that their host or a person took over in the last 7 days, after sweep had done something about them",
+            KIND,
+            kinds.iter().map(|kind| ([kind.name()], handed_over.get(kind.name()).copied().unwrap_or(0))),
+        )?;
+        self.stuck_wakes(stuck_wakes)?;
         self.outbox(outbox)?;
         self.time("metrics_read_timestamp_seconds", "When these were read, by the database's clock", Some(*read_at))
     }
@@ -131,6 +173,16 @@ impl Page<'_> {
             KIND,
             kinds.iter().filter_map(|(kind, swept)| Some(([kind.name()], seconds(swept.oldest_deferred_at?)))),
         )
+    }
+
+    fn stuck_wakes(&mut self, stuck: &StuckWakes) -> Result {
+        let StuckWakes { count, oldest_at, none_is_taken } = stuck;
+        let help = "Wakes that have been queued for longer than SWEEP_WAKE_STUCK_AFTER and that nobody took up";
+        self.gauge("stuck_wakes", help, [], [([], *count)])?;
+        let help = "Since when the oldest of them has been queued; absent: none";
+        self.time("stuck_wakes_oldest_timestamp_seconds", help, *oldest_at)?;
+        let help = "1: some are stuck, and no wake at all was taken up for as long";
+        self.gauge("no_wake_taken", help, [], [([], i64::from(*none_is_taken))])
     }
 
     fn outbox(&mut self, outbox: &Outbox) -> Result {

@@ -56,7 +56,8 @@ fn what(one: &Notification) -> String {
             format!("{subject} needs a person: {reason}")
         }
         // It is a sentence by itself.
-        Some(Event::GuardStopped) => reason,
+        Some(Event::GuardStopped | Event::WakesStuck) => reason,
+        Some(Event::Abandoned) => format!("{subject} is abandoned, nobody goes on with it: {reason}"),
         Some(Event::Quarantined) => format!("{subject} is examined no more, it failed again and again: {reason}"),
         Some(Event::Recovered) => format!("{subject} recovered: {reason}"),
         None => format!("{subject} {}: {reason}", spaced(&one.event)),

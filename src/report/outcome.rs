@@ -21,6 +21,8 @@ pub enum Outcome {
     Recovered,
     /// It is its host's or a person's now; the ledger is closed.
     HandedOver,
+    /// Its assignee must not be woken, and people were notified of it.
+    Abandoned,
     /// Left to a declared wait, a delay, a stuck wake or a person.
     Waiting,
     /// Its assignee must not be woken.
@@ -41,11 +43,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub const ALL: [Outcome; 13] = [
+    pub const ALL: [Outcome; 14] = [
         Outcome::Continued,
         Outcome::Escalated,
         Outcome::Recovered,
         Outcome::HandedOver,
+        Outcome::Abandoned,
         Outcome::Waiting,
         Outcome::Skipped,
         Outcome::Healthy,
@@ -64,6 +67,7 @@ impl Outcome {
             Decision::Escalate(_) => Outcome::Escalated,
             Decision::Recovered(_) => Outcome::Recovered,
             Decision::HandedOver(_) => Outcome::HandedOver,
+            Decision::Abandon(_) => Outcome::Abandoned,
             Decision::Skip(_) => Outcome::Skipped,
             Decision::Wait { .. } => Outcome::Waiting,
             Decision::Leave(Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Exempt(_) | Reason::Escalated) => {
@@ -93,6 +97,7 @@ impl Outcome {
             Outcome::Escalated => "escalated",
             Outcome::Recovered => "recovered",
             Outcome::HandedOver => "handed_over",
+            Outcome::Abandoned => "abandoned",
             Outcome::Waiting => "waiting",
             Outcome::Skipped => "skipped",
             Outcome::Healthy => "healthy",
@@ -112,7 +117,20 @@ impl Outcome {
 
     /// Was something written?
     pub fn is_change(self) -> bool {
-        matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Recovered | Outcome::HandedOver)
+        match self {
+            Outcome::Continued | Outcome::Escalated | Outcome::Recovered | Outcome::HandedOver | Outcome::Abandoned => {
+                true
+            }
+            Outcome::Waiting
+            | Outcome::Skipped
+            | Outcome::Healthy
+            | Outcome::Changed
+            | Outcome::Deferred
+            | Outcome::Busy
+            | Outcome::Unknown
+            | Outcome::Quarantined
+            | Outcome::Failed => false,
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub fn whole(status: &Status) -> String {
         sections::orphans(status),
         sections::escalations(status),
         sections::plans(status),
+        sections::abandoned(status),
         sections::stuck_wakes(status),
         sections::quarantined(status),
         told::untold(status),
@@ -43,7 +44,8 @@ fn heading(status: &Status) -> String {
         (None, true) => "Never swept".red().to_string(),
         (None, false) => "No sweep of everything has succeeded yet".red().to_string(),
     };
-    let work = status.orphans_total + status.escalations_total + status.stuck_wakes_total + status.quarantined_total;
+    let work = status.orphans_total + status.escalations_total + status.abandoned_total;
+    let work = work + status.stuck_wakes_total + status.quarantined_total;
     let calm = match work + status.notifications.dead_total {
         0 => format!("\n{}", "Nothing needs attention".green()),
         _ => String::new(),
@@ -104,7 +106,7 @@ fn paint(text: impl Display, state: &str) -> String {
     let is = |states: &[State]| states.iter().any(|known| known.name() == state);
     let style = match state {
         _ if is(&[State::Orphaned, State::Stalled]) => Style::new().red(),
-        _ if is(&[State::Escalated, State::Skipped]) => Style::new().yellow(),
+        _ if is(&[State::Escalated, State::Abandoned, State::Skipped]) => Style::new().yellow(),
         "active" | "executing" | "completed" => Style::new().green(),
         _ => Style::new(),
     };

@@ -68,7 +68,7 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
     notes
 }
 
-/// Why the sweep ended, and whether its clocks can be trusted.
+/// Why the sweep ended, whether wakes are taken up, and whether the clocks can be trusted.
 fn ends(totals: &Totals) -> Vec<String> {
     let stopped = totals.stopped_by.map(|stopper| match stopper {
         Stopper::Limit => "The limit is reached.",
@@ -80,7 +80,12 @@ fn ends(totals: &Totals) -> Vec<String> {
         Ended::Failed => Some("Ended early by an error: not everything was looked at."),
     };
     let told = stopped.into_iter().chain(ended).map(str::to_owned);
-    told.chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+    let stuck = totals.stuck_wakes.filter(|stuck| 0 < stuck.count);
+    let stuck = stuck.map(|stuck| match stuck.none_is_taken {
+        true => stuck.sentence().red().to_string(),
+        false => stuck.sentence().yellow().to_string(),
+    });
+    told.chain(stuck).chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
 }
 
 /// `5 sessions, 13 issues and 4 steps`.
@@ -103,6 +108,7 @@ fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
         escalated,
         recovered,
         handed_over,
+        abandoned,
         waiting,
         skipped,
         healthy,
@@ -118,6 +124,7 @@ fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
         (escalated, Outcome::Escalated),
         (recovered, Outcome::Recovered),
         (handed_over, Outcome::HandedOver),
+        (abandoned, Outcome::Abandoned),
     ]);
     let left = counters(&[
         (waiting, Outcome::Waiting),
@@ -150,9 +157,12 @@ fn counters(counters: &[(u64, Outcome)]) -> String {
 pub(super) fn coloured(outcome: Outcome) -> String {
     let style = match outcome {
         Outcome::Continued | Outcome::Recovered => Style::new().green(),
-        Outcome::Escalated | Outcome::Skipped | Outcome::Busy | Outcome::Changed | Outcome::Deferred => {
-            Style::new().yellow()
-        }
+        Outcome::Escalated
+        | Outcome::Abandoned
+        | Outcome::Skipped
+        | Outcome::Busy
+        | Outcome::Changed
+        | Outcome::Deferred => Style::new().yellow(),
         Outcome::Unknown | Outcome::Quarantined | Outcome::Failed => Style::new().red(),
         Outcome::HandedOver | Outcome::Waiting | Outcome::Healthy => Style::new(),
     };

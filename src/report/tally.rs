@@ -21,6 +21,7 @@ pub struct Tally {
     pub escalated: u64,
     pub recovered: u64,
     pub handed_over: u64,
+    pub abandoned: u64,
     pub waiting: u64,
     pub skipped: u64,
     pub healthy: u64,
@@ -41,6 +42,7 @@ impl Tally {
             Outcome::Escalated => &mut self.escalated,
             Outcome::Recovered => &mut self.recovered,
             Outcome::HandedOver => &mut self.handed_over,
+            Outcome::Abandoned => &mut self.abandoned,
             Outcome::Waiting => &mut self.waiting,
             Outcome::Skipped => &mut self.skipped,
             Outcome::Healthy => &mut self.healthy,
@@ -64,6 +66,7 @@ impl Tally {
             escalated: self.escalated + other.escalated,
             recovered: self.recovered + other.recovered,
             handed_over: self.handed_over + other.handed_over,
+            abandoned: self.abandoned + other.abandoned,
             waiting: self.waiting + other.waiting,
             skipped: self.skipped + other.skipped,
             healthy: self.healthy + other.healthy,
@@ -183,6 +186,39 @@ impl Deferred {
     pub fn add(&mut self, other: Deferred) {
         self.count += other.count;
         self.oldest = self.oldest.into_iter().chain(other.oldest).min();
+    }
+}
+
+/// Wakes that were pending for longer than a limit at the end of a sweep, and that nobody had taken up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Stuck {
+    pub count: u64,
+    pub oldest_at: Option<DateTime<Utc>>,
+    /// There are some, and no wake at all was taken up for as long as the limit.
+    pub none_is_taken: bool,
+    #[serde(skip)]
+    pub after: TimeDelta,
+    #[serde(skip)]
+    pub now: DateTime<Utc>,
+}
+
+impl Stuck {
+    pub fn sentence(&self) -> String {
+        let Stuck { count, oldest_at, none_is_taken, after, now } = self;
+        let (wakes, limit) =
+            (if *count == 1 { "1 wake is".to_owned() } else { format!("{count} wakes are") }, Spoken(*after));
+        let oldest = oldest_at.map(|at| *now - at).filter(|age| *after < *age);
+        let oldest = oldest.map(|age| format!(", the oldest for {}", Spoken(age))).unwrap_or_default();
+        let none = match none_is_taken {
+            true => format!(". No wake was taken up in the last {limit}: does whatever runs the agents still run?"),
+            false => String::new(),
+        };
+        format!("{wakes} stuck: queued for longer than {limit}, and taken up by nobody{oldest}{none}")
+    }
+
+    /// The sentence for its end.
+    pub fn all_clear(&self) -> String {
+        format!("wakes are taken up again: none has been queued for longer than {}", Spoken(self.after / 2))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who has a subject, and whether he can be woken.
 
-use super::Id;
+use super::{After, Id, Policy};
 
 /// Who would be woken.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,24 @@ pub enum Unavailable {
     Obstacle(String),
 }
 
+/// The statuses in which an agent can be woken.
+pub const WAKEABLE: [&str; 4] = ["active", "idle", "running", "error"];
+
+impl Unavailable {
+    /// For how long the work of such an agent may be idle before people hear of it.
+    pub(super) fn patience(&self, policy: &Policy) -> After {
+        match self {
+            Unavailable::NoSuchAgent => policy.abandoned_after,
+            Unavailable::Status { status, .. } => match status.as_str() {
+                "terminated" => policy.abandoned_after,
+                "paused" | "pending_approval" => policy.paused_after,
+                _ => After::Off,
+            },
+            Unavailable::Obstacle(_) => After::Off,
+        }
+    }
+}
+
 impl Assignee {
     pub(super) fn unavailable(&self) -> Option<Unavailable> {
         let Assignee::Agent { name, status, obstacle, .. } = self else {
@@ -35,7 +53,7 @@ impl Assignee {
             return Some(Unavailable::NoSuchAgent);
         };
         match status.as_str() {
-            "active" | "idle" | "running" | "error" => obstacle.clone().map(Unavailable::Obstacle),
+            status if WAKEABLE.contains(&status) => obstacle.clone().map(Unavailable::Obstacle),
             // Paused, terminated, pending approval, or a status that we do not know.
             _ => Some(Unavailable::Status { name: name.clone().unwrap_or_default(), status: status.clone() }),
         }

@@ -26,6 +26,8 @@ pub struct History {
     pub last_attempt_ended_at: Option<DateTime<Utc>>,
     /// Escalated in this episode, and nobody has answered.
     pub escalated: bool,
+    /// People were notified that it is abandoned, and nothing has come of it yet.
+    pub abandoned: bool,
     pub escalations_last_day: u32,
     pub open: Option<OpenRecovery>,
     pub exemption: Option<Exemption>,

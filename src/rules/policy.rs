@@ -1,7 +1,7 @@
 //! What the operator allows.
 
 use chrono::TimeDelta;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The limits of what a sweep does by itself; durations are not negative. In JSON they are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,12 @@ pub struct Policy {
     pub session_no_progress_after: TimeDelta,
     #[serde(rename = "wake_stuck_after_seconds", with = "seconds")]
     pub wake_stuck_after: TimeDelta,
+    /// People are notified of work whose agent is gone or terminated when it has been idle for longer.
+    #[serde(rename = "abandoned_after_seconds")]
+    pub abandoned_after: After,
+    /// The same of work whose agent is paused, or waits for an approval.
+    #[serde(rename = "paused_after_seconds")]
+    pub paused_after: After,
     #[serde(rename = "retry_delay_seconds", with = "seconds")]
     pub retry_delay: TimeDelta,
     /// Continuations per episode.
@@ -58,6 +64,8 @@ impl Default for Policy {
             session_waiting_after: TimeDelta::seconds(10),
             session_no_progress_after: TimeDelta::minutes(15),
             wake_stuck_after: TimeDelta::hours(1),
+            abandoned_after: After::Time(TimeDelta::hours(1)),
+            paused_after: After::Off,
             retry_delay: TimeDelta::minutes(5),
             attempts_max: 1,
             attempts_per_day_max: 4,
@@ -68,6 +76,36 @@ impl Default for Policy {
             auto_relaunch: false,
             relaunches_max: 1,
         }
+    }
+}
+
+/// After which time something is done, or that it never is. In JSON seconds, or null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    Off,
+    Time(TimeDelta),
+}
+
+impl After {
+    pub fn is_over(self, time: TimeDelta) -> bool {
+        matches!(self, After::Time(limit) if limit < time)
+    }
+}
+
+impl Serialize for After {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            After::Off => serializer.serialize_none(),
+            After::Time(time) => seconds::serialize(time, serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for After {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<After, D::Error> {
+        #[derive(Deserialize)]
+        struct Seconds(#[serde(with = "seconds")] TimeDelta);
+        Ok(Option::<Seconds>::deserialize(deserializer)?.map_or(After::Off, |Seconds(time)| After::Time(time)))
     }
 }
 

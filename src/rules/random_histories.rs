@@ -99,7 +99,7 @@ fn forgetful(facts: &IssueFacts, policy: &Policy, forget: fn(&mut History)) -> V
 /// Negative controls: each bound is reached, and a rule that forgot it would be found out.
 #[test]
 fn a_rule_that_forgets_a_bound_breaks_it() {
-    let rules: [(Decide, &str); 6] = [
+    let rules: [(Decide, &str); 7] = [
         (|facts, policy| decide(facts, &Policy { attempts_max: 9, ..policy.clone() }), "continuations in an episode"),
         (|facts, policy| forgetful(facts, policy, |history| history.attempts = 0), "continuations in an episode"),
         (
@@ -111,6 +111,7 @@ fn a_rule_that_forgets_a_bound_breaks_it() {
             "escalations in 24 hours",
         ),
         (|facts, policy| forgetful(facts, policy, |history| history.last_attempt_at = None), "it was just continued"),
+        (|facts, policy| forgetful(facts, policy, |history| history.abandoned = false), "people know of it already"),
         (
             |facts, policy| decide(&IssueFacts { pending_wake_since: None, ..facts.clone() }, policy),
             "somebody is on it",
@@ -128,7 +129,9 @@ fn in_random_histories_everything_happens() {
     let played =
         samples().into_iter().map(|(history, policy)| play(&history, &policy, decide).expect("all is bounded"));
     let hosts: Vec<Host> = played.collect();
-    for (action, at_least) in [("continue", 900), ("escalate", 900), ("recover", 900), ("hand_over", 150)] {
+    for (action, at_least) in
+        [("continue", 900), ("escalate", 900), ("recover", 900), ("hand_over", 150), ("abandon", 20)]
+    {
         let count = hosts.iter().flat_map(|host| &host.ledger).filter(|row| row.action == action).count();
         assert!(at_least <= count, "{count} × {action} in {} histories", hosts.len());
     }

@@ -183,6 +183,7 @@ impl Decision {
             Decision::Recovered(reason) => format!("record that it recovered: {reason}"),
             Decision::HandedOver(reason) => format!("record that it was handed over: {reason}"),
             Decision::Skip(unavailable) => format!("skip it: {unavailable}"),
+            Decision::Abandon(unavailable) => format!("report it as abandoned, and leave it: {unavailable}"),
             Decision::Wait { until } => {
                 format!("wait until {}: the last attempt was made, or ended, too short a time ago", moment(*until))
             }
@@ -204,9 +205,11 @@ impl Decision {
             Decision::Leave(reason) => reason.what_would_change_it(),
             Decision::Recovered(_) => "nothing but a relapse: the next sweep closes what is open in the ledger",
             Decision::HandedOver(_) => "its return to work: the next sweep closes what is open in the ledger",
-            Decision::Skip(Unavailable::NoSuchAgent) => "an agent that exists is assigned",
-            Decision::Skip(Unavailable::Status { .. }) => "its agent can be woken again, or another one is assigned",
-            Decision::Skip(Unavailable::Obstacle(_)) => "the host takes that obstacle away",
+            Decision::Skip(unavailable) | Decision::Abandon(unavailable) => match unavailable {
+                Unavailable::NoSuchAgent => "an agent that exists is assigned",
+                Unavailable::Status { .. } => "its agent can be woken again, or another one is assigned",
+                Unavailable::Obstacle(_) => "the host takes that obstacle away",
+            },
             Decision::Wait { .. } => "time, a sign of life, or an exemption (sweep exempt add)",
             Decision::Continue { .. } => "a run, a wake or another sign of life; or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::Exhausted) => {
@@ -264,7 +267,7 @@ impl Display for Decision {
         match self {
             Decision::Recovered(Reason::Recent) => f.write_str("it shows signs of life"),
             Decision::Leave(reason) | Decision::Recovered(reason) | Decision::HandedOver(reason) => reason.fmt(f),
-            Decision::Skip(unavailable) => unavailable.fmt(f),
+            Decision::Skip(unavailable) | Decision::Abandon(unavailable) => unavailable.fmt(f),
             Decision::Wait { until } => {
                 write!(f, "too soon after the last attempt, until {}", until.format("%H:%M:%S UTC"))
             }

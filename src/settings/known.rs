@@ -34,6 +34,8 @@ known_settings! {
     session_waiting_after: "10s",
     session_no_progress_after: "15m",
     wake_stuck_after: "1h",
+    abandoned_after: "1h",
+    paused_after: "off",
     retry_delay: "5m",
     attempts_max: "1",
     attempts_per_day_max: "4",

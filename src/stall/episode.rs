@@ -97,9 +97,11 @@ impl Episode {
                 Due::Event(StallEvent::Escalated { session_id, cause, attempts: self.attempts, silent_for })
             }
             Decision::Wait { until } => Due::NotBefore(until),
-            Decision::Leave(_) | Decision::Recovered(_) | Decision::HandedOver(_) | Decision::Skip(_) => {
-                self.next_change(sight, facts.history().idle_since)
-            }
+            Decision::Leave(_)
+            | Decision::Recovered(_)
+            | Decision::HandedOver(_)
+            | Decision::Skip(_)
+            | Decision::Abandon(_) => self.next_change(sight, facts.history().idle_since),
         }
     }
 
@@ -192,6 +194,7 @@ impl Episode {
             last_attempt_at: self.attempts_at.0.last().copied(),
             last_attempt_ended_at: None,
             escalated: self.escalated,
+            abandoned: false,
             escalations_last_day: self.escalations_at.count(now),
             open: self.open_since.map(|since| OpenRecovery { id: sight.session_id.clone(), since }),
             exemption: None,

@@ -14,7 +14,7 @@ const TOLD_MAX: i64 = 20;
 #[derive(Clone, Debug, PartialEq, Queryable)]
 pub struct Recovery {
     pub created_at: DateTime<Utc>,
-    /// `continue`, `escalate`, `recover`, `hand_over`.
+    /// `continue`, `escalate`, `recover`, `hand_over`, `abandon`.
     pub action: String,
     pub attempt: i32,
     pub reason: String,

@@ -24,10 +24,12 @@ pub enum Action {
     Escalate,
     Recover,
     HandOver,
+    Abandon,
 }
 
 impl Action {
-    pub const ALL: [Action; 4] = [Action::Continue, Action::Escalate, Action::Recover, Action::HandOver];
+    pub const ALL: [Action; 5] =
+        [Action::Continue, Action::Escalate, Action::Recover, Action::HandOver, Action::Abandon];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -35,13 +37,14 @@ impl Action {
             Action::Escalate => "escalate",
             Action::Recover => "recover",
             Action::HandOver => "hand_over",
+            Action::Abandon => "abandon",
         }
     }
 
     /// Nothing can come of it any more.
     fn is_the_end(self) -> bool {
         match self {
-            Action::Continue | Action::Escalate => false,
+            Action::Continue | Action::Escalate | Action::Abandon => false,
             Action::Recover | Action::HandOver => true,
         }
     }

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, min};
 use diesel::prelude::*;
 use serde_json::Value;
 
 use super::latest::{self, EndedSweep};
+use super::ledger::Action;
 use super::open::{Store, Url};
 use super::outbox::delivery::waiting;
 use super::rights::Purpose;
-use super::schema::{failures, notifications};
-use super::status::false_rescues;
+use super::schema::{failures, notifications, recoveries};
+use super::status::{Limits, false_rescues};
 use super::totals::{self, Totals};
-use super::types::{Since, Words};
+use super::types::{Instant, Since, Words};
+use super::wakes::{StuckWakes, stuck};
 use super::{Access, Db, Timeouts};
 use crate::rules::Kind;
 
@@ -32,7 +34,20 @@ pub struct Reading {
     pub quarantined: BTreeMap<String, i64>,
     pub recoveries: Totals,
     pub false_rescues: i64,
+    /// What waits for a person, by the ledger: its action, then its kind.
+    pub waiting: BTreeMap<String, BTreeMap<String, Waiting>>,
+    /// Handovers of the last week, by kind.
+    pub handed_over: BTreeMap<String, i64>,
+    pub stuck_wakes: StuckWakes,
     pub outbox: Outbox,
+}
+
+/// Subjects of which people were notified, and nothing has come of it yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waiting {
+    pub subjects: i64,
+    /// Since when the oldest.
+    pub oldest_at: Option<DateTime<Utc>>,
 }
 
 /// The latest sweep of everything; its shards, if it has any, added up.
@@ -74,6 +89,7 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
     let Store { db, kinds, .. } = store;
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
         let read_at = db.now()?;
+        let limits = Limits::read(db)?;
         Ok(Reading {
             read_at,
             kinds: kinds.clone(),
@@ -82,6 +98,9 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
             quarantined: quarantined(db)?,
             recoveries: totals::read(db)?,
             false_rescues: false_rescues(db, read_at)?,
+            waiting: waiting_for_people(db)?,
+            handed_over: handed_over(db, read_at)?,
+            stuck_wakes: stuck(db, None, limits.wake_stuck_after, read_at)?,
             outbox: outbox(db)?,
         })
     });
@@ -131,6 +150,27 @@ fn quarantined(db: &mut Db) -> QueryResult<BTreeMap<String, i64>> {
     use failures::*;
     let held = failures::table.group_by(kind).select((kind, count_star())).filter(quarantined_at.is_not_null());
     by_name(held.load(db)?)
+}
+
+/// The open rows of the ledger that call for a person.
+fn waiting_for_people(db: &mut Db) -> QueryResult<BTreeMap<String, BTreeMap<String, Waiting>>> {
+    use recoveries::*;
+    let calls = [Action::Escalate, Action::Abandon].map(Action::name);
+    let open = recoveries::table.group_by((action, kind)).select((action, kind, count_star(), min(created_at)));
+    let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls));
+    let mut waiting: BTreeMap<String, BTreeMap<String, Waiting>> = BTreeMap::new();
+    for (what, of_kind, subjects, oldest) in open.load::<(Words, Words, i64, Option<Since>)>(db)? {
+        let oldest_at = oldest.and_then(|at| at.instant());
+        waiting.entry(what.0).or_default().insert(of_kind.0, Waiting { subjects, oldest_at });
+    }
+    Ok(waiting)
+}
+
+fn handed_over(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<String, i64>> {
+    use recoveries::*;
+    let lately = recoveries::table.group_by(kind).select((kind, count_star()));
+    let lately = lately.filter(created_at.gt(Instant(now - TimeDelta::days(7))));
+    by_name(lately.filter(action.eq(Action::HandOver.name())).load(db)?)
 }
 
 fn outbox(db: &mut Db) -> QueryResult<Outbox> {

@@ -34,16 +34,22 @@ pub enum Event {
     Recovered,
     /// The host blocked an issue itself, and told nobody why.
     HostBlocked,
+    /// Wakes wait for longer than `wake_stuck_after` and nobody takes them up; or it is over.
+    WakesStuck,
+    /// Work whose agent is gone, terminated or paused for long: nobody goes on with it.
+    Abandoned,
 }
 
 impl Event {
-    pub const ALL: [Event; 6] = [
+    pub const ALL: [Event; 8] = [
         Event::Escalated,
         Event::SessionStuck,
         Event::GuardStopped,
         Event::Quarantined,
         Event::Recovered,
         Event::HostBlocked,
+        Event::WakesStuck,
+        Event::Abandoned,
     ];
 
     pub fn name(self) -> &'static str {
@@ -54,6 +60,8 @@ impl Event {
             Event::Quarantined => "quarantined",
             Event::Recovered => "recovered",
             Event::HostBlocked => "host_blocked",
+            Event::WakesStuck => "wakes_stuck",
+            Event::Abandoned => "abandoned",
         }
     }
 
@@ -112,7 +120,8 @@ impl Queueing {
 #[derive(Clone, Debug)]
 pub struct Notice<'a> {
     pub event: Event,
-    pub kind: Kind,
+    /// Of subject, or what else it is about.
+    pub kind: &'static str,
     /// None: it is about the kind as a whole.
     pub subject_id: Option<&'a Id>,
     pub sweep_id: &'a Id,
@@ -130,6 +139,9 @@ pub struct Details {
     pub finding: Option<Finding>,
     pub reason: String,
     pub attempts: Option<u32>,
+    /// Of what lasts: is it over? None of what happens once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<bool>,
 }
 
 /// Characters of each text: what is kept and sent stays small, whatever agents wrote.
@@ -142,7 +154,7 @@ impl Details {
     /// As they may be shown to others, and kept.
     fn shown(&self) -> Details {
         let shown = |text: &String| plain(&cut(&shown(text), TEXT_MAX));
-        let Details { identifier, title, tenant, agent, finding, reason, attempts } = self;
+        let Details { identifier, title, tenant, agent, finding, reason, attempts, resolved } = self;
         Details {
             identifier: identifier.as_ref().map(shown),
             title: title.as_ref().map(shown),
@@ -151,6 +163,7 @@ impl Details {
             finding: *finding,
             reason: shown(reason),
             attempts: *attempts,
+            resolved: *resolved,
         }
     }
 }
@@ -173,12 +186,36 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
         use notifications::columns;
         let told = notifications::table
             .filter(columns::event.eq(notice.event.name()))
-            .filter(columns::kind.eq(notice.kind.name()))
+            .filter(columns::kind.eq(notice.kind))
             .filter(columns::part.eq(&part))
             .filter(columns::destination.eq(destination.name()))
             .filter(columns::created_at.between(Instant(now - GUARD_TOLD_EVERY), Instant(now)))
             .filter(columns::dead_at.is_null());
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
+            insert(db, destination, notice, &part)?;
+        }
+    }
+    Ok(())
+}
+
+/// The same for what lasts: once when it begins, and once when it is over, whatever sweeps see in between. `of`: a tenant's alone.
+pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
+    let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
+    // The shards of one sweep come here at the same moment.
+    one_at_a_time(db)?;
+    for destination in queueing.destinations_of(notice.event) {
+        use notifications::columns;
+        let latest: Option<Document> = notifications::table
+            .filter(columns::event.eq(notice.event.name()))
+            .filter(columns::part.eq(&part))
+            .filter(columns::destination.eq(destination.name()))
+            .filter(columns::dead_at.is_null())
+            .order((columns::created_at.desc(), columns::id.desc()))
+            .select(columns::details)
+            .first(db)
+            .optional()?;
+        let lasts = latest.is_some_and(|Document(details)| details["resolved"] == false);
+        if lasts == (notice.details.resolved == Some(true)) {
             insert(db, destination, notice, &part)?;
         }
     }
@@ -192,7 +229,7 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice, part: &str) ->
             notifications::id.eq(Id::generate()),
             notifications::destination.eq(destination.name()),
             notifications::event.eq(event.name()),
-            notifications::kind.eq(kind.name()),
+            notifications::kind.eq(*kind),
             notifications::part.eq(part),
             notifications::subject_id.eq(*subject_id),
             notifications::sweep_id.eq(*sweep_id),

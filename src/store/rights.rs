@@ -18,7 +18,8 @@ pub type Right = (&'static str, &'static str);
 
 const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT")];
 
-const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
+const TO_LOOK: &[Right] =
+    &[("exemptions", "SELECT"), ("failures", "SELECT"), ("untaken_wakes", "SELECT"), ("wake_pickups", "SELECT")];
 
 const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
 
@@ -37,6 +38,9 @@ const TO_MEASURE: &[Right] = &[
     ("failures", "SELECT"),
     ("notifications", "SELECT"),
     ("false_rescues", "SELECT"),
+    ("policy", "SELECT"),
+    ("untaken_wakes", "SELECT"),
+    ("wake_pickups", "SELECT"),
 ];
 
 /// Besides what each kind needs.

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
+use super::ledger::Action;
 use super::types::Words;
 use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery};
 
@@ -24,6 +25,7 @@ macro_rules! history_columns {
             $facts::escalated,
             $facts::escalations_last_day,
             $facts::open_recovery_id,
+            $facts::open_recovery_action,
             $facts::open_recovery_at,
             (exemptions::reason, exemptions::until).nullable(),
         )
@@ -80,6 +82,7 @@ pub(super) struct HistoryRow {
     escalated: bool,
     escalations_last_day: i64,
     open_recovery_id: Option<Id>,
+    open_recovery_action: Option<Words>,
     open_recovery_at: Option<DateTime<Utc>>,
     exemption: Option<(Words, Option<DateTime<Utc>>)>,
 }
@@ -116,6 +119,7 @@ impl From<HistoryRow> for History {
             last_attempt_at: row.last_attempt_at,
             last_attempt_ended_at: None,
             escalated: row.escalated,
+            abandoned: row.open_recovery_action.is_some_and(|action| action.0 == Action::Abandon.name()),
             escalations_last_day: count(row.escalations_last_day),
             open: row.open_recovery_id.zip(row.open_recovery_at).map(|(id, since)| OpenRecovery { id, since }),
             exemption: row.exemption.map(|(reason, until)| Exemption { reason: reason.into(), until }),

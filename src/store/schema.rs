@@ -75,6 +75,7 @@ diesel::table! {
         escalated -> Bool,
         escalations_last_day -> BigInt,
         open_recovery_id -> Nullable<Id>,
+        open_recovery_action -> Nullable<Text>,
         open_recovery_at -> Nullable<Instant>,
         observed_at -> Instant,
     }
@@ -110,6 +111,7 @@ diesel::table! {
         escalated -> Bool,
         escalations_last_day -> BigInt,
         open_recovery_id -> Nullable<Id>,
+        open_recovery_action -> Nullable<Text>,
         open_recovery_at -> Nullable<Instant>,
         observed_at -> Instant,
     }
@@ -126,6 +128,30 @@ diesel::table! {
         agent_name -> Nullable<Text>,
         since -> Instant,
         reason -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    untaken_wakes (id) {
+        id -> Id,
+        kind -> Nullable<Text>,
+        subject_id -> Nullable<Id>,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Nullable<Text>,
+        agent_name -> Nullable<Text>,
+        agent_status -> Text,
+        created_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use crate::store::types::sql::*;
+    wake_pickups (wake_id) {
+        wake_id -> Id,
+        taken_at -> Instant,
     }
 }
 

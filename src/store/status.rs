@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::open::Store;
 use super::schema::work::policy;
 use super::types::Since;
+use super::wakes::{self, StuckWake};
 use super::{Access, Db, DbConnection, Timeouts, latest};
 use crate::rules::{Id, Kind};
 pub use plan::{Plan, PlanReport, StepReport};
@@ -52,8 +53,13 @@ pub struct Status {
     pub escalations_total: i64,
     /// Those with a stalled step.
     pub plans: Vec<Plan>,
-    pub stuck_wakes: Vec<Work>,
+    /// Their agent is gone, terminated or paused for long, and people were notified of it.
+    pub abandoned: Vec<Work>,
+    pub abandoned_total: i64,
+    pub stuck_wakes: Vec<StuckWake>,
     pub stuck_wakes_total: i64,
+    /// Some are stuck, and none at all was taken up for as long.
+    pub no_wake_is_taken: bool,
     pub quarantined: Vec<Quarantined>,
     pub quarantined_total: i64,
     pub exemptions: Exemptions,
@@ -79,7 +85,9 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
         let plans = plan::stalled(db, &lists.plans_with_stalled_steps(), now, limits.step_stalled_after)?;
         let (orphans, orphans_total) = lists.orphans.oldest();
         let (escalations, escalations_total) = lists.escalations.oldest();
-        let (stuck_wakes, stuck_wakes_total) = lists.stuck_wakes.oldest();
+        let (abandoned, abandoned_total) = lists.abandoned.oldest();
+        let stuck = wakes::stuck(db, tenant, limits.wake_stuck_after, now)?;
+        let stuck_wakes = wakes::oldest(db, tenant, limits.wake_stuck_after, now, ROWS_MAX)?;
         let (quarantined, quarantined_total) = swept::quarantined(db, now)?;
         let last_success_at = latest::success(db)?;
         Ok(Status {
@@ -94,8 +102,11 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
             escalations,
             escalations_total,
             plans,
+            abandoned,
+            abandoned_total,
             stuck_wakes,
-            stuck_wakes_total,
+            stuck_wakes_total: stuck.count,
+            no_wake_is_taken: stuck.none_is_taken,
             quarantined,
             quarantined_total,
             exemptions: swept::exemptions(db, now)?,
@@ -135,13 +146,13 @@ fn snapshot<T>(db: &mut DbConnection, timeouts: &Timeouts, read: impl FnOnce(&mu
 }
 
 /// What the latest sweep called too long, else the defaults.
-struct Limits {
+pub(super) struct Limits {
     step_stalled_after: TimeDelta,
-    wake_stuck_after: TimeDelta,
+    pub wake_stuck_after: TimeDelta,
 }
 
 impl Limits {
-    fn read(db: &mut Db) -> QueryResult<Limits> {
+    pub fn read(db: &mut Db) -> QueryResult<Limits> {
         let columns = (policy::step_stalled_after_seconds, policy::wake_stuck_after_seconds);
         let (step, wake) = policy::table.select(columns).first::<(f64, f64)>(db)?;
         // The view keeps them between zero and ten years.

@@ -235,6 +235,7 @@ fn carry_out<S: Subject>(
             facts.recover(db)?;
             (Action::HandOver, facts.history().attempts, None, false)
         }
+        Decision::Abandon(_) => (Action::Abandon, facts.history().attempts, None, false),
     };
     let (sweep_id, reason) = (terms.sweep_id, verdict.decision.to_string());
     ledger::record(
@@ -248,8 +249,9 @@ fn carry_out<S: Subject>(
         Action::Continue | Action::HandOver => return Ok(()),
         Action::Escalate => Event::escalation_of(S::KIND),
         Action::Recover => Event::Recovered,
+        Action::Abandon => Event::Abandoned,
     };
-    let (kind, details) = (S::KIND, details(facts, verdict));
+    let (kind, details) = (S::KIND.name(), details(facts, verdict));
     outbox::queue(db, terms.queueing, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
 }
 
@@ -271,6 +273,7 @@ fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
         finding: verdict.finding,
         reason: verdict.decision.to_string(),
         attempts: Some(facts.history().attempts),
+        resolved: None,
     }
 }
 

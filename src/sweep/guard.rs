@@ -184,7 +184,7 @@ pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &Terms) {
         }
         let details = Details { reason, ..Details::default() };
         let (event, sweep_id) = (Event::GuardStopped, terms.sweep_id);
-        let notice = Notice { event, kind, subject_id: None, sweep_id, details };
+        let notice = Notice { event, kind: kind.name(), subject_id: None, sweep_id, details };
         let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
             outbox::queue_guard(db, terms.queueing, &notice, &part)
         });

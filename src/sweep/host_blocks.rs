@@ -33,8 +33,9 @@ fn queue(db: &mut Db, block: HostBlock, terms: &Terms) -> diesel::QueryResult<()
         finding: None,
         reason: reason.into(),
         attempts: None,
+        resolved: None,
     };
-    let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue, terms.sweep_id);
+    let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue.name(), terms.sweep_id);
     let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
     outbox::queue(db, terms.queueing, &notice)
 }

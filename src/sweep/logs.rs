@@ -18,7 +18,7 @@ pub fn subject(examined: &Examined, access: Access) {
         Outcome::Continued | Outcome::Recovered | Outcome::HandedOver => {
             info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}")
         }
-        Outcome::Escalated => warn!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
+        Outcome::Escalated | Outcome::Abandoned => warn!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
         Outcome::Changed => warn!(%kind, %id, "{kind} {name} {outcome}: {reason}"),
         Outcome::Failed | Outcome::Unknown | Outcome::Quarantined => {
             error!(%kind, %id, "{kind} {name} {outcome}: {reason}")
@@ -62,6 +62,7 @@ pub fn sweep(report: &Report, ended: Ended) {
         escalated = total.escalated,
         recovered = total.recovered,
         handed_over = total.handed_over,
+        abandoned = total.abandoned,
         deferred = total.deferred,
         failed = total.failed,
         "sweep {}",

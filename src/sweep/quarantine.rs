@@ -109,7 +109,7 @@ impl Failures {
         for Failed { id, identifier, tenant, why } in failed {
             let details = Details { identifier, tenant, reason: why.clone(), ..Details::default() };
             let (event, sweep_id) = (Event::Quarantined, terms.sweep_id);
-            let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
+            let notice = Notice { event, kind: kind.name(), subject_id: Some(&id), sweep_id, details };
             let recorded = db.in_transaction(Access::Write, &terms.timeouts, |db| {
                 let is_held = quarantine::record(db, kind, &id, &why, sweep_began_at)?;
                 if is_held {
@@ -141,6 +141,7 @@ fn tells(outcome: Outcome) -> bool {
         | Outcome::Escalated
         | Outcome::Recovered
         | Outcome::HandedOver
+        | Outcome::Abandoned
         | Outcome::Waiting
         | Outcome::Skipped
         | Outcome::Healthy => true,

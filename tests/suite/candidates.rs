@@ -34,6 +34,7 @@ fn is_news(decision: &Decision) -> bool {
         | Decision::Recovered(_)
         | Decision::HandedOver(_)
         | Decision::Skip(_)
+        | Decision::Abandon(_)
         | Decision::Wait { .. } => true,
         Decision::Leave(reason) => matches!(reason, Reason::StuckWake(_)),
     }
@@ -81,6 +82,7 @@ pub fn every_issue(world: &mut World) -> Vec<Id> {
                         None,
                         Some(("continue", false)),
                         Some(("escalate", false)),
+                        Some(("abandon", false)),
                         Some(("escalate", true)),
                         Some(("settled", false)),
                     ] {
@@ -123,7 +125,7 @@ pub fn every_step(world: &mut World) -> Vec<Id> {
         for plan_status in ["draft", "executing", "stalled", "completed", "cancelled"] {
             for run in [None, Some("failed"), Some("running")] {
                 for wake in [None, Some(("queued", 0)), Some(("queued", 5)), Some(("claimed", 300))] {
-                    for ledger in [None, Some("continue"), Some("escalate")] {
+                    for ledger in [None, Some("continue"), Some("escalate"), Some("abandon")] {
                         for minutes in [5, 300] {
                             let (plan, step) = world.stalled_step(Some(&agent));
                             let at = world.ago(minutes);

@@ -1,5 +1,6 @@
 //! The test suite: one binary, and each file is one promise or one part.
 
+mod abandoned;
 mod among;
 mod apply;
 mod architecture;
@@ -54,6 +55,7 @@ mod sessions;
 mod shadow;
 mod shards;
 mod status;
+mod stuck_wakes;
 mod swept;
 mod tenants;
 mod time;

@@ -34,11 +34,13 @@ pub fn viewed(world: &mut World, view: &str) -> BTreeMap<Id, String> {
 }
 
 /// What the rules say of the same facts; none for what is not in progress.
-pub fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) -> Option<&'static str> {
+pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: &'static str) -> Option<&'static str> {
     let reason = match (facts.diagnose(policy), decide(facts, policy).decision) {
         (Err(reason), _) | (Ok(_), Decision::Leave(reason)) => reason,
-        (Ok(_), Decision::Skip(_)) => return Some("skipped"),
-        (Ok(_), Decision::Wait { .. } | Decision::Continue { .. } | Decision::Escalate(_)) => return Some(abandoned),
+        (Ok(_), Decision::Skip(_) | Decision::Abandon(_)) => {
+            return Some(if facts.history().abandoned { "abandoned" } else { "skipped" });
+        }
+        (Ok(_), Decision::Wait { .. } | Decision::Continue { .. } | Decision::Escalate(_)) => return Some(stranded),
         (Ok(_), Decision::Recovered(_) | Decision::HandedOver(_)) => unreachable!("what is broken is nobody else's"),
     };
     match reason {
@@ -53,13 +55,13 @@ pub fn state_of(facts: &impl Facts, policy: &Policy, abandoned: &'static str) ->
     }
 }
 
-pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], abandoned: &'static str) -> BTreeMap<Id, String> {
+pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], stranded: &'static str) -> BTreeMap<Id, String> {
     let read =
         |db: &mut Db| all.iter().map(|id| S::read(db, id).map(|facts| (id, facts))).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
     let policy = Policy::default();
     let told = facts.iter().filter_map(|(id, facts)| {
-        Some(((*id).clone(), state_of(facts.as_ref().expect("facts"), &policy, abandoned)?.to_owned()))
+        Some(((*id).clone(), state_of(facts.as_ref().expect("facts"), &policy, stranded)?.to_owned()))
     });
     told.collect()
 }
@@ -94,6 +96,7 @@ fn every_old_issue(world: &mut World) -> Vec<Id> {
                     (None, 0),
                     (Some("continue"), 0),
                     (Some("escalate"), 0),
+                    (Some("abandon"), 0),
                     (None, 3),
                     (None, 4),
                     (Some("continue"), 4),
@@ -123,9 +126,15 @@ fn every_old_step(world: &mut World) -> Vec<Id> {
     let agents = ["idle", "running", "paused"].map(|status| Some(world.agent(status)));
     for agent in agents.iter().chain(&[None]) {
         for exemption in EXEMPTIONS {
-            for (action, settled) in
-                [(None, 0), (Some("continue"), 0), (Some("escalate"), 0), (None, 3), (None, 4), (Some("continue"), 4)]
-            {
+            for (action, settled) in [
+                (None, 0),
+                (Some("continue"), 0),
+                (Some("escalate"), 0),
+                (Some("abandon"), 0),
+                (None, 3),
+                (None, 4),
+                (Some("continue"), 4),
+            ] {
                 for threshold in ["null", "60", "86400"] {
                     let (_, step) = world.stalled_step(agent.as_ref());
                     world.set("plan_steps", &step, &format!("stalled_after_seconds = {threshold}"));

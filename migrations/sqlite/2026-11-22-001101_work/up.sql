@@ -169,6 +169,7 @@ create index plans_by_issue on plans (issue_id);
 create index runs_by_issue on runs (issue_id, created_at);
 create index runs_by_step on runs (plan_step_id, created_at);
 create index runs_by_wake on runs (wake_id);
+create index runs_of_wakes on runs (created_at) where wake_id is not null;
 create index wakes_by_step on wakes (plan_step_id, created_at);
 create index sessions_by_issue on sessions (issue_id, created_at);
 create index session_commands_by_session on session_commands (session_id, created_at);

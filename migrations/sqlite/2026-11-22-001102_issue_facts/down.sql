@@ -8,6 +8,8 @@ drop view issue_relaunches;
 drop view issue_sessions;
 drop view worked_steps;
 drop view unserved_continuations;
+drop view wake_pickups;
+drop view untaken_wakes;
 drop view pending_wakes;
 drop view host_continuations;
 drop view issue_runs;

@@ -30,6 +30,30 @@ from wakes w
 where w.status in ('queued', 'deferred', 'claimed')
   and coalesce((select max(r.status in ('queued', 'scheduled_retry', 'running')) from runs r where r.wake_id = w.id), 1);
 
+-- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+create view untaken_wakes as
+select w.id,
+       case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
+       coalesce(s.id, i.id) as subject_id,
+       coalesce(p.tenant, i.tenant, 'default') as tenant,
+       case when s.id is not null then substr(p.title, 1, 1000) || ' #' || s.position else i.identifier end as identifier,
+       substr(coalesce(s.title, i.title), 1, 1000) as title,
+       substr(a.name, 1, 1000) as agent_name,
+       a.status as agent_status,
+       w.created_at
+from wakes w
+join agents a on a.id = w.agent_id
+left join issues i on i.id = w.issue_id
+left join plan_steps s on s.id = w.plan_step_id
+left join plans p on p.id = s.plan_id
+where w.status in ('queued', 'deferred', 'claimed')
+  and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
+  and not (w.status = 'deferred' and exists (select 1 from runs r where r.issue_id = w.issue_id and r.status in ('queued', 'scheduled_retry', 'running')));
+
+-- When wakes were taken up: the beginnings of their runs.
+create view wake_pickups as
+select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
+
 -- The wakes of the ledger that were dropped before any run: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
@@ -176,6 +200,7 @@ select
     (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
      and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,
     o.id as open_recovery_id,
+    o.action as open_recovery_action,
     o.created_at as open_recovery_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
 from issues i

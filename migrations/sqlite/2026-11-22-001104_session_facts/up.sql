@@ -99,6 +99,7 @@ select
     (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
      and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,
     o.id as open_recovery_id,
+    o.action as open_recovery_action,
     o.created_at as open_recovery_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
 from sessions s

@@ -57,15 +57,33 @@ pub fn plans(status: &Status) -> String {
     format!("{headline} a stalled step\n\n{table}")
 }
 
+pub fn abandoned(status: &Status) -> String {
+    let Some(headline) = headline(status.abandoned_total, "subject is", "subjects are") else { return String::new() };
+    let rows = status.abandoned.iter().map(|work| {
+        let why = shown(work.detail.as_deref().unwrap_or_default());
+        [work.kind.to_string(), name(work), age(work.age_seconds), why, shown(&work.title)]
+    });
+    let table = with_header(["kind", "subject", "for", "why", "title"], rows, &[2]);
+    section(
+        &format!("{headline} abandoned: the agent is gone, terminated or paused"),
+        table,
+        status.abandoned_total,
+        status.abandoned.len(),
+    )
+}
+
 pub fn stuck_wakes(status: &Status) -> String {
     let Some(headline) = headline(status.stuck_wakes_total, "wake is", "wakes are") else { return String::new() };
-    let rows = status
-        .stuck_wakes
-        .iter()
-        .map(|work| [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), shown(&work.title)]);
+    let rows = status.stuck_wakes.iter().map(|wake| {
+        let subject = wake.identifier.as_deref().or(wake.subject_id.as_ref().map(|id| id.0.as_str()));
+        let of = |text: Option<&str>| shown(text.unwrap_or_default());
+        let kind = of(wake.kind.as_deref());
+        [kind, of(subject), age(wake.age_seconds), of(wake.agent.as_deref()), of(wake.title.as_deref())]
+    });
     let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
     let limit = Spoken(TimeDelta::seconds(status.wake_stuck_after_seconds));
-    let told = format!("{headline} stuck: queued for longer than {limit}");
+    let none = if status.no_wake_is_taken { ", and none was taken up in that time" } else { "" };
+    let told = format!("{headline} stuck: queued for longer than {limit}{none}");
     section(&told, table, status.stuck_wakes_total, status.stuck_wakes.len())
 }
 
@@ -156,6 +174,7 @@ fn done(sweep: &Sweep) -> String {
         escalated,
         recovered,
         handed_over,
+        abandoned,
         failed,
         deferred,
     } = sweep;
@@ -164,6 +183,7 @@ fn done(sweep: &Sweep) -> String {
         (escalated, "escalated"),
         (recovered, "recovered"),
         (handed_over, "handed over"),
+        (abandoned, "abandoned"),
         (failed, "failed"),
         (deferred, "deferred"),
     ];
@@ -180,8 +200,17 @@ fn done(sweep: &Sweep) -> String {
 
 pub fn effect(status: &Status) -> String {
     // Destructured so that a new counter cannot be forgotten.
-    let Effect { days, continuations, recovered, handed_over, escalated, continued_again, still_open, false_rescues } =
-        status.effect;
+    let Effect {
+        days,
+        continuations,
+        recovered,
+        handed_over,
+        escalated,
+        abandoned,
+        continued_again,
+        still_open,
+        false_rescues,
+    } = status.effect;
     if continuations == 0 {
         return String::new();
     }
@@ -190,8 +219,9 @@ pub fn effect(status: &Status) -> String {
         0 => "False rescues: none".to_owned(),
         n => format!("False rescues: {n}, where a run was live after all").yellow().to_string(),
     };
+    let abandoned = if 0 < abandoned { format!(", {} abandoned", share(abandoned)) } else { String::new() };
     format!(
-        "{}\n\n  {} recovered, {} handed over, {} escalated, {continued_again} continued again, {still_open} still open\n  {vain}\n",
+        "{}\n\n  {} recovered, {} handed over, {} escalated{abandoned}, {continued_again} continued again, {still_open} still open\n  {vain}\n",
         format!("{} in the last {days} days", counted(continuations, "continuation", "continuations")).bold(),
         share(recovered).green(),
         share(handed_over),

@@ -202,6 +202,7 @@ impl Host {
                 last_attempt_at: continuations.iter().map(|(at, _)| *at).max(),
                 last_attempt_ended_at: continuation_ends.filter_map(|run| run.finished_at).max(),
                 escalated: open.is_some_and(|(_, row)| escalated(row)),
+                abandoned: open.is_some_and(|(_, row)| row.action == "abandon"),
                 escalations_last_day: escalations().filter(|at| a_day_ago < *at).count() as u32,
                 open: open.map(|(n, row)| OpenRecovery { id: Id(n.to_string()), since: row.created_at }),
             },
@@ -236,6 +237,11 @@ impl Host {
             }
             Decision::Recovered(_) => self.record("recover", facts.history.attempts, &facts)?,
             Decision::HandedOver(_) => self.record("hand_over", facts.history.attempts, &facts)?,
+            Decision::Abandon(_) => {
+                ensure(self.agent_status != "idle", "its agent can work")?;
+                ensure(!facts.history.abandoned && !facts.history.escalated, "people know of it already")?;
+                self.record("abandon", facts.history.attempts, &facts)?;
+            }
         }
         if let (Some(row), Escalation::CommentAndBlock) = (self.ledger.last_mut(), policy.escalation)
             && row.action == "escalate"
@@ -254,7 +260,7 @@ impl Host {
         let began = facts.history.episode_began_at;
         let same = |row: &Recovery| (row.action, row.episode_began_at, row.attempt) == (action, began, attempt);
         let is_the_end = ["recover", "hand_over"].contains(&action);
-        ensure(is_the_end || !self.ledger.iter().any(same), "an attempt was taken twice")?;
+        ensure(is_the_end || action == "abandon" || !self.ledger.iter().any(same), "an attempt was taken twice")?;
         if let Some(open) = &facts.history.open {
             let open: usize = open.id.0.parse().map_err(|_| "a place in the ledger")?;
             self.ledger[open].settled = true;

@@ -40,6 +40,7 @@ fn stalled() -> StepFacts {
             last_attempt_at: None,
             last_attempt_ended_at: None,
             escalated: false,
+            abandoned: false,
             escalations_last_day: 0,
             open: None,
             exemption: None,

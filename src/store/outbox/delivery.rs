@@ -25,7 +25,8 @@ pub const ALONE_MAX: i64 = 5;
 pub const NAMED_MAX: i64 = 10;
 
 /// What may be told together.
-const GROUPS: [&[Event]; 3] = [&[Event::Escalated, Event::SessionStuck], &[Event::Quarantined], &[Event::Recovered]];
+const GROUPS: [&[Event]; 4] =
+    [&[Event::Escalated, Event::SessionStuck], &[Event::Quarantined], &[Event::Recovered], &[Event::Abandoned]];
 
 /// The first pause is longer than a request may take: nobody else sends what is under way.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(15);

@@ -42,6 +42,7 @@ diesel::table! {
         escalated -> Bool,
         escalations_last_day -> BigInt,
         open_recovery_id -> Nullable<Id>,
+        open_recovery_action -> Nullable<Text>,
         open_recovery_at -> Nullable<Instant>,
         observed_at -> Instant,
     }

@@ -38,6 +38,7 @@ pub struct Sweep {
     pub escalated: i64,
     pub recovered: i64,
     pub handed_over: i64,
+    pub abandoned: i64,
     pub failed: i64,
     pub deferred: i64,
 }
@@ -50,6 +51,7 @@ pub struct Effect {
     pub recovered: i64,
     pub handed_over: i64,
     pub escalated: i64,
+    pub abandoned: i64,
     pub continued_again: i64,
     pub still_open: i64,
     /// Of all continuations: a run was live after all.
@@ -103,6 +105,7 @@ impl From<SweepRow> for Sweep {
             escalated: sum("escalated"),
             recovered: sum("recovered"),
             handed_over: sum("handed_over"),
+            abandoned: sum("abandoned"),
             failed: sum("failed"),
             deferred: sum("deferred"),
         }
@@ -160,6 +163,7 @@ pub fn effect(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Effect> {
             Some("recover") => &mut effect.recovered,
             Some("hand_over") => &mut effect.handed_over,
             Some("escalate") => &mut effect.escalated,
+            Some("abandon") => &mut effect.abandoned,
             Some(_) => &mut effect.continued_again,
             None => &mut effect.still_open,
         } += n;

@@ -26,6 +26,8 @@ pub enum State {
     Crashed,
     /// A person has been told and has not answered.
     Escalated,
+    /// Its agent cannot be woken, and people were notified of it.
+    Abandoned,
     /// Its agent cannot be woken.
     Skipped,
     /// A wake is pending.
@@ -39,12 +41,13 @@ pub enum State {
 }
 
 impl State {
-    const ALL: [State; 10] = [
+    const ALL: [State; 11] = [
         State::Orphaned,
         State::Stalled,
         State::Silent,
         State::Crashed,
         State::Escalated,
+        State::Abandoned,
         State::Skipped,
         State::Queued,
         State::Waiting,
@@ -59,6 +62,7 @@ impl State {
             State::Silent => "silent",
             State::Crashed => "crashed",
             State::Escalated => "escalated",
+            State::Abandoned => "abandoned",
             State::Skipped => "skipped",
             State::Queued => "queued",
             State::Waiting => "waiting",
@@ -74,7 +78,9 @@ impl State {
             State::Stalled => kind == Kind::Step,
             State::Silent | State::Crashed => kind == Kind::Session,
             State::Waiting => kind != Kind::Step,
-            State::Escalated | State::Skipped | State::Queued | State::Exempt | State::Active => true,
+            State::Escalated | State::Abandoned | State::Skipped | State::Queued | State::Exempt | State::Active => {
+                true
+            }
         }
     }
 
@@ -82,9 +88,6 @@ impl State {
         State::ALL.into_iter().find(|state| state.name() == name)
     }
 }
-
-/// What the views say of a pending wake that is older than `wake_stuck_after`.
-const STUCK_WAKE: &str = "stuck wake";
 
 /// How many subjects of one kind are in which state; none if the database does not provide the kind.
 #[derive(Debug)]
@@ -143,7 +146,7 @@ pub struct Lists {
     pub counts: BTreeMap<&'static str, Counts>,
     pub orphans: List,
     pub escalations: List,
-    pub stuck_wakes: List,
+    pub abandoned: List,
 }
 
 #[derive(QueryableByName)]
@@ -188,14 +191,13 @@ impl Lists {
         let mut latest = None;
         for row in rows(db, kind, tenant)? {
             let Some(state) = State::parse(&row.state.0) else { continue };
-            let is_stuck = state == State::Queued && row.detail.as_ref().is_some_and(|detail| detail.0 == STUCK_WAKE);
             let list = match state {
                 State::Orphaned | State::Stalled | State::Silent | State::Crashed => Some(&mut self.orphans),
                 State::Escalated => Some(&mut self.escalations),
-                State::Queued if is_stuck => Some(&mut self.stuck_wakes),
+                State::Abandoned => Some(&mut self.abandoned),
                 State::Queued | State::Skipped | State::Waiting | State::Exempt | State::Active => None,
             };
-            let begins = latest.replace((state, is_stuck)) != Some((state, is_stuck));
+            let begins = latest.replace(state) != Some(state);
             if begins {
                 *counts.entry(state).or_default() += row.total;
             }
@@ -237,8 +239,8 @@ fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<Row>> 
              SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_name, w.state, w.detail, w.since, {plan} AS plan_id, \
                  count(*) OVER alike AS total, row_number() OVER (alike ORDER BY w.since, w.subject_id) AS place \
              FROM {kind}_work_state w {of_tenant} \
-             WINDOW alike AS (PARTITION BY w.state, CASE w.state WHEN 'queued' THEN w.detail END) \
-         ) w WHERE place <= {ROWS_MAX} ORDER BY state, CASE state WHEN 'queued' THEN detail END, place"
+             WINDOW alike AS (PARTITION BY w.state) \
+         ) w WHERE place <= {ROWS_MAX} ORDER BY state, place"
     ));
     match tenant {
         None => query.load(db),

@@ -49,6 +49,7 @@ fn orphan() -> IssueFacts {
             last_attempt_at: None,
             last_attempt_ended_at: None,
             escalated: false,
+            abandoned: false,
             escalations_last_day: 0,
             open: None,
             exemption: None,

@@ -52,7 +52,13 @@ pub fn every_session(world: &mut World) -> Vec<Id> {
     for status in ["active", "created", "paused", "terminated", "interrupted"] {
         for process in PROCESSES {
             for circumstance in CIRCUMSTANCES {
-                for ledger in [None, Some(("continue", 10)), Some(("escalate", 10)), Some(("escalate", 60))] {
+                for ledger in [
+                    None,
+                    Some(("continue", 10)),
+                    Some(("escalate", 10)),
+                    Some(("abandon", 10)),
+                    Some(("escalate", 60)),
+                ] {
                     let agent = world.agent("idle");
                     let issue = world.orphan(&agent);
                     let session = world.session(Some(&agent), Some(&issue));

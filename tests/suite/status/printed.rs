@@ -10,6 +10,7 @@ use sweep::rules::{Id, Kind};
 use sweep::store::status::{
     Counts, Effect, Exemptions, Notifications, Plan, Quarantined, State, Status, Sweep, Untold, Work,
 };
+use sweep::store::wakes::StuckWake;
 
 fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
@@ -29,8 +30,11 @@ fn quiet() -> Status {
         escalations: Vec::new(),
         escalations_total: 0,
         plans: Vec::new(),
+        abandoned: Vec::new(),
+        abandoned_total: 0,
         stuck_wakes: Vec::new(),
         stuck_wakes_total: 0,
+        no_wake_is_taken: false,
         quarantined: Vec::new(),
         quarantined_total: 0,
         exemptions: Exemptions::default(),
@@ -39,6 +43,20 @@ fn quiet() -> Status {
         last_success_at: None,
         last_success_age_seconds: None,
         effect: Effect { days: 7, ..Effect::default() },
+    }
+}
+
+fn stuck_wake(n: u32, minutes: i64) -> StuckWake {
+    StuckWake {
+        id: Id(format!("00000000-0000-4000-8000-{n:012}")),
+        kind: Some("issue".to_owned()),
+        subject_id: Some(Id(format!("00000000-0000-4000-8000-{n:012}"))),
+        tenant: "acme".to_owned(),
+        identifier: Some(format!("ACM-{n}")),
+        title: Some("Mend the fence".to_owned()),
+        agent: Some("Ada".to_owned()),
+        since: Some(now() - TimeDelta::minutes(minutes)),
+        age_seconds: Some(minutes * 60),
     }
 }
 
@@ -123,8 +141,11 @@ fn what_needs_attention_comes_first() {
         escalations: vec![work(3, State::Escalated, 26 * 60, "no attempt is left")],
         escalations_total: 1,
         plans: vec![Plan { id: Id::generate(), tenant: "acme".to_owned(), title: "Launch".to_owned(), status: plan }],
-        stuck_wakes: vec![work(4, State::Queued, 190, "stuck wake")],
+        abandoned: vec![work(6, State::Abandoned, 4 * 1440, "Femi is terminated")],
+        abandoned_total: 1,
+        stuck_wakes: vec![stuck_wake(4, 190)],
         stuck_wakes_total: 1,
+        no_wake_is_taken: true,
         quarantined: vec![Quarantined {
             kind: "issue".to_owned(),
             id: Id("00000000-0000-4000-8000-000000000005".to_owned()),
@@ -155,7 +176,8 @@ fn what_needs_attention_comes_first() {
             continuations: 40,
             recovered: 20,
             handed_over: 10,
-            escalated: 8,
+            escalated: 7,
+            abandoned: 1,
             continued_again: 1,
             still_open: 1,
             false_rescues: 2,

@@ -29,13 +29,13 @@ create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where not partial and ended = 'completed' and (exit_code is null or exit_code in (0, 2));
 create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
 
--- The ledger: one row for each attempt, escalation, recovery and handover, whatever kinds of subject there are.
+-- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
 create table recoveries (
     id               uuid primary key,
     sweep_id         uuid not null,                   -- no foreign key: sweeps may be pruned, and every worker would lock that row
     kind             text not null,
     subject_id       uuid not null,
-    action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over')),
+    action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over', 'abandon')),
     reason           text not null,
     episode_began_at timestamptz not null,
     attempt          integer not null check (attempt >= 0),
@@ -46,7 +46,7 @@ create table recoveries (
 );
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
-    where action not in ('recover', 'hand_over');
+    where action not in ('recover', 'hand_over', 'abandon');
 create unique index recoveries_open on recoveries (kind, subject_id) where settled_at is null;
 create index recoveries_history on recoveries (kind, subject_id, created_at);
 create index recoveries_created_at on recoveries (created_at);
@@ -76,7 +76,7 @@ create table failures (
 create table notifications (
     id           uuid primary key,                    -- the key by which a receiver knows it again
     destination  text not null,                       -- slack, webhook; where that is, only the configuration says
-    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked')),
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'wakes_stuck', 'abandoned')),
     kind         text not null,
     part         text not null default '',             -- of the kind, that the guard holds back; '': the whole
     subject_id   uuid,                                -- null: about the kind as a whole

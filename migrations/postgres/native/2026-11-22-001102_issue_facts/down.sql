@@ -7,5 +7,7 @@ drop view issue_relaunches;
 drop view issue_sessions;
 drop view live_step_runs;
 drop view unserved_continuations;
+drop view wake_pickups;
+drop view untaken_wakes;
 drop view pending_wakes;
 drop view issue_runs;

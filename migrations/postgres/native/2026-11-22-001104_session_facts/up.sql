@@ -84,6 +84,7 @@ select
     (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
      and e.created_at > statement_timestamp() - interval '24 hours') as escalations_last_day,
     o.id as open_recovery_id,
+    o.action as open_recovery_action,
     o.created_at as open_recovery_at,
     statement_timestamp() as observed_at
 from sessions s

@@ -2,7 +2,8 @@
 -- a test holds the two together. And what a sweep did in vain.
 
 create view issue_work_state as
-select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
+select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
+       case when w.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else w.state end as state,
        case w.state
            when 'active' then case when w.has_live_run then 'a run is live' when w.host_plan is not null then w.host_plan
                                    else 'it is not idle for long enough' end
@@ -56,7 +57,8 @@ left join agents a on a.id = i.assignee_agent_id
 where r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
 
 create view step_work_state as
-select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
+select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
+       case when w.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else w.state end as state,
        case w.state
            when 'active' then case when w.has_live_run then 'a run is live' else 'it is not idle for long enough' end
            when 'queued' then case when w.is_stuck then 'stuck wake' else 'a wake is queued' end
@@ -100,7 +102,8 @@ from (
 ) w;
 
 create view session_work_state as
-select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
+select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
+       case when w.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else w.state end as state,
        case w.state
            when 'active' then case when w.ended_at is not null then 'its process has ended' else 'it is not idle for long enough' end
            when 'queued' then case when w.command_on_its_way then 'a command is on its way to it'

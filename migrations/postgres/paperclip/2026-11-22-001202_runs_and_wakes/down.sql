@@ -4,5 +4,7 @@ drop view issue_histories;
 drop view issue_responsibles;
 drop function open_finalization_since, is_conversation;
 drop view unserved_continuations;
+drop view wake_pickups;
+drop view untaken_wakes;
 drop view pending_wakes;
 drop view runs;

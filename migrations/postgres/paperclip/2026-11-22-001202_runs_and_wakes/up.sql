@@ -32,6 +32,32 @@ left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.compan
 where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
   and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), true);
 
+-- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+create view untaken_wakes as
+select w.id,
+       case when i.id is not null then 'issue' end as kind,
+       i.id as subject_id,
+       w.company_id::text as tenant,
+       left(i.identifier, 1000) as identifier,
+       left(i.title, 1000) as title,
+       left(a.name, 1000) as agent_name,
+       left(a.status, 1000) as agent_status,
+       within_calendar(w.created_at) as created_at
+from public.agents a
+join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
+left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
+cross join lateral (select case when not is_too_large(w.payload) then w.payload ->> 'issueId' end as issue_key) named
+left join public.issues i on i.id = as_id(named.issue_key) and i.company_id = w.company_id
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and coalesce(r.status = 'queued', true)
+  and not (w.status = 'deferred_issue_execution'
+           and exists (select from runs l where l.live and l.company_id = w.company_id and l.issue_key = named.issue_key));
+
+-- When wakes were taken up: the beginnings of their runs. Through the agents, by whom the host has an index on them.
+create view wake_pickups as
+select r.wakeup_request_id as wake_id, r.started_at as taken_at
+from public.agents a join public.heartbeat_runs r on r.company_id = a.company_id and r.agent_id = a.id
+where r.started_at is not null and r.wakeup_request_id is not null;
+
 -- The wakes of the ledger whose run was cancelled before it began: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at

@@ -120,6 +120,7 @@ select
     coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
     escalations.last_day as escalations_last_day,
     o.id as open_recovery_id,
+    o.action as open_recovery_action,
     o.created_at as open_recovery_at,
     statement_timestamp() as observed_at
 from public.issues i

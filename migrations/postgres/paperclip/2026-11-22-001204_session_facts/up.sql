@@ -73,6 +73,7 @@ select
     coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, false) as escalated,
     ledger.escalations_last_day,
     o.id as open_recovery_id,
+    o.action as open_recovery_action,
     o.created_at as open_recovery_at,
     statement_timestamp() as observed_at
 from sessions s

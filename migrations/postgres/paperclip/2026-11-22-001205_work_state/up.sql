@@ -2,7 +2,8 @@
 -- a test holds the two together. And what a sweep did in vain.
 
 create view issue_work_state as
-select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
+select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
+       case when w.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else w.state end as state,
        case w.state
            when 'active' then case when w.has_live_run then 'a run is live' when w.host_plan is not null then w.host_plan
                                    else 'it is not idle for long enough' end
@@ -57,7 +58,8 @@ where r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
 
 -- A run that is running has not ended, and takes no command: it is silent or it is not.
 create view session_work_state as
-select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state,
+select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
+       case when w.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else w.state end as state,
        case w.state
            when 'active' then 'it is not idle for long enough'
            when 'waiting' then w.declared_wait

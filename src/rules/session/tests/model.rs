@@ -92,6 +92,7 @@ impl Model {
             last_attempt_at: last(&[Entry::Attempt]).map(at),
             last_attempt_ended_at: None,
             escalated: open.is_some_and(|(_, entry)| *entry == Entry::Escalation),
+            abandoned: false,
             escalations_last_day: count(self.now - 86_399, Entry::Escalation),
             open: open.map(|(since, _)| OpenRecovery { id: Id("r".to_owned()), since: at(*since) }),
             exemption: None,
@@ -110,6 +111,7 @@ impl Model {
             Decision::Escalate(_) => self.ledger.push((self.now, Entry::Escalation)),
             Decision::Recovered(_) => self.ledger.push((self.now, Entry::Recovery)),
             Decision::HandedOver(_) => unreachable!("nobody takes it over"),
+            Decision::Abandon(_) => unreachable!("its agent can always be woken"),
             Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => {}
         }
         self.session.pending_command_since = self.queued.map(|(since, _)| at(since));

@@ -1,0 +1,99 @@
+//! Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and `wake_pickups`; a host
+//! without them has no stuck wakes.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::dsl::{count_star, exists as is_any, min, select};
+use diesel::prelude::*;
+use serde::Serialize;
+
+use super::Db;
+use super::open::exists;
+use super::schema::{untaken_wakes, wake_pickups};
+use super::types::{Instant, Since, Words};
+use crate::rules::{AHEAD_MAX, Id, WAKEABLE};
+
+/// The wakes that have been pending for longer than a limit, and of which no run has begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StuckWakes {
+    pub count: i64,
+    /// None as well when its time cannot be told.
+    pub oldest_at: Option<DateTime<Utc>>,
+    /// There are some, and no wake at all was taken up for as long as the limit.
+    pub none_is_taken: bool,
+}
+
+/// One of them; the fields are those of the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct StuckWake {
+    pub id: Id,
+    /// `issue`, `step`; null: the wake is about neither.
+    pub kind: Option<String>,
+    pub subject_id: Option<Id>,
+    pub tenant: String,
+    pub identifier: Option<String>,
+    pub title: Option<String>,
+    pub agent: Option<String>,
+    pub since: Option<DateTime<Utc>>,
+    pub age_seconds: Option<i64>,
+}
+
+/// Older than the limit, or dated by a clock that was ahead; not those of agents that nobody is to wake.
+macro_rules! stuck {
+    ($of_tenant:expr, $after:expr, $now:expr) => {{
+        use $crate::store::schema::untaken_wakes::columns;
+        let is_old = columns::created_at.lt(Instant($now - $after));
+        let is_old = is_old.or(columns::created_at.gt(Instant($now + AHEAD_MAX)));
+        let all = untaken_wakes::table.filter(columns::agent_status.eq_any(WAKEABLE)).filter(is_old).into_boxed();
+        match $of_tenant {
+            None => all,
+            Some(one) => all.filter(columns::tenant.eq(one)),
+        }
+    }};
+}
+
+/// Those of a tenant, or all.
+pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<StuckWakes> {
+    if !exists(db, "untaken_wakes")? {
+        return Ok(StuckWakes::default());
+    }
+    let columns = (count_star(), min(untaken_wakes::created_at));
+    let (count, oldest): (i64, Option<Since>) = stuck!(tenant, after, now).select(columns).get_result(db)?;
+    let since = Instant(now - after);
+    let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(since, Instant(now)));
+    // Asked only when it matters: a host may have to look through its runs.
+    let none_is_taken = 0 < count && exists(db, "wake_pickups")? && !select(is_any(taken)).get_result::<bool>(db)?;
+    Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
+}
+
+type Row = (Id, Option<Words>, Option<Id>, Words, Option<Words>, Option<Words>, Option<Words>, Since);
+
+/// The oldest of them.
+pub fn oldest(
+    db: &mut Db,
+    of_tenant: Option<&str>,
+    after: TimeDelta,
+    now: DateTime<Utc>,
+    limit: i64,
+) -> QueryResult<Vec<StuckWake>> {
+    if !exists(db, "untaken_wakes")? {
+        return Ok(Vec::new());
+    }
+    use untaken_wakes::{agent_name, created_at, id, identifier, kind, subject_id, tenant, title};
+    let columns = (id, kind, subject_id, tenant, identifier, title, agent_name, created_at);
+    let rows: Vec<Row> = stuck!(of_tenant, after, now).select(columns).order((created_at, id)).limit(limit).load(db)?;
+    let wake = |(its_id, of_kind, subject, of, name, its_title, agent, at): Row| {
+        let since = at.instant();
+        StuckWake {
+            id: its_id,
+            kind: of_kind.map(Words::into),
+            subject_id: subject,
+            tenant: of.into(),
+            identifier: name.map(Words::into),
+            title: its_title.map(Words::into),
+            agent: agent.map(Words::into),
+            since,
+            age_seconds: since.map(|at| (now - at).num_seconds().max(0)),
+        }
+    };
+    Ok(rows.into_iter().map(wake).collect())
+}

@@ -1,0 +1,57 @@
+//! What no rule for a subject sees: that wakes are queued and nobody takes them up. It is reported by each sweep, and people are
+//! notified once when it begins and once when it is over.
+
+use anyhow::Error;
+use chrono::{DateTime, Utc};
+use tracing::warn;
+
+use crate::report::Stuck;
+use crate::rules::Id;
+use crate::settings::Settings;
+use crate::store::outbox::{self, Details, Event, Notice};
+use crate::store::wakes::{StuckWakes, stuck};
+use crate::store::{Abort, Access, DbConnection};
+use crate::text::shown;
+
+/// The wakes that are stuck; none when that cannot be asked, which is logged and no reason for a sweep to fail.
+pub fn look(db: &mut DbConnection, settings: &Settings, now: DateTime<Utc>) -> Option<Stuck> {
+    let (tenant, after) = (settings.tenant.as_deref(), settings.policy.wake_stuck_after);
+    let looked = db.in_transaction(Access::ReadOnly, &settings.timeouts, |db| stuck(db, tenant, after, now));
+    let StuckWakes { count, oldest_at, none_is_taken } =
+        looked.map_err(|abort| log("whether wakes are stuck could not be asked", abort)).ok()?;
+    let found = Stuck { count: count.unsigned_abs(), oldest_at, none_is_taken, after, now };
+    if 0 < count {
+        warn!(stuck_wakes = count, "{}", found.sentence());
+    }
+    Some(found)
+}
+
+/// Has people notified: once for each time that it begins, and once when the oldest has waited for less than half the limit again.
+pub fn announce(db: &mut DbConnection, settings: &Settings, sweep_id: &Id, found: &Stuck) {
+    let queueing = settings.notify.queueing();
+    if !queueing.wants(Event::WakesStuck) {
+        return;
+    }
+    let tenant = settings.tenant.as_deref();
+    let notice = |resolved: bool| {
+        let reason = if resolved { found.all_clear() } else { found.sentence() };
+        let tenant = tenant.map(str::to_owned);
+        let details = Details { reason, tenant, resolved: Some(resolved), ..Details::default() };
+        Notice { event: Event::WakesStuck, kind: "wake", subject_id: None, sweep_id, details }
+    };
+    let queued = db.in_transaction(Access::Write, &settings.timeouts, |db| {
+        let is_over = 0 == found.count && 0 == stuck(db, tenant, found.after / 2, found.now)?.count;
+        match (0 < found.count, is_over) {
+            (true, _) => outbox::queue_outage(db, &queueing, &notice(false), tenant),
+            (false, true) => outbox::queue_outage(db, &queueing, &notice(true), tenant),
+            (false, false) => Ok(()),
+        }
+    });
+    if let Err(abort) = queued {
+        log("that wakes are stuck, or no longer, could not be queued as a notification", abort);
+    }
+}
+
+fn log(what: &str, why: Abort) {
+    warn!("{what}: {}", shown(&format!("{:#}", Error::from(why))));
+}

@@ -1,0 +1,136 @@
+//! Work whose agent is gone, terminated or paused for long: nothing of it is touched, and people are notified of it once.
+
+use sweep::rules::{After, Id};
+use sweep::settings::Settings;
+
+use crate::notify::Receiver;
+use crate::program::{command_at, sweep_at};
+use crate::world::{World, on_each_database, on_each_host};
+
+use chrono::TimeDelta;
+
+impl World {
+    /// An orphan of an agent in this status that has been idle for so long.
+    fn idle_with(&mut self, status: &str, minutes: i64) -> Id {
+        let agent = self.agent(status);
+        let issue = self.orphan(&agent);
+        let then = self.ago(minutes);
+        self.set("issues", &issue, &format!("updated_at = {then}, started_at = {then}"));
+        issue
+    }
+}
+
+on_each_host! {
+    fn the_issue_of_a_terminated_agent_is_reported_once_and_left_as_it_is(world) {
+        let issue = world.idle_with("terminated", 70);
+        let row = |world: &mut World| {
+            let columns = "status || coalesce(cast(assignee_agent_id as text), '') || cast(updated_at as text)";
+            world.text(columns, &format!("issues where id = '{issue}'"))
+        };
+        let before = row(world);
+
+        let outcomes: Vec<String> = (0..3).map(|_| world.sweep().outcome(&issue).to_owned()).collect();
+
+        assert_eq!(outcomes, ["abandoned", "skipped", "skipped"]);
+        assert_eq!((row(world), world.wakes_for(&issue), world.comments_on(&issue)), (before, 0, 0));
+        assert_eq!(world.count("recoveries where action = 'abandon' and settled_at is null"), 1);
+    }
+
+    fn until_then_it_is_skipped_and_a_shorter_or_no_time_is_a_setting(world) {
+        let issue = world.idle_with("terminated", 50);
+        assert_eq!(world.sweep().outcome(&issue), "skipped");
+        let with = |after| {
+            let mut settings = world.settings();
+            settings.policy.abandoned_after = after;
+            world.sweep_as(&settings).outcome(&issue).to_owned()
+        };
+        assert_eq!(with(After::Off), "skipped");
+        assert_eq!(with(After::Time(TimeDelta::minutes(45))), "abandoned");
+    }
+
+    fn a_paused_agents_work_is_reported_when_a_setting_says_so(world) {
+        let issue = world.idle_with("paused", 3000);
+        assert_eq!(world.sweep().outcome(&issue), "skipped");
+        let mut settings = world.settings();
+        settings.policy.paused_after = After::Time(TimeDelta::days(1));
+        assert_eq!(world.sweep_as(&settings).outcome(&issue), "abandoned");
+        assert_eq!(world.sweep_as(&settings).outcome(&issue), "skipped");
+    }
+
+    fn what_gets_another_agent_is_continued_and_what_is_finished_has_recovered(world) {
+        let [reassigned, finished] = [world.idle_with("terminated", 70), world.idle_with("terminated", 80)];
+        world.sweep();
+        let agent = world.agent("idle");
+        world.set("issues", &reassigned, &format!("assignee_agent_id = '{agent}'"));
+        world.set("issues", &finished, "status = 'done'");
+
+        let swept = world.sweep();
+
+        assert_eq!((swept.outcome(&reassigned), swept.outcome(&finished)), ("continued", "recovered"));
+        assert_eq!(world.count("recoveries where action = 'abandon' and settled_at is null"), 0);
+    }
+
+    fn a_dry_run_says_what_would_be_reported_and_a_plan_reports_it(world) {
+        let issue = world.idle_with("terminated", 70);
+        let plan = world.dry_run();
+        assert_eq!((plan.outcome(&issue), world.count("recoveries")), ("abandoned", 0));
+        let plan = sweep::report::plan::Plan::read(plan.json.to_string().as_bytes()).expect("a plan");
+        let apply = Settings { selection: sweep::settings::Selection::Plan(Box::new(plan)), ..world.settings() };
+        assert_eq!(world.sweep_as(&apply).outcome(&issue), "abandoned");
+    }
+
+    /// What people know already is no news.
+    fn what_was_escalated_is_not_reported_as_abandoned_as_well(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let mut settings = world.settings();
+        settings.policy.escalation = sweep::rules::Escalation::CommentOnly;
+        settings.policy.attempts_max = 0;
+        assert_eq!(world.sweep_as(&settings).outcome(&issue), "escalated");
+        world.set("agents", &agent, "status = 'terminated'");
+        world.pass(120);
+        assert_eq!(world.sweep_as(&settings).outcome(&issue), "skipped");
+    }
+
+    fn the_status_lists_it_until_somebody_has_it(world) {
+        let issue = world.idle_with("terminated", 70);
+        world.sweep();
+        let out = command_at(&world.url, ["status"]).run().done().out;
+        assert!(out.contains("1 subject is abandoned: the agent is gone, terminated or paused"), "{out}");
+        let json = command_at(&world.url, ["status", "--output", "json"]).run().done().json();
+        assert_eq!((&json["abandoned"][0]["id"], &json["abandoned_total"]), (&issue.0.clone().into(), &1.into()));
+        assert_eq!(json["kinds"]["issues"]["abandoned"], 1);
+        world.set("issues", &issue, "status = 'done'");
+        world.sweep();
+        assert!(!command_at(&world.url, ["status"]).run().done().out.contains("is abandoned"));
+    }
+}
+
+mod people {
+    use super::*;
+
+    on_each_database! {
+        fn are_notified_once_by_default(world) {
+            let receiver = Receiver::new();
+            world.idle_with("terminated", 70);
+            for _ in 0..3 {
+                let sweep = sweep_at(&world.url, []).env("SWEEP_SLACK_URL", receiver.url());
+                sweep.env("SWEEP_NOTIFY_PRIVATE", "on").run().done();
+            }
+            let told = receiver.told();
+            assert_eq!(told.len(), 1, "{told:?}");
+            let text = told[0]["text"].as_str().expect("a text");
+            assert!(text.contains(" is abandoned, nobody goes on with it: Ada is terminated"), "{text}");
+        }
+
+        fn a_step_and_a_session_of_nobody_who_could_go_on_are_reported_as_well(world) {
+            let agent = world.agent("terminated");
+            let (_, step) = world.stalled_step(Some(&agent));
+            let session = world.session(Some(&agent), None);
+            world.pass(70);
+            let swept = world.sweep();
+            assert_eq!((swept.outcome(&step), swept.outcome(&session)), ("abandoned", "abandoned"), "{}", swept.json);
+            assert_eq!(world.count("session_commands") + world.count("wakes"), 0);
+        }
+    }
+}

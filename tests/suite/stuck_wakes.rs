@@ -1,0 +1,126 @@
+//! A dead runner raises an alarm: wakes that nobody takes up are reported, measured, and people are notified once.
+
+use serde_json::{Value, json};
+
+use crate::notify::Receiver;
+use crate::program::{Ran, command_at, sweep_at};
+use crate::world::{On, World, on_each_database, on_each_host};
+
+impl World {
+    /// Issues of which each has had a wake for so long, which nobody has taken up.
+    fn untaken_wakes(&mut self, n: usize, minutes: i64) {
+        let agent = self.agent("idle");
+        for _ in 0..n {
+            let issue = self.orphan(&agent);
+            self.issue_wake(&issue, &agent, "queued", minutes);
+        }
+    }
+
+    /// One more wake, for which a run began so long ago.
+    fn taken_wake(&mut self, minutes: i64) {
+        let agent = self.agent("idle");
+        let issue = self.orphan(&agent);
+        let wake = self.issue_wake(&issue, &agent, "completed", minutes + 1);
+        let run = self.issue_run(&issue, &agent, "succeeded", minutes);
+        let began = self.ago(minutes);
+        self.run(&match self.on {
+            On::Paperclip => format!(
+                "update heartbeat_runs set wakeup_request_id = '{wake}', started_at = {began}, finished_at = {began} where id = '{run}'"
+            ),
+            On::Postgres | On::Sqlite => {
+                format!("update runs set wake_id = '{wake}', finished_at = {began} where id = '{run}'")
+            }
+        });
+    }
+
+    fn pinged(&self, receiver: &Receiver) -> (Ran, Vec<String>) {
+        let ran = sweep_at(&self.url, []).env("SWEEP_PING_URL", receiver.url()).env("SWEEP_NOTIFY_PRIVATE", "on").run();
+        (ran.done(), receiver.take().into_iter().map(|request| request.path).collect())
+    }
+}
+
+on_each_host! {
+    fn eight_wakes_that_nobody_took_for_two_days_are_said_in_the_report_and_the_log(world) {
+        world.untaken_wakes(8, 2880);
+        let ran = sweep_at(&world.url, []).run().done();
+        let says = "8 wakes are stuck: queued for longer than 1h, and taken up by nobody, the oldest for 2d. \
+                    No wake was taken up in the last 1h: does whatever runs the agents still run?";
+        assert!(ran.out.contains(says) && ran.err.contains(says), "{ran}");
+        let swept = world.dry_run();
+        assert_eq!((&swept.json["stuck_wakes"]["count"], &swept.json["stuck_wakes"]["none_is_taken"]), (&json!(8), &json!(true)));
+    }
+
+    fn one_that_is_young_or_whose_agent_is_paused_is_not_stuck(world) {
+        world.untaken_wakes(1, 50);
+        let paused = world.agent("paused");
+        let issue = world.orphan(&paused);
+        world.issue_wake(&issue, &paused, "queued", 2880);
+        assert_eq!(world.sweep().json["stuck_wakes"], json!({"count": 0, "oldest_at": Value::Null, "none_is_taken": false}));
+    }
+
+    fn one_whose_run_began_is_not_stuck_however_long_it_runs(world) {
+        let agent = world.agent("running");
+        let issue = world.orphan(&agent);
+        let wake = world.issue_wake(&issue, &agent, "claimed", 300);
+        let run = world.issue_run(&issue, &agent, "running", 290);
+        world.run(&match world.on {
+            On::Paperclip => format!("update agent_wakeup_requests set run_id = '{run}' where id = '{wake}'"),
+            On::Postgres | On::Sqlite => format!("update runs set wake_id = '{wake}' where id = '{run}'"),
+        });
+        assert_eq!(world.sweep().json["stuck_wakes"]["count"], 0);
+    }
+
+    fn the_dead_mans_switch_hears_of_failure_when_none_is_taken_up_and_of_success_when_some_are(world) {
+        let receiver = Receiver::new();
+        world.untaken_wakes(2, 2880);
+        assert_eq!(world.pinged(&receiver).1, ["/hooks/hunter2/start", "/hooks/hunter2/fail"]);
+        world.taken_wake(10);
+        let (ran, heard) = world.pinged(&receiver);
+        assert_eq!(heard, ["/hooks/hunter2/start", "/hooks/hunter2"]);
+        assert!(ran.out.contains("2 wakes are stuck") && !ran.out.contains("No wake was taken up"), "{ran}");
+    }
+
+    fn the_status_lists_each_wake_once_whatever_works_on_its_issue(world) {
+        world.untaken_wakes(3, 200);
+        let json = command_at(&world.url, ["status", "--output", "json"]).run().done().json();
+        assert_eq!((&json["stuck_wakes_total"], &json["no_wake_is_taken"]), (&json!(3), &json!(true)));
+        assert_eq!(json["stuck_wakes"][0]["kind"], "issue");
+        let out = command_at(&world.url, ["status"]).run().done().out;
+        assert!(out.contains("3 wakes are stuck: queued for longer than 1h, and none was taken up in that time"), "{out}");
+    }
+}
+
+mod people {
+    use super::*;
+
+    fn sweep_and_tell(world: &World, receiver: &Receiver) -> Vec<String> {
+        let sweep = sweep_at(&world.url, []).env("SWEEP_SLACK_URL", receiver.url());
+        sweep.env("SWEEP_NOTIFY_PRIVATE", "on").run().done();
+        let texts = receiver.told().into_iter();
+        texts.map(|told| told["text"].as_str().expect("a text").to_owned()).collect()
+    }
+
+    on_each_database! {
+        fn are_notified_once_of_an_outage_and_once_when_it_is_over(world) {
+            let receiver = Receiver::new();
+            world.untaken_wakes(2, 200);
+            let first = sweep_and_tell(world, &receiver);
+            assert!(first.len() == 1 && first[0].starts_with("sweep: 2 wakes are stuck"), "{first:?}");
+            world.untaken_wakes(1, 300);
+            assert!(sweep_and_tell(world, &receiver).is_empty());
+
+            // All but over: one is still old.
+            world.run("update wakes set status = 'completed'");
+            world.untaken_wakes(1, 40);
+            assert!(sweep_and_tell(world, &receiver).is_empty());
+            world.run("update wakes set status = 'completed'");
+            let over = sweep_and_tell(world, &receiver);
+            assert_eq!(over, ["sweep: wakes are taken up again: none has been queued for longer than 30m"]);
+            assert!(sweep_and_tell(world, &receiver).is_empty());
+
+            world.untaken_wakes(1, 200);
+            let next = sweep_and_tell(world, &receiver);
+            assert!(next.len() == 1 && next[0].starts_with("sweep: 1 wake is stuck"), "{next:?}");
+        }
+    }
+}
