@@ -289,6 +289,6 @@ pub enum Format {
     Table,
     /// One document
     Json,
-    /// One line per subject, then one for the sweep
+    /// One line for the heading, one per subject, then one for the sweep as a whole
     Ndjson,
 }

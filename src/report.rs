@@ -5,6 +5,7 @@
 pub mod explain;
 pub mod grid;
 pub mod heading;
+mod json;
 mod outcome;
 pub mod plan;
 pub mod status;
@@ -25,6 +26,7 @@ use crate::store::candidates::Portion;
 use crate::store::ledger::Ended;
 use heading::{Heading, KindMode};
 pub use outcome::{Examined, Outcome};
+pub use summary::EMPTY;
 use table::Table;
 pub use tally::{Clocks, Deferred, Guarded, HeldBack, KindReport, Stopper, Tally};
 
@@ -39,6 +41,8 @@ pub struct Report<'a> {
     oldest_left: Option<DateTime<Utc>>,
     stopped_by: Option<Stopper>,
     clocks: Clocks,
+    /// The database holds no subject at all.
+    empty: bool,
     /// Hidden unless stderr is a terminal.
     progress: ProgressBar,
 }
@@ -62,8 +66,10 @@ impl<'a> Report<'a> {
             Format::Ndjson => Printer::Ndjson,
         };
         let mut out = Out { writer: out, closed: false, failure: None };
-        if let Printer::Json { .. } = printer {
-            out.print(&format!("{{\n{},\n  \"subjects\": [", lines(&json!(heading.shown()))));
+        match printer {
+            Printer::Table(_) => {}
+            Printer::Json { .. } => out.print(&format!("{{\n{},\n  \"subjects\": [", json::fields(&heading.shown()))),
+            Printer::Ndjson => out.print(&json::line("heading", &heading.shown())),
         }
         Report {
             heading,
@@ -74,6 +80,7 @@ impl<'a> Report<'a> {
             oldest_left: None,
             stopped_by: None,
             clocks: Clocks::default(),
+            empty: false,
             progress: progress(format),
         }
     }
@@ -132,7 +139,7 @@ impl<'a> Report<'a> {
                 let separator = if std::mem::take(first) { "\n    " } else { ",\n    " };
                 self.out.print(&format!("{separator}{}", json!(examined)));
             }
-            Printer::Ndjson => self.out.print(&format!("{}\n", json!(examined))),
+            Printer::Ndjson => self.out.print(&json::line("subject", &examined)),
         }
     }
 
@@ -161,6 +168,19 @@ impl<'a> Report<'a> {
 
     pub fn clocks(&self) -> &Clocks {
         &self.clocks
+    }
+
+    /// Was there nothing to look at, or to put off, of any kind?
+    pub fn saw_nothing(&self) -> bool {
+        self.kinds.iter().all(|report| report.tally == Tally::default())
+    }
+
+    pub fn is_of_an_empty_database(&mut self) {
+        self.empty = true;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.empty
     }
 
     /// All kinds that are on, together.
@@ -200,6 +220,7 @@ impl<'a> Report<'a> {
             "kinds": self.counts(),
             "stopped_by": self.stopped_by,
             "clocks": self.clocks,
+            "empty": self.empty,
             "ended": ended.name(),
             "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
@@ -211,30 +232,19 @@ impl<'a> Report<'a> {
                 total: self.total(),
                 stopped_by: self.stopped_by,
                 clocks: &self.clocks,
+                empty: self.empty,
                 ended,
                 took,
             }),
             Printer::Json { first } => {
                 let bracket = if *first { "]" } else { "\n  ]" };
-                format!("{bracket},\n{}\n}}\n", lines(&end))
+                format!("{bracket},\n{}\n}}\n", json::fields(&end))
             }
-            Printer::Ndjson => {
-                let mut summary = json!(self.heading.shown());
-                if let (Value::Object(summary), Value::Object(end)) = (&mut summary, end) {
-                    summary.extend(end);
-                }
-                format!("{summary}\n")
-            }
+            Printer::Ndjson => json::line("summary", &end),
         };
         self.out.print(&text);
         self.out.failure.map_or(Ok(()), Err)
     }
-}
-
-/// An object's fields, one line each.
-fn lines(object: &Value) -> String {
-    let fields = object.as_object().into_iter().flatten();
-    fields.map(|(name, value)| format!("  \"{name}\": {value}")).collect::<Vec<_>>().join(",\n")
 }
 
 /// What a report says about the sweep as a whole.
@@ -245,6 +255,7 @@ struct Totals<'a> {
     total: Tally,
     stopped_by: Option<Stopper>,
     clocks: &'a Clocks,
+    empty: bool,
     ended: Ended,
     took: Duration,
 }

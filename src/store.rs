@@ -72,6 +72,8 @@ pub trait Subject: Facts + Sized {
     fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
     /// Has this tenant any subject, in whatever state?
     fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool>;
+    /// Is there any subject at all, in whatever state?
+    fn has_any(db: &mut Db) -> QueryResult<bool>;
 
     /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it.
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock>;

@@ -37,7 +37,7 @@ use guard::{Held, Judge};
 use limits::{Limits, Wakes};
 use quarantine::Failures;
 use scan::Scan;
-use selection::{has_any, heading, is_whole, look, named, refuse};
+use selection::{has_any, heading, is_empty, is_whole, look, named, refuse};
 use signals::Stop;
 use terms::Terms;
 use workers::Workers;
@@ -89,6 +89,9 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let mut report = Report::new(heading, began_at, settings.output, out);
     report.compare_clocks(skew, ledger_ahead);
     let swept = sweep.kinds(&mut store, &mut report).map_err(|error| explain(error, "the sweep could not go on"));
+    if swept.is_ok() && report.saw_nothing() && is_empty(settings, &mut store) {
+        report.is_of_an_empty_database();
+    }
     let ended = match (&swept, stop.is_set()) {
         (Err(_), _) => Ended::Failed,
         (Ok(()), true) => Ended::Interrupted,
