@@ -17,6 +17,7 @@ mod crowds;
 mod daemon;
 mod databases;
 mod demo;
+mod documents;
 mod dry_run;
 mod encodings;
 mod exempt;
