@@ -140,7 +140,7 @@ impl Ran {
     }
 
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self}"))
+        crate::json::read(&self.out)
     }
 }
 

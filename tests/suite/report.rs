@@ -10,6 +10,8 @@ use sweep::report::{Examined, Outcome, Report};
 use sweep::rules::{Finding, Id, Kind, Policy};
 use sweep::store::ledger::Ended;
 
+use crate::json;
+
 fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
 }
@@ -153,7 +155,7 @@ fn json_has_the_fields_that_programs_rely_on() {
 #[test]
 fn every_line_of_ndjson_says_what_it_is_and_all_together_say_what_the_json_report_does() {
     let text = print(Format::Ndjson, true, Ended::Completed, one_of_each());
-    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| json::read(line)).collect();
     let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().expect("a type")).collect();
     assert_eq!((types[0], types[12]), ("heading", "summary"));
     assert_eq!(types[1..12], ["subject"; 11]);
@@ -167,8 +169,7 @@ fn every_line_of_ndjson_says_what_it_is_and_all_together_say_what_the_json_repor
     together.extend(without_type(&lines[0]));
     together.insert("subjects".to_owned(), lines[1..12].iter().map(without_type).collect());
     together.extend(without_type(&lines[12]));
-    let whole: serde_json::Value =
-        serde_json::from_str(&print(Format::Json, true, Ended::Completed, one_of_each())).expect("JSON");
+    let whole: serde_json::Value = json::read(&print(Format::Json, true, Ended::Completed, one_of_each()));
     assert_eq!(serde_json::Value::Object(together), whole);
 }
 
