@@ -1,6 +1,7 @@
 //! The documents: who follows their examples from top to bottom sees what they show.
 
 mod blocks;
+mod fields;
 mod follow;
 mod mistakes;
 mod native;

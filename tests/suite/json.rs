@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
+use crate::program::sweep;
+
 /// A field by which a document is known, the first that it has; and its schema.
 const DOCUMENTS: [(&str, &str); 12] = [
     ("counts", "message"),
@@ -100,26 +102,61 @@ fn strict(schema: Value, name: &str) -> Value {
     }
 }
 
-#[test]
-fn a_field_that_is_not_described_or_is_missing_or_of_another_type_is_found() {
-    let good = json!({ "schema": 1, "quarantine": [{
-        "kind": "issue", "id": "1", "identifier": null, "tenant": "acme", "failed_sweeps": 3, "reason": "x",
-        "last_failure_at": "2026-11-22T05:16:33Z", "quarantined_at": null,
-    }]});
-    assert_eq!(wrong(&good), None);
-    for (field, value) in [("surprise", json!(1)), ("failed_sweeps", json!("three")), ("last_failure_at", json!("now"))]
-    {
-        let mut document = good.clone();
-        document["quarantine"][0][field] = value;
-        assert!(wrong(&document).is_some_and(|wrong| wrong.contains("docs/schemas/quarantine")), "{field}");
+/// Where the objects of a document are, as JSON pointers.
+fn objects(document: &Value, at: &str) -> Vec<String> {
+    match document {
+        Value::Object(fields) => {
+            let inside = fields.iter().flat_map(|(name, value)| objects(value, &format!("{at}/{name}")));
+            [at.to_owned()].into_iter().chain(inside).collect()
+        }
+        Value::Array(values) => {
+            values.iter().enumerate().flat_map(|(n, value)| objects(value, &format!("{at}/{n}"))).collect()
+        }
+        _ => Vec::new(),
     }
-    let mut document = good.clone();
-    document["quarantine"][0].as_object_mut().expect("an object").remove("tenant");
-    assert!(wrong(&document).is_some());
+}
+
+/// The document with each of its objects changed so, one at a time.
+fn changed(document: &Value, change: impl Fn(&mut serde_json::Map<String, Value>)) -> Vec<(String, Value)> {
+    let changed = |at: String| {
+        let mut document = document.clone();
+        change(document.pointer_mut(&at).and_then(Value::as_object_mut).expect("an object"));
+        (at, document)
+    };
+    objects(document, "").into_iter().map(changed).collect()
 }
 
 #[test]
-fn every_schema_is_in_use_and_promises_every_field_that_it_describes() {
+fn a_field_that_is_not_described_is_found_at_every_place_of_every_document() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let url = format!("sqlite://{}", directory.path().join("acme.db").display());
+    sweep(["demo", "--database", &url]).run().done();
+    let asked = [
+        "--dry-run --no-guard --output json",
+        "status --output json",
+        "status --plan b1a00000-0000-4000-8000-000000000003 --output json",
+        "explain session bruno-7 --output json",
+        "config --output json",
+        "exempt list --output json",
+        "quarantine list --output json",
+    ];
+    sweep(["exempt", "add", "issue", "ACM-13", "--reason", "on purpose", "--database", &url]).run().done();
+    for words in asked {
+        let document = sweep(words.split(' ')).env("DATABASE_URL", &url).run().done().json();
+        for (at, with_more) in changed(&document, |object| drop(object.insert("surprise".to_owned(), json!(1)))) {
+            assert!(wrong(&with_more).is_some(), "{words}: {at}");
+        }
+        for (at, of_another_type) in
+            changed(&document, |object| object.values_mut().for_each(|value| *value = json!([[]])))
+        {
+            let has_fields = document.pointer(&at).is_some_and(|object| object != &json!({}));
+            assert!(!has_fields || wrong(&of_another_type).is_some(), "{words}: {at}");
+        }
+    }
+}
+
+#[test]
+fn every_schema_is_in_use_and_says_what_it_is_of() {
     let in_use: BTreeSet<String> = DOCUMENTS.iter().map(|(_, name)| format!("{name}.schema.json")).collect();
     for (name, schema) in schemas() {
         assert!(name == "common.schema.json" || in_use.contains(&name), "{name}");

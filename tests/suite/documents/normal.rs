@@ -31,7 +31,7 @@ pub fn normal(text: &str) -> String {
 
 /// With BLESS set, the pages are written anew in place of being compared.
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
-fn is_blessing() -> bool {
+pub fn is_blessing() -> bool {
     std::env::var("BLESS").is_ok()
 }
 
