@@ -26,6 +26,7 @@ mod guard;
 mod handovers;
 mod histories;
 mod indexes;
+mod journal;
 mod json;
 mod limits;
 mod linked_work;

@@ -78,6 +78,12 @@ impl Program {
         self
     }
 
+    /// With stderr in a file, as the only thing that it then is.
+    pub fn with_stderr_in(mut self, file: &std::fs::File) -> Program {
+        self.command.stderr(file.try_clone().expect("a file"));
+        self
+    }
+
     pub fn without_reader_of_stderr(mut self) -> Program {
         self.command.stderr(closed_pipe());
         self
