@@ -17,7 +17,7 @@ use crate::store::candidates::Shard;
 use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
 pub use daemon::{DaemonFlags, Http};
-pub use program::{CompletionsFlags, ConfigFlags, ManFlags};
+pub use program::{CompletionsFlags, ConfigFlags, DemoAt, DemoFlags, ManFlags};
 pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
     RemoveFlags, SubjectFlags, SubjectName,
@@ -269,16 +269,6 @@ pub struct StatusFlags {
 pub enum NotifyCommand {
     /// Send a test message to each destination, and a ping
     Test,
-}
-
-#[derive(Debug, Args)]
-pub struct DemoFlags {
-    /// Make the database here, in a new file: sqlite://PATH [default: a temporary one]
-    #[arg(long, value_name = "URL")]
-    pub database: Option<String>,
-    /// Keep the database afterwards, as one that --database names always is
-    #[arg(long)]
-    pub keep: bool,
 }
 
 /// How the report is printed.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::Page;
-use super::normal::is_blessing;
+use super::normal::{is_blessing, turn};
 use crate::json;
 
 const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make documents`. -->\n";
@@ -27,6 +27,7 @@ const SECTIONS: [&str; 11] = [
 
 #[test]
 fn the_fields_in_the_document_are_those_of_the_schemas() {
+    let _turn = turn();
     let (page, schemas) = (Page::read("docs/json.md"), json::schemas());
     assert_eq!(SECTIONS.len(), schemas.len());
     let (before, made) = page.text.split_once(MADE_BELOW).expect("the line below which all is made");

@@ -55,7 +55,7 @@ impl Reader {
                 let (text, code) = (read(file(number, n)), read(format!("{}.code", file(number, n))));
                 let must_succeed = block.language != "console";
                 assert!(!must_succeed || code == "0\n", "exit {code}of: {command}\n{text}");
-                text
+                text.replace(&*self.directory.path().to_string_lossy(), "/home/ada")
             };
             commands.iter().enumerate().map(of).collect()
         };

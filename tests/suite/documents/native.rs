@@ -8,12 +8,12 @@ use sweep::report::EMPTY;
 use super::Page;
 use super::blocks::Block;
 use super::follow::{Client, Reader};
-use super::normal::{compare, expect_as_shown};
+use super::normal::{compare, expect_as_shown, turn};
 use crate::databases::{connect_server, database_url, new_database, run};
 use crate::program::sweep_at;
 use crate::world::{World, on_each_database};
 
-const GUIDE: &str = "docs/native.md";
+pub const GUIDE: &str = "docs/native.md";
 
 fn followed(page: &Page) -> Vec<Block> {
     page.blocks().into_iter().filter(Block::is_followed).collect()
@@ -21,6 +21,7 @@ fn followed(page: &Page) -> Vec<Block> {
 
 #[test]
 fn the_guide_to_the_native_tables_can_be_followed_on_postgresql() {
+    let _turn = turn();
     let (page, name) = (Page::read(GUIDE), "sweep_test_guide");
     new_database(name);
     let blocks = followed(&page);

@@ -1,7 +1,7 @@
 //! What a page shows and what is printed, compared: times, durations and ids are each reader's own. `make documents` writes what
 //! is printed into the pages.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use regex::Regex;
 
@@ -27,6 +27,12 @@ static OWN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 
 pub fn normal(text: &str) -> String {
     OWN.iter().fold(text.to_owned(), |text, (pattern, own)| pattern.replace_all(&text, *own).into_owned())
+}
+
+/// Pages are read and written anew by one test at a time.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// With BLESS set, the pages are written anew in place of being compared.
@@ -63,6 +69,36 @@ fn otherwise<'a>(blocks: &'a [Block], printed: &'a [Printed]) -> Vec<(&'a Block,
         block.commands().iter().zip(*printed).any(|((_, shown), printed)| normal(shown) != normal(printed))
     };
     consoles.filter(is_otherwise).collect()
+}
+
+/// Compares what a page quotes of this: blocks of `text demo`. How many there are.
+pub fn compare_quotations(page: &Page, of: &str) -> usize {
+    let quotations: Vec<Block> =
+        page.blocks().into_iter().filter(|block| block.mark.as_deref() == Some("demo")).collect();
+    let lines: Vec<&str> = of.lines().collect();
+    let mut text = page.text.clone();
+    for block in quotations.iter().rev() {
+        let is_quoted = format!("\n{}", normal(of)).contains(&format!("\n{}", normal(&block.text)));
+        if !is_blessing() {
+            assert!(is_quoted, "{}: the demo does not print:\n{}", page.path.display(), block.text);
+        } else if !is_quoted {
+            text.replace_range(block.place.clone(), &quotation(&lines, &block.text));
+        }
+    }
+    if text != page.text {
+        std::fs::write(&page.path, text).expect("a page");
+    }
+    quotations.len()
+}
+
+/// From the line with which a quotation begins to the next one with which it ends.
+fn quotation(lines: &[&str], quoted: &str) -> String {
+    let same = |line: &str, as_line: Option<&str>| as_line.is_some_and(|other| normal(line) == normal(other));
+    let first = lines.iter().position(|line| same(line, quoted.lines().next()));
+    let first = first.unwrap_or_else(|| panic!("where does it begin? {quoted}"));
+    let last = lines[first..].iter().position(|line| same(line, quoted.lines().last()));
+    let last = first + last.unwrap_or_else(|| panic!("where does it end? {quoted}"));
+    lines[first..=last].iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn bless(page: &Page, otherwise: &[(&Block, &Printed)]) {
