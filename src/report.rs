@@ -175,8 +175,8 @@ impl<'a> Report<'a> {
         self.kinds.iter().all(|report| report.tally == Tally::default())
     }
 
-    pub fn is_of_an_empty_database(&mut self) {
-        self.empty = true;
+    pub fn of_an_empty_database(&mut self, empty: bool) {
+        self.empty = empty;
     }
 
     pub fn is_empty(&self) -> bool {

@@ -120,6 +120,11 @@ macro_rules! for_kind {
 }
 pub(crate) use for_kind;
 
+/// Is there no subject of any of these kinds, in whatever state?
+pub fn is_empty(db: &mut Db, kinds: &[Kind]) -> QueryResult<bool> {
+    kinds.iter().try_fold(true, |is_empty, &kind| Ok(is_empty && !for_kind!(kind, S => S::has_any(db))?))
+}
+
 /// What a transaction holds of one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lock {

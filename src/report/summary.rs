@@ -82,12 +82,17 @@ fn ends(totals: &Totals) -> Vec<String> {
         Ended::Interrupted => Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest."),
         Ended::Failed => Some("Ended early by an error: not everything was looked at."),
     };
-    let empty = totals.empty.then(|| match totals.heading.host.as_str() {
-        "native" => format!("{EMPTY}: docs/native.md shows how a control plane fills it"),
-        _ => EMPTY.to_owned(),
-    });
+    let empty = totals.empty.then(|| emptiness(&totals.heading.host));
     let told = stopped.into_iter().chain(ended).map(str::to_owned).chain(empty);
     told.chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+}
+
+/// That nothing has been written yet, and how it is.
+pub(super) fn emptiness(host: &str) -> String {
+    match host {
+        "native" => format!("{EMPTY}: docs/native.md shows how a control plane fills it"),
+        _ => EMPTY.to_owned(),
+    }
 }
 
 /// `5 sessions, 13 issues and 4 steps`.

@@ -74,14 +74,6 @@ pub fn has_any(db: &mut Db, settings: &Settings, issues: &[Id]) -> QueryResult<b
     IssueFacts::count_candidates(db, &part).map(|candidates| 0 < candidates)
 }
 
-/// Has the host no subject of any kind, in whatever state? Not being able to tell is no reason for a sweep to fail.
-pub fn is_empty(settings: &Settings, store: &mut Store) -> bool {
-    let Store { db, kinds, .. } = store;
-    let is_there_any =
-        |db: &mut Db| kinds.iter().try_fold(false, |found, &kind| Ok(found || for_kind!(kind, S => S::has_any(db))?));
-    look(settings, db, is_there_any).is_ok_and(|is_there_any| !is_there_any)
-}
-
 /// Does it look at all that the host has?
 pub fn is_whole(settings: &Settings, kinds: &[Kind]) -> bool {
     let swept = settings.selection.kinds();

@@ -116,6 +116,25 @@ on_each_database! {
         assert_eq!((swept.outcome(&silent), swept.outcome(&told)), ("continued", "healthy"));
     }
 
+    fn a_time_that_is_ahead_is_a_sign_of_life_until_then_and_is_reported(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let ahead = world.ago(-60);
+        world.set("issues", &issue, &format!("updated_at = {ahead}"));
+        let swept = world.sweep();
+        assert_eq!(swept.outcome(&issue), "healthy");
+        assert_eq!(swept.json["clocks"]["future_subject"], issue.0);
+    }
+
+    fn a_wait_without_an_end_lasts_until_it_is_cleared(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.set("issues", &issue, "waiting_for = 'an answer'");
+        assert_eq!(world.sweep().outcome(&issue), "waiting");
+        world.set("issues", &issue, "waiting_for = null");
+        assert_eq!(world.sweep().outcome(&issue), "continued");
+    }
+
     fn a_run_that_succeeds_does_not_finish_its_issue(world) {
         let (issue, _) = world.begun("succeeded");
         assert_eq!(world.sweep().outcome(&issue), "continued");

@@ -12,6 +12,8 @@ use super::follow::Printed;
 static OWN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?( UTC|Z)?", "TIME"),
+        // A line may end within one.
+        (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b|\b[0-9]{2}:[0-9]{2}( UTC)", "TIME"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "ID"),
         (r"\b(run|wake|session) [0-9a-f]{8}\b", "$1 ID"),
         (r"\b[0-9]+(?:[dhms]|ms|[.][0-9]+ s)(?: [0-9]+[hms])*\b", "DURATION"),
@@ -119,6 +121,7 @@ fn times_durations_and_ids_are_each_readers_own_and_nothing_else_is() {
         ("until 2026-12-24 00:00:00 UTC: x", "until TIME: x"),
         ("idle for 2d 5h  or 40s in 0.03 s", "idle for DURATION  or DURATION in DURATION"),
         ("its run 60000000 failed, 15500000-0000-4000-8000-000000000012", "its run ID failed, ID"),
+        ("since 2026-11-23 │\n│ 08:11 UTC it", "since TIME │\n│ TIME it"),
         ("4 waiting, 3 of 40, ACM-12, #2", "4 waiting, 3 of 40, ACM-12, #2"),
         ("a     b  ", "a  b"),
         (r#""idle_seconds":12,"attempts": 1"#, r#""idle_seconds":DURATION,"attempts": 1"#),
