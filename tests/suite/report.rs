@@ -155,7 +155,7 @@ fn json_has_the_fields_that_programs_rely_on() {
 #[test]
 fn every_line_of_ndjson_says_what_it_is_and_all_together_say_what_the_json_report_does() {
     let text = print(Format::Ndjson, true, Ended::Completed, one_of_each());
-    let lines: Vec<serde_json::Value> = text.lines().map(|line| json::read(line)).collect();
+    let lines: Vec<serde_json::Value> = text.lines().map(json::read).collect();
     let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().expect("a type")).collect();
     assert_eq!((types[0], types[12]), ("heading", "summary"));
     assert_eq!(types[1..12], ["subject"; 11]);

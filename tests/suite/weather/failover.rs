@@ -61,7 +61,7 @@ fn sweep_disturbed_by(url: &str, happens: impl FnOnce()) -> Told {
     assert!(!errors.contains("panicked"), "{errors}");
     let code = output.status.code().expect("an exit code");
     assert!([DONE, SOME_FAILED, UNAVAILABLE, BUSY].contains(&code), "{code}: {errors}");
-    Told { code, rows: text.lines().map(|line| json::read(line)).collect() }
+    Told { code, rows: text.lines().map(json::read).collect() }
 }
 
 /// What it said holds on the server that there is now, and the next sweep finishes.
