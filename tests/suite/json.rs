@@ -35,6 +35,17 @@ pub fn read(text: &str) -> Value {
     document
 }
 
+/// The same for what a command printed: one document, or one in each line. What was cut off is none.
+pub fn check(printed: &str) {
+    let whole = std::iter::once(printed).filter(|text| serde_json::from_str::<Value>(text).is_ok());
+    let documents: Vec<&str> = whole.chain(printed.lines().filter(|line| line.starts_with("{\""))).collect();
+    for document in documents {
+        if let Some(wrong) = serde_json::from_str(document).ok().and_then(|document| wrong(&document)) {
+            panic!("{wrong}: {document}");
+        }
+    }
+}
+
 /// What is not as the document's schema has it.
 pub fn wrong(document: &Value) -> Option<String> {
     let schema = schema_of(document)?;

@@ -6,6 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::json;
+
 pub const BINARY: &str = env!("CARGO_BIN_EXE_sweep");
 
 /// One command line, not yet run.
@@ -100,12 +102,17 @@ impl Program {
 
     pub fn ended(self, output: Output) -> Ran {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        Ran {
+        let ran = Ran {
             code: output.status.code().unwrap_or_else(|| panic!("{}", output.status)),
             out: text(output.stdout),
             err: text(output.stderr),
             home: self.home,
+        };
+        let is_for_programs = |argument: &std::ffi::OsStr| argument == "json" || argument == "ndjson";
+        if self.command.get_args().any(is_for_programs) {
+            json::check(&ran.out);
         }
+        ran
     }
 }
 
@@ -146,7 +153,7 @@ impl Ran {
     }
 
     pub fn json(&self) -> serde_json::Value {
-        crate::json::read(&self.out)
+        json::read(&self.out)
     }
 }
 
