@@ -26,6 +26,9 @@ const DOCUMENTS: [(&str, &str); 12] = [
     ("steps", "counts"),
 ];
 
+/// The types of the lines of a report, in the order of their schema.
+const LINES: [&str; 3] = ["heading", "subject", "summary"];
+
 /// Parses a document and holds it to its schema.
 pub fn read(text: &str) -> Value {
     let document: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -48,21 +51,27 @@ pub fn check(printed: &str) {
 
 /// What is not as the document's schema has it.
 pub fn wrong(document: &Value) -> Option<String> {
-    let schema = schema_of(document)?;
+    let schema = &schema_of(document)?;
     let errors: Vec<String> = VALIDATORS[schema]
         .iter_errors(document)
         .map(|error| format!("{} at {}", error, error.instance_path()))
         .collect();
-    (!errors.is_empty()).then(|| format!("not as docs/schemas/{schema}.schema.json has it: {}", errors.join("; ")))
+    (!errors.is_empty()).then(|| format!("not as docs/schemas/{schema} has it: {}", errors.join("; ")))
 }
 
-/// Slack's messages are as Slack has them.
-fn schema_of(document: &Value) -> Option<&'static str> {
+/// Slack's messages are as Slack has them. Of a line, the schema is that of its type: else every field would be wrong by another one.
+fn schema_of(document: &Value) -> Option<String> {
     if document.get("text").is_some() {
         return None;
     }
     let found = DOCUMENTS.iter().find(|(field, _)| document.get(field).is_some());
-    Some(found.unwrap_or_else(|| panic!("docs/schemas/ describes no such document: {document}")).1)
+    let (_, name) = found.unwrap_or_else(|| panic!("docs/schemas/ describes no such document: {document}"));
+    let line = LINES.iter().position(|of| document["type"] == *of).filter(|_| *name == "report-line");
+    Some(line.map_or_else(|| file(name), |line| format!("{}#/oneOf/{line}", file(name))))
+}
+
+fn file(name: &str) -> String {
+    format!("{name}.schema.json")
 }
 
 pub fn schemas() -> BTreeMap<String, Value> {
@@ -76,21 +85,20 @@ pub fn schemas() -> BTreeMap<String, Value> {
     entries.map(schema).collect()
 }
 
-static VALIDATORS: LazyLock<BTreeMap<&'static str, Validator>> = LazyLock::new(|| {
-    let strict: BTreeMap<String, Value> =
-        schemas().into_iter().map(|(name, schema)| (name, strict(schema, ""))).collect();
-    let file = |name: &str| format!("file:///{name}");
-    let registry = strict
-        .iter()
-        .fold(Registry::new(), |registry, (name, schema)| registry.add(file(name), schema.clone()).expect("a schema"));
+static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
+    let at = |reference: &str| format!("file:///{reference}");
+    let registry = schemas().into_iter().fold(Registry::new(), |registry, (name, schema)| {
+        registry.add(at(&name), strict(schema, "")).expect("a schema")
+    });
     let registry = registry.prepare().expect("schemas");
-    let validator = |&(_, of): &(&str, &'static str)| {
-        let name = format!("{of}.schema.json");
+    let lines = (0..LINES.len()).map(|line| format!("{}#/oneOf/{line}", file("report-line")));
+    let validator = |reference: String| {
         let options = jsonschema::options().with_draft(Draft::Draft202012).with_registry(&registry);
-        let options = options.with_base_uri(file(&name)).should_validate_formats(true);
-        (of, options.build(&strict[&name]).unwrap_or_else(|error| panic!("{name}: {error}")))
+        let built = options.should_validate_formats(true).build(&json!({ "$ref": at(&reference) }));
+        let built = built.unwrap_or_else(|error| panic!("{reference}: {error}"));
+        (reference, built)
     };
-    DOCUMENTS.iter().map(validator).collect()
+    DOCUMENTS.iter().map(|(_, name)| file(name)).chain(lines).map(validator).collect()
 });
 
 /// Readers accept fields that they do not know. The suite does not: each must be described. What is `…_fields` is a part of something.
@@ -144,6 +152,7 @@ fn a_field_that_is_not_described_is_found_at_every_place_of_every_document() {
     sweep(["demo", "--database", &url]).run().done();
     let asked = [
         "--dry-run --no-guard --output json",
+        "--dry-run --no-guard --output ndjson",
         "status --output json",
         "status --plan b1a00000-0000-4000-8000-000000000003 --output json",
         "explain session bruno-7 --output json",
@@ -153,26 +162,30 @@ fn a_field_that_is_not_described_is_found_at_every_place_of_every_document() {
     ];
     sweep(["exempt", "add", "issue", "ACM-13", "--reason", "on purpose", "--database", &url]).run().done();
     for words in asked {
-        let document = sweep(words.split(' ')).env("DATABASE_URL", &url).run().done().json();
-        for (at, with_more) in changed(&document, |object| drop(object.insert("surprise".to_owned(), json!(1)))) {
-            assert!(wrong(&with_more).is_some(), "{words}: {at}");
-        }
-        for (at, of_another_type) in
-            changed(&document, |object| object.values_mut().for_each(|value| *value = json!([[]])))
-        {
-            let has_fields = document.pointer(&at).is_some_and(|object| object != &json!({}));
-            assert!(!has_fields || wrong(&of_another_type).is_some(), "{words}: {at}");
+        let printed = sweep(words.split(' ')).env("DATABASE_URL", &url).run().done().out;
+        let documents: Vec<&str> = if words.ends_with("ndjson") { printed.lines().collect() } else { vec![&printed] };
+        for document in documents.into_iter().map(read) {
+            let with_more = changed(&document, |object| drop(object.insert("surprise".to_owned(), json!(1))));
+            let of_another_type =
+                changed(&document, |object| object.values_mut().for_each(|value| *value = json!([[]])));
+            for (at, document) in with_more.into_iter().chain(of_another_type) {
+                assert!(document.pointer(&at) == Some(&json!({})) || wrong(&document).is_some(), "{words}: {at}");
+            }
         }
     }
 }
 
 #[test]
 fn every_schema_is_in_use_and_says_what_it_is_of() {
-    let in_use: BTreeSet<String> = DOCUMENTS.iter().map(|(_, name)| format!("{name}.schema.json")).collect();
+    let in_use: BTreeSet<String> = DOCUMENTS.iter().map(|(_, name)| file(name)).collect();
     for (name, schema) in schemas() {
         assert!(name == "common.schema.json" || in_use.contains(&name), "{name}");
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
         assert!(schema["title"].is_string() && schema["description"].is_string(), "{name}");
     }
     assert_eq!(schemas().len(), in_use.len() + 1);
+    let of_lines = &schemas()[&file("report-line")]["oneOf"];
+    let titles: Vec<&str> =
+        of_lines.as_array().into_iter().flatten().filter_map(|line| line["title"].as_str()).collect();
+    assert_eq!(titles, LINES);
 }
