@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-agents test-hosts check check-deploy components bench loops migrate
+.PHONY: help demo run test test-agents test-hosts check check-deploy components bench documents loops migrate
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 	@tests/paperclip
 	@cargo bench --locked --bench detectors
 	@tests/postgres run --fsync cargo bench --locked --bench sweep
+
+documents: ## Write into README.md and docs/ what their examples print today
+	@tests/prerequisites test
+	@BLESS=1 tests/postgres run cargo test --locked --test suite -- documents::
 
 loops: ## Measure how well loops are told from work: make loops ARGS="my.log", else on tests/logs
 	@tests/prerequisites build

@@ -17,7 +17,7 @@ use crate::store::candidates::Shard;
 use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
 pub use daemon::{DaemonFlags, Http};
-pub use program::{CompletionsFlags, ConfigFlags, ManFlags};
+pub use program::{CompletionsFlags, ConfigFlags, DemoAt, DemoFlags, ManFlags};
 pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
     RemoveFlags, SubjectFlags, SubjectName,
@@ -277,16 +277,6 @@ pub enum NotifyCommand {
     Test,
 }
 
-#[derive(Debug, Args)]
-pub struct DemoFlags {
-    /// Make the database here, in a new file: sqlite://PATH [default: a temporary one]
-    #[arg(long, value_name = "URL")]
-    pub database: Option<String>,
-    /// Keep the database afterwards, as one that --database names always is
-    #[arg(long)]
-    pub keep: bool,
-}
-
 /// How the report is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -295,6 +285,6 @@ pub enum Format {
     Table,
     /// One document
     Json,
-    /// One line per subject, then one for the sweep
+    /// One line for the heading, one per subject, then one for the sweep as a whole
     Ndjson,
 }

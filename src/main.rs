@@ -10,12 +10,15 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use sweep::cli::Cli;
 use sweep::exit::{Exit, code_of};
 use sweep::text::shown;
-use sweep::{commands, settings::Environment};
+use sweep::{commands, settings::Environment, telemetry};
 
 fn main() -> ExitCode {
     // Other processes of the same user, such as a watched agent, read neither its memory nor its environment; and no core file holds a secret.
     #[cfg(target_os = "linux")]
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let environment = Environment::of_process();
+    let mark = telemetry::mark_of_errors(&environment);
+    let fail = |message: &str, exit| fail(&format!("{mark}sweep: {}", shown(message)), exit);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
@@ -25,15 +28,15 @@ fn main() -> ExitCode {
         // clap itself would exit with 2, which means something else here.
         Err(error) => return fail(&first_words(&error), Exit::Usage),
     };
-    match commands::run(cli, Environment::of_process()) {
+    match commands::run(cli, environment) {
         Ok(exit) => code(exit),
         Err(error) => fail(&format!("{error:#}"), code_of(&error)),
     }
 }
 
 /// One line on stderr: a URL that was given in the wrong place is not repeated with its password. One that nobody reads any more is no reason to fail otherwise.
-fn fail(message: &str, exit: Exit) -> ExitCode {
-    let _ = writeln!(anstream::stderr(), "sweep: {}", shown(message));
+fn fail(line: &str, exit: Exit) -> ExitCode {
+    let _ = writeln!(anstream::stderr(), "{line}");
     code(exit)
 }
 

@@ -5,6 +5,7 @@
 pub mod explain;
 pub mod grid;
 pub mod heading;
+mod json;
 mod outcome;
 pub mod plan;
 pub mod status;
@@ -25,6 +26,7 @@ use crate::store::candidates::Portion;
 use crate::store::ledger::Ended;
 use heading::{Heading, KindMode};
 pub use outcome::{Examined, Outcome};
+pub use summary::EMPTY;
 use table::Table;
 pub use tally::{Clocks, Deferred, Guarded, HeldBack, KindReport, Stopper, Stuck, Tally};
 
@@ -40,6 +42,8 @@ pub struct Report<'a> {
     stopped_by: Option<Stopper>,
     stuck_wakes: Option<Stuck>,
     clocks: Clocks,
+    /// The database holds no subject at all.
+    empty: bool,
     /// Hidden unless stderr is a terminal.
     progress: ProgressBar,
 }
@@ -63,8 +67,10 @@ impl<'a> Report<'a> {
             Format::Ndjson => Printer::Ndjson,
         };
         let mut out = Out { writer: out, closed: false, failure: None };
-        if let Printer::Json { .. } = printer {
-            out.print(&format!("{{\n{},\n  \"subjects\": [", lines(&json!(heading.shown()))));
+        match printer {
+            Printer::Table(_) => {}
+            Printer::Json { .. } => out.print(&format!("{{\n{},\n  \"subjects\": [", json::fields(&heading.shown()))),
+            Printer::Ndjson => out.print(&json::line("heading", &heading.shown())),
         }
         Report {
             heading,
@@ -76,6 +82,7 @@ impl<'a> Report<'a> {
             stopped_by: None,
             stuck_wakes: None,
             clocks: Clocks::default(),
+            empty: false,
             progress: progress(format),
         }
     }
@@ -134,7 +141,7 @@ impl<'a> Report<'a> {
                 let separator = if std::mem::take(first) { "\n    " } else { ",\n    " };
                 self.out.print(&format!("{separator}{}", json!(examined)));
             }
-            Printer::Ndjson => self.out.print(&format!("{}\n", json!(examined))),
+            Printer::Ndjson => self.out.print(&json::line("subject", &examined)),
         }
     }
 
@@ -167,6 +174,19 @@ impl<'a> Report<'a> {
 
     pub fn clocks(&self) -> &Clocks {
         &self.clocks
+    }
+
+    /// Was there nothing to look at, or to put off, of any kind?
+    pub fn saw_nothing(&self) -> bool {
+        self.kinds.iter().all(|report| report.tally == Tally::default())
+    }
+
+    pub fn of_an_empty_database(&mut self, empty: bool) {
+        self.empty = empty;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.empty
     }
 
     /// All kinds that are on, together.
@@ -207,6 +227,7 @@ impl<'a> Report<'a> {
             "stopped_by": self.stopped_by,
             "stuck_wakes": self.stuck_wakes,
             "clocks": self.clocks,
+            "empty": self.empty,
             "ended": ended.name(),
             "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
@@ -219,30 +240,19 @@ impl<'a> Report<'a> {
                 stopped_by: self.stopped_by,
                 stuck_wakes: self.stuck_wakes.as_ref(),
                 clocks: &self.clocks,
+                empty: self.empty,
                 ended,
                 took,
             }),
             Printer::Json { first } => {
                 let bracket = if *first { "]" } else { "\n  ]" };
-                format!("{bracket},\n{}\n}}\n", lines(&end))
+                format!("{bracket},\n{}\n}}\n", json::fields(&end))
             }
-            Printer::Ndjson => {
-                let mut summary = json!(self.heading.shown());
-                if let (Value::Object(summary), Value::Object(end)) = (&mut summary, end) {
-                    summary.extend(end);
-                }
-                format!("{summary}\n")
-            }
+            Printer::Ndjson => json::line("summary", &end),
         };
         self.out.print(&text);
         self.out.failure.map_or(Ok(()), Err)
     }
-}
-
-/// An object's fields, one line each.
-fn lines(object: &Value) -> String {
-    let fields = object.as_object().into_iter().flatten();
-    fields.map(|(name, value)| format!("  \"{name}\": {value}")).collect::<Vec<_>>().join(",\n")
 }
 
 /// What a report says about the sweep as a whole.
@@ -254,6 +264,7 @@ struct Totals<'a> {
     stopped_by: Option<Stopper>,
     stuck_wakes: Option<&'a Stuck>,
     clocks: &'a Clocks,
+    empty: bool,
     ended: Ended,
     took: Duration,
 }

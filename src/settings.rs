@@ -7,6 +7,7 @@ pub mod effective;
 mod environment;
 mod file;
 pub mod known;
+mod log;
 mod notify;
 mod watch;
 

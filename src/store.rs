@@ -73,6 +73,8 @@ pub trait Subject: Facts + Sized {
     fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
     /// Has this tenant any subject, in whatever state?
     fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool>;
+    /// Is there any subject at all, in whatever state?
+    fn has_any(db: &mut Db) -> QueryResult<bool>;
 
     /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it.
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock>;
@@ -118,6 +120,11 @@ macro_rules! for_kind {
     }};
 }
 pub(crate) use for_kind;
+
+/// Is there no subject of any of these kinds, in whatever state?
+pub fn is_empty(db: &mut Db, kinds: &[Kind]) -> QueryResult<bool> {
+    kinds.iter().try_fold(true, |is_empty, &kind| Ok(is_empty && !for_kind!(kind, S => S::has_any(db))?))
+}
 
 /// What a transaction holds of one subject.
 #[derive(Clone, Debug, PartialEq)]

@@ -33,7 +33,7 @@ use crate::store::candidates::Portion;
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
 use crate::store::outbox::delivery;
-use crate::store::{Access, Db, DbConnection, Subject, for_kind};
+use crate::store::{Access, Db, DbConnection, Subject, for_kind, is_empty};
 use guard::{Held, Judge};
 use limits::{Limits, Wakes};
 use quarantine::Failures;
@@ -95,6 +95,11 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     let swept = sweep.kinds(&mut store, &mut report).map_err(|error| explain(error, "the sweep could not go on"));
     let stuck = if swept.is_ok() { sweep.stuck_wakes(&mut store.db) } else { None };
     stuck.into_iter().for_each(|stuck| report.stuck_wakes(stuck));
+    // That this cannot be asked is no reason for a sweep to fail.
+    if swept.is_ok() && report.saw_nothing() {
+        let Store { db, kinds, .. } = &mut store;
+        report.of_an_empty_database(look(settings, db, |db| is_empty(db, kinds)).unwrap_or(false));
+    }
     let ended = match (&swept, stop.is_set()) {
         (Err(_), _) => Ended::Failed,
         (Ok(()), true) => Ended::Interrupted,

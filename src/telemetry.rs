@@ -1,12 +1,19 @@
 //! Logs: on stderr, as text or JSON. At a terminal the report says it all, so only what went wrong, or is wrong with the settings,
-//! is logged there.
+//! is logged there. systemd's journal has a time and a priority for each line: there no line has a time of its own, and each
+//! begins with its priority, as sd-daemon(3) has it.
 
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, IsTerminal, Write, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
+use rustix::fs::fstat;
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::FmtContext;
+use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
+use tracing_subscriber::registry::LookupSpan;
 
 use crate::exit::config;
 use crate::settings::Environment;
@@ -60,8 +67,53 @@ pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
-    let _ = if json { logs.json().flatten_event(true).try_init() } else { logs.with_target(false).try_init() };
+    let _ = match (json, is_journal(environment)) {
+        (false, false) => logs.with_target(false).try_init(),
+        (false, true) => logs.with_target(false).without_time().map_event_format(Prioritised).try_init(),
+        (true, false) => logs.json().flatten_event(true).try_init(),
+        (true, true) => logs.json().flatten_event(true).without_time().map_event_format(Prioritised).try_init(),
+    };
     Ok(())
+}
+
+/// Is stderr systemd's journal? A process that redirected it has inherited the variable all the same.
+fn is_journal(environment: &Environment) -> bool {
+    let journal = environment.journal_stream();
+    fstat(stderr()).is_ok_and(|stat| journal == Some(&format!("{}:{}", stat.st_dev, stat.st_ino)))
+}
+
+/// What an error begins with that is no log.
+pub fn mark_of_errors(environment: &Environment) -> impl Display + use<> {
+    if is_journal(environment) { Priority(Level::ERROR).to_string() } else { String::new() }
+}
+
+/// How much a line matters to the journal: `<3>` is an error.
+struct Priority(Level);
+
+impl Display for Priority {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.write_str(match self.0 {
+            Level::ERROR => "<3>",
+            Level::WARN => "<4>",
+            Level::INFO => "<6>",
+            _ => "<7>",
+        })
+    }
+}
+
+/// Each line behind its priority.
+struct Prioritised<F>(F);
+
+impl<S, N, F> FormatEvent<S, N> for Prioritised<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(&self, context: &FmtContext<S, N>, mut writer: Writer, event: &Event) -> fmt::Result {
+        write!(writer, "{}", Priority(*event.metadata().level()))?;
+        self.0.format_event(context, writer, event)
+    }
 }
 
 /// What is logged while it is held; none: it is not.

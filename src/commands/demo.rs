@@ -17,7 +17,7 @@ use owo_colors::{OwoColorize, Style};
 use tempfile::TempDir;
 
 use super::say;
-use crate::cli::DemoFlags;
+use crate::cli::{DemoAt, DemoFlags};
 use crate::exit::{Exit, config, usage};
 use crate::settings::Settings;
 use crate::store::migrate::{Wanted, migrate};
@@ -80,13 +80,27 @@ pub fn run(flags: DemoFlags) -> Result<Exit> {
     let at = shown(&format!("sqlite://{}", home.file.display()));
     let board = text(&mut db, include_str!("demo/board.sql"))?;
     say(&format!("\n{}\n{}\n\n{board}\n", "Acme, a made-up company".bold(), at.dimmed()));
+    if flags.at == Some(DemoAt::Start) {
+        say(&format!("\n{START}\n\n  export DATABASE_URL={}\n  sweep --dry-run\n", shell_words::quote(&at)));
+        return Ok(Exit::Done);
+    }
     let exit = play(&mut db, &url)?;
-    say(&match flags.keep || flags.database.is_some() {
+    say(&match flags.is_kept() {
         false => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
         true => format!("\nThe database stays. Look around: sweep --dry-run --database {at}\n"),
     });
     Ok(exit)
 }
+
+impl DemoFlags {
+    fn is_kept(&self) -> bool {
+        self.keep || self.at.is_some() || self.database.is_some()
+    }
+}
+
+/// What is said of a database that nothing has swept yet.
+const START: &str =
+    "Nothing has been swept yet, and the database stays. The examples of README.md and docs/ begin here:";
 
 fn play(db: &mut DbConnection, url: &Url) -> Result<Exit> {
     let stop = Stop::on_signals()?;
@@ -154,7 +168,7 @@ impl Home {
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir()
                 .map_err(|error| config(format!("cannot create a temporary directory: {error}")))?;
-            directory.disable_cleanup(flags.keep);
+            directory.disable_cleanup(flags.is_kept());
             let file = directory.path().join("acme.db");
             Url::Sqlite(file.clone()).create()?;
             return Ok(Home { file, _temporary: Some(directory) });

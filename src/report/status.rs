@@ -9,6 +9,7 @@ use chrono::TimeDelta;
 use owo_colors::{OwoColorize, Style};
 
 use super::grid::{CELL_MAX, with_header};
+use super::summary::emptiness;
 use crate::rules::words::{Spoken, moment, spaced};
 use crate::store::status::{Plan, PlanReport, State, Status, StepReport};
 use crate::text::{cut, shown};
@@ -47,6 +48,7 @@ fn heading(status: &Status) -> String {
     let work = status.orphans_total + status.escalations_total + status.abandoned_total;
     let work = work + status.stuck_wakes_total + status.quarantined_total;
     let calm = match work + status.notifications.dead_total {
+        0 if status.empty => format!("\n{}", emptiness(status.host)),
         0 => format!("\n{}", "Nothing needs attention".green()),
         _ => String::new(),
     };

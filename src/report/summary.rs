@@ -9,6 +9,9 @@ use super::{KindReport, Outcome, Stopper, Tally, Totals};
 use crate::rules::words::Spoken;
 use crate::store::ledger::Ended;
 
+/// What is said of a database in which no control plane has written anything yet.
+pub const EMPTY: &str = "There is no session, issue or plan in this database yet";
+
 /// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was not
 /// swept, or in shadow, has a line of its own.
 pub(super) fn summary(totals: &Totals) -> String {
@@ -79,13 +82,22 @@ fn ends(totals: &Totals) -> Vec<String> {
         Ended::Interrupted => Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest."),
         Ended::Failed => Some("Ended early by an error: not everything was looked at."),
     };
-    let told = stopped.into_iter().chain(ended).map(str::to_owned);
     let stuck = totals.stuck_wakes.filter(|stuck| 0 < stuck.count);
     let stuck = stuck.map(|stuck| match stuck.none_is_taken {
         true => stuck.sentence().red().to_string(),
         false => stuck.sentence().yellow().to_string(),
     });
-    told.chain(stuck).chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+    let empty = totals.empty.then(|| emptiness(&totals.heading.host));
+    let told = stopped.into_iter().chain(ended).map(str::to_owned).chain(stuck).chain(empty);
+    told.chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+}
+
+/// That nothing has been written yet, and how it is.
+pub(super) fn emptiness(host: &str) -> String {
+    match host {
+        "native" => format!("{EMPTY}: docs/native.md shows how a control plane fills it"),
+        _ => EMPTY.to_owned(),
+    }
 }
 
 /// `5 sessions, 13 issues and 4 steps`.

@@ -221,17 +221,6 @@ impl Environment {
     pub fn search_path(&self) -> &str {
         self.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin")
     }
-
-    /// The log filter, if it is set, and whether logs are JSON.
-    pub fn log(&self) -> Result<(Option<String>, bool)> {
-        let variables = self.variables()?;
-        let json = match variables.log_format.as_deref() {
-            None | Some("text") => false,
-            Some("json") => true,
-            Some(other) => return Err(malformed("log_format", other, "expected text or json").into()),
-        };
-        Ok((variables.log, json))
-    }
 }
 
 /// Said once: a daemon reads its settings again and again.

@@ -32,6 +32,11 @@ impl Environment {
             self.warnings.push(format!("--config {shown}: others may write this file: chmod go-w {shown}"));
         }
         for Line { number, name, value } in lines {
+            if is_quoted(&value) {
+                self.warnings.push(format!(
+                    "--config {shown}: line {number}: the quotes around the value of {name} are a part of it: leave them out"
+                ));
+            }
             refuse_unknown(&name).map_err(|why: Refusal| refuse(format!("line {number}: {why}")))?;
             if self.get(&name).is_none() {
                 self.variables.insert(name, (value, Source::File(path.clone())));
@@ -62,6 +67,11 @@ fn parse(bytes: &[u8]) -> Result<Vec<Line>, String> {
         lines.push(Line { number, name: name.to_owned(), value: value.to_owned() });
     }
     Ok(lines)
+}
+
+/// As a shell, or systemd's EnvironmentFile=, would take the quotes away.
+fn is_quoted(value: &str) -> bool {
+    ['"', '\''].iter().any(|quote| 1 < value.len() && value.starts_with(*quote) && value.ends_with(*quote))
 }
 
 /// Is it called as a setting of sweep's is?

@@ -216,6 +216,10 @@ macro_rules! nominations {
             diesel::select(diesel::dsl::exists(of_tenant)).get_result(db)
         }
 
+        fn has_any(db: &mut Db) -> QueryResult<bool> {
+            diesel::select(diesel::dsl::exists($facts::table.select($facts::subject_id))).get_result(db)
+        }
+
         fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
             labels!($facts).filter($facts::subject_id.eq(id)).first(db).optional()
         }

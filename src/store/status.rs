@@ -43,6 +43,8 @@ pub struct Status {
     /// The database's clock.
     pub observed_at: DateTime<Utc>,
     pub wake_stuck_after_seconds: i64,
+    /// There is no subject at all.
+    pub empty: bool,
     /// By the kind's plural.
     pub kinds: BTreeMap<&'static str, Counts>,
     /// Orphaned issues and stalled steps.
@@ -96,6 +98,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
             tenant: tenant.map(str::to_owned),
             observed_at: now,
             wake_stuck_after_seconds: limits.wake_stuck_after.num_seconds(),
+            empty: super::is_empty(db, kinds)?,
             kinds: lists.counts,
             orphans,
             orphans_total,

@@ -2,7 +2,7 @@
 
 use tracing::{error, info, warn};
 
-use crate::report::{Examined, Guarded, Outcome, Report};
+use crate::report::{EMPTY, Examined, Guarded, Outcome, Report};
 use crate::rules::{Id, Kind};
 use crate::store::ledger::Ended;
 use crate::store::{Abort, Access};
@@ -53,6 +53,9 @@ pub fn untold(kind: Kind, why: Abort) {
 pub fn sweep(report: &Report, ended: Ended) {
     for warning in report.clocks().warnings() {
         warn!("{warning}");
+    }
+    if report.is_empty() {
+        info!("{EMPTY}");
     }
     let total = report.total();
     info!(

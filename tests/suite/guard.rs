@@ -54,7 +54,7 @@ on_each_host! {
         }
         assert_eq!(world.written(), 0);
         assert_eq!(world.text("exit_code", "sweeps").as_deref(), Some("4"));
-        let counts: serde_json::Value = serde_json::from_str(&world.text("counts", "sweeps").expect("counts")).expect("JSON");
+        let counts: serde_json::Value = crate::json::read(&world.text("counts", "sweeps").expect("counts"));
         assert_eq!(counts["issues"]["guard"], json!({"stranded": 31, "at_least": false, "in_progress": 60}));
     }
 

@@ -17,7 +17,7 @@ impl World {
     /// What the latest sweep's row says of a kind.
     fn recorded(&mut self, kind: &str) -> Value {
         let counts = self.text("counts", "(select counts from sweeps order by started_at desc limit 1) latest");
-        serde_json::from_str::<Value>(&counts.expect("counts")).expect("JSON")[kind].take()
+        crate::json::read(&counts.expect("counts"))[kind].take()
     }
 
     /// Issues that sweep has woken their agents for.

@@ -6,6 +6,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::json;
+
 pub const BINARY: &str = env!("CARGO_BIN_EXE_sweep");
 
 /// One command line, not yet run.
@@ -78,6 +80,12 @@ impl Program {
         self
     }
 
+    /// With stderr in a file, as the only thing that it then is.
+    pub fn with_stderr_in(mut self, file: &std::fs::File) -> Program {
+        self.command.stderr(file.try_clone().expect("a file"));
+        self
+    }
+
     pub fn without_reader_of_stderr(mut self) -> Program {
         self.command.stderr(closed_pipe());
         self
@@ -94,12 +102,17 @@ impl Program {
 
     pub fn ended(self, output: Output) -> Ran {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        Ran {
+        let ran = Ran {
             code: output.status.code().unwrap_or_else(|| panic!("{}", output.status)),
             out: text(output.stdout),
             err: text(output.stderr),
             home: self.home,
+        };
+        let is_for_programs = |argument: &std::ffi::OsStr| argument == "json" || argument == "ndjson";
+        if self.command.get_args().any(is_for_programs) {
+            json::check(&ran.out);
         }
+        ran
     }
 }
 
@@ -140,7 +153,7 @@ impl Ran {
     }
 
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self}"))
+        json::read(&self.out)
     }
 }
 

@@ -10,6 +10,8 @@ use sweep::report::{Examined, Outcome, Report};
 use sweep::rules::{Finding, Id, Kind, Policy};
 use sweep::store::ledger::Ended;
 
+use crate::json;
+
 fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
 }
@@ -143,6 +145,7 @@ fn json_has_the_fields_that_programs_rely_on() {
   "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"held_back":[],"scanned":1,"continued":1,"escalated":0,"recovered":0,"handed_over":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"held_back":[],"scanned":0,"continued":0,"escalated":0,"recovered":0,"handed_over":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},
   "stopped_by": null,
   "clocks": {"skew_seconds":0.0,"future_seconds":null,"future_subject":null,"ledger_future_seconds":null},
+  "empty": false,
   "ended": "interrupted",
   "duration_ms": 34
 }
@@ -150,15 +153,24 @@ fn json_has_the_fields_that_programs_rely_on() {
 }
 
 #[test]
-fn every_line_of_ndjson_is_a_document_and_the_last_one_sums_up() {
+fn every_line_of_ndjson_says_what_it_is_and_all_together_say_what_the_json_report_does() {
     let text = print(Format::Ndjson, true, Ended::Completed, one_of_each());
-    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(lines.len(), 12);
-    assert_eq!((&lines[0]["kind"], &lines[0]["outcome"]), (&"issue".into(), &"continued".into()));
-    assert_eq!(
-        (&lines[11]["schema"], &lines[11]["mode"], &lines[11]["kinds"]["issues"]["scanned"]),
-        (&1.into(), &"dry_run".into(), &11.into())
-    );
+    let lines: Vec<serde_json::Value> = text.lines().map(json::read).collect();
+    let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().expect("a type")).collect();
+    assert_eq!((types[0], types[12]), ("heading", "summary"));
+    assert_eq!(types[1..12], ["subject"; 11]);
+
+    let mut together = serde_json::Map::new();
+    let without_type = |line: &serde_json::Value| {
+        let mut fields = line.as_object().expect("an object").clone();
+        fields.remove("type");
+        fields
+    };
+    together.extend(without_type(&lines[0]));
+    together.insert("subjects".to_owned(), lines[1..12].iter().map(without_type).collect());
+    together.extend(without_type(&lines[12]));
+    let whole: serde_json::Value = json::read(&print(Format::Json, true, Ended::Completed, one_of_each()));
+    assert_eq!(serde_json::Value::Object(together), whole);
 }
 
 /// Titles and messages are written by others: they must not reach the terminal as commands.

@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::databases::connect;
+use crate::json;
 use crate::program::{BINARY, migrate_at, sweep_at};
 use crate::scratch::{Role, Server};
 use crate::world::{On, World};
@@ -99,7 +100,7 @@ fn a_server_that_crashes_in_the_middle_of_a_sweep_ends_it_truthfully_and_the_nex
     let ran = program.ended(output);
 
     ran.says_once(UNAVAILABLE, &["the sweep could not go on"]);
-    let rows: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let rows: Vec<Value> = ran.out.lines().map(json::read).collect();
     let told = |outcome: &str| rows.iter().filter(|row| row["outcome"] == outcome).count() as i64;
     let (last, continued) = (rows.last().expect("a summary"), told("continued"));
     assert_eq!(last["ended"], "failed");

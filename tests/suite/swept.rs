@@ -7,6 +7,7 @@ use sweep::rules::Id;
 use sweep::settings::{Environment, Settings};
 use sweep::sweep::signals::Stop;
 
+use crate::json;
 use crate::world::World;
 
 /// What one sweep said.
@@ -61,5 +62,5 @@ impl World {
 pub fn sweep_once(settings: &Settings) -> Swept {
     let mut out = Vec::new();
     let exit = sweep::sweep::run(settings, &Stop::default(), &mut out).unwrap_or_else(|error| panic!("{error:#}")).exit;
-    Swept { exit, json: serde_json::from_slice(&out).expect("a JSON report") }
+    Swept { exit, json: json::read(&String::from_utf8(out).expect("UTF-8")) }
 }

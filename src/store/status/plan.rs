@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use serde::Serialize;
 
-use super::{ROWS_MAX, told};
+use super::{ROWS_MAX, SCHEMA, told};
 use crate::rules::Id;
 use crate::rules::step::{PlanStatus, Step};
 use crate::store::Db;
@@ -29,6 +29,7 @@ pub struct Plan {
 /// A plan's status and its steps, in their order.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanReport {
+    pub schema: u32,
     #[serde(flatten)]
     pub plan: Plan,
     pub stalled_after_seconds: i64,
@@ -77,7 +78,7 @@ pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) ->
         row.report(state, detail.flatten(), now)
     });
     let steps = steps.collect();
-    Ok(Some(PlanReport { plan, stalled_after_seconds: threshold.num_seconds(), steps }))
+    Ok(Some(PlanReport { schema: SCHEMA, plan, stalled_after_seconds: threshold.num_seconds(), steps }))
 }
 
 #[derive(Queryable)]

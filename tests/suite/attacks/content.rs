@@ -46,7 +46,7 @@ fn shows_all(world: &World, kind: &str, id: &Id) {
 fn resumes_all(world: &World, ids: &[&Id]) {
     let ran = small(&world.url, ["--output", "json"]).run();
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let report: Value = serde_json::from_str(&ran.out).expect("a report");
+    let report: Value = crate::json::read(&ran.out);
     let subjects = report["subjects"].as_array().expect("subjects");
     for id in ids {
         let subject = subjects.iter().find(|row| row["id"] == id.0).expect("the subject");

@@ -113,23 +113,49 @@ fn a_value_is_what_it_looks_like(#[case] value: &str) {
 }
 
 #[rstest]
-#[case("deploy/systemd/sweep.env", 2)]
+#[case("deploy/systemd/sweep.env", 14)]
 #[case("deploy/kubernetes/base/settings.env", 0)]
 fn a_file_that_is_shipped_is_accepted_with_any_of_its_lines(#[case] shipped: &str, #[case] commented: usize) {
     let shipped = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(shipped)).expect("a file");
     let settings: Vec<&str> =
         shipped.lines().filter_map(|line| line.strip_prefix('#').filter(|line| line.starts_with("SWEEP_"))).collect();
     assert!(commented <= settings.len(), "{settings:?}");
+    let (_directory, path) = file(shipped.replace("#SWEEP_", "SWEEP_"));
+    let with_its_database = |path: &Path| config(path).env("DATABASE_URL", "postgres://sweeper@localhost/agents");
+    with_its_database(&path).run().done();
     for setting in std::iter::once("").chain(settings) {
         let (_directory, path) = file(match setting {
             "" => shipped.clone(),
             setting => shipped.replace(&format!("#{setting}"), setting),
         });
-        let ran = config(&path).run().done();
+        let ran = with_its_database(&path).run().done();
         if let Some((name, value)) = setting.split_once('=') {
             assert_eq!(value_of(&ran, name), value);
         }
     }
+}
+
+/// systemd would take quotes away, and read a backslash as the beginning of something; sweep does not.
+#[rstest]
+#[case("deploy/systemd/sweep.env")]
+#[case("deploy/kubernetes/base/settings.env")]
+fn a_file_that_is_shipped_means_the_same_as_an_environment_file_of_systemd(#[case] shipped: &str) {
+    let shipped = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(shipped)).expect("a file");
+    for line in shipped.lines().map(|line| line.trim_start_matches('#')).filter(|line| line.starts_with("SWEEP_")) {
+        let (name, value) = line.split_once('=').expect("NAME=VALUE");
+        assert_eq!((name, value), (name.trim(), value.trim()), "{line}");
+        assert!(!value.contains(['"', '\'', '\\', '$', '#', ';']), "{line}");
+    }
+}
+
+#[test]
+fn quotes_around_a_value_are_warned_of_and_the_value_is_not_repeated() {
+    let (_directory, path) = file("SWEEP_NUDGE_MESSAGE='hunter2'\nSWEEP_TENANT=\"\nSWEEP_ONLY=issues\n");
+    let ran = sweep(["--dry-run", "--config", text(&path)]).run();
+    let warned: Vec<&str> = ran.err.lines().filter(|line| line.contains("quotes")).collect();
+    assert_eq!(warned.len(), 1, "{ran}");
+    assert!(warned[0].contains("line 1: the quotes around the value of SWEEP_NUDGE_MESSAGE are a part of it"), "{ran}");
+    assert!(!ran.err.contains(HIDDEN), "{ran}");
 }
 
 /// What is no file of a reasonable size, each with what is said of it.

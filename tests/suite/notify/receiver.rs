@@ -38,7 +38,7 @@ impl Request {
     }
 
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        crate::json::read(&self.body)
     }
 }
 

@@ -22,6 +22,7 @@ fn quiet() -> Status {
         schema: 1,
         host: "native",
         tenant: None,
+        empty: false,
         observed_at: now(),
         wake_stuck_after_seconds: 3600,
         kinds: BTreeMap::from([("issues", none(&[State::Active, State::Orphaned])), ("steps", Counts(None))]),

@@ -95,7 +95,8 @@ impl Company {
             assert_eq!(exit, Exit::Unavailable, "{error:#}");
             exit
         });
-        let report = if out.is_empty() { Value::Null } else { serde_json::from_slice(&out).expect("JSON") };
+        let report =
+            if out.is_empty() { Value::Null } else { crate::json::read(&String::from_utf8(out).expect("UTF-8")) };
         (exit, report)
     }
 

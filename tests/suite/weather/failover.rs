@@ -12,6 +12,7 @@ use sweep::store::Db;
 
 use super::{BUSY, DONE, SOME_FAILED, UNAVAILABLE};
 use crate::databases::{connect, run};
+use crate::json;
 use crate::program::{BINARY, migrate_at, sweep_at};
 use crate::scratch::Server;
 
@@ -60,7 +61,7 @@ fn sweep_disturbed_by(url: &str, happens: impl FnOnce()) -> Told {
     assert!(!errors.contains("panicked"), "{errors}");
     let code = output.status.code().expect("an exit code");
     assert!([DONE, SOME_FAILED, UNAVAILABLE, BUSY].contains(&code), "{code}: {errors}");
-    Told { code, rows: text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect() }
+    Told { code, rows: text.lines().map(json::read).collect() }
 }
 
 /// What it said holds on the server that there is now, and the next sweep finishes.
