@@ -258,7 +258,7 @@ impl Sweep<'_> {
         match self.limits.stop.exit() {
             Some(exit) => exit,
             None if report.is_guarded() => Exit::Guarded,
-            None if 0 < total.failed + total.unknown + total.quarantined => Exit::SomeFailed,
+            None if 0 < total.failed + total.unknown + total.unreadable => Exit::SomeFailed,
             None if changed == 0 && 0 < total.busy => Exit::Busy,
             None if 0 < changed && self.settings.detailed_exitcode => Exit::Changed,
             None => Exit::Done,

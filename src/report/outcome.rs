@@ -37,7 +37,7 @@ pub enum Outcome {
     /// The connection was lost while its commit was under way, and the ledger could not be asked.
     Unknown,
     /// Its row cannot be read.
-    Quarantined,
+    Unreadable,
     /// An error; rolled back.
     Failed,
 }
@@ -56,7 +56,7 @@ impl Outcome {
         Outcome::Deferred,
         Outcome::Busy,
         Outcome::Unknown,
-        Outcome::Quarantined,
+        Outcome::Unreadable,
         Outcome::Failed,
     ];
 
@@ -105,7 +105,7 @@ impl Outcome {
             Outcome::Deferred => "deferred",
             Outcome::Busy => "busy",
             Outcome::Unknown => "unknown",
-            Outcome::Quarantined => "quarantined",
+            Outcome::Unreadable => "unreadable",
             Outcome::Failed => "failed",
         }
     }
@@ -128,7 +128,7 @@ impl Outcome {
             | Outcome::Deferred
             | Outcome::Busy
             | Outcome::Unknown
-            | Outcome::Quarantined
+            | Outcome::Unreadable
             | Outcome::Failed => false,
         }
     }

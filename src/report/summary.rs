@@ -128,7 +128,7 @@ fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
         deferred,
         busy,
         unknown,
-        quarantined,
+        unreadable,
         failed,
     } = total;
     let done = counters(&[
@@ -146,12 +146,12 @@ fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
         (deferred, Outcome::Deferred),
         (busy, Outcome::Busy),
         (unknown, Outcome::Unknown),
-        (quarantined, Outcome::Quarantined),
+        (unreadable, Outcome::Unreadable),
         (failed, Outcome::Failed),
     ]);
     let would = if dry_run { "Would be: " } else { "" };
     // Who did not look at everything does not know that there is nothing to do.
-    let nothing = match (deferred + busy + unknown + quarantined + failed, dry_run) {
+    let nothing = match (deferred + busy + unknown + unreadable + failed, dry_run) {
         (0, _) if ended == Ended::Completed => "Nothing to do",
         (_, false) => "Nothing was done",
         (_, true) => "Nothing would be done",
@@ -175,7 +175,7 @@ pub(super) fn coloured(outcome: Outcome) -> String {
         | Outcome::Busy
         | Outcome::Changed
         | Outcome::Deferred => Style::new().yellow(),
-        Outcome::Unknown | Outcome::Quarantined | Outcome::Failed => Style::new().red(),
+        Outcome::Unknown | Outcome::Unreadable | Outcome::Failed => Style::new().red(),
         Outcome::HandedOver | Outcome::Waiting | Outcome::Healthy => Style::new(),
     };
     outcome.to_string().style(style).to_string()

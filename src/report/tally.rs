@@ -29,7 +29,7 @@ pub struct Tally {
     pub deferred: u64,
     pub busy: u64,
     pub unknown: u64,
-    pub quarantined: u64,
+    pub unreadable: u64,
     pub failed: u64,
 }
 
@@ -50,7 +50,7 @@ impl Tally {
             Outcome::Deferred => &mut self.deferred,
             Outcome::Busy => &mut self.busy,
             Outcome::Unknown => &mut self.unknown,
-            Outcome::Quarantined => &mut self.quarantined,
+            Outcome::Unreadable => &mut self.unreadable,
             Outcome::Failed => &mut self.failed,
         } += 1;
     }
@@ -74,7 +74,7 @@ impl Tally {
             deferred: self.deferred + other.deferred,
             busy: self.busy + other.busy,
             unknown: self.unknown + other.unknown,
-            quarantined: self.quarantined + other.quarantined,
+            unreadable: self.unreadable + other.unreadable,
             failed: self.failed + other.failed,
         }
     }

@@ -70,7 +70,7 @@ known_settings! {
     webhook_secret_file: "",
     ping_url: "",
     ping_url_file: "",
-    notify_on: "escalated,session_stuck,guard_stopped,quarantined",
+    notify_on: "escalated,session_stuck,guard_stopped,quarantined,wakes_stuck,abandoned",
     notify_private: "off",
     schedule: "*/5 * * * *",
     timezone: "UTC",

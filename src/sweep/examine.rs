@@ -144,7 +144,7 @@ fn told(
         Progress::Decided | Progress::Wanted | Progress::Writing => decided.clone(),
         Progress::Held => because(Outcome::Busy, "somebody else has it in hand"),
         // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
-        Progress::Gone if decided.id.0.contains('\u{FFFD}') => because(Outcome::Quarantined, "its id is no UTF-8"),
+        Progress::Gone if decided.id.0.contains('\u{FFFD}') => because(Outcome::Unreadable, "its id is no UTF-8"),
         Progress::Gone if terms.plan.is_some() => because(Outcome::Changed, "it no longer exists"),
         Progress::Gone => because(Outcome::Healthy, "it no longer exists"),
         Progress::Changed => {
@@ -160,7 +160,7 @@ fn told(
 
 fn outcome_of(error: &Error) -> Outcome {
     match error {
-        error if errors::is_undecodable(error) => Outcome::Quarantined,
+        error if errors::is_undecodable(error) => Outcome::Unreadable,
         error if errors::is_contention(error) => Outcome::Busy,
         _ => Outcome::Failed,
     }

@@ -20,7 +20,7 @@ pub fn subject(examined: &Examined, access: Access) {
         }
         Outcome::Escalated | Outcome::Abandoned => warn!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
         Outcome::Changed => warn!(%kind, %id, "{kind} {name} {outcome}: {reason}"),
-        Outcome::Failed | Outcome::Unknown | Outcome::Quarantined => {
+        Outcome::Failed | Outcome::Unknown | Outcome::Unreadable => {
             error!(%kind, %id, "{kind} {name} {outcome}: {reason}")
         }
         Outcome::Waiting | Outcome::Skipped | Outcome::Healthy | Outcome::Deferred | Outcome::Busy => {}

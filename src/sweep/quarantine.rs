@@ -94,7 +94,7 @@ impl Failures {
         if examined.outage {
             return;
         }
-        self.unreadable.note(examined, examined.outcome == Outcome::Quarantined);
+        self.unreadable.note(examined, examined.outcome == Outcome::Unreadable);
         if examined.outcome == Outcome::Failed || examined.outcome.is_change() {
             self.unwritten.note(examined, examined.outcome == Outcome::Failed);
         }
@@ -149,7 +149,7 @@ fn tells(outcome: Outcome) -> bool {
         | Outcome::Deferred
         | Outcome::Busy
         | Outcome::Unknown
-        | Outcome::Quarantined
+        | Outcome::Unreadable
         | Outcome::Failed => false,
     }
 }

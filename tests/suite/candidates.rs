@@ -159,7 +159,7 @@ pub fn every_step(world: &mut World) -> Vec<Id> {
 on_each_host! {
     fn the_candidates_name_every_issue_that_the_rules_would_touch(world) {
         let issues = every_issue(world);
-        assert_eq!(issues.len(), 3 * 3 * 4 * 5 * 5 * 2);
+        assert_eq!(issues.len(), 3 * 3 * 4 * 5 * 6 * 2);
         let overlooked = overlooked::<IssueFacts>(&mut world.connect_as_sweep(), &issues);
         assert_eq!(overlooked, Vec::<String>::new());
     }

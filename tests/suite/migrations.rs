@@ -195,7 +195,7 @@ mod at_once {
     }
 
     #[test]
-    fn a_file_that_another_holds_for_long_is_unavailable() {
+    fn a_file_that_another_holds_for_long_is_busy() {
         let (_directory, path, url) = new_file();
         let mut rival = connect(&url);
         crate::databases::run(&mut rival, "begin immediate");

@@ -1,4 +1,4 @@
-//! P8: one poison row never stops the rest. It is quarantined or left, by name; the others are swept.
+//! P8: one poison row never stops the rest. It is reported as unreadable or left, by name; the others are swept.
 
 use sweep::rules::Id;
 
@@ -14,21 +14,21 @@ fn sweep_beside(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)
 
     assert_eq!(swept.outcome(&good), "continued", "{poison}: {}", swept.json);
     let outcome = swept.outcome(&bad);
-    let harmless = ["quarantined", "skipped", "waiting", "healthy", "not examined"];
+    let harmless = ["unreadable", "skipped", "waiting", "healthy", "not examined"];
     assert!(harmless.contains(&outcome), "{poison}: {}", swept.subject(&bad));
     assert_eq!(world.wakes_for(&bad), 0, "{poison}");
     assert_eq!(swept.count("issues", "failed"), 0, "{poison}: {}", swept.json);
 }
 
 /// The same, and the report must name the row and say what is wrong with it.
-fn quarantined(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)) {
+fn unreadable(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)) {
     let agent = world.agent("idle");
     let (bad, good) = (world.orphan(&agent), world.orphan(&agent));
     spoil(world, &bad);
 
     let swept = world.sweep();
 
-    assert_eq!((swept.outcome(&bad), swept.outcome(&good)), ("quarantined", "continued"), "{poison}: {}", swept.json);
+    assert_eq!((swept.outcome(&bad), swept.outcome(&good)), ("unreadable", "continued"), "{poison}: {}", swept.json);
     assert!(swept.subject(&bad)["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{poison}");
     assert_eq!(swept.exit, sweep::exit::Exit::SomeFailed, "{poison}");
 }
@@ -37,9 +37,9 @@ fn quarantined(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id))
 fn absurd_times_in_postgres_are_quarantined_by_name() {
     for time in ["-infinity", "infinity", "0001-01-01", "4000-01-01 BC", "294276-12-31", "1970-01-01"] {
         let mut world = World::new(On::Postgres);
-        quarantined(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));
+        unreadable(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));
         let mut world = World::new(On::Postgres);
-        quarantined(&mut world, time, |world, id| world.set("issues", id, &format!("started_at = '{time}'")));
+        unreadable(&mut world, time, |world, id| world.set("issues", id, &format!("started_at = '{time}'")));
     }
 }
 
@@ -65,7 +65,7 @@ fn rows_of_sqlite_that_cannot_be_read_are_quarantined_by_name() {
         "9999-99-99T00:00:00.000Z",
     ];
     for time in times {
-        quarantined(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));
+        unreadable(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));
     }
 }
 
@@ -90,7 +90,7 @@ fn rows_of_sqlite_that_point_nowhere_or_bear_odd_ids_are_left_by_name() {
 
     assert_eq!(swept.outcome(&good), "continued");
     assert_eq!(swept.count("issues", "failed"), 0, "{}", swept.json);
-    assert_eq!(swept.count("issues", "quarantined"), 1, "the id that is no UTF-8: {}", swept.json);
+    assert_eq!(swept.count("issues", "unreadable"), 1, "the id that is no UTF-8: {}", swept.json);
     assert_eq!(swept.outcome(&Id("not-a-uuid".to_owned())), "continued", "any text may be an id");
 }
 
@@ -123,7 +123,7 @@ fn a_broken_step_does_not_cost_the_other_steps_of_its_plan() {
 #[test]
 fn a_name_of_sqlite_that_is_no_utf8_is_shown_as_far_as_it_is_and_a_tenant_quarantines_its_row() {
     let mut world = World::new(On::Sqlite);
-    quarantined(&mut world, "tenant", |world, id| world.set("issues", id, "tenant = cast(x'ff' as text)"));
+    unreadable(&mut world, "tenant", |world, id| world.set("issues", id, "tenant = cast(x'ff' as text)"));
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
     world.set("issues", &issue, "title = cast(x'ff' as text), identifier = cast(x'61ff62' as text)");

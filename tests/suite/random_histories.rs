@@ -140,7 +140,7 @@ impl Play<'_> {
             match swept.outcome(&issue) {
                 "continued" => *in_a_row += 1,
                 "escalated" => *in_a_row = 0,
-                "busy" | "failed" | "quarantined" | "unknown" => return Err(swept.subject(&issue).to_string()),
+                "busy" | "failed" | "unreadable" | "unknown" => return Err(swept.subject(&issue).to_string()),
                 _ => {}
             }
             ensure(*in_a_row <= self.allowed.attempts_max, "continuations in an episode")?;

@@ -85,7 +85,7 @@ fn one_of_each() -> Vec<Examined> {
 fn a_sweep_is_summed_up_then_listed() {
     assert_snapshot!(print(Format::Table, false, Ended::Completed, one_of_each()), @r#"
 Swept 11 issues (native) in 0.03 s
-1 continued, 1 escalated, 1 recovered, 1 handed over; left: 1 waiting, 1 skipped, 1 healthy, 1 busy, 1 unknown, 1 quarantined, 1 failed
+1 continued, 1 escalated, 1 recovered, 1 handed over; left: 1 waiting, 1 skipped, 1 healthy, 1 busy, 1 unknown, 1 unreadable, 1 failed
 steps: not provided by this database
 
   kind   subject                               finding   idle for  outcome      attempt  why
@@ -98,7 +98,7 @@ steps: not provided by this database
   issue  ACM-5                                 orphaned        5h  skipped               Ada is paused
   issue  ACM-7                                 orphaned       40m  busy                  somebody else has it in hand
   issue  ACM-8                                 orphaned       41m  unknown      1 of 1   server closed the connection unexpectedly
-  issue  00000000-0000-4000-8000-000000000009                      quarantined           no plausible time
+  issue  00000000-0000-4000-8000-000000000009                      unreadable            no plausible time
   issue  ACM-10                                orphaned       42m  failed                no wakes for this one
 
   Healthy at a closer look: 1 × a wake is queued
@@ -137,13 +137,14 @@ fn json_has_the_fields_that_programs_rely_on() {
   "host": "native",
   "database": "7412/agents",
   "schema_version": "20261122000204",
-  "policy": {"orphan_grace_seconds":120,"step_stalled_after_seconds":1800,"session_silent_after_seconds":300,"run_silent_after_seconds":3600,"session_waiting_after_seconds":10,"session_no_progress_after_seconds":900,"wake_stuck_after_seconds":3600,"retry_delay_seconds":300,"attempts_max":1,"attempts_per_day_max":4,"escalation":"comment_and_block","nudge_delay_seconds":120,"nudges_max":2,"nudge_message":"You seem to be stuck. Go on with your task, or say what you need.","auto_relaunch":false,"relaunches_max":1},
+  "policy": {"orphan_grace_seconds":120,"step_stalled_after_seconds":1800,"session_silent_after_seconds":300,"run_silent_after_seconds":3600,"session_waiting_after_seconds":10,"session_no_progress_after_seconds":900,"wake_stuck_after_seconds":3600,"abandoned_after_seconds":3600,"paused_after_seconds":null,"retry_delay_seconds":300,"attempts_max":1,"attempts_per_day_max":4,"escalation":"comment_and_block","nudge_delay_seconds":120,"nudges_max":2,"nudge_message":"You seem to be stuck. Go on with your task, or say what you need.","auto_relaunch":false,"relaunches_max":1},
   "subjects": [
     {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"agent_id":null,"idle_seconds":11520,"outcome":"continued","shadow":false}
   ],
   "began_at": "2024-10-04T00:00:00Z",
-  "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"held_back":[],"scanned":1,"continued":1,"escalated":0,"recovered":0,"handed_over":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"held_back":[],"scanned":0,"continued":0,"escalated":0,"recovered":0,"handed_over":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"quarantined":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},
+  "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"held_back":[],"scanned":1,"continued":1,"escalated":0,"recovered":0,"handed_over":0,"abandoned":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"unreadable":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"held_back":[],"scanned":0,"continued":0,"escalated":0,"recovered":0,"handed_over":0,"abandoned":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"unreadable":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},
   "stopped_by": null,
+  "stuck_wakes": null,
   "clocks": {"skew_seconds":0.0,"future_seconds":null,"future_subject":null,"ledger_future_seconds":null},
   "empty": false,
   "ended": "interrupted",

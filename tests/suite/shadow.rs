@@ -93,7 +93,7 @@ on_each_host! {
 
         let swept = world.sweep_as(&world.with(&[SHADOWED_ISSUES]));
 
-        assert_eq!((swept.exit, swept.outcome(&issues[1])), (Exit::Done, "quarantined"));
+        assert_eq!((swept.exit, swept.outcome(&issues[1])), (Exit::Done, "unreadable"));
         assert_eq!(world.count("failures"), 0);
     }
 }

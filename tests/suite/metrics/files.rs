@@ -101,7 +101,9 @@ fn reading_the_metrics_takes_few_rights_and_names_those_that_are_missing() {
         world.run(&format!("grant {right} to {}", role.name));
     }
     let error = read_from(&url, &Timeouts::default()).expect_err("a right is missing");
-    assert!(format!("{error:#}").ends_with("lacks rights: SELECT on sweep.false_rescues"), "{error:#}");
-    world.run(&format!("grant select on sweep.false_rescues to {}", role.name));
+    let views = ["false_rescues", "policy", "untaken_wakes", "wake_pickups"].map(|view| format!("sweep.{view}"));
+    let lacks = views.each_ref().map(|view| format!("SELECT on {view}")).join(", ");
+    assert!(format!("{error:#}").contains(&format!("lacks rights: {lacks}")), "{error:#}");
+    world.run(&format!("grant select on {} to {}", views.join(", "), role.name));
     read_from(&url, &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"));
 }

@@ -50,7 +50,7 @@ fn a_row_that_cannot_be_read() {
         let agent = world.agent("idle");
         let bad = world.orphan(&agent);
         world.set("issues", &bad, &format!("updated_at = '{time}', started_at = '{time}'"));
-        into_quarantine(&mut world, &bad, Timeouts::default(), "quarantined", "");
+        into_quarantine(&mut world, &bad, Timeouts::default(), "unreadable", "");
     }
 }
 
