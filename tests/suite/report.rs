@@ -74,7 +74,7 @@ fn one_of_each() -> Vec<Examined> {
             identifier: None,
             finding: None,
             idle_seconds: None,
-            ..examined(9, Outcome::Quarantined, 0, "no plausible time")
+            ..examined(9, Outcome::Unreadable, 0, "no plausible time")
         },
         examined(10, Outcome::Failed, 42, "no wakes for this one"),
         Examined { finding: None, ..examined(11, Outcome::HandedOver, 6, "a person has it") },
