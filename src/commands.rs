@@ -1,6 +1,6 @@
 //! The commands: each reads its flags, calls the library and prints.
 
-mod completions;
+pub mod completions;
 mod config;
 mod daemon;
 mod demo;
@@ -19,14 +19,16 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, CommonFlags};
 use crate::exit::Exit;
+use crate::report::page;
 use crate::settings::Environment;
-use crate::telemetry::{self, Audience};
+use crate::telemetry::{self, Audience, Loudness};
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
-    let Cli { command, config: file, sweep } = cli;
+    let Cli { command, common: CommonFlags { config: file, quiet, verbose }, sweep } = cli;
+    let loudness = Loudness::of(quiet, verbose);
     // What is about the program alone works whatever is set.
     let is_of_an_agent = matches!(&command, Some(Command::Watch(flags)) if flags.of_agent.is_some());
     let is_set_up = !is_of_an_agent && !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
@@ -34,24 +36,38 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
     // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to show.
     if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
         let is_daemon = matches!(command, Some(Command::Daemon(_)));
-        telemetry::start(environment, if is_daemon { Audience::Log } else { Audience::of_stderr() })?;
+        let audience = if is_daemon { Audience::Log } else { Audience::of_stderr() };
+        telemetry::start(environment, audience, loudness)?;
         environment.log_warnings();
     }
-    match command {
-        None => run::run(sweep, environment),
+    let ran = match command {
+        None => run::run(sweep, loudness, environment),
         Some(Command::Daemon(flags)) => daemon::run(flags, file, environment),
-        Some(Command::Migrate(flags)) => migrate::run(flags, environment),
+        Some(Command::Migrate(flags)) => migrate::run(flags, quiet, environment),
         Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Notify(command)) => notify::run(command, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),
-        Some(Command::Exempt(command)) => exempt::run(command, environment),
-        Some(Command::Quarantine(command)) => quarantine::run(command, environment),
+        Some(Command::Exempt(command)) => exempt::run(command, quiet, environment),
+        Some(Command::Quarantine(command)) => quarantine::run(command, quiet, environment),
         Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),
-        Some(Command::Completions(flags)) => Ok(completions::run(&flags)),
+        Some(Command::Completions(flags)) => completions::run(&flags),
         Some(Command::Man(flags)) => man::run(&flags),
+    };
+    ran.map_err(|error| environment.locate(error))
+}
+
+/// Confirms what was done, to whoever wants to hear it.
+fn confirm(quiet: bool, text: &str) {
+    if !quiet {
+        tell(text);
     }
+}
+
+/// Prints what people read: on a terminal it is wrapped at its words.
+fn tell(text: &str) {
+    say(&page::wrapped(text));
 }
 
 /// Prints what sweep wrote itself, or what `text::shown` let pass; a reader that has gone (`| head -1`) is no error.

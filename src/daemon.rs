@@ -86,6 +86,8 @@ struct Daemon {
     trouble: Option<String>,
     /// What the last sweep came to.
     last: Option<String>,
+    /// Why the settings could not be read again: the old ones still hold.
+    refused: Option<String>,
     shared: Shared,
     beats: Beats,
     ticks: Interval,
@@ -135,6 +137,7 @@ impl Daemon {
             is_stopping: false,
             trouble: None,
             last: None,
+            refused: None,
             shared,
             beats,
             ticks,

@@ -37,6 +37,12 @@ pub struct Refusal {
     message: String,
 }
 
+impl Refusal {
+    pub fn new(exit: Exit, message: String) -> Refusal {
+        Refusal { exit, message }
+    }
+}
+
 impl Display for Refusal {
     fn fmt(&self, f: &mut Formatter) -> Result {
         f.write_str(&self.message)

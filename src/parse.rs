@@ -3,12 +3,11 @@
 use std::ffi::OsString;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
-use chrono_tz::Tz;
-use uuid::Uuid;
+use chrono_tz::{TZ_VARIANTS, Tz};
 
 use crate::cli::{Format, Http};
 use crate::report::heading::KindMode;
-use crate::rules::{After, Escalation, Id, Kind};
+use crate::rules::{After, Escalation, Kind};
 use crate::store::candidates::Shard;
 use crate::store::open::StatementCache;
 use crate::supervisor::record::Nudges;
@@ -69,11 +68,19 @@ pub fn at_least_a_minute(value: &str) -> Parsed<TimeDelta> {
 }
 
 fn duration_within(value: &str, min: TimeDelta, max: TimeDelta, expected: &str) -> Parsed<TimeDelta> {
-    let parsed = humantime::parse_duration(value)
-        .map_err(|error| format!("expected a duration such as 90s, 30m or 1h 30m ({error})"))?;
+    let parsed = humantime::parse_duration(value).map_err(|_| no_duration(value))?;
     match TimeDelta::from_std(parsed) {
         Ok(duration) if (min..=max).contains(&duration) => Ok(duration),
         _ => Err(format!("expected a duration {expected}")),
+    }
+}
+
+fn no_duration(value: &str) -> String {
+    match value.trim() {
+        number if !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()) => {
+            format!("expected a duration with its unit, such as {number}s, {number}m or {number}h")
+        }
+        _ => "expected a duration such as 90s, 30m or 1h 30m".to_owned(),
     }
 }
 
@@ -92,6 +99,7 @@ pub fn connections(value: &str) -> Parsed<u32> {
 fn between(value: &str, min: u32, max: u32) -> Parsed<u32> {
     match value.trim().parse() {
         Ok(n) if (min..=max).contains(&n) => Ok(n),
+        _ if max == u32::MAX => Err(format!("expected a whole number from {min} upwards")),
         _ => Err(format!("expected a whole number from {min} to {max}")),
     }
 }
@@ -133,8 +141,16 @@ pub fn switch(value: &str) -> Parsed<bool> {
 }
 
 pub fn timezone(value: &str) -> Parsed<Tz> {
-    let expected = |_| "expected a time zone such as UTC, Europe/Berlin or America/New_York".to_owned();
-    Tz::from_str_insensitive(value.trim()).map_err(expected)
+    let value = value.trim();
+    Tz::from_str_insensitive(value).map_err(|_| {
+        let is_meant = |zone: &&Tz| {
+            let city = zone.name().rsplit('/').next().unwrap_or_default();
+            city.eq_ignore_ascii_case(&value.replace(' ', "_"))
+        };
+        let meant = TZ_VARIANTS.iter().find(is_meant);
+        let hint = meant.map(|zone| format!("; did you mean {zone}?")).unwrap_or_default();
+        format!("expected a time zone such as UTC, Europe/Berlin or America/New_York{hint}")
+    })
 }
 
 pub fn http(value: &str) -> Parsed<Http> {
@@ -164,12 +180,8 @@ pub fn format(value: &str) -> Parsed<Format> {
     clap::ValueEnum::from_str(value, false).map_err(|_| "expected table, json or ndjson".to_owned())
 }
 
-/// The format of what is one document, and no list of subjects.
 pub fn kind(value: &str) -> Parsed<Kind> {
-    Kind::ALL.into_iter().find(|kind| kind.plural() == value.trim()).ok_or_else(|| {
-        let known: Vec<_> = Kind::ALL.into_iter().map(Kind::plural).collect();
-        format!("expected one of {}", known.join(", "))
-    })
+    one_of(value, Kind::plural)
 }
 
 pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
@@ -178,13 +190,18 @@ pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
 
 /// One kind, as a subject is named: `issue ACM-12`.
 pub fn kind_of_one(value: &str) -> Parsed<Kind> {
-    Kind::ALL.into_iter().find(|kind| kind.name() == value.trim()).ok_or_else(|| {
-        let known: Vec<_> = Kind::ALL.into_iter().map(Kind::name).collect();
-        format!("expected one of {}", known.join(", "))
+    one_of(value, Kind::name)
+}
+
+fn one_of(value: &str, name: fn(Kind) -> &'static str) -> Parsed<Kind> {
+    Kind::ALL.into_iter().find(|kind| name(*kind) == value.trim()).ok_or_else(|| {
+        let known = Kind::ALL.map(name).join(", ");
+        let meant = Kind::ALL.into_iter().find(|kind| [kind.name(), kind.plural()].contains(&value.trim()));
+        let hint = meant.map(|kind| format!("; did you mean {}?", name(kind))).unwrap_or_default();
+        format!("expected one of {known}{hint}")
     })
 }
 
-/// Words that say something.
 /// Into which programs something may be typed.
 pub fn nudges(text: &str) -> Parsed<Nudges> {
     match text {
@@ -207,6 +224,7 @@ pub fn command(text: &str) -> Parsed<Words> {
     }
 }
 
+/// Words that say something.
 pub fn words(value: &str) -> Parsed<String> {
     if value.trim().is_empty() { Err("expected a few words".to_owned()) } else { Ok(value.trim().to_owned()) }
 }
@@ -239,9 +257,4 @@ pub fn until(value: &str) -> Parsed<Until> {
                 .to_owned())
         }
     }
-}
-
-pub fn id(value: &str) -> Parsed<Id> {
-    let expected = |_| "expected a uuid such as 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10".to_owned();
-    Uuid::parse_str(value.trim()).map(|uuid| Id(uuid.to_string())).map_err(expected)
 }

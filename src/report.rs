@@ -6,18 +6,20 @@ pub mod explain;
 pub mod grid;
 pub mod heading;
 mod json;
+mod out;
 mod outcome;
+pub mod page;
 pub mod plan;
+pub mod progress;
 pub mod status;
 mod summary;
 pub mod table;
 mod tally;
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value, json};
 
 use crate::cli::Format;
@@ -25,9 +27,12 @@ use crate::rules::Kind;
 use crate::store::candidates::Portion;
 use crate::store::ledger::Ended;
 use heading::{Heading, KindMode};
+use out::Out;
 pub use outcome::{Examined, Outcome};
+use plan::Plan;
+use progress::Progress;
 pub use summary::EMPTY;
-use table::Table;
+use table::{Detail, Table};
 pub use tally::{Clocks, Deferred, Guarded, HeldBack, KindReport, Stopper, Stuck, Tally};
 
 /// Counts what a sweep does and prints it.
@@ -44,8 +49,7 @@ pub struct Report<'a> {
     clocks: Clocks,
     /// The database holds no subject at all.
     empty: bool,
-    /// Hidden unless stderr is a terminal.
-    progress: ProgressBar,
+    progress: Progress,
 }
 
 enum Printer {
@@ -66,7 +70,7 @@ impl<'a> Report<'a> {
             Format::Json => Printer::Json { first: true },
             Format::Ndjson => Printer::Ndjson,
         };
-        let mut out = Out { writer: out, closed: false, failure: None };
+        let mut out = Out::to(out);
         match printer {
             Printer::Table(_) => {}
             Printer::Json { .. } => out.print(&format!("{{\n{},\n  \"subjects\": [", json::fields(&heading.shown()))),
@@ -83,12 +87,31 @@ impl<'a> Report<'a> {
             stuck_wakes: None,
             clocks: Clocks::default(),
             empty: false,
-            progress: progress(format),
+            progress: Progress::hidden(),
+        }
+    }
+
+    /// For people: how much of it is printed.
+    pub fn with(mut self, detail: Detail) -> Report<'a> {
+        if let Printer::Table(table) = &mut self.printer {
+            table.detail = detail;
+        }
+        self
+    }
+
+    /// What would be touched, as an order; of a report that has all its rows.
+    pub fn plan(&self) -> Option<Plan> {
+        match &self.printer {
+            Printer::Table(table) if table.detail == Detail::Whole => {
+                Some(Plan::of(self.heading.shown(), table.planned()))
+            }
+            Printer::Table(_) | Printer::Json { .. } | Printer::Ndjson => None,
         }
     }
 
     /// A kind begins to be swept; what follows is said of it.
     pub fn begin(&mut self, kind: Kind, provided: bool, mode: KindMode) {
+        self.progress.begin(kind);
         self.kinds.push(KindReport {
             kind,
             provided,
@@ -120,7 +143,7 @@ impl<'a> Report<'a> {
     pub fn add(&mut self, examined: Examined) {
         let examined = examined.shown();
         self.kind().tally.count(examined.outcome);
-        self.progress.inc(1);
+        self.progress.step();
         if examined.outcome == Outcome::Deferred {
             let report = self.kind();
             report.oldest_deferred_at = report.oldest_deferred_at.into_iter().chain(examined.idle_since).min();
@@ -220,7 +243,7 @@ impl<'a> Report<'a> {
 
     /// Prints the rest. Fails if any of the report could not be written; a reader that has gone is no failure.
     pub fn finish(mut self, ended: Ended, took: Duration) -> std::io::Result<()> {
-        self.progress.finish_and_clear();
+        self.progress.end();
         let end = json!({
             "began_at": self.began_at,
             "kinds": self.counts(),
@@ -267,35 +290,4 @@ struct Totals<'a> {
     empty: bool,
     ended: Ended,
     took: Duration,
-}
-
-/// A table comes at the end: until then, a line that moves. The other formats move by themselves.
-fn progress(format: Format) -> ProgressBar {
-    match format {
-        Format::Table => ProgressBar::new_spinner().with_style(
-            ProgressStyle::with_template("{spinner} {human_pos} examined, {per_sec}")
-                .unwrap_or(ProgressStyle::default_spinner()),
-        ),
-        Format::Json | Format::Ndjson => ProgressBar::hidden(),
-    }
-}
-
-/// Where the report goes. When its reader has gone (`| head -1`), or it cannot be written, the sweep goes on and nothing
-/// more is printed.
-struct Out<'a> {
-    writer: &'a mut (dyn Write + Send),
-    closed: bool,
-    failure: Option<std::io::Error>,
-}
-
-impl Out<'_> {
-    fn print(&mut self, text: &str) {
-        if self.closed {
-            return;
-        }
-        if let Err(error) = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush()) {
-            self.closed = true;
-            self.failure = Some(error).filter(|error| error.kind() != ErrorKind::BrokenPipe);
-        }
-    }
 }

@@ -9,22 +9,23 @@ mod file;
 pub mod known;
 mod log;
 mod notify;
+mod plan;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use chrono::TimeDelta;
 
 use crate::cli::{Format, PolicyFlags, SweepFlags};
 use crate::exit::{config, usage};
-use crate::files;
 use crate::metrics;
 use crate::notify::Notify;
 use crate::parse;
 use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
+use crate::report::table::Detail;
 use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::candidates::{Portion, Shard};
@@ -56,6 +57,10 @@ pub struct Settings {
     pub guard: Option<Guard>,
     pub connections: u32,
     pub output: Format,
+    /// How much of a report for people is printed.
+    pub detail: Detail,
+    /// On a terminal, a line that moves.
+    pub shows_progress: bool,
     pub detailed_exitcode: bool,
     /// Where node_exporter reads metrics.
     pub metrics_file: Option<PathBuf>,
@@ -121,7 +126,7 @@ impl Settings {
             kinds.dedup();
         }
         let selection = match (flags.apply, subjects.is_empty()) {
-            (Some(path), _) => Selection::Plan(Box::new(read_plan(&path)?)),
+            (Some(path), _) => Selection::Plan(Box::new(plan::read(&path)?)),
             (None, true) => Selection::Kinds(only.unwrap_or_else(|| Kind::ALL.to_vec())),
             (None, false) => Selection::Subjects(subjects),
         };
@@ -191,6 +196,8 @@ impl Settings {
             guard: Some(Guard::default()),
             connections: 4,
             output: Format::default(),
+            detail: Detail::default(),
+            shows_progress: false,
             detailed_exitcode: false,
             metrics_file: None,
             notify: Notify::default(),
@@ -217,21 +224,6 @@ fn metrics_file(flag: Option<PathBuf>, variables: &Variables) -> Result<Option<P
     };
     metrics::refuse_path(&path).map_err(|why| config(format!("{name}: {why}")))?;
     Ok(Some(path))
-}
-
-/// A subject takes about 400 bytes: room for 40,000 of them.
-const PLAN_BYTES_MAX: u64 = 16 << 20;
-
-/// The plan in a file; `-` is stdin.
-fn read_plan(path: &Path) -> Result<Plan> {
-    let shown = path.display();
-    let refuse = |why: String| usage(format!("--apply {shown}: {why}"));
-    let bytes = if path == Path::new("-") {
-        files::read_at_most(std::io::stdin(), PLAN_BYTES_MAX)
-    } else {
-        files::read(path, PLAN_BYTES_MAX).map(|found| found.bytes)
-    };
-    Ok(bytes.and_then(|bytes| Plan::read(&bytes[..])).map_err(refuse)?)
 }
 
 fn resolve_policy(flags: PolicyFlags, variables: &Variables) -> Result<(Policy, Timeouts)> {

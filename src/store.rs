@@ -4,6 +4,7 @@
 //! SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are foreign-key checks, and for those
 //! `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives way, its host is never the victim.
 
+pub mod beginnings;
 pub mod candidates;
 mod connection;
 pub mod errors;
@@ -18,6 +19,7 @@ pub mod ledger;
 pub mod listen;
 pub mod metrics;
 pub mod migrate;
+pub mod nulls;
 pub mod open;
 pub mod outbox;
 pub mod quarantine;
@@ -57,6 +59,9 @@ pub trait Subject: Facts + Sized {
     /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs UPDATE on
     /// some column of it, and reading its id SELECT.
     const RIGHTS: &'static [rights::Right];
+
+    /// One whose group is null, which no host's view may say.
+    fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>>;
 
     /// The next candidates in the order of the scan, at most `limit`.
     fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;

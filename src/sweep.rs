@@ -10,23 +10,30 @@ mod host_blocks;
 pub mod limits;
 pub mod logs;
 mod quarantine;
+mod round;
 pub mod scan;
 mod selection;
+mod settle;
 pub mod signals;
 pub mod terms;
+mod unreadable;
 mod wakes;
 mod workers;
 
 use std::io::Write;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 
+use crate::cli::Format;
 use crate::exit::{Exit, code_of, some_failed};
 use crate::report::heading::KindMode;
-use crate::report::{Examined, HeldBack, Report, Stopper, Stuck, Tally};
+use crate::report::plan::Plan;
+use crate::report::progress::Progress;
+use crate::report::table::Detail;
+use crate::report::{HeldBack, Report, Stopper, Stuck, Tally};
 use crate::rules::{Id, Kind};
 use crate::settings::Settings;
 use crate::store::candidates::Portion;
@@ -37,6 +44,7 @@ use crate::store::{Access, Db, DbConnection, Subject, for_kind, is_empty};
 use guard::{Held, Judge};
 use limits::{Limits, Wakes};
 use quarantine::Failures;
+use round::examine_all;
 use scan::Scan;
 use selection::{has_any, heading, is_whole, look, named, refuse};
 use signals::Stop;
@@ -59,6 +67,17 @@ pub struct Swept {
 
 /// Sweeps once and prints the report to `out`.
 pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<Swept> {
+    run_and_plan(settings, stop, out).map(|(swept, _)| swept)
+}
+
+/// A dry run for people: what it shows, whole, is the plan.
+pub fn plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<(Swept, Plan)> {
+    let settings = Settings { dry_run: true, output: Format::Table, detail: Detail::Whole, ..settings.clone() };
+    let (swept, plan) = run_and_plan(&settings, stop, out)?;
+    Ok((swept, plan.context("a dry run has no plan")?))
+}
+
+fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Result<(Swept, Option<Plan>)> {
     let began = Instant::now();
     let access = if settings.dry_run { Access::ReadOnly } else { Access::Write };
     let explain = |error, doing| settings.database.explain(error).context(doing);
@@ -71,7 +90,8 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
         && !look(settings, &mut store.db, |db| has_any(db, settings, issues))?
     {
         let (total, held_issues) = (Tally::default(), Some(Vec::new()));
-        return Ok(Swept { exit: Exit::Done, total, has_news: false, held_issues, no_wake_is_taken: false });
+        let nothing = Swept { exit: Exit::Done, total, has_news: false, held_issues, no_wake_is_taken: false };
+        return Ok((nothing, None));
     }
     let clock::Clocks { now: began_at, skew, ledger_ahead } =
         look(settings, &mut store.db, |db| clock::compare(db, access))?;
@@ -90,7 +110,10 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
     sweep
         .record(&mut store.db, |db, sweep| ledger::open_sweep(db, &sweep.id, &heading.host, sweep.opening()))
         .map_err(|error| explain(error, "cannot record the sweep"))?;
-    let mut report = Report::new(heading, began_at, settings.output, out);
+    let mut report = Report::new(heading, began_at, settings.output, out).with(settings.detail);
+    if settings.shows_progress {
+        report = report.with_progress(Progress::beside(settings.output));
+    }
     report.compare_clocks(skew, ledger_ahead);
     let swept = sweep.kinds(&mut store, &mut report).map_err(|error| explain(error, "the sweep could not go on"));
     let stuck = if swept.is_ok() { sweep.stuck_wakes(&mut store.db) } else { None };
@@ -112,12 +135,13 @@ pub fn run(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) -> Re
         .or_else(|_| sweep.close(&mut settings.database.connect(access)?, ended, exit, &report));
     let (total, held_issues) = (report.total(), report.held_back(Kind::Issue));
     logs::sweep(&report, ended);
+    let plan = report.plan();
     let printed = report.finish(ended, began.elapsed());
     swept?;
     let has_news = closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     printed.map_err(|error| some_failed(format!("the report could not be written: {error}")))?;
     let no_wake_is_taken = stuck.is_some_and(|stuck| stuck.none_is_taken);
-    Ok(Swept { exit, total, has_news: has_news.unwrap_or(false), held_issues, no_wake_is_taken })
+    Ok((Swept { exit, total, has_news: has_news.unwrap_or(false), held_issues, no_wake_is_taken }, plan))
 }
 
 /// A sweep under way.
@@ -219,6 +243,9 @@ impl Sweep<'_> {
             None => Scan::<S>::new(db, &terms),
             Some(subjects) => Scan::named(db, &terms, subjects),
         };
+        if report.shows_progress() {
+            report.expect(scan.rest().count);
+        }
         let held = match (&named, terms.among, &settings.guard) {
             (None, None, Some(guard)) => Judge { guard, scan: &mut scan, workers, terms: &terms, limits }.held()?,
             (_, _, _) => Held::Nothing,
@@ -264,29 +291,4 @@ impl Sweep<'_> {
             None => Exit::Done,
         }
     }
-}
-
-/// Examines what the scan yields, within the limits.
-fn examine_all<S: Subject>(
-    mut scan: Scan<S>,
-    terms: &Terms,
-    workers: &mut Workers,
-    limits: &mut Limits,
-    failures: &mut Failures,
-    report: &mut Report,
-) -> Result<()> {
-    let not_begun = workers.examine_all(&mut scan, terms, limits, |examined: Examined| {
-        logs::subject(&examined, terms.access);
-        failures.note(&examined);
-        report.add(examined);
-    })?;
-    report.defer(not_begun);
-    if limits.left == Some(0) || limits.are_over() {
-        let rest = scan.rest();
-        report.defer(rest);
-        if 0 < rest.count + not_begun.count && !terms.shadow {
-            limits.stopper().into_iter().for_each(|stopper| report.stop_by(stopper));
-        }
-    }
-    Ok(())
 }

@@ -27,6 +27,25 @@ pub enum Audience {
     Log,
 }
 
+/// How much is logged: -q and -v win over SWEEP_LOG.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loudness {
+    Quiet,
+    Usual,
+    /// By so many steps.
+    More(u8),
+}
+
+impl Loudness {
+    pub fn of(quiet: bool, verbose: u8) -> Loudness {
+        match (quiet, verbose) {
+            (true, _) => Loudness::Quiet,
+            (false, 0) => Loudness::Usual,
+            (false, steps) => Loudness::More(steps),
+        }
+    }
+}
+
 impl Audience {
     pub fn of_stderr() -> Audience {
         if stderr().is_terminal() { Audience::Person } else { Audience::Log }
@@ -54,12 +73,15 @@ fn parse(filter: &str) -> Result<EnvFilter> {
 }
 
 /// Starts logging as SWEEP_LOG (a filter such as `info` or `sweep=debug`) and SWEEP_LOG_FORMAT say.
-pub fn start(environment: &Environment, audience: Audience) -> Result<()> {
+pub fn start(environment: &Environment, audience: Audience, loudness: Loudness) -> Result<()> {
     let (filter, json) = environment.log()?;
-    let default = match audience {
+    let filter = if loudness == Loudness::Usual { filter } else { None };
+    let default = match (loudness, audience) {
         // What is wrong with the settings, the report does not say.
-        Audience::Person => "error,sweep::settings=warn",
-        Audience::Log => "info",
+        (Loudness::Usual, Audience::Person) => "error,sweep::settings=warn",
+        (Loudness::Usual, Audience::Log) | (Loudness::More(1), Audience::Person) => "info",
+        (Loudness::More(_), _) => "debug",
+        (Loudness::Quiet, _) => "error",
     };
     let logs = tracing_subscriber::fmt()
         .with_env_filter(parse(filter.as_deref().unwrap_or(default))?)

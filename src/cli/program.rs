@@ -30,7 +30,7 @@ pub struct ManFlags {
 #[derive(Debug, Args)]
 pub struct DemoFlags {
     /// Make the database here, in a new file: sqlite://PATH [default: a temporary one]
-    #[arg(long, value_name = "URL")]
+    #[arg(short, long, value_name = "URL")]
     pub database: Option<String>,
     /// Keep the database afterwards, as one that --database names always is
     #[arg(long)]

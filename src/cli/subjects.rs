@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::help::WHAT;
+use super::values::KIND;
 use super::{DatabaseFlag, PolicyFlags};
 use crate::parse::{self, Until};
 use crate::rules::Kind;
@@ -10,13 +12,13 @@ use crate::rules::Kind;
 #[derive(Debug, Default, Args)]
 pub struct SubjectFlags {
     /// Only this session: its id, or what people call it
-    #[arg(long, value_name = "SESSION", value_parser = parse::words)]
+    #[arg(long, value_name = "SESSION", value_parser = parse::words, help_heading = WHAT)]
     pub session: Option<String>,
     /// Only this issue: its id, or what people call it, such as ACM-12
-    #[arg(long, value_name = "ISSUE", value_parser = parse::words)]
+    #[arg(long, value_name = "ISSUE", value_parser = parse::words, help_heading = WHAT)]
     pub issue: Option<String>,
     /// Only this plan step: its id, or its plan and position, such as "Release 2.4 #2"
-    #[arg(long, value_name = "STEP", value_parser = parse::words)]
+    #[arg(long, value_name = "STEP", value_parser = parse::words, help_heading = WHAT)]
     pub step: Option<String>,
 }
 
@@ -31,7 +33,7 @@ impl SubjectFlags {
 #[derive(Debug, Args)]
 pub struct SubjectName {
     /// session, issue, step
-    #[arg(value_name = "KIND", value_parser = parse::kind_of_one)]
+    #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true)]
     pub kind: Kind,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
     #[arg(value_name = "ID", value_parser = parse::words)]
@@ -52,9 +54,15 @@ pub struct ExplainFlags {
 
 #[derive(Debug, Args)]
 pub struct LayoutFlag {
-    /// How to print it: table, json
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "table", hide_possible_values = true)]
-    pub output: Layout,
+    /// How to print it: table, json [default: table]
+    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
+    pub output: Option<Layout>,
+}
+
+impl LayoutFlag {
+    pub fn get(&self) -> Layout {
+        self.output.unwrap_or(Layout::Table)
+    }
 }
 
 /// How something that is no report of a sweep is printed.
@@ -118,7 +126,7 @@ pub enum QuarantineCommand {
 #[derive(Debug, Args)]
 pub struct ReleaseFlags {
     /// session, issue, step
-    #[arg(value_name = "KIND", value_parser = parse::kind_of_one, required_unless_present = "all", requires = "name")]
+    #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true, required_unless_present = "all", requires = "name")]
     pub kind: Option<Kind>,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
     #[arg(value_name = "ID", value_parser = parse::words)]

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 
+use super::help::MACHINE;
+use super::values::NUDGES;
 use super::{DatabaseFlag, PolicyFlags};
 use crate::parse::{self, Words};
 use crate::supervisor::record::Nudges;
@@ -24,51 +26,59 @@ use crate::supervisor::record::Nudges;
 pub struct WatchFlags {
     #[command(subcommand)]
     pub of_agent: Option<WatchCommand>,
-    /// The command and its arguments; behind -- if it is called as a command of sweep's
+    /// The command and its arguments
+    ///
+    /// Behind -- if it is called as a command of sweep's.
     #[arg(trailing_var_arg = true, value_name = "PROGRAM", required_unless_present = "tmux", conflicts_with = "tmux")]
     pub command: Vec<OsString>,
     /// Watch what runs in this tmux pane instead: %3, work:1.0
     #[arg(long, value_name = "PANE", value_parser = parse::words)]
     pub tmux: Option<String>,
-    /// What people will call the session; one that has ended and is called so is taken up
+    /// What people will call the session
+    ///
+    /// One that has ended and is called so is taken up.
     #[arg(long, value_name = "NAME", value_parser = parse::message)]
     pub name: Option<String>,
     /// The agent that works in it: its id or its name
     #[arg(long, value_name = "AGENT", value_parser = parse::words)]
     pub agent: Option<String>,
-    /// The issue that it works on, where an escalation is written: its id, or what people call it
+    /// The issue that it works on: its id, or what people call it
+    ///
+    /// An escalation of the session is written there.
     #[arg(long, value_name = "ISSUE", value_parser = parse::words)]
     pub issue: Option<String>,
     /// The tenant it belongs to [default: its issue's, else default]
     #[arg(long, value_name = "TENANT", value_parser = parse::words)]
     pub tenant: Option<String>,
     /// Its own threshold in place of --session-silent-after; whole seconds
-    #[arg(long, value_name = "DURATION", value_parser = parse::whole_seconds, allow_hyphen_values = true)]
+    #[arg(help_heading = MACHINE, long, value_name = "DURATION", value_parser = parse::whole_seconds, allow_hyphen_values = true)]
     pub silent_after: Option<TimeDelta>,
     /// Take up this session instead of a new one: its id, or what people call it
     #[arg(long, value_name = "SESSION", value_parser = parse::words,
           conflicts_with_all = ["name", "agent", "issue", "tenant"])]
     pub session: Option<String>,
     /// How often to look at it and to write what changed; at least 100ms [default: 2s]
-    #[arg(long, value_name = "DURATION", value_parser = parse::watch_interval, allow_hyphen_values = true)]
+    #[arg(help_heading = MACHINE, long, value_name = "DURATION", value_parser = parse::watch_interval, allow_hyphen_values = true)]
     pub interval: Option<TimeDelta>,
     /// Leave all decisions to sweeps; only keep the row, and deliver what they queue
-    #[arg(long)]
+    #[arg(help_heading = MACHINE, long)]
     pub no_examine: bool,
-    /// When to type into it: idle (at any prompt such as >), off [default: at the idle prompt of agents whose screens are known]
-    #[arg(long, value_name = "WHEN", value_parser = parse::nudges)]
+    /// When to type into it: idle, off [default: where its prompt is known]
+    ///
+    /// By default only at the idle prompt of agents whose screens are known; idle: at any prompt such as >.
+    #[arg(long, value_name = "WHEN", value_parser = NUDGES, hide_possible_values = true)]
     pub nudge: Option<Nudges>,
     /// Start it again with this command after a crash, in place of its own: 'claude --continue'
-    #[arg(long, value_name = "COMMAND", value_parser = parse::command, conflicts_with = "tmux")]
+    #[arg(help_heading = MACHINE, long, value_name = "COMMAND", value_parser = parse::command, conflicts_with = "tmux")]
     pub relaunch_command: Option<Words>,
     /// Have the agent tell of itself by its hooks, which are set up by arguments for it alone: Claude Code, Codex
-    #[arg(long, conflicts_with = "tmux")]
+    #[arg(help_heading = MACHINE, long, conflicts_with = "tmux")]
     pub hooks: bool,
     /// Let the command inherit sweep's own variables as well: SWEEP_…, DATABASE_URL, DATABASE_URL_FILE and PG…
-    #[arg(long, conflicts_with = "tmux")]
+    #[arg(help_heading = MACHINE, long, conflicts_with = "tmux")]
     pub inherit_env: bool,
     /// Where its output is kept if it crashes [default: sessions/ID.log in the data directory]
-    #[arg(long, value_name = "PATH")]
+    #[arg(help_heading = MACHINE, long, value_name = "PATH")]
     pub log: Option<PathBuf>,
     #[command(flatten)]
     pub database: DatabaseFlag,

@@ -11,6 +11,7 @@ use super::say;
 use crate::cli::{ConfigFlags, DaemonFlags, DatabaseFlag, Layout};
 use crate::exit::{self, Exit};
 use crate::report::grid::with_header;
+use crate::report::page;
 use crate::settings::effective::{Origin, Setting};
 use crate::settings::{DaemonSettings, Environment};
 use crate::telemetry;
@@ -30,8 +31,8 @@ pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) 
     }
     let malformed: Vec<&str> =
         settings.iter().filter(|setting| setting.error.is_some()).map(|setting| setting.name.as_str()).collect();
-    say(&match flags.layout.output {
-        Layout::Table => table(&settings),
+    say(&match flags.layout.get() {
+        Layout::Table => page::wrapped(&table(&settings)),
         Layout::Json => format!("{:#}\n", json!({ "schema": 1, "settings": settings })),
     });
     match malformed.as_slice() {

@@ -14,7 +14,8 @@ pub fn run(flags: DaemonFlags, config: Option<PathBuf>, environment: &Environmen
     let again = move || {
         let environment = Environment::of_process().with_file(config.as_deref())?;
         environment.log_warnings();
-        let settings = DaemonSettings::resolve(flags.clone(), &environment)?;
+        let settings =
+            DaemonSettings::resolve(flags.clone(), &environment).map_err(|error| environment.locate(error))?;
         Ok(Resolved { settings, environment })
     };
     daemon::run(Resolved { settings, environment: environment.clone() }, Box::new(again))

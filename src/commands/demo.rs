@@ -16,9 +16,10 @@ use diesel::sql_types::Text;
 use owo_colors::{OwoColorize, Style};
 use tempfile::TempDir;
 
-use super::say;
+use super::{say, tell};
 use crate::cli::{DemoAt, DemoFlags};
 use crate::exit::{Exit, config, usage};
+use crate::report::page;
 use crate::settings::Settings;
 use crate::store::migrate::{Wanted, migrate};
 use crate::store::open::Url;
@@ -28,6 +29,7 @@ use crate::text::shown;
 
 /// Stories are wrapped by hand, and the comment to this width.
 const COLUMNS: u16 = 98;
+const STORY_COLUMNS: usize = 106;
 
 /// What is told, then happens, then is swept, then shown; and how the sweep ends.
 struct Scene {
@@ -78,14 +80,14 @@ pub fn run(flags: DemoFlags) -> Result<Exit> {
     migrate(&mut db, Wanted::default())?;
     happen(&mut db, include_str!("demo/company.sql"))?;
     let at = shown(&format!("sqlite://{}", home.file.display()));
-    let board = text(&mut db, include_str!("demo/board.sql"))?;
-    say(&format!("\n{}\n{}\n\n{board}\n", "Acme, a made-up company".bold(), at.dimmed()));
+    let told = text(&mut db, include_str!("demo/board.sql"))?;
+    say(&format!("\n{}\n{}\n\n{}\n", "Acme, a made-up company".bold(), at.dimmed(), board(&told)));
     if flags.at == Some(DemoAt::Start) {
-        say(&format!("\n{START}\n\n  export DATABASE_URL={}\n  sweep --dry-run\n", shell_words::quote(&at)));
+        tell(&format!("\n{START}\n\n  export DATABASE_URL={}\n  sweep --dry-run\n", shell_words::quote(&at)));
         return Ok(Exit::Done);
     }
     let exit = play(&mut db, &url)?;
-    say(&match flags.is_kept() {
+    tell(&match flags.is_kept() {
         false => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
         true => format!("\nThe database stays. Look around: sweep --dry-run --database {at}\n"),
     });
@@ -102,12 +104,34 @@ impl DemoFlags {
 const START: &str =
     "Nothing has been swept yet, and the database stays. The examples of README.md and docs/ begin here:";
 
+/// Its two columns stand below one another on a terminal that is too narrow for them.
+fn board(text: &str) -> String {
+    if page::columns(std::io::stdout()).is_none_or(|columns| STORY_COLUMNS <= columns) {
+        return text.to_owned();
+    }
+    let halves = |line: &str| match line.rmatch_indices("  ACM-").next() {
+        Some((at, _)) if 0 < at => (line[..at].trim_end().to_owned(), line[at..].to_owned()),
+        Some(_) | None => (line.to_owned(), String::new()),
+    };
+    let (left, right): (Vec<String>, Vec<String>) = text.lines().map(halves).unzip();
+    let lines = left.into_iter().chain(right.into_iter().filter(|line| !line.is_empty()));
+    page::wrapped(&lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// As it is wrapped by hand, or for a terminal that is narrower.
+fn story(text: &str) -> String {
+    match page::columns(std::io::stdout()) {
+        Some(columns) if columns < STORY_COLUMNS => page::wrapped(&text.replace('\n', " ")),
+        Some(_) | None => text.to_owned(),
+    }
+}
+
 fn play(db: &mut DbConnection, url: &Url) -> Result<Exit> {
     let stop = Stop::on_signals()?;
     for scene in SCENES {
         happen(db, scene.happens)?;
         let command = if scene.dry_run { "sweep --dry-run" } else { "sweep" };
-        say(&format!("\n{}\n\n{} {}\n", scene.story.cyan(), "$".dimmed(), command.bold()));
+        say(&format!("\n{}\n\n{} {}\n", story(scene.story).cyan(), "$".dimmed(), command.bold()));
         let exit = sweep::run(&settings(url, scene.dry_run), &stop, &mut anstream::stdout())?.exit;
         if exit != scene.ends {
             return Ok(exit);

@@ -7,8 +7,8 @@ use diesel::result::{DatabaseErrorKind, Error};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
+use super::confirm;
 use super::opened::{Opened, say_list};
-use super::say;
 use crate::cli::{ExemptCommand, ExemptFlags, ListFlags, RemoveFlags};
 use crate::exit::{Exit, Refusal, usage};
 use crate::parse::Until;
@@ -22,15 +22,15 @@ use crate::store::rights::Purpose;
 use crate::store::{Abort, Db};
 use crate::text::shown;
 
-pub fn run(command: ExemptCommand, environment: &Environment) -> Result<Exit> {
+pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Result<Exit> {
     match command {
-        ExemptCommand::Add(flags) => add(&flags, environment),
+        ExemptCommand::Add(flags) => add(&flags, quiet, environment),
         ExemptCommand::List(flags) => list(&flags, environment),
-        ExemptCommand::Remove(flags) => remove(&flags, environment),
+        ExemptCommand::Remove(flags) => remove(&flags, quiet, environment),
     }
 }
 
-fn add(flags: &ExemptFlags, environment: &Environment) -> Result<Exit> {
+fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Exit> {
     let mut opened = Opened::with(Purpose::Exempt, &flags.database, environment)?;
     opened.store.refuse_unprovided(flags.subject.kind)?;
     let added = match opened.transact(|db, _| give(db, flags)) {
@@ -40,7 +40,7 @@ fn add(flags: &ExemptFlags, environment: &Environment) -> Result<Exit> {
         }
         added => added,
     };
-    say(&added.map_err(|abort| opened.explain(abort))??);
+    confirm(quiet, &added.map_err(|abort| opened.explain(abort))??);
     Ok(Exit::Done)
 }
 
@@ -69,11 +69,11 @@ fn give(db: &mut Db, flags: &ExemptFlags) -> QueryResult<Result<String, Refusal>
     Ok(Ok(format!("{given}: {kind} {name}, until {end}: {reason}\n")))
 }
 
-fn remove(flags: &RemoveFlags, environment: &Environment) -> Result<Exit> {
+fn remove(flags: &RemoveFlags, quiet: bool, environment: &Environment) -> Result<Exit> {
     let mut opened = Opened::with(Purpose::Exempt, &flags.database, environment)?;
     let (kind, name) = (flags.subject.kind, &flags.subject.name);
     let removed = opened.undo(kind, name, "exempt", |db, id| exemptions::take_back(db, kind, id))?;
-    say(&format!("No longer exempt: {kind} {removed}\n"));
+    confirm(quiet, &format!("No longer exempt: {kind} {removed}\n"));
     Ok(Exit::Done)
 }
 
@@ -85,7 +85,7 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Exit> {
         let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
         Ok((rows, db.now()?))
     })?;
-    say_list(flags.layout.output, "exemptions", &rows, |row| document(row, now), |rows| table(rows, now));
+    say_list(flags.layout.get(), "exemptions", &rows, |row| document(row, now), |rows| table(rows, now));
     Ok(Exit::Done)
 }
 

@@ -8,11 +8,12 @@ use super::say;
 use crate::cli::{ExplainFlags, Layout, SubjectName};
 use crate::exit::{Exit, Refusal, some_failed, usage};
 use crate::report::explain::{Explanation, quarantine as told_quarantine};
+use crate::report::page;
 use crate::rules::Policy;
 use crate::settings::Environment;
 use crate::store::find::{Label, find};
 use crate::store::rights::Purpose;
-use crate::store::{Db, Subject, errors, for_kind, history, quarantine};
+use crate::store::{Db, Subject, errors, for_kind, history, nulls, quarantine};
 
 pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Exit> {
     let (policy, timeouts) = environment.policy(flags.policy)?;
@@ -27,8 +28,8 @@ pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Exit> {
         };
         for_kind!(kind, S => explain::<S>(db, label, &policy))
     })??;
-    say(&match flags.layout.output {
-        Layout::Table => explanation.table(),
+    say(&match flags.layout.get() {
+        Layout::Table => page::wrapped(&explanation.table()),
         Layout::Json => format!("{:#}\n", explanation.json()),
     });
     Ok(Exit::Done)
@@ -48,7 +49,10 @@ fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy) -> QueryResul
                 || "sweeps report it as quarantined and leave it".to_owned(),
                 |failure| told_quarantine(&failure, kind, &label),
             );
-            Ok(Err(some_failed(format!("{kind} {name} cannot be read: {}; {held}", errors::words(&error)))))
+            Ok(Err(some_failed(format!(
+                "{kind} {name} cannot be read: {}; {held}",
+                nulls::words(db, kind, &label.id, &error)
+            ))))
         }
         Err(error) => Err(error),
     }

@@ -1,26 +1,119 @@
 //! `sweep man`: the manual pages, one for each command.
 
+use std::io::Write;
+use std::path::Path;
+
 use anyhow::Result;
-use clap::CommandFactory;
+use clap::Command;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
 
 use super::say;
-use crate::cli::{Cli, ManFlags};
+use crate::cli::{self, EXIT_CODES, ManFlags, page_of};
 use crate::exit::{Exit, some_failed};
+use crate::files;
+
+/// What is read besides the settings.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("DATABASE_URL", "The database: postgres://… or sqlite://PATH."),
+    ("DATABASE_URL_FILE", "A file that holds it, where a password is better kept."),
+    ("PGHOST, PGUSER, PGPASSWORD, …", "What libpq reads, where the database's URL leaves it out."),
+    (
+        "SWEEP_…",
+        "A setting each, as SWEEP_ORPHAN_GRACE for --orphan-grace. sweep config lists all of them with their defaults.",
+    ),
+    ("SWEEP_CONFIG", "A file of settings, as for --config."),
+    ("SWEEP_LOG, SWEEP_LOG_FORMAT", "What is logged on stderr: warn, sweep=debug; and how: text, json."),
+    ("NO_COLOR", "If it is set, nothing is coloured."),
+];
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "~/.local/share/sweep/sweep.db",
+        "The embedded database, where no other is named; below $XDG_DATA_HOME, or in $STATE_DIRECTORY.",
+    ),
+    ("~/.local/share/sweep/sessions/", "What watched agents printed before they crashed."),
+];
 
 pub fn run(flags: &ManFlags) -> Result<Exit> {
+    let mut command = cli::command().disable_help_subcommand(true);
+    command.build();
     match &flags.directory {
-        None => {
-            let mut page = Vec::new();
-            let command = Cli::command().disable_help_subcommand(true);
-            Man::new(command).render(&mut page).map_err(|error| some_failed(error.to_string()))?;
-            say(&String::from_utf8_lossy(&page));
-        }
+        None => say(&String::from_utf8_lossy(&rendered(&command, &[])?)),
         Some(directory) => {
-            let written =
-                std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(Cli::command(), directory));
-            written.map_err(|error| some_failed(format!("{}: {error}", directory.display())))?;
+            let refuse = |why: String| some_failed(format!("cannot write to {}: {why}", directory.display()));
+            std::fs::create_dir_all(directory).map_err(|error| refuse(files::words(&error)))?;
+            write_all(&command, &[], directory).map_err(|error| refuse(format!("{error:#}")))?;
         }
     }
     Ok(Exit::Done)
+}
+
+fn write_all(command: &Command, path: &[&str], directory: &Path) -> Result<()> {
+    std::fs::write(directory.join(format!("{}.1", name_of(path))), rendered(command, path)?)?;
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_all(below, &[path, &[below.get_name()]].concat(), directory)?;
+    }
+    Ok(())
+}
+
+/// `sweep-exempt-add`
+fn name_of(path: &[&str]) -> String {
+    [&["sweep"], path].concat().join("-")
+}
+
+fn rendered(command: &Command, path: &[&str]) -> Result<Vec<u8>> {
+    let name = name_of(path);
+    // What `-h` has no room for is left out of a page as well, unless it is said otherwise.
+    let plain = command.clone().after_help(None).after_long_help(None).mut_args(|it| it.hide_short_help(false));
+    let man = Man::new(plain).title(name).manual("sweep").source(format!("sweep {}", env!("CARGO_PKG_VERSION")));
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    own_sections(path, &siblings(command, path)).to_writer(&mut page)?;
+    page.flush()?;
+    Ok(page)
+}
+
+fn own_sections(path: &[&str], related: &[String]) -> Roff {
+    let mut roff = Roff::new();
+    if let Some(page) = page_of(path) {
+        roff.control("SH", ["EXAMPLES"]);
+        for (what, line) in page.examples {
+            roff.control("TP", []).text([roman(format!("{what}:"))]).text([bold(*line)]);
+        }
+        if !page.notes.is_empty() {
+            roff.control("SH", ["NOTES"]);
+            for notes in page.notes.split("\n\n") {
+                roff.control("PP", []).text([roman(notes)]);
+            }
+        }
+    }
+    for (title, entries) in [("ENVIRONMENT", ENVIRONMENT), ("FILES", FILES), ("EXIT STATUS", EXIT_CODES)] {
+        roff.control("SH", [title]);
+        for (name, what) in entries {
+            roff.control("TP", []).text([bold(*name)]).text([roman(*what)]);
+        }
+    }
+    roff.control("SH", ["SEE ALSO"]);
+    let listed = related.iter().enumerate().flat_map(|(n, name)| {
+        let comma = if n == 0 { "" } else { ", " };
+        [roman(comma), bold(name.as_str()), roman("(1)")]
+    });
+    roff.text(listed.collect::<Vec<_>>());
+    roff
+}
+
+/// The page above it and those below it; of the main page all commands.
+fn siblings(command: &Command, path: &[&str]) -> Vec<String> {
+    let above = path.split_last().map(|(_, above)| name_of(above));
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+    let below = below.map(|below| name_of(&[path, &[below.get_name()]].concat()));
+    above.into_iter().chain(below).collect()
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::say;
+use super::{confirm, say};
 use crate::cli::MigrateFlags;
 use crate::exit::Exit;
 use crate::settings::Environment;
@@ -11,7 +11,7 @@ use crate::store::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
 use crate::store::open::Url;
 use crate::text::shown;
 
-pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
+pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Result<Exit> {
     let url = environment.database(&flags.database)?;
     let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
     let superuser = if flags.as_superuser { Superuser::Accepted } else { Superuser::Refused };
@@ -26,11 +26,11 @@ pub fn run(flags: MigrateFlags, environment: &Environment) -> Result<Exit> {
     let plan = migrate(&mut url.connect(Access::Write)?, wanted).map_err(|error| url.explain(error))?;
     let host = plan.host.name();
     match plan.missing.as_slice() {
-        [] => say(&format!("The schema is up to date (host {host}).\n")),
-        ran => say(&format!("Migrated (host {host}):\n  {}\n", ran.join("\n  "))),
+        [] => confirm(quiet, &format!("The schema is up to date (host {host}).\n")),
+        ran => confirm(quiet, &format!("Migrated (host {host}):\n  {}\n", ran.join("\n  "))),
     }
     if let Url::Sqlite(path) = &url {
-        say(&format!("Database: {}\n", shown(&path.to_string_lossy())));
+        confirm(quiet, &format!("Database: {}\n", shown(&path.to_string_lossy())));
     }
     Ok(Exit::Done)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::say;
+use super::tell;
 use crate::cli::NotifyCommand;
 use crate::exit::{Exit, config};
 use crate::notify::trial::send_tests;
@@ -18,12 +18,12 @@ fn test(environment: &Environment) -> Result<Exit> {
     let results = send_tests(&environment.notify()?);
     if results.is_empty() {
         let names = "SWEEP_SLACK_URL, SWEEP_WEBHOOK_URL and SWEEP_WEBHOOK_SECRET, or SWEEP_PING_URL";
-        return Err(config(format!("nobody is to be told of anything: set {names}")).into());
+        return Err(config(format!("nobody can be notified: set {names}")).into());
     }
     for (name, result) in &results {
         match result {
-            Ok(()) => say(&format!("{name}: delivered\n")),
-            Err(why) => say(&format!("{name}: failed: {why}\n")),
+            Ok(()) => tell(&format!("{name}: delivered\n")),
+            Err(why) => tell(&format!("{name}: failed: {why}\n")),
         }
     }
     Ok(if results.iter().all(|(_, result)| result.is_ok()) { Exit::Done } else { Exit::Unavailable })

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use serde_json::{Value, json};
 
+use super::confirm;
 use super::opened::{Opened, say_list};
-use super::say;
 use crate::cli::{ListFlags, QuarantineCommand, ReleaseFlags};
 use crate::exit::Exit;
 use crate::report::grid;
@@ -18,33 +18,34 @@ use crate::store::quarantine::{self, Failure};
 use crate::store::rights::Purpose;
 use crate::text::shown;
 
-pub fn run(command: QuarantineCommand, environment: &Environment) -> Result<Exit> {
+pub fn run(command: QuarantineCommand, quiet: bool, environment: &Environment) -> Result<Exit> {
     match command {
         QuarantineCommand::List(flags) => list(&flags, environment),
-        QuarantineCommand::Release(flags) => release(flags, environment),
+        QuarantineCommand::Release(flags) => release(flags, quiet, environment),
     }
 }
 
-fn release(flags: ReleaseFlags, environment: &Environment) -> Result<Exit> {
+fn release(flags: ReleaseFlags, quiet: bool, environment: &Environment) -> Result<Exit> {
     let mut opened = Opened::with(Purpose::Release, &flags.database, environment)?;
     match (flags.kind, flags.name) {
-        (Some(kind), Some(name)) => release_one(&mut opened, kind, &name),
-        _ => release_all(&mut opened),
+        (Some(kind), Some(name)) => release_one(&mut opened, kind, &name, quiet),
+        _ => release_all(&mut opened, quiet),
     }
 }
 
-fn release_one(opened: &mut Opened, kind: Kind, name: &str) -> Result<Exit> {
+fn release_one(opened: &mut Opened, kind: Kind, name: &str, quiet: bool) -> Result<Exit> {
     let released = opened.undo(kind, name, "in quarantine", |db, id| quarantine::release(db, kind, id))?;
-    say(&format!("Released: {kind} {released}; the next sweep examines it again\n"));
+    confirm(quiet, &format!("Released: {kind} {released}; the next sweep examines it again\n"));
     Ok(Exit::Done)
 }
 
-fn release_all(opened: &mut Opened) -> Result<Exit> {
-    say(&match opened.change(|db, _| quarantine::release_all(db))? {
+fn release_all(opened: &mut Opened, quiet: bool) -> Result<Exit> {
+    let told = match opened.change(|db, _| quarantine::release_all(db))? {
         0 => "Nothing is in quarantine.\n".to_owned(),
         1 => "Released 1 subject; the next sweep examines it again\n".to_owned(),
         n => format!("Released {n} subjects; the next sweep examines them again\n"),
-    });
+    };
+    confirm(quiet, &told);
     Ok(Exit::Done)
 }
 
@@ -56,7 +57,7 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Exit> {
         let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
         Ok((rows, db.now()?))
     })?;
-    say_list(flags.layout.output, "quarantine", &rows, document, |rows| table(rows, now));
+    say_list(flags.layout.get(), "quarantine", &rows, document, |rows| table(rows, now));
     Ok(Exit::Done)
 }
 

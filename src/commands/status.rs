@@ -6,23 +6,24 @@ use serde::Serialize;
 use super::say;
 use crate::cli::{Layout, PolicyFlags, StatusFlags};
 use crate::exit::{Exit, usage};
-use crate::report::status as report;
-use crate::rules::{Id, Kind};
+use crate::report::{page, status as report};
+use crate::rules::Kind;
 use crate::settings::Environment;
-use crate::store::Timeouts;
+use crate::store::find;
 use crate::store::open::Store;
 use crate::store::rights::Purpose;
 use crate::store::status::{PlanReport, read, read_plan};
-use crate::text::shown_in;
+use crate::store::{Access, Timeouts};
+use crate::text::{shown, shown_in};
 
 pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Exit> {
     let url = environment.database(&flags.database)?;
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
     let mut store = url.open_to(Purpose::Tell)?;
-    let layout = flags.layout.output;
+    let layout = flags.layout.get();
     match flags.plan {
-        Some(id) => {
-            let plan = plan(&mut store, &id, environment, &timeouts).map_err(|error| url.explain(error))?;
+        Some(name) => {
+            let plan = plan(&mut store, &name, environment, &timeouts).map_err(|error| url.explain(error))?;
             print(layout, &plan, report::plan);
         }
         None => {
@@ -33,17 +34,19 @@ pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn plan(store: &mut Store, id: &Id, environment: &Environment, timeouts: &Timeouts) -> Result<PlanReport> {
+fn plan(store: &mut Store, name: &str, environment: &Environment, timeouts: &Timeouts) -> Result<PlanReport> {
     if !store.kinds.contains(&Kind::Step) {
         return Err(usage("--plan: plan steps: not provided by this database").into());
     }
-    let plan = read_plan(store, id, environment.step_stalled_after()?, timeouts)?;
-    plan.ok_or_else(|| usage(format!("--plan: there is no plan {id}")).into())
+    let found = store.db.in_transaction(Access::ReadOnly, timeouts, |db| find::plan(db, name))?;
+    let id = found.one("plan", name)?.id;
+    let plan = read_plan(store, &id, environment.step_stalled_after()?, timeouts)?;
+    plan.ok_or_else(|| usage(format!("there is no plan {} in this database", shown(name))).into())
 }
 
 fn print<T: Serialize>(layout: Layout, document: &T, table: impl FnOnce(&T) -> String) {
     say(&match layout {
-        Layout::Table => table(document),
+        Layout::Table => page::wrapped(&table(document)),
         Layout::Json => format!("{:#}\n", shown_in(serde_json::json!(document))),
     });
 }

@@ -124,7 +124,9 @@ fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
 fn hooks(words: &[OsString]) -> Result<Vec<OsString>> {
     let refuse = |why: &str| usage(format!("--hooks: {why}"));
     let agent = Agents::get().of_command(words).filter(|agent| !agent.hook_arguments.is_empty());
-    let agent = agent.ok_or_else(|| refuse("this program is no agent whose hooks can be set up by arguments"))?;
+    let agent = agent.ok_or_else(|| {
+        refuse("the command is no agent whose hooks can be set up by arguments, such as claude or codex")
+    })?;
     let program = std::env::current_exe().context("finding the program itself")?;
     let arguments = agent.hooks(&program.to_string_lossy());
     if let Some(taken) =

@@ -169,8 +169,13 @@ impl Daemon {
         let fits =
             |resolved: &Resolved| self.run_end_grace.map_or(Ok(()), |hosts| refuse_too_soon(&resolved.settings, hosts));
         match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
-            Err(error) => error!("the settings stay as they were: {}", shown(&format!("{error:#}"))),
+            Err(error) => {
+                let why = shown(&format!("{error:#}"));
+                error!("the settings stay as they were: {why}");
+                self.refused = Some(why);
+            }
             Ok(resolved) => {
+                self.refused = None;
                 let changed = self.changed(&resolved);
                 let at_start_only: Vec<&str> =
                     AT_START_ONLY.into_iter().filter(|name| changed.iter().any(|changed| changed == name)).collect();

@@ -36,7 +36,8 @@ impl Daemon {
             },
         };
         let last = self.last.as_ref().map(|last| format!("; last: {last}")).unwrap_or_default();
-        self.beats.status(format!("{now}{last}"));
+        let refused = self.refused.as_ref().map(|why| format!("; reload refused, the old settings hold: {why}"));
+        self.beats.status(format!("{now}{last}{}", refused.unwrap_or_default()));
     }
 }
 

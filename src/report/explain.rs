@@ -132,7 +132,8 @@ impl Explanation {
         rows.extend(history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), told(exemption, now)]));
         rows.extend(self.failure.as_ref().map(|failure| {
             let (sweeps, reason) = (failure.sweeps, shown(&failure.reason));
-            ["failures".to_owned(), format!("in {sweeps} sweeps running, the last {}: {reason}", ago(failure.last_at))]
+            let running = if sweeps == 1 { "in 1 sweep".to_owned() } else { format!("in {sweeps} sweeps running") };
+            ["failures".to_owned(), format!("{running}, the last {}: {reason}", ago(failure.last_at))]
         }));
         format!("{}\n{}{}", "History".bold(), grid::without_header(rows), self.recoveries())
     }

@@ -1,55 +1,211 @@
 //! Rows in columns two spaces apart, in every report for people.
+//!
+//! On a terminal that is too narrow for them, cells are wrapped at their words, the widest first. When that is not enough, the
+//! last columns leave the grid and stand below their row.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
 use owo_colors::OwoColorize;
+use textwrap::core::display_width;
 
+use super::page;
 use crate::text::cut;
 
 /// Rows kept of a list for people; JSON has them all.
 pub const ROWS_MAX: usize = 200;
 
-/// A terminal that is narrower, or says so, wraps whole lines better than cells.
-const COLUMNS_MIN: u16 = 60;
-
 /// Characters of a cell, or of a title above a table.
 pub const CELL_MAX: usize = 150;
 
-/// Below their names; `numbers`: the columns that are aligned to the right. Ends with a newline; empty without rows.
+/// Between two columns, and before the first.
+const GAP: usize = 2;
+
+/// A column of prose that is narrower than this is no pleasure to read.
+const PROSE_MIN: usize = 24;
+
+/// A name, a state or an age is not wrapped up to this width.
+const NAME_MAX: usize = 20;
+
+/// Words that are longer may be broken.
+const WORD_MAX: usize = 36;
+
+/// What stands below a row is indented by so many.
+const BELOW: usize = 4;
+
+/// Below their names, on stdout; `numbers`: the columns that are aligned to the right. Ends with a newline; empty without rows.
 pub fn with_header<const N: usize>(
     names: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
     numbers: &[usize],
 ) -> String {
-    let mut table = Table::new();
-    table.set_header(names.map(|name| name.dimmed().to_string())).add_rows(rows.into_iter().map(cut_cells));
-    arranged(table, numbers)
+    within(page::columns(std::io::stdout()), names, rows, numbers)
+}
+
+/// The same, on a page that is so wide.
+pub fn within<const N: usize>(
+    columns: Option<usize>,
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    numbers: &[usize],
+) -> String {
+    let rows: Vec<[String; N]> = rows.into_iter().map(cut_cells).collect();
+    let header = names.map(|name| name.dimmed().to_string());
+    let header = (!rows.is_empty()).then_some(header);
+    let widths = Widths::fitting(columns, header.iter().chain(&rows), N.saturating_sub(3));
+    let header = header.iter().map(|header| widths.row(header, numbers));
+    header.chain(rows.iter().map(|row| widths.row(row, numbers) + &widths.below(&names, row))).collect()
 }
 
 /// By themselves.
 pub fn without_header<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let mut table = Table::new();
-    table.add_rows(rows.into_iter().map(cut_cells));
-    arranged(table, &[])
+    let rows: Vec<[String; N]> = rows.into_iter().map(cut_cells).collect();
+    let widths = Widths::fitting(page::columns(std::io::stdout()), rows.iter(), 0);
+    rows.iter().map(|row| widths.row(row, &[])).collect()
 }
 
 fn cut_cells<const N: usize>(row: [String; N]) -> [String; N] {
     row.map(|cell| cut(&cell, CELL_MAX))
 }
 
-fn arranged(mut table: Table, numbers: &[usize]) -> String {
-    if table.is_empty() {
-        return String::new();
+/// How wide each column is; those behind them stand below.
+struct Widths {
+    page: Option<usize>,
+    columns: Vec<usize>,
+}
+
+impl Widths {
+    /// At most so many of the last columns leave the grid.
+    fn fitting<'a, const N: usize>(
+        page: Option<usize>,
+        rows: impl Iterator<Item = &'a [String; N]> + Clone,
+        movable: usize,
+    ) -> Widths {
+        let widest = |measure: fn(&str) -> usize| -> Vec<usize> {
+            (0..N).map(|n| rows.clone().map(|row| measure(&row[n])).max().unwrap_or_default()).collect()
+        };
+        let mut columns = widest(display_width);
+        let Some(room) = page else { return Widths { page, columns } };
+        let mut tight = widest(longest_word);
+        let mut least = tight.clone();
+        for (n, (least, natural)) in least.iter_mut().zip(&columns).enumerate() {
+            *least = match n + 1 == N {
+                true => PROSE_MIN.min(*natural),
+                false => NAME_MAX.min(*natural).max(*least),
+            };
+        }
+        let needed = |widths: &[usize]| widths.iter().map(|width| GAP + width).sum::<usize>();
+        let moved = |columns: &[usize]| N - columns.len();
+        // Two columns below their row are better than wrapped names, and these better than three.
+        let fits = |columns: &[usize], least: &[usize], tight: &[usize]| {
+            needed(columns) <= room || needed(if moved(columns) < 2 { least } else { tight }) <= room
+        };
+        while moved(&columns) < movable && !fits(&columns, &least, &tight) {
+            columns.pop();
+            least.pop();
+            tight.pop();
+        }
+        let least = if needed(&least) <= room { least } else { tight };
+        while room < needed(&columns) {
+            let shrinkable = (0..columns.len()).filter(|&n| least[n] < columns[n]);
+            let Some(widest) = shrinkable.max_by_key(|&n| columns[n]) else { break };
+            columns[widest] -= 1;
+        }
+        Widths { page, columns }
     }
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    if table.width().is_some_and(|columns| columns < COLUMNS_MIN) {
-        table.set_content_arrangement(ContentArrangement::Disabled);
+
+    /// One row, each of its cells on as many lines as it takes.
+    fn row(&self, cells: &[String], numbers: &[usize]) -> String {
+        let cells: Vec<Vec<String>> =
+            cells.iter().zip(&self.columns).map(|(cell, width)| cell_lines(cell, *width)).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+        let line = |number: usize| {
+            let columns = cells.iter().zip(&self.columns).enumerate().map(|(n, (lines, width))| {
+                let text = lines.get(number).map_or("", String::as_str);
+                let room = " ".repeat(width.saturating_sub(display_width(text)));
+                let gap = " ".repeat(GAP);
+                if numbers.contains(&n) { format!("{gap}{room}{text}") } else { format!("{gap}{text}{room}") }
+            });
+            columns.collect::<String>().trim_end().to_owned() + "\n"
+        };
+        (0..height).map(line).collect()
     }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((2, 0));
-        if numbers.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
+
+    /// What has no room beside the rest: `attempt: 1 of 2; why: nudged to go on`. One column alone needs no name.
+    fn below(&self, names: &[&str], cells: &[String]) -> String {
+        let moved = self.columns.len()..cells.len();
+        let (Some(page), false) = (self.page, moved.is_empty()) else { return String::new() };
+        let has_names = 1 < moved.len();
+        let told = moved.filter(|&n| !cells[n].is_empty()).map(|n| match has_names {
+            true => format!("{}: {}", names[n], cells[n]),
+            false => cells[n].clone(),
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        let lines = if told.is_empty() { Vec::new() } else { page::lines(&told, page.saturating_sub(BELOW).max(1)) };
+        lines.iter().map(|line| format!("{}{}\n", " ".repeat(BELOW), line.trim_end())).collect()
+    }
+}
+
+fn longest_word(cell: &str) -> usize {
+    cell.split(' ').map(display_width).max().unwrap_or_default().min(WORD_MAX)
+}
+
+/// A cell on lines of at most this width; each has the colour of the whole.
+fn cell_lines(cell: &str, width: usize) -> Vec<String> {
+    if display_width(cell) <= width {
+        return vec![cell.to_owned()];
+    }
+    let colours = cell.starts_with('\u{1b}').then(|| Some((cell.find('m')? + 1, cell.rfind('\u{1b}')?))).flatten();
+    let (begin, end) = colours.filter(|(begin, end)| begin <= end).unwrap_or((0, cell.len()));
+    let lines = page::lines(&cell[begin..end], width.max(1));
+    lines.iter().map(|line| format!("{}{}{}", &cell[..begin], line.trim_end(), &cell[end..])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::within;
+
+    const NAMES: [&str; 5] = ["kind", "subject", "idle for", "attempt", "why"];
+
+    fn table(columns: Option<usize>) -> String {
+        let rows = [
+            ["session", "dmitri-2", "25m", "1 of 2", "nudged to go on"],
+            ["step", "SOC 2 evidence #2", "2d 5h", "", "the plan has no agent to wake, and nobody else is there"],
+        ];
+        let grid = within(columns, NAMES, rows.map(|row| row.map(str::to_owned)), &[2]);
+        anstream::adapter::strip_str(&grid).to_string()
+    }
+
+    #[test]
+    fn a_page_that_is_wide_enough_changes_nothing() {
+        assert_eq!(table(Some(110)), table(None));
+    }
+
+    #[test]
+    fn what_is_too_wide_is_wrapped_at_its_words() {
+        insta::assert_snapshot!(table(Some(72)), @r"
+        kind     subject            idle for  attempt
+        session  dmitri-2                25m  1 of 2
+          nudged to go on
+        step     SOC 2 evidence #2     2d 5h
+          the plan has no agent to wake, and nobody else is there
+        ");
+    }
+
+    #[test]
+    fn what_has_no_room_beside_the_rest_stands_below_it() {
+        insta::assert_snapshot!(table(Some(46)), @r"
+        kind     subject            idle for
+        session  dmitri-2                25m
+          attempt: 1 of 2; why: nudged to go on
+        step     SOC 2 evidence #2     2d 5h
+          why: the plan has no agent to wake, and
+          nobody else is there
+        ");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_page() {
+        for columns in 34..120 {
+            let table = table(Some(columns));
+            assert!(table.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{table}");
         }
     }
-    format!("{}\n", table.trim_fmt())
 }

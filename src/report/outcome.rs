@@ -115,6 +115,11 @@ impl Outcome {
         matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Unknown)
     }
 
+    /// Does somebody have to look at it?
+    pub fn is_failure(self) -> bool {
+        matches!(self, Outcome::Changed | Outcome::Unknown | Outcome::Quarantined | Outcome::Failed)
+    }
+
     /// Was something written?
     pub fn is_change(self) -> bool {
         match self {

@@ -54,6 +54,23 @@ struct Document {
 }
 
 impl Plan {
+    /// Of a dry run that has just ended: what it would touch.
+    pub fn of<'a>(heading: Heading, rows: impl Iterator<Item = &'a Examined>) -> Plan {
+        let planned = |row: &Examined| Planned {
+            finding: row.finding,
+            decision: row.decision.map(str::to_owned),
+            reason: row.reason.clone(),
+            attempt: row.attempt,
+            agent_id: row.agent_id.clone(),
+        };
+        let rows: Vec<_> = rows.map(|row| ((row.kind, row.id.clone()), planned(row))).collect();
+        Plan {
+            heading,
+            order: rows.iter().map(|(subject, _)| subject.clone()).collect(),
+            planned: rows.into_iter().collect(),
+        }
+    }
+
     /// Errors say what is wrong with the document.
     pub fn read(mut from: impl Read) -> Result<Plan, String> {
         let mut text = String::new();

@@ -15,7 +15,7 @@ pub const EMPTY: &str = "There is no session, issue or plan in this database yet
 /// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was not
 /// swept, or in shadow, has a line of its own.
 pub(super) fn summary(totals: &Totals) -> String {
-    let Totals { heading, kinds, total, took, ended, .. } = totals;
+    let Totals { heading, kinds, total, took, .. } = totals;
     let swept = kinds.iter().filter(|report| report.provided && report.mode == KindMode::On && report.guard.is_none());
     let scanned: Vec<String> = swept.map(|report| counted(report.tally.scanned, report)).collect();
     let (verb, note) = match heading.mode {
@@ -30,12 +30,17 @@ pub(super) fn summary(totals: &Totals) -> String {
     let (host, seconds) = (&heading.host, took.as_secs_f64());
     let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n", verb.bold());
     if has_counts {
-        let _ = writeln!(text, "{}", done_and_left(*total, heading.mode == Mode::DryRun, *ended));
+        text += &counts(totals);
     }
     for line in kinds.iter().flat_map(|report| notes(report, totals)).chain(ends(totals)) {
         let _ = writeln!(text, "{line}");
     }
     text
+}
+
+/// `3 continued, 1 escalated; left: 2 waiting`, on a line of its own.
+pub(super) fn counts(totals: &Totals) -> String {
+    format!("{}\n", done_and_left(totals.total, totals.heading.mode == Mode::DryRun, totals.ended))
 }
 
 fn counted(n: u64, report: &KindReport) -> String {

@@ -7,13 +7,39 @@ use owo_colors::OwoColorize;
 
 use super::grid::{self, ROWS_MAX};
 use super::heading::{Heading, Mode};
-use super::summary::{coloured, summary};
-use super::{Examined, Outcome, Totals};
+use super::summary::{coloured, counts, summary};
+use super::{Examined, Outcome, Totals, page};
 use crate::rules::words::Spoken;
+
+/// How much of a report is printed for people, and where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// On stdout, the first lines alone, and what failed.
+    Summary,
+    /// On stdout, the first rows of a long table.
+    #[default]
+    Table,
+    /// On stderr, all that would be touched: whoever is asked has seen all of it.
+    Whole,
+}
+
+impl Detail {
+    /// How wide its page is.
+    pub fn columns(self) -> Option<usize> {
+        match self {
+            Detail::Summary | Detail::Table => page::columns(std::io::stdout()),
+            Detail::Whole => page::columns(std::io::stderr()),
+        }
+    }
+}
+
+/// A table of more rows pushes the counts above it off the screen.
+const SCREENFUL: usize = 20;
 
 /// The rows of a report, collected until its end.
 #[derive(Default)]
 pub struct Table {
+    pub(super) detail: Detail,
     touched: Rows,
     left: Rows,
     /// Healthy subjects are counted by their reason.
@@ -29,42 +55,55 @@ struct Rows {
 impl Table {
     pub fn add(&mut self, examined: Examined) {
         match examined.outcome {
-            outcome if outcome.is_change() => self.touched.add(examined),
+            outcome if outcome.is_change() && self.detail == Detail::Summary => {}
+            outcome if outcome.is_change() => self.touched.add(examined, self.detail == Detail::Whole),
             Outcome::Healthy => *self.healthy.entry(examined.reason).or_default() += 1,
-            _ => self.left.add(examined),
+            _ if self.detail == Detail::Summary && !examined.outcome.is_failure() => {}
+            _ => self.left.add(examined, false),
         }
     }
 
+    /// What a plan is made of: what would be touched, but for what is in shadow.
+    pub(super) fn planned(&self) -> impl Iterator<Item = &Examined> {
+        self.touched.sorted().into_iter().filter(|row| !row.shadow)
+    }
+
     pub(super) fn render(&self, totals: &Totals) -> String {
-        let mut text = summary(totals);
-        text += &self.grid(totals.heading);
+        let columns = self.detail.columns();
+        let mut text = page::wrapped_within(columns, &summary(totals));
+        text += &self.grid(totals.heading, columns);
         let more = self.touched.more + self.left.more;
         if 0 < more {
             text += &format!("  … and {more} more: --output ndjson shows all\n");
         }
-        if !self.healthy.is_empty() {
+        if !self.healthy.is_empty() && self.detail != Detail::Summary {
             let reasons = self.healthy.iter().map(|(why, n)| format!("{n} × {why}"));
             let reasons = reasons.collect::<Vec<_>>().join(", ");
-            text += &format!("\n  {}\n", format!("Healthy at a closer look: {reasons}").dimmed());
+            let healthy = format!("  {}\n", format!("Healthy at a closer look: {reasons}").dimmed());
+            text += &format!("\n{}", page::wrapped_within(columns, &healthy));
+        }
+        if SCREENFUL < self.touched.kept.len() + self.left.kept.len() {
+            text += &format!("\n{}", page::wrapped_within(columns, &counts(totals)));
         }
         text
     }
 
     /// What was touched, then what was left, in the same columns.
-    fn grid(&self, heading: &Heading) -> String {
+    fn grid(&self, heading: &Heading, columns: Option<usize>) -> String {
         let outcome = if heading.mode == Mode::DryRun { "would be" } else { "outcome" };
         let parts = [&self.touched, &self.left].map(|rows| rows.sorted().into_iter().map(cells).collect::<Vec<_>>());
         let [touched, left] = parts;
         let between = (!touched.is_empty() && !left.is_empty()).then(<[String; 7]>::default);
         let rows = touched.into_iter().chain(between).chain(left);
-        let grid = grid::with_header(["kind", "subject", "finding", "idle for", outcome, "attempt", "why"], rows, &[3]);
+        let names = ["kind", "subject", "finding", "idle for", outcome, "attempt", "why"];
+        let grid = grid::within(columns, names, rows, &[3]);
         if grid.is_empty() { grid } else { format!("\n{grid}") }
     }
 }
 
 impl Rows {
-    fn add(&mut self, examined: Examined) {
-        if self.kept.len() < ROWS_MAX { self.kept.push(examined) } else { self.more += 1 }
+    fn add(&mut self, examined: Examined, all: bool) {
+        if all || self.kept.len() < ROWS_MAX { self.kept.push(examined) } else { self.more += 1 }
     }
 
     /// Longest idle first, whichever worker was quickest.

@@ -88,7 +88,7 @@ impl Environment {
             _ => shown(value.trim()),
         };
         let (value, source, file) = match (self.get(&name), self.source(&name)) {
-            (Some(value), Some(Source::File(path))) => {
+            (Some(value), Some(Source::File(path, _))) => {
                 (Some(hide(value)), Origin::File, Some(path.display().to_string()))
             }
             (Some(value), _) => (Some(hide(value)), Origin::Environment, None),

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tracing::warn;
 
 use super::file::is_of_sweep;
-use super::known::{KNOWN, Variables};
+use super::known::{Variables, refuse_unknown};
 use super::pick;
 use crate::cli::DatabaseFlag;
 use crate::exit::{Refusal, config, usage};
@@ -34,8 +34,8 @@ pub struct Environment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     Environment,
-    /// The file that `--config` names.
-    File(PathBuf),
+    /// The file that `--config` names, and its line.
+    File(PathBuf, usize),
 }
 
 pub(super) const PREFIX: &str = "SWEEP_";
@@ -98,7 +98,7 @@ impl Environment {
         }
         let variable = format!("{name}_FILE");
         let Some(path) = self.get(&variable) else { return Ok(None) };
-        let refuse = |why: String| config(format!("{variable}: cannot read {}: {why}", path_of_secret(path)));
+        let refuse = |why: String| config(format!("{variable}: cannot read {}: {why}", shown_path(path)));
         let found = files::read(Path::new(path), SETTINGS_BYTES_MAX).map_err(refuse)?;
         // Who writes it chooses whom passwords and messages go to.
         if found.is_open_to_others {
@@ -243,10 +243,19 @@ pub fn malformed(name: &str, value: &str, why: &str) -> Refusal {
     config(format!("{PREFIX}{}: “{value}”: {why}", name.to_uppercase()))
 }
 
+fn shown_path(path: &str) -> String {
+    match path_of_secret(path) {
+        HIDDEN => format!("{HIDDEN} (write a path as /… or ./… to have it shown)"),
+        path => path.to_owned(),
+    }
+}
+
+const HIDDEN: &str = "***";
+
 /// A path, as it may be shown: what does not look like one may be the secret itself, in the wrong variable.
 pub(super) fn path_of_secret(path: &str) -> &str {
     let is_path = ["/", "./", "../"].iter().any(|start| path.starts_with(start));
-    if is_path { path } else { "***" }
+    if is_path { path } else { HIDDEN }
 }
 
 /// Once: the database is named again for each connection, the command line is the same.
@@ -258,25 +267,4 @@ fn warn_of_the_command_line() {
              use DATABASE_URL_FILE, DATABASE_URL or libpq's passfile"
         );
     });
-}
-
-/// Kubernetes gives every pod such variables of a service that is named `sweep`, or `sweep-…`.
-fn is_service_link(name: &str) -> bool {
-    name == "PORT" || name.starts_with("PORT_") || name.contains("_PORT") || name.ends_with("SERVICE_HOST")
-}
-
-/// Refuses a `SWEEP_…` that is not known.
-pub(super) fn refuse_unknown(variable: &str) -> Result<(), Refusal> {
-    let Some(name) = variable.strip_prefix(PREFIX).filter(|name| !is_service_link(name)) else { return Ok(()) };
-    let names = || KNOWN.iter().map(|known| known.name);
-    let lower = name.to_lowercase();
-    if names().any(|known| known == lower) && name == lower.to_uppercase() {
-        return Ok(());
-    }
-    let nearest = names().map(|known| (strsim::damerau_levenshtein(&lower, known), known)).min();
-    let hint = match nearest {
-        Some((distance, known)) if distance <= 4 => format!("; did you mean {PREFIX}{}?", known.to_uppercase()),
-        _ => format!("; known are {PREFIX}… {}", names().collect::<Vec<_>>().join(", ").to_uppercase()),
-    };
-    Err(config(format!("{variable}: no such setting{hint}")))
 }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 
-use super::environment::{Environment, PREFIX, Source, refuse_unknown};
-use super::known::may_have_a_file;
-use crate::exit::{Refusal, config};
+use super::environment::{Environment, PREFIX, Source};
+use super::known::{may_have_a_file, refuse_unknown};
+use crate::exit::{Refusal, code_of, config};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 
 /// One setting, and where it stands.
@@ -20,16 +20,17 @@ struct Line {
 impl Environment {
     /// Adds what the file of `--config`, else of SWEEP_CONFIG, says and the environment does not.
     pub fn with_file(mut self, path: Option<&Path>) -> Result<Environment> {
-        let Some(path) = path.map(Path::to_owned).or_else(|| self.get("SWEEP_CONFIG").map(PathBuf::from)) else {
+        let of_variable = || Some(("SWEEP_CONFIG", PathBuf::from(self.get("SWEEP_CONFIG")?)));
+        let Some((option, path)) = path.map(|path| ("--config", path.to_owned())).or_else(of_variable) else {
             return Ok(self);
         };
         let shown = path.display();
-        let refuse = |why: String| config(format!("--config {shown}: {why}"));
+        let refuse = |why: String| config(format!("{option} {shown}: {why}"));
         let found = files::read(&path, SETTINGS_BYTES_MAX).map_err(refuse)?;
         let lines = parse(&found.bytes).map_err(refuse)?;
         if found.is_open_to_others {
             refuse_secrets(&lines).map_err(refuse)?;
-            self.warnings.push(format!("--config {shown}: others may write this file: chmod go-w {shown}"));
+            self.warnings.push(format!("{option} {shown}: others may write this file: chmod go-w {shown}"));
         }
         for Line { number, name, value } in lines {
             if is_quoted(&value) {
@@ -39,10 +40,24 @@ impl Environment {
             }
             refuse_unknown(&name).map_err(|why: Refusal| refuse(format!("line {number}: {why}")))?;
             if self.get(&name).is_none() {
-                self.variables.insert(name, (value, Source::File(path.clone())));
+                self.variables.insert(name, (value, Source::File(path.clone(), number)));
             }
         }
         Ok(self)
+    }
+}
+
+impl Environment {
+    /// An error about a setting of the file, with where it stands there.
+    pub fn locate(&self, error: Error) -> Error {
+        let message = format!("{error:#}");
+        let setting = message.split(':').next().and_then(|name| self.source(name));
+        match setting {
+            Some(Source::File(path, line)) => {
+                Refusal::new(code_of(&error), format!("{}, line {line}: {message}", path.display())).into()
+            }
+            Some(Source::Environment) | None => error,
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+use super::environment::PREFIX;
+use crate::exit::{Refusal, config};
+
 /// One setting.
 pub struct Known {
     /// As in `SWEEP_…`, in lower case.
@@ -84,4 +87,34 @@ known_settings! {
     config: "",
     log: "info",
     log_format: "text",
+}
+
+/// Kubernetes gives every pod such variables of a service that is named `sweep`, or `sweep-…`.
+fn is_service_link(name: &str) -> bool {
+    name == "PORT" || name.starts_with("PORT_") || name.contains("_PORT") || name.ends_with("SERVICE_HOST")
+}
+
+/// What is said anew each time.
+const ONLY_OPTIONS: [&str; 10] =
+    ["dry_run", "yes", "apply", "session", "issue", "step", "no_guard", "detailed_exitcode", "quiet", "verbose"];
+
+/// Refuses a `SWEEP_…` that is not known.
+pub(super) fn refuse_unknown(variable: &str) -> Result<(), Refusal> {
+    let Some(name) = variable.strip_prefix(PREFIX).filter(|name| !is_service_link(name)) else { return Ok(()) };
+    let names = || KNOWN.iter().map(|known| known.name);
+    let lower = name.to_lowercase();
+    if names().any(|known| known == lower) && name == lower.to_uppercase() {
+        return Ok(());
+    }
+    let nearest = names().map(|known| (strsim::damerau_levenshtein(&lower, known), known)).min();
+    let hint = match (lower.as_str(), nearest) {
+        ("database" | "database_url" | "db" | "db_url" | "url", _) => "the database's is DATABASE_URL".to_owned(),
+        ("database_url_file" | "database_file", _) => "the database's is DATABASE_URL_FILE".to_owned(),
+        (option, _) if ONLY_OPTIONS.contains(&option) => {
+            format!("there is only the option --{}", option.replace('_', "-"))
+        }
+        (_, Some((distance, known))) if distance <= 3 => format!("did you mean {PREFIX}{}?", known.to_uppercase()),
+        _ => "`sweep config` lists all that there are".to_owned(),
+    };
+    Err(config(format!("{variable}: no such setting; {hint}")))
 }

@@ -166,6 +166,11 @@ macro_rules! nominations {
                 .load(db)
         }
 
+        fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>> {
+            let lacking = $candidates::table.filter($candidates::group_id.is_null());
+            lacking.select($candidates::subject_id).first(db).optional()
+        }
+
         fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64> {
             candidates!($candidates, Self::KIND, part).count().get_result(db)
         }

@@ -2,7 +2,9 @@
 
 use std::error::Error as _;
 
-use diesel::result::{DatabaseErrorKind, Error};
+use diesel::result::{DatabaseErrorKind, Error, UnexpectedNullError};
+
+use crate::rules::Kind;
 
 /// Somebody else was first, or is at it: the next sweep looks again.
 pub fn is_contention(error: &Error) -> bool {
@@ -116,6 +118,21 @@ pub fn is_lock_timeout(error: &Error) -> bool {
 /// The row could be found, but not read.
 pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
+}
+
+/// The same about a row of a host's that could not be read: which column of which view is not as `docs/hosts.md` wants it.
+pub fn of_row(kind: Kind, error: &Error) -> String {
+    let words = words(error);
+    let field = words.strip_prefix("Error deserializing field '").and_then(|rest| rest.split_once("': "));
+    match field {
+        Some((column, why)) => format!("the column {column} of the view {kind}_facts: {why}"),
+        None => words,
+    }
+}
+
+/// There was none where there must be a value.
+pub fn is_null(error: &Error) -> bool {
+    matches!(error, Error::DeserializationError(cause) if cause.is::<UnexpectedNullError>())
 }
 
 /// The error and what caused it: diesel names the column in one, and what is wrong with it in the other.

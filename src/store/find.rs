@@ -1,10 +1,15 @@
 //! Subjects by what an operator calls them: an id, or the identifier that people use, such as `ACM-12`.
 
+use std::fmt::Display;
+
 use anyhow::Result;
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::{Nullable, Text};
 use uuid::Uuid;
 
 use super::open::Store;
+use super::schema::plans;
 use super::{Access, Db, Subject, Timeouts, errors, for_kind};
 use crate::exit::{Refusal, usage};
 use crate::rules::{Id, Kind};
@@ -76,12 +81,7 @@ pub fn find(db: &mut Db, kind: Kind, name: &str) -> QueryResult<Found> {
     {
         return Ok(Found::One(label));
     }
-    let mut called = for_kind!(kind, S => S::called(db, name))?;
-    Ok(match (called.len(), called.pop()) {
-        (1, Some(label)) => Found::One(label),
-        (_, Some(last)) => Found::Several(called.into_iter().chain([last]).collect()),
-        (_, None) => Found::Nothing,
-    })
+    for_kind!(kind, S => S::called(db, name)).map(Found::of)
 }
 
 /// What a subject is called; of one whose names cannot be read, its id. None: there is no such subject.
@@ -102,8 +102,16 @@ fn as_id(db: &Db, name: &str) -> Option<Id> {
 }
 
 impl Found {
-    /// The one subject that there must be.
-    pub fn one(self, kind: Kind, name: &str) -> Result<Label, Refusal> {
+    fn of(mut called: Vec<Label>) -> Found {
+        match (called.len(), called.pop()) {
+            (1, Some(label)) => Found::One(label),
+            (_, Some(last)) => Found::Several(called.into_iter().chain([last]).collect()),
+            (_, None) => Found::Nothing,
+        }
+    }
+
+    /// The one subject, or plan, that there must be.
+    pub fn one(self, kind: impl Display, name: &str) -> Result<Label, Refusal> {
         let name = shown(name);
         match self {
             Found::One(label) => Ok(label),
@@ -129,6 +137,18 @@ fn told_apart(label: &Label) -> String {
         Some(tenant) => format!("{} (tenant {})", label.shown_id(), shown(tenant)),
         None => label.shown_id(),
     }
+}
+
+/// Looks for a plan, by its id first, then by its title.
+pub fn plan(db: &mut Db, name: &str) -> QueryResult<Found> {
+    // Its title is known, and may be of any length.
+    let columns = || (plans::id, sql::<Nullable<Text>>("substr(tenant, 1, 1000)"), sql::<Nullable<Text>>("NULL"));
+    let by_id = as_id(db, name).map(|id| plans::table.filter(plans::id.eq(id)).select(columns()).first(db).optional());
+    if let Some(label) = by_id.transpose()?.flatten() {
+        return Ok(Found::One(label));
+    }
+    let titled = plans::table.filter(plans::title.eq(name)).order(plans::id).limit(2);
+    titled.select(columns()).load(db).map(Found::of)
 }
 
 /// Finds the one subject of a name, in a transaction of its own. Refuses a name that finds none or several.

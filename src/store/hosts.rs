@@ -100,16 +100,29 @@ pub(super) fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host
         (_, true) => refuse_old_paperclip(db).map(|()| Host::Paperclip),
         (_, false) if is_paperclip => Err(old_paperclip(&missing).into()),
         (Some(Host::Paperclip), false) => {
-            Err(config(format!("this is not Paperclip's database, it lacks the tables {}", missing.join(", "))).into())
+            Err(config(format!("this is not Paperclip's database, it lacks {}", named(&missing))).into())
         }
         (None, false) if tables.is_empty() => Ok(Host::Native),
         (None, false) => Err(config(format!(
-            "this database is neither empty nor Paperclip's: it has {} tables, and lacks Paperclip's {}. \
+            "this database is neither empty nor Paperclip's: it has {}, and lacks Paperclip's {}. \
              To put sweep's own tables beside them, in the schema sweep, run `sweep migrate --host native`",
-            tables.len(),
+            counted(tables.len()),
             missing.join(", ")
         ))
         .into()),
+    }
+}
+
+fn counted(tables: usize) -> String {
+    if tables == 1 { "1 table".to_owned() } else { format!("{tables} tables") }
+}
+
+/// `the table issues`, `the tables issues, agents and 12 more`.
+fn named(tables: &[&str]) -> String {
+    match tables {
+        [table] => format!("the table {table}"),
+        [first, second, _, _, ..] => format!("the tables {first}, {second} and {} more", tables.len() - 2),
+        tables => format!("the tables {}", tables.join(", ")),
     }
 }
 

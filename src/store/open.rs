@@ -1,11 +1,12 @@
 //! Opening a database for a sweep: connect, and refuse what cannot be swept, with a message that says what to do.
 
 pub mod conninfo;
+mod nearest;
 mod postgres;
 pub(super) mod sqlite;
 
 use std::fmt::{Debug, Formatter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result};
 use diesel::dsl::sql;
@@ -63,19 +64,24 @@ impl Url {
         if let Some(path) = url.strip_prefix("sqlite:") {
             return sqlite::path_in(path.strip_prefix("//").unwrap_or(path)).map(Url::Sqlite);
         }
-        const EXPECTED: &str = "expected postgres://… or sqlite://PATH";
+        if is_file_by_its_name(url) {
+            return Ok(Url::Sqlite(url.into()));
+        }
         match url.split_once("://") {
             Some(("postgres" | "postgresql", rest)) if postgres::is_ambiguous(rest) => {
                 Err("the user name or password has characters that a URL must encode: @ as %40, / as %2F".to_owned())
             }
             Some(("postgres" | "postgresql", _)) => Ok(Url::postgres(url)),
             Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
-                Err(format!("{EXPECTED}, found {scheme}://…"))
+                Err(format!("expected {FORMS}, found {scheme}://…"))
             }
             None | Some(_) if url.contains('=') => Ok(Url::postgres(url)),
-            None if url.is_empty() => Err(format!("is empty, {EXPECTED}")),
+            None if url.is_empty() => Err(format!("is empty, expected {FORMS}")),
             // Not shown: it may hold a password.
-            None | Some(_) => Err(EXPECTED.to_owned()),
+            None | Some(_) => Err(format!(
+                "expected {FORMS}, or the path of a file that is there; the name of a database alone is neither{}",
+                nearest_to(url)
+            )),
         }
     }
 
@@ -177,6 +183,19 @@ impl Url {
             (Url::Postgres(..), None) => error,
         }
     }
+}
+
+const FORMS: &str = "postgres://… or sqlite://PATH";
+
+/// A regular file, whatever libpq would make of its name.
+fn is_file_by_its_name(url: &str) -> bool {
+    !url.contains("://") && Path::new(url).is_file()
+}
+
+/// What looks like the name of a file may be one that is mistyped.
+fn nearest_to(url: &str) -> String {
+    let is_name = url.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+    if is_name { nearest::hint(Path::new(url)) } else { String::new() }
 }
 
 /// A kind is provided when the host has both of its views.

@@ -138,6 +138,8 @@ const MISSING: &str = "SELECT missing FROM ( \
             AND NOT has_function_privilege(oid, 'EXECUTE') \
     ) lacking (place, missing) ORDER BY place, missing";
 
+const WHERE: &str = "deploy/postgres/role.sql grants what each role needs";
+
 const NO_USAGE: &str =
     "EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep' AND NOT has_schema_privilege(oid, 'USAGE'))";
 
@@ -164,7 +166,7 @@ fn refuse_without(db: &mut PgConnection, needed: &[(String, &str)]) -> Result<()
         .context(checking)?;
     // Without it the relations cannot be asked about.
     if no_usage {
-        return Err(config(format!("the role {role} lacks rights: USAGE on schema sweep")).into());
+        return Err(config(format!("the role {role} lacks rights: USAGE on schema sweep. {WHERE}")).into());
     }
     let (relations, privileges): (Vec<_>, Vec<_>) = needed.iter().cloned().unzip();
     let missing: Vec<Missing> = diesel::sql_query(MISSING)
@@ -176,5 +178,5 @@ fn refuse_without(db: &mut PgConnection, needed: &[(String, &str)]) -> Result<()
         return Ok(());
     }
     let list: Vec<&str> = missing.iter().map(|row| row.missing.as_str()).collect();
-    Err(config(format!("the role {role} lacks rights: {}", list.join(", "))).into())
+    Err(config(format!("the role {role} lacks rights: {}. {WHERE}", list.join(", "))).into())
 }

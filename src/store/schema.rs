@@ -301,8 +301,8 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(issue_facts, exemptions);
-diesel::allow_tables_to_appear_in_same_query!(step_facts, exemptions);
+diesel::allow_tables_to_appear_in_same_query!(issue_facts, exemptions, issue_subjects);
+diesel::allow_tables_to_appear_in_same_query!(step_facts, exemptions, step_subjects);
 diesel::allow_tables_to_appear_in_same_query!(session_candidates, failures);
 diesel::allow_tables_to_appear_in_same_query!(session_subjects, failures);
 diesel::allow_tables_to_appear_in_same_query!(issue_candidates, failures);

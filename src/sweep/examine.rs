@@ -1,13 +1,11 @@
 //! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call for is
 //! locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
-use std::thread::sleep;
-use std::time::Duration;
-
 use diesel::QueryResult;
 use diesel::result::Error;
 
 use super::terms::Terms;
+use super::unreadable::why;
 use crate::report::{Examined, Outcome};
 use crate::rules::{Assignee, Decision, History, Id, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
@@ -95,7 +93,7 @@ fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms, access: A
             (told(progress, &decided, because, terms), Some(Lost::Connection))
         }
         Err(Abort::RolledBack(error)) => {
-            let failed = because(outcome_of(&error), &errors::words(&error));
+            let failed = because(outcome_of(&error), &why::<S>(db, id, &error, terms));
             (Examined { outage: errors::is_outage(&error), ..failed }, None)
         }
         Err(Abort::Lost(error)) => {
@@ -153,7 +151,8 @@ fn told(
         }
         Progress::Deferred => {
             let wakes = terms.wakes.per_agent_max;
-            because(Outcome::Deferred, &format!("its agent was woken or nudged {wakes} times in this sweep"))
+            let times = if wakes == 1 { "once".to_owned() } else { format!("{wakes} times") };
+            because(Outcome::Deferred, &format!("its agent was woken or nudged {times} in this sweep"))
         }
     }
 }
@@ -163,47 +162,6 @@ fn outcome_of(error: &Error) -> Outcome {
         error if errors::is_undecodable(error) => Outcome::Unreadable,
         error if errors::is_contention(error) => Outcome::Busy,
         _ => Outcome::Failed,
-    }
-}
-
-/// A server takes a moment to notice that a client is gone, and until then keeps what it locked.
-const SETTLING_TRIES: u32 = 20;
-const SETTLING_PAUSE: Duration = Duration::from_millis(50);
-
-/// Settles an unknown commit on a new connection. While the subject is locked its transaction may still be under way;
-/// once it is not, the ledger tells.
-pub fn settle<S: Subject>(
-    db: &mut DbConnection,
-    unknown: Examined,
-    entry_id: &Id,
-    intended: Outcome,
-    terms: &Terms,
-) -> Examined {
-    let ask = |db: &mut DbConnection| {
-        db.in_transaction(Access::Write, &terms.timeouts, |db| match S::lock(db, &unknown.id)? {
-            Lock::Nothing => Ok(None),
-            Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
-        })
-    };
-    let mut known = ask(db);
-    for _ in 0..SETTLING_TRIES {
-        if !matches!(known, Ok(None)) {
-            break;
-        }
-        sleep(SETTLING_PAUSE);
-        known = ask(db);
-    }
-    match known {
-        Ok(Some(true)) => {
-            Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
-        }
-        Ok(Some(false)) => {
-            if let (Outcome::Continued, Some(agent)) = (intended, &unknown.agent_id) {
-                terms.wakes.give_back(agent);
-            }
-            Examined { outcome: Outcome::Failed, reason: format!("not committed: {}", unknown.reason), ..unknown }
-        }
-        Ok(None) | Err(_) => unknown,
     }
 }
 

@@ -8,6 +8,7 @@ use diesel::QueryResult;
 use tracing::warn;
 
 use super::terms::Terms;
+use crate::exit::config;
 use crate::report::Deferred;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::{Candidate, Part, Position, Shard};
@@ -87,10 +88,25 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     fn fetch(&mut self) -> Result<()> {
-        self.page = self.ask("scanning", |db, part| S::candidates(db, part, PAGE))?.into();
+        let page = self.ask("scanning", |db, part| S::candidates(db, part, PAGE));
+        self.page = page.map_err(|error| self.name_null(error))?.into();
         self.ended = (self.page.len() as i64) < PAGE;
         self.position = self.page.back().map_or_else(Position::beginning, Position::from);
         Ok(())
+    }
+
+    /// A null where the host's view must have a value is an error of the whole page: this names the subject.
+    fn name_null(&mut self, error: Error) -> Error {
+        match self.look("scanning", S::candidate_without_group) {
+            Ok(Some(id)) => {
+                let (kind, id) = (S::KIND, shown(&id.0));
+                config(format!(
+                    "the column group_id of the view {kind}_candidates is null for {kind} {id}, and must not be"
+                ))
+                .into()
+            }
+            Ok(None) | Err(_) => error,
+        }
     }
 
     /// Asks about what comes after the page at hand.

@@ -12,9 +12,10 @@ use std::thread;
 
 use anyhow::{Error, Result};
 
-use super::examine::{Examination, Lost, examine, settle};
+use super::examine::{Examination, Lost, examine};
 use super::limits::Limits;
 use super::scan::Scan;
+use super::settle::settle;
 use super::terms::Terms;
 use crate::report::{Deferred, Examined};
 use crate::store::candidates::{Candidate, Shard};

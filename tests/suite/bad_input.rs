@@ -50,7 +50,7 @@ mod variables {
         let ran = sweep([]).env("SWEEP_ORFAN_GRACE", "1m").run();
         ran.refused(CONFIG, &["SWEEP_ORFAN_GRACE: no such setting; did you mean SWEEP_ORPHAN_GRACE?"]);
         let ran = sweep([]).env("SWEEP_MOON_PHASE_OFFSET", "1").run();
-        ran.refused(CONFIG, &["SWEEP_MOON_PHASE_OFFSET: no such setting", "ORPHAN_GRACE", "CONNECTIONS"]);
+        ran.refused(CONFIG, &["SWEEP_MOON_PHASE_OFFSET: no such setting", "`sweep config` lists all that there are"]);
     }
 
     #[test]
@@ -86,50 +86,37 @@ mod arguments {
     use super::*;
 
     #[rstest]
-    #[case::zero("--limit 0", "'0' for '--limit <N>': expected a whole number from 1")]
-    #[case::no_number("--limit x", "'x' for '--limit <N>': expected a whole number from 1")]
+    #[case::zero("--limit 0", "--limit 0: expected a whole number from 1")]
+    #[case::no_number("--limit x", "--limit x: expected a whole number from 1")]
     #[case::a_statement_timeout_that_the_server_refuses("--statement-timeout 30d", "and at most 1day")]
     #[case::a_lock_timeout_that_makes_hosts_victims("--lock-timeout 2s", "below 1s, the server's deadlock_timeout")]
-    #[case::no_value("--limit", "a value is required for '--limit <N>'")]
-    #[case::too_many_connections(
-        "--connections 65",
-        "'65' for '--connections <N>': expected a whole number from 1 to 64"
-    )]
-    #[case::another_kind("--only plans", "'plans' for '--only <KINDS>': expected one of sessions, issues, steps")]
-    #[case::no_kind("--only=", "'--only <KINDS>': expected one of sessions, issues, steps")]
-    #[case::a_negative_duration("--orphan-grace=-5m", "'-5m' for '--orphan-grace <DURATION>': expected a duration")]
+    #[case::no_value("--limit", "--limit: its value is missing")]
+    #[case::too_many_connections("--connections 65", "--connections 65: expected a whole number from 1 to 64")]
+    #[case::another_kind("--only plans", "--only plans: expected one of sessions, issues, steps")]
+    #[case::no_kind("--only=", "--only is empty: expected one of sessions, issues, steps")]
+    #[case::a_negative_duration("--orphan-grace=-5m", "--orphan-grace -5m: expected a duration")]
     #[case::a_negative_duration_apart("--orphan-grace -5m", "--orphan-grace")]
-    #[case::no_time_at_all(
-        "--step-stalled-after 0s",
-        "'--step-stalled-after <DURATION>': expected a duration of at least"
-    )]
-    #[case::less_than_the_views_can_see(
-        "--wake-stuck-after 5s",
-        "'--wake-stuck-after <DURATION>': expected a duration"
-    )]
-    #[case::another_escalation(
-        "--escalation shout",
-        "'--escalation <HOW>': expected comment_and_block or comment_only"
-    )]
-    #[case::another_output("--output yaml", "'yaml' for '--output <FORMAT>' [possible values: table, json, ndjson]")]
-    #[case::no_id_of_a_plan("status --plan 7", "'7' for '--plan <ID>': expected a uuid such as")]
-    #[case::too_large_a_share("--guard-share 50", "'50' for '--guard-share <SHARE>': expected a share from 0 to 1")]
-    #[case::no_share("--guard-share NaN", "'NaN' for '--guard-share <SHARE>': expected a share from 0 to 1")]
-    #[case::no_time_at_all("--deadline 0s", "'0s' for '--deadline <DURATION>': expected a duration of at least 1ms")]
-    #[case::no_wakes("--wakes-per-agent-max 0", "'--wakes-per-agent-max <N>': expected a whole number from 1")]
-    #[case::another_mode("--issues maybe", "'maybe' for '--issues <MODE>': expected on, shadow or off")]
-    #[case::a_plan_and_kinds("--apply plan.json --only issues", "cannot be used with")]
+    #[case::no_time_at_all("--step-stalled-after 0s", "--step-stalled-after 0s: expected a duration of at least")]
+    #[case::less_than_the_views_can_see("--wake-stuck-after 5s", "--wake-stuck-after 5s: expected a duration")]
+    #[case::another_escalation("--escalation shout", "--escalation shout: expected comment_and_block or comment_only")]
+    #[case::another_output("--output yaml", "--output yaml: expected table, json or ndjson")]
+    #[case::too_large_a_share("--guard-share 50", "--guard-share 50: expected a share from 0 to 1")]
+    #[case::no_share("--guard-share NaN", "--guard-share NaN: expected a share from 0 to 1")]
+    #[case::no_time_at_all("--deadline 0s", "--deadline 0s: expected a duration of at least 1ms")]
+    #[case::no_wakes("--wakes-per-agent-max 0", "--wakes-per-agent-max 0: expected a whole number from 1")]
+    #[case::another_mode("--issues maybe", "--issues maybe: expected on, shadow or off")]
+    #[case::a_plan_and_kinds("--apply plan.json --only issues", "--apply and --only cannot be used together")]
     #[case::a_plan_that_is_not_there("--apply nowhere.json", "--apply nowhere.json: No such file")]
     #[case::a_session_and_kinds("--session ada-1 --only issues", "--only names kinds")]
-    #[case::no_session("--session=", "'--session <SESSION>': expected a few words")]
+    #[case::no_session("--session=", "--session is empty: expected a few words")]
     #[case::a_message_that_is_a_key("--nudge-message y\u{3}", "expected one line without control characters")]
-    #[case::no_message("--nudge-message=", "'--nudge-message <WORDS>': expected a few words")]
+    #[case::no_message("--nudge-message=", "--nudge-message is empty: expected a few words")]
     #[case::less_than_a_second("--session-silent-after 0s", "expected a duration of at least 1s")]
     #[case::a_subject_and_kinds("--issue 0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10 --only issues", "--only names kinds")]
-    #[case::misspelt("--limt 3", "unexpected argument '--limt' found; tip: a similar argument exists: '--limit'")]
-    #[case::unknown("--frobnicate", "unexpected argument '--frobnicate' found")]
-    #[case::an_unknown_command("frobnicate", "unrecognized subcommand 'frobnicate'")]
-    #[case::an_unknown_host("migrate --host mars", "'mars' for '--host <HOST>' [possible values: native, paperclip]")]
+    #[case::misspelt("--limt 3", "`sweep` has no option --limt; did you mean --limit?")]
+    #[case::unknown("--frobnicate", "`sweep` has no option --frobnicate")]
+    #[case::an_unknown_command("frobnicate", "there is no command frobnicate")]
+    #[case::an_unknown_host("migrate --host mars", "--host mars: expected native or paperclip")]
     fn an_argument_that_is_wrong_is_refused(#[case] line: &str, #[case] says: &str) {
         sweep(line.split(' ')).run().refused(USAGE, &[says]);
     }

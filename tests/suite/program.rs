@@ -100,6 +100,11 @@ impl Program {
         self.ended(output)
     }
 
+    /// With the home that it had, of which it may say something.
+    pub fn run_at_home(self) -> (std::path::PathBuf, Ran) {
+        (self.home.path().to_owned(), self.run())
+    }
+
     pub fn ended(self, output: Output) -> Ran {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         let ran = Ran {

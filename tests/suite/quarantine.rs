@@ -131,9 +131,9 @@ fn text_of_sqlite_that_is_no_utf8_hides_a_name_and_not_the_subject() {
 }
 
 #[rstest]
-#[case::nothing("", "<KIND>")]
-#[case::no_name("issue", "<ID>")]
-#[case::all_and_one("--all issue ACM-12", "cannot be used with")]
+#[case::nothing("", "KIND is missing")]
+#[case::no_name("issue", "ID is missing")]
+#[case::all_and_one("--all issue ACM-12", "cannot be used together")]
 fn an_argument_that_is_wrong_is_refused(#[case] line: &str, #[case] says: &str) {
     let words = ["quarantine", "release"].into_iter().chain(line.split_whitespace());
     sweep(words).run().refused(USAGE, &[says]);

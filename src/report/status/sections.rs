@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use owo_colors::OwoColorize;
 
 use super::{age, counted, paint, spoken};
-use crate::report::grid::with_header;
+use crate::report::grid::{with_header, without_header};
 use crate::rules::words::Spoken;
 use crate::store::status::{Effect, Plan, Status, Sweep, Work};
 use crate::text::shown;
@@ -122,8 +122,7 @@ pub fn work(status: &Status) -> String {
         (holding, 0) => lines.push(("exemptions", holding.to_string())),
         (holding, expired) => lines.push(("exemptions", format!("{holding}, and {expired} expired"))),
     }
-    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let lines: String = lines.iter().map(|(name, told)| format!("  {name:width$}  {told}\n")).collect();
+    let lines = without_header(lines.into_iter().map(|(name, told)| [name.to_owned(), told]));
     format!("{}\n\n{lines}", "All work in progress".bold())
 }
 

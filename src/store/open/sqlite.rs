@@ -13,7 +13,9 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
+use super::nearest;
 use crate::exit::{Refusal, busy, config, unavailable};
+use crate::files;
 use crate::store::migrate::VERSIONS;
 use crate::store::{Access, Db, DbConnection, errors};
 
@@ -42,9 +44,10 @@ pub(super) fn create(path: &Path) -> Result<(), Refusal> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let directory = path.parent().unwrap_or(path).display();
-            Err(config(format!("{shown}: there is no directory {directory}: make it, or correct the path")))
+            let meant = nearest::hint(path);
+            Err(config(format!("{shown}: cannot be made{meant}: make {directory}, or correct the path")))
         }
-        Err(error) => Err(config(format!("{shown}: cannot create it: {error}"))),
+        Err(error) => Err(config(format!("{shown}: cannot create it: {}", files::words(&error)))),
     }
 }
 
@@ -79,11 +82,12 @@ fn uri(path: &Path, access: Access) -> Result<String, Refusal> {
 fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Refusal> {
     let refuse = |why: &str| Err(config(format!("{}: {why}", path.display())));
     match std::fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => refuse(
-            "there is no such database. Set DATABASE_URL or --database to the one to sweep, \
+        Err(error) if error.kind() == ErrorKind::NotFound => refuse(&format!(
+            "there is no such database{}. Set DATABASE_URL or --database to the one to sweep, \
              or create this embedded one with `sweep migrate`",
-        ),
-        Err(error) => refuse(&error.to_string()),
+            nearest::hint(path)
+        )),
+        Err(error) => refuse(&files::words(&error)),
         Ok(metadata) if metadata.is_dir() => refuse("is a directory, expected a SQLite database"),
         Ok(metadata) if !metadata.is_file() => refuse("is no regular file, expected a SQLite database"),
         Ok(metadata) if access == Access::Write && metadata.permissions().readonly() => {

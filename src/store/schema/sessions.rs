@@ -1,6 +1,6 @@
 //! Sessions: what the sweep reads of them, and the tables that their supervisor keeps.
 
-use super::exemptions;
+use super::{exemptions, session_subjects};
 
 diesel::table! {
     use diesel::sql_types::*;
@@ -94,4 +94,4 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(session_facts, exemptions);
+diesel::allow_tables_to_appear_in_same_query!(session_facts, exemptions, session_subjects);

@@ -92,7 +92,7 @@ fn a_file_that_cannot_be_read_is_named() {
 #[case(&["--tenant", "acme"])]
 fn a_plan_is_the_only_selection(#[case] other: &[&str]) {
     let arguments = ["--apply", "plan.json"].into_iter().chain(other.iter().copied());
-    sweep(arguments).run().refused(USAGE, &["cannot be used with", other[0]]);
+    sweep(arguments).run().refused(USAGE, &["--apply and ", other[0], "cannot be used together"]);
 }
 
 #[test]

@@ -74,10 +74,13 @@ fn promptly(mut program: Program) -> Ran {
 #[case::of_another_encoding(b"SWEEP_LIMIT=1\nSWEEP_WEBHOOK_SECRET=hunter2\xff\n", "line 2: expected UTF-8")]
 fn a_line_that_cannot_be_parsed_is_named_and_never_repeated(#[case] bytes: impl AsRef<[u8]>, #[case] says: &str) {
     let (_directory, path) = file(bytes);
-    for program in [config(&path), sweep(["--config", text(&path)]), sweep([]).env("SWEEP_CONFIG", &path)] {
+    let by_variable = sweep([]).env("SWEEP_CONFIG", &path);
+    for (program, option) in
+        [(config(&path), "--config"), (sweep(["--config", text(&path)]), "--config"), (by_variable, "SWEEP_CONFIG")]
+    {
         let ran = program.env("SWEEP_LOG", "trace").run();
         assert!(!ran.err.to_lowercase().contains(HIDDEN), "{ran}");
-        ran.refused(CONFIG, &[&format!("--config {}: {says}", path.display())]);
+        ran.refused(CONFIG, &[&format!("{option} {}: {says}", path.display())]);
     }
 }
 
@@ -179,7 +182,7 @@ fn what_is_no_small_file_is_refused_at_once_wherever_a_file_is_named() {
     let directory = tempfile::tempdir().expect("a directory");
     for (path, says) in no_files(&directory) {
         promptly(sweep(["--config", text(&path)])).refused(CONFIG, &["--config ", text(&path), says]);
-        promptly(sweep([]).env("SWEEP_CONFIG", &path)).refused(CONFIG, &["--config ", text(&path), says]);
+        promptly(sweep([]).env("SWEEP_CONFIG", &path)).refused(CONFIG, &["SWEEP_CONFIG ", text(&path), says]);
         promptly(sweep(["--apply", text(&path)])).refused(USAGE, &["--apply ", text(&path), says]);
         for name in ["DATABASE_URL", "SWEEP_SLACK_URL", "SWEEP_WEBHOOK_URL", "SWEEP_PING_URL"] {
             let name = format!("{name}_FILE");

@@ -5,6 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::fixture::{Daemon, EACH_SECOND, Manager, NEVER, daemon, wait_for};
+use crate::program::sweep;
 use crate::world::{On, World};
 
 #[test]
@@ -33,6 +34,30 @@ fn it_tells_that_it_is_ready_what_it_does_that_it_lives_reloads_and_stops() {
     let place = |message: &str| heard.iter().position(|heard| heard.starts_with(message)).expect("a message");
     assert!(place("RELOADING") < place("STOPPING"), "{heard:?}");
     assert_eq!(heard.iter().filter(|heard| heard.starts_with("STOPPING")).count(), 1);
+}
+
+#[test]
+fn a_reload_that_is_refused_is_in_its_status_until_one_is_accepted() {
+    let world = World::new(On::Sqlite);
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().to_str().expect("a plain path");
+    let manager = Manager::new();
+    let program = sweep(["daemon", "--config", path, "--database", &world.url, "--schedule", NEVER, "--http", "off"]);
+    let mut daemon = manager.start(program, Duration::from_secs(2));
+    manager.hears("STATUS=next sweep at 20");
+
+    std::fs::write(file.path(), "SWEEP_LIMIT=3\nSWEEP_DEADLINE=soon\n").expect("a file");
+    daemon.signal(Signal::HUP);
+    let place =
+        format!("reload refused, the old settings hold: {path}, line 2: SWEEP_DEADLINE: “soon”: expected a duration");
+    wait_for("the refusal", || manager.heard().iter().any(|heard| heard.contains(&place)).then_some(()));
+
+    std::fs::write(file.path(), "SWEEP_DEADLINE=5m\n").expect("a file");
+    daemon.signal(Signal::HUP);
+    let is_status = |heard: &&String| heard.starts_with("STATUS=");
+    let has_gone = || manager.heard().iter().rfind(is_status).is_some_and(|last| !last.contains("refused"));
+    wait_for("its end", || has_gone().then_some(()));
+    daemon.ends_well();
 }
 
 /// Other units wait for READY: it must not wait for a database.

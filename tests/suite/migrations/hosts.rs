@@ -27,6 +27,9 @@ fn a_database_with_unknown_tables_is_refused_until_the_operator_says_native() {
         &["has 2 tables", "lacks Paperclip's companies", "heartbeat_runs", "`sweep migrate --host native`"],
     );
     assert_eq!(database.catalog(), before);
+    let lonely = Scratch::empty();
+    lonely.run("create table orders (id int)");
+    migrate_at(&lonely.url, []).run().refused(CONFIG, &["has 1 table, "]);
 
     migrate_at(&database.url, ["--host", "native"]).run().done();
     assert_eq!(database.catalog_of_host(), before);

@@ -101,7 +101,20 @@ stalled, stored as executing: 33% done, stuck for 1h 30m
         let nowhere = Id::generate().0;
         let ran = sweep(["status", "--database", &world.url, "--plan", &nowhere]).run();
         ran.refused(USAGE, &[&format!("there is no plan {nowhere}")]);
-        sweep(["status", "--database", &world.url, "--plan", "7"]).run().refused(USAGE, &["expected a uuid"]);
+        sweep(["status", "--database", &world.url, "--plan", "7"]).run().refused(USAGE, &["there is no plan 7"]);
+    }
+
+    fn a_plan_is_found_by_its_title_unless_several_are_called_so(world) {
+        let (one, other) = (world.plan_of("executing", &[]), world.plan_of("executing", &[]));
+        world.set("plans", &one, "title = 'Release 2.4'");
+        world.set("plans", &other, "title = 'Release 2.5'");
+        let told = |name: &str| sweep(["status", "--database", &world.url, "--plan", name, "--output", "json"]).run();
+        assert_eq!(told("Release 2.4").done().json()["id"], one.0);
+        assert_eq!(told(&other.0).done().json()["title"], "Release 2.5");
+        world.set("plans", &other, "title = 'Release 2.4'");
+        let both = format!("{one} (tenant default), {other} (tenant default)");
+        let ran = sweep(["status", "--database", &world.url, "--plan", "Release 2.4"]).run();
+        ran.refused(USAGE, &["more than one plan is called Release 2.4; give the id: ", &both]);
     }
 }
 

@@ -136,7 +136,7 @@ fn a_hot_standby_tells_what_its_primary_tells() {
 fn a_schema_that_is_not_current_and_wrong_arguments_are_refused() {
     let (_directory, _, url) = new_file();
     status_at(&url).run().refused(CONFIG, &["sweep migrate"]);
-    sweep(["status", "--output", "ndjson"]).run().refused(USAGE, &["possible values: table, json"]);
+    sweep(["status", "--output", "ndjson"]).run().refused(USAGE, &["expected table or json"]);
     sweep(["status", "--plan", "0198c2a4-5b1e-7cc3-9d0a-3f2b8e6a7d10", "--tenant", "x"])
         .run()
         .refused(USAGE, &["--tenant"]);

@@ -1,0 +1,196 @@
+//! What `-h`, `--help` and the manual pages say besides the options.
+
+use clap::{Command, CommandFactory};
+
+use super::{Cli, daemon};
+
+pub const WHAT: &str = "What to sweep";
+pub const MACHINE: &str = "How it runs";
+
+/// One command: what it is good for, by example.
+pub struct Page {
+    /// Its words behind `sweep`; none: a sweep itself.
+    command: &'static [&'static str],
+    /// What it does, and the line that does it.
+    pub examples: &'static [(&'static str, &'static str)],
+    /// What else there is to know.
+    pub notes: &'static str,
+}
+
+const PAGES: &[Page] = &[
+    Page {
+        command: &[],
+        examples: &[
+            ("See what would be done; nothing is written", "sweep -n"),
+            ("Sweep; at a terminal, see the plan and be asked", "sweep"),
+            ("Sweep from cron", "sweep --yes --database sqlite:///var/lib/agents.db"),
+            ("Sweep one issue", "sweep --issue ACM-12"),
+            ("Have a plan reviewed, then do exactly that", "sweep -n -o json > plan.json && sweep --apply plan.json"),
+        ],
+        notes: "Options of the policy and the limits, and --only, --tenant, --connections and --output, can also be set in the \
+                environment, as SWEEP_ORPHAN_GRACE for --orphan-grace; options win. `sweep config` shows all settings.",
+    },
+    Page {
+        command: &["daemon"],
+        examples: &[
+            ("Sweep every five minutes", "sweep daemon"),
+            ("At half past two in Berlin", "sweep daemon --schedule '30 2 * * *' --timezone Europe/Berlin"),
+        ],
+        notes: daemon::NOTES,
+    },
+    Page {
+        command: &["status"],
+        examples: &[
+            ("What needs attention", "sweep status"),
+            ("One plan and its steps", "sweep status --plan 'Release 2.4'"),
+            ("For a program", "sweep status --output json"),
+        ],
+        notes: "It reads only: a standby will do, and a role that may only read.",
+    },
+    Page {
+        command: &["explain"],
+        examples: &[
+            ("Why was this issue continued, or left?", "sweep explain issue ACM-12"),
+            ("A step of a plan", "sweep explain step 'Release 2.4 #2'"),
+        ],
+        notes: "It reads only: a standby will do, and a role that may only read.",
+    },
+    Page {
+        command: &["exempt"],
+        examples: &[
+            ("Leave an issue alone until Christmas", EXEMPT_ADD),
+            ("Let sweeps have it again", "sweep exempt remove issue ACM-15"),
+        ],
+        notes: "",
+    },
+    Page { command: &["exempt", "add"], examples: &[("Leave an issue alone until Christmas", EXEMPT_ADD)], notes: "" },
+    Page { command: &["exempt", "list"], examples: &[("All exemptions", "sweep exempt list")], notes: "" },
+    Page {
+        command: &["exempt", "remove"],
+        examples: &[("Let sweeps have it again", "sweep exempt remove issue ACM-15")],
+        notes: "",
+    },
+    Page {
+        command: &["quarantine"],
+        examples: &[("What is left out, and why", "sweep quarantine list"), ("Mended: try again", RELEASE)],
+        notes: "",
+    },
+    Page {
+        command: &["quarantine", "list"],
+        examples: &[("What is left out, and why", "sweep quarantine list")],
+        notes: "",
+    },
+    Page {
+        command: &["quarantine", "release"],
+        examples: &[("Mended: try again", RELEASE), ("All of them", "sweep quarantine release --all")],
+        notes: "",
+    },
+    Page { command: &["notify"], examples: &[("Send a test message to everybody", "sweep notify test")], notes: "" },
+    Page {
+        command: &["notify", "test"],
+        examples: &[("Send a test message to everybody", "sweep notify test")],
+        notes: "",
+    },
+    Page {
+        command: &["migrate"],
+        examples: &[
+            ("Set a database up, or bring it up to date", "sweep migrate --database postgres://…"),
+            ("See what it would run", "sweep migrate --print"),
+        ],
+        notes: "",
+    },
+    Page {
+        command: &["watch"],
+        examples: &[
+            ("Run an agent under supervision", "sweep watch --issue ACM-27 claude 'redraw the page'"),
+            ("Watch a pane that is there already", "sweep watch --tmux %3"),
+        ],
+        notes: "",
+    },
+    Page {
+        command: &["watch", "event"],
+        examples: &[("From an agent's hook", r#"sweep watch event '{"state": "idle"}'"#)],
+        notes: "",
+    },
+    Page { command: &["config"], examples: &[("What is set, and where", "sweep config")], notes: "" },
+    Page {
+        command: &["completions"],
+        examples: &[
+            ("bash, in ~/.bashrc", "source <(sweep completions bash)"),
+            ("zsh, in ~/.zshrc", "source <(sweep completions zsh)"),
+            ("fish, in config.fish", "sweep completions fish | source"),
+        ],
+        notes: "The script asks sweep itself at each TAB: for options, for values, and for the sessions, issues, steps, plans and \
+                tenants of the database. For these it reads for a second at most, and says nothing when it cannot.",
+    },
+    Page {
+        command: &["man"],
+        examples: &[
+            ("Read the manual", "sweep man | man -l -"),
+            ("Install all pages", "sweep man /usr/local/share/man/man1"),
+        ],
+        notes: "",
+    },
+    Page {
+        command: &["demo"],
+        examples: &[("See it work", "sweep demo"), ("And look around afterwards", "sweep demo --keep")],
+        notes: "",
+    },
+];
+
+const EXEMPT_ADD: &str = "sweep exempt add issue ACM-15 --reason 'load test' --until 2026-12-24";
+const RELEASE: &str = "sweep quarantine release issue ACM-26";
+
+/// What each exit code means.
+pub const EXIT_CODES: &[(&str, &str)] = &[
+    ("0", "done, or nothing to do"),
+    ("1", "some subjects failed; or the question was not answered with yes"),
+    ("2", "with --detailed-exitcode: something was (in a dry run: would be) done"),
+    ("4", "the guard left a kind alone: too much of it looks stranded"),
+    ("64", "wrong arguments"),
+    ("69", "the database is unavailable; try again"),
+    ("75", "everything that was left was busy; try again"),
+    ("78", "wrong settings, rights or schema; trying again does not help"),
+    ("130", "ended by Ctrl-C, after what was in hand"),
+    ("143", "ended by SIGTERM, after what was in hand"),
+];
+
+/// Sweep's command line with all its texts.
+pub fn command() -> Command {
+    described(Cli::command().subcommand_help_heading("Commands"), &[])
+}
+
+/// What there is to know of the command of these words.
+pub fn page_of(path: &[&str]) -> Option<&'static Page> {
+    PAGES.iter().find(|page| page.command == path)
+}
+
+fn described(command: Command, path: &[&str]) -> Command {
+    let command = short(command).mut_subcommands(|below| {
+        let name = below.get_name().to_owned();
+        described(below, &[path, &[name.as_str()]].concat())
+    });
+    let Some(page) = page_of(path) else { return command };
+    let name = [&["sweep"], path].concat().join(" ");
+    let long = [told_examples(page), if path.is_empty() { told_codes() } else { String::new() }, page.notes.to_owned()];
+    let long = long.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    command.after_help(format!("`{name} --help` says more: all options, with examples.")).after_long_help(long)
+}
+
+/// `-h` has what is of use every day: the options of no group.
+fn short(command: Command) -> Command {
+    command.mut_args(|argument| {
+        let is_grouped = argument.get_help_heading().is_some();
+        if is_grouped { argument.hide_short_help(true) } else { argument }
+    })
+}
+
+fn told_examples(page: &Page) -> String {
+    let lines = page.examples.iter().map(|(what, line)| format!("  # {what}\n  {line}"));
+    format!("Examples:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn told_codes() -> String {
+    let lines = EXIT_CODES.iter().map(|(code, what)| format!("  {code:>3}  {what}"));
+    format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}

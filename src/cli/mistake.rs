@@ -1,0 +1,157 @@
+//! What is wrong with a command line, in one sentence: the option, its value, what was expected, and where there is more.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+
+use clap::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::help::page_of;
+
+/// Options that are looked for, and what is there instead.
+const INSTEAD: [(&str, &str); 8] = [
+    ("--json", "--output json"),
+    ("--ndjson", "--output ndjson"),
+    ("--format", "--output"),
+    ("--db", "--database"),
+    ("--url", "--database"),
+    ("--force", "--yes"),
+    ("--plan", "--dry-run"),
+    ("--check", "--dry-run"),
+];
+
+/// Commands that are looked for, and what is there instead.
+const COMMANDS: [(&str, &str); 6] = [
+    ("sweep", "to sweep, run `sweep` alone"),
+    ("run", "to sweep, run `sweep` alone"),
+    ("plan", "a plan is what `sweep --dry-run --output json` prints"),
+    ("apply", "to apply a plan, run `sweep --apply FILE`"),
+    ("version", "run `sweep --version`"),
+    ("init", "to set a database up, run `sweep migrate`"),
+];
+
+/// One line for people.
+pub fn told(error: &Error, arguments: &[OsString]) -> String {
+    let path = path(arguments);
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let name = [&["sweep"], &path[..]].concat().join(" ");
+    let what = sentence(error, &name, &path).unwrap_or_else(|| claps_words(error));
+    format!("{what} (see `{name} --help`)")
+}
+
+fn sentence(error: &Error, name: &str, path: &[&str]) -> Option<String> {
+    let argument = text(error, ContextKind::InvalidArg).map(|argument| plain(&argument));
+    match error.kind() {
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => wrong_value(error, argument?, path),
+        ErrorKind::UnknownArgument => Some(unknown_option(error, &argument?, name)),
+        ErrorKind::InvalidSubcommand => Some(unknown_command(error)),
+        ErrorKind::MissingSubcommand => {
+            let known = listed(&texts(error, ContextKind::ValidSubcommand), "help");
+            Some(format!("`{name}` is not complete: expected {known}{}", example(path)))
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let missing: Vec<String> = texts(error, ContextKind::InvalidArg).iter().map(|it| plain(it)).collect();
+            let are = if missing.len() == 1 { "is" } else { "are" };
+            Some(format!("`{name}` is not complete: {} {are} missing{}", missing.join(" and "), example(path)))
+        }
+        ErrorKind::ArgumentConflict => {
+            let (one, others) = (argument?, texts(error, ContextKind::PriorArg));
+            let others: Vec<String> = others.iter().map(|it| plain(it)).collect();
+            Some(match others.as_slice() {
+                [other] if *other == one => format!("{one} is given twice"),
+                others => format!("{one} and {} cannot be used together", others.join(", ")),
+            })
+        }
+        _ => None,
+    }
+}
+
+fn wrong_value(error: &Error, argument: String, path: &[&str]) -> Option<String> {
+    let value = text(error, ContextKind::InvalidValue)?;
+    let known = texts(error, ContextKind::ValidValue);
+    let expected = match (error.source(), known.is_empty()) {
+        (Some(why), _) => why.to_string(),
+        (None, false) => format!("expected {}", listed(&known, "")),
+        (None, true) => String::new(),
+    };
+    let needs_example = !argument.starts_with('-') && !expected.contains("did you mean");
+    let example = if needs_example { example(path) } else { String::new() };
+    Some(match (value.is_empty(), error.kind() == ErrorKind::InvalidValue) {
+        (true, true) if known.is_empty() => format!("{argument}: its value is missing"),
+        (true, _) => format!("{argument} is empty: {expected}"),
+        (false, _) => format!("{argument} {value}: {expected}{example}"),
+    })
+}
+
+fn unknown_option(error: &Error, option: &str, name: &str) -> String {
+    let known = INSTEAD.iter().find(|(looked_for, _)| *looked_for == option).map(|(_, known)| (*known).to_owned());
+    let known = known.or_else(|| texts(error, ContextKind::SuggestedArg).first().cloned());
+    let hint = known.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+    format!("`{name}` has no option {option}{hint}")
+}
+
+fn unknown_command(error: &Error) -> String {
+    let command = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+    let known = COMMANDS.iter().find(|(looked_for, _)| *looked_for == command).map(|(_, known)| (*known).to_owned());
+    let names_a_database = command.contains("://") || command.contains('=') || command.ends_with(".db");
+    let database = names_a_database.then(|| "a database is named by --database".to_owned());
+    let similar = texts(error, ContextKind::SuggestedSubcommand);
+    let similar = || similar.first().map(|similar| format!("did you mean `sweep {similar}`?"));
+    let hint = known.or(database).or_else(similar).map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("there is no command {command}{hint}")
+}
+
+/// How it is written, by an example.
+fn example(path: &[&str]) -> String {
+    let line = page_of(path).and_then(|page| page.examples.first());
+    line.map(|(_, line)| format!("; for example: {line}")).unwrap_or_default()
+}
+
+/// The words of the command behind `sweep`.
+fn path(arguments: &[OsString]) -> Vec<String> {
+    let mut command = super::command();
+    let mut path = Vec::new();
+    for word in arguments.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(below) = command.find_subcommand(word).cloned() {
+            path.push(word.to_owned());
+            command = below;
+        }
+    }
+    path
+}
+
+/// `--limit <N>` is `--limit`, and `<KIND>` is KIND.
+fn plain(argument: &str) -> String {
+    let is_option = argument.starts_with('-');
+    let argument = if is_option { argument.split([' ', '=']).next().unwrap_or(argument) } else { argument };
+    argument.trim_end_matches("...").trim_matches(['<', '>', '[', ']']).to_owned()
+}
+
+/// `add, list or remove`
+fn listed(words: &[String], but: &str) -> String {
+    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != but).collect();
+    match words.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        words => words.concat(),
+    }
+}
+
+fn text(error: &Error, kind: ContextKind) -> Option<String> {
+    texts(error, kind).into_iter().next()
+}
+
+fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// clap's error and its tip, without the usage.
+fn claps_words(error: &Error) -> String {
+    let text = error.render().to_string();
+    let told = text.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
+    let told = told.map(str::trim).collect::<Vec<_>>().join("; ");
+    told.strip_prefix("error: ").unwrap_or(&told).to_owned()
+}

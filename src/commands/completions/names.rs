@@ -1,0 +1,102 @@
+//! Names in the database that begin so: read only, within a second, and without a word when that fails.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use chrono::TimeDelta;
+use clap_complete::engine::CompletionCandidate;
+
+use crate::cli::DatabaseFlag;
+use crate::rules::Kind;
+use crate::settings::Environment;
+use crate::store::find::Label;
+use crate::store::rights::Purpose;
+use crate::store::{Access, Timeouts, beginnings};
+use crate::text::shown;
+
+/// Nobody waits longer at a TAB.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What an argument names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Names {
+    Subjects(Kind),
+    /// Of the kind that stands before it: `explain issue`.
+    SubjectsOfKind,
+    Plans,
+    Tenants,
+}
+
+impl Names {
+    /// By the name of the argument.
+    pub fn of(argument: &str) -> Option<Names> {
+        Some(match argument {
+            "session" => Names::Subjects(Kind::Session),
+            "issue" => Names::Subjects(Kind::Issue),
+            "step" => Names::Subjects(Kind::Step),
+            "name" => Names::SubjectsOfKind,
+            "plan" => Names::Plans,
+            "tenant" => Names::Tenants,
+            _ => return None,
+        })
+    }
+
+    pub fn beginning(self, current: &OsStr) -> Vec<CompletionCandidate> {
+        let (found, read) = channel();
+        let current = current.to_string_lossy().into_owned();
+        thread::spawn(move || found.send(self.read(&current, &Line::of_process()).unwrap_or_default()));
+        read.recv_timeout(PATIENCE).unwrap_or_default().iter().filter_map(candidate).collect()
+    }
+
+    fn read(self, current: &str, line: &Line) -> Result<Vec<Label>> {
+        let environment = Environment::of_process().with_file(line.after("--config").map(PathBuf::from).as_deref())?;
+        let database = line.after("--database").or_else(|| line.after("-d"));
+        let database = DatabaseFlag { database, ..DatabaseFlag::default() };
+        let mut store = environment.database(&database)?.open_to(Purpose::Look)?;
+        let kinds = store.kinds.clone();
+        let timeouts = Timeouts { statement: TimeDelta::from_std(PATIENCE)?, ..Timeouts::default() };
+        Ok(store.db.in_transaction(Access::ReadOnly, &timeouts, |db| match (self, line.kind()) {
+            (Names::Subjects(kind), _) | (Names::SubjectsOfKind, Some(kind)) => {
+                beginnings::of_subjects(db, kind, current)
+            }
+            (Names::SubjectsOfKind, None) => Ok(Vec::new()),
+            (Names::Plans, _) => beginnings::of_plans(db, current),
+            (Names::Tenants, _) => beginnings::of_tenants(db, &kinds, current),
+        })?)
+    }
+}
+
+/// What is inserted is one plain word: shells differ in how they would quote another. The id is always right.
+fn candidate(label: &Label) -> Option<CompletionCandidate> {
+    let is_plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
+    let (name, id) = (label.name(), label.shown_id());
+    if is_plain(&name) {
+        return Some(CompletionCandidate::new(name));
+    }
+    is_plain(&id).then(|| CompletionCandidate::new(id).help(Some(shown(&name).into())))
+}
+
+/// What stands on the line that is completed.
+struct Line(Vec<String>);
+
+impl Line {
+    fn of_process() -> Line {
+        let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
+        Line(words.map(OsString::into_string).filter_map(Result::ok).collect())
+    }
+
+    /// The value of an option.
+    fn after(&self, option: &str) -> Option<String> {
+        let joined = self.0.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('='));
+        let apart = || self.0.iter().skip_while(|word| *word != option).nth(1).map(String::as_str);
+        joined.or_else(apart).map(str::to_owned)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| self.0.iter().any(|word| word == kind.name()))
+    }
+}

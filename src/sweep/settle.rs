@@ -1,0 +1,50 @@
+//! A commit whose answer was lost: the ledger knows whether it was made.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::terms::Terms;
+use crate::report::{Examined, Outcome};
+use crate::rules::Id;
+use crate::store::{Access, DbConnection, Lock, Subject, ledger};
+
+/// A server takes a moment to notice that a client is gone, and until then keeps what it locked.
+const SETTLING_TRIES: u32 = 20;
+const SETTLING_PAUSE: Duration = Duration::from_millis(50);
+
+/// Settles an unknown commit on a new connection. While the subject is locked its transaction may still be under way;
+/// once it is not, the ledger tells.
+pub fn settle<S: Subject>(
+    db: &mut DbConnection,
+    unknown: Examined,
+    entry_id: &Id,
+    intended: Outcome,
+    terms: &Terms,
+) -> Examined {
+    let ask = |db: &mut DbConnection| {
+        db.in_transaction(Access::Write, &terms.timeouts, |db| match S::lock(db, &unknown.id)? {
+            Lock::Nothing => Ok(None),
+            Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
+        })
+    };
+    let mut known = ask(db);
+    for _ in 0..SETTLING_TRIES {
+        if !matches!(known, Ok(None)) {
+            break;
+        }
+        sleep(SETTLING_PAUSE);
+        known = ask(db);
+    }
+    match known {
+        Ok(Some(true)) => {
+            Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
+        }
+        Ok(Some(false)) => {
+            if let (Outcome::Continued, Some(agent)) = (intended, &unknown.agent_id) {
+                terms.wakes.give_back(agent);
+            }
+            Examined { outcome: Outcome::Failed, reason: format!("not committed: {}", unknown.reason), ..unknown }
+        }
+        Ok(None) | Err(_) => unknown,
+    }
+}
