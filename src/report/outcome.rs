@@ -117,7 +117,7 @@ impl Outcome {
 
     /// Does somebody have to look at it?
     pub fn is_failure(self) -> bool {
-        matches!(self, Outcome::Changed | Outcome::Unknown | Outcome::Quarantined | Outcome::Failed)
+        matches!(self, Outcome::Changed | Outcome::Unknown | Outcome::Unreadable | Outcome::Failed)
     }
 
     /// Was something written?

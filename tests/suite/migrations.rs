@@ -16,7 +16,7 @@ use crate::databases::connect;
 use crate::program::{Program, Ran, migrate_at, sweep_at};
 use crate::scratch::{Role, Scratch, catalog, new_file};
 
-const UNAVAILABLE: i32 = 69;
+const BUSY: i32 = 75;
 const CONFIG: i32 = 78;
 
 const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/postgres/ledger");
@@ -200,6 +200,6 @@ mod at_once {
         let mut rival = connect(&url);
         crate::databases::run(&mut rival, "begin immediate");
         let ran = migrate_at(&url, []).run();
-        ran.refused(UNAVAILABLE, &[&path.display().to_string(), "database is locked"]);
+        ran.refused(BUSY, &[&path.display().to_string(), "database is locked"]);
     }
 }
