@@ -195,6 +195,10 @@ impl<'a> Report<'a> {
         self.clocks.ledger_future_seconds = ledger_ahead.map(|ahead| ahead.num_seconds());
     }
 
+    pub fn heading(&self) -> &Heading {
+        &self.heading
+    }
+
     pub fn clocks(&self) -> &Clocks {
         &self.clocks
     }

@@ -56,6 +56,8 @@ pub enum Db {
 /// One kind of subject, as the store knows it.
 pub trait Subject: Facts + Sized {
     const KIND: Kind;
+    /// Where all of them are, by their `id`.
+    const RELATION: &'static str;
     /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs UPDATE on
     /// some column of it, and reading its id SELECT.
     const RIGHTS: &'static [rights::Right];

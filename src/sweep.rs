@@ -134,7 +134,7 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
         .close(&mut store.db, ended, exit, &report)
         .or_else(|_| sweep.close(&mut settings.database.connect(access)?, ended, exit, &report));
     let (total, held_issues) = (report.total(), report.held_back(Kind::Issue));
-    logs::sweep(&report, ended);
+    logs::sweep(&report, &sweep.id, ended);
     let plan = report.plan();
     let printed = report.finish(ended, began.elapsed());
     swept?;
@@ -269,6 +269,9 @@ impl Sweep<'_> {
             }
         }
         guard::announce(db, S::KIND, &held, &terms);
+        if terms.access == Access::Write && named.is_none() && terms.among.is_none() {
+            db.in_transaction(Access::Write, &terms.timeouts, ledger::settle_deleted::<S>)?;
+        }
         if S::KIND == Kind::Issue && named.is_none() && terms.among.is_none() {
             host_blocks::announce(db, &terms);
         }
@@ -281,7 +284,7 @@ impl Sweep<'_> {
 
     fn exit(&self, report: &Report) -> Exit {
         let total = report.total();
-        let changed = total.continued + total.escalated + total.recovered;
+        let changed = total.continued + total.escalated + total.recovered + total.handed_over + total.abandoned;
         match self.limits.stop.exit() {
             Some(exit) => exit,
             None if report.is_guarded() => Exit::Guarded,

@@ -2,17 +2,18 @@
 //! is logged there. systemd's journal has a time and a priority for each line: there no line has a time of its own, and each
 //! begins with its priority, as sd-daemon(3) has it.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Debug, Display, Formatter};
 use std::io::{self, IsTerminal, Write, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 use rustix::fs::fstat;
+use tracing::field::Field;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::FmtContext;
-use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
+use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer, debug_fn};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::exit::config;
@@ -90,12 +91,27 @@ pub fn start(environment: &Environment, audience: Audience, loudness: Loudness) 
         .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
     let _ = match (json, is_journal(environment)) {
-        (false, false) => logs.with_target(false).try_init(),
-        (false, true) => logs.with_target(false).without_time().map_event_format(Prioritised).try_init(),
+        (false, false) => logs.fmt_fields(debug_fn(for_people)).with_target(false).try_init(),
+        (false, true) => {
+            let logs = logs.fmt_fields(debug_fn(for_people)).with_target(false).without_time();
+            logs.map_event_format(Prioritised).try_init()
+        }
         (true, false) => logs.json().flatten_event(true).try_init(),
         (true, true) => logs.json().flatten_event(true).without_time().map_event_format(Prioritised).try_init(),
     };
     Ok(())
+}
+
+/// In a text the sentence says these, or all lines have them alike.
+const FOR_PROGRAMS: [&str; 6] = ["sweep", "host", "mode", "finding", "decision", "outcome"];
+
+/// A field in a text: the sentence is the first.
+fn for_people(writer: &mut Writer, field: &Field, value: &dyn Debug) -> fmt::Result {
+    match field.name() {
+        "message" => write!(writer, "{value:?}"),
+        name if FOR_PROGRAMS.contains(&name) => Ok(()),
+        name => write!(writer, " {name}={value:?}"),
+    }
 }
 
 /// Is stderr systemd's journal? A process that redirected it has inherited the variable all the same.

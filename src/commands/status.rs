@@ -27,6 +27,11 @@ pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Exit> {
             print(layout, &plan, report::plan);
         }
         None => {
+            if let Some(tenant) = &flags.tenant {
+                let Store { db, kinds, .. } = &mut store;
+                db.in_transaction(Access::ReadOnly, &timeouts, |db| find::tenant(db, kinds, tenant))
+                    .map_err(|abort| url.explain(abort.into()))??;
+            }
             let status = read(&mut store, flags.tenant.as_deref(), &timeouts).map_err(|error| url.explain(error))?;
             print(layout, &status, report::whole);
         }

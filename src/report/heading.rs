@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::rules::Policy;
-use crate::text::shown;
+use crate::rules::{Id, Policy};
+use crate::text::{shown, shown_id};
 
 /// The version of the JSON report.
 pub const SCHEMA: u32 = 1;
@@ -20,13 +20,18 @@ pub struct Heading {
     /// The latest migration.
     pub schema_version: String,
     pub policy: Policy,
+    /// The newest sweeps that the database knew of, the latest first: a copy of it soon knows others. Empty as well when this role
+    /// may not read them.
+    #[serde(default)]
+    pub newest_sweeps: Vec<Id>,
 }
 
 impl Heading {
     /// As it may be printed: a file may be called anything, and so may a nudge.
     pub fn shown(&self) -> Heading {
         let policy = Policy { nudge_message: shown(&self.policy.nudge_message), ..self.policy.clone() };
-        Heading { database: shown(&self.database), policy, ..self.clone() }
+        let newest_sweeps = self.newest_sweeps.iter().map(shown_id).collect();
+        Heading { database: shown(&self.database), policy, newest_sweeps, ..self.clone() }
     }
 }
 
@@ -38,6 +43,17 @@ pub enum Mode {
     DryRun,
     /// Only what a plan says.
     Apply,
+}
+
+impl Mode {
+    /// As programs read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Sweep => "sweep",
+            Mode::DryRun => "dry_run",
+            Mode::Apply => "apply",
+        }
+    }
 }
 
 /// What is done about a kind of subject.

@@ -98,7 +98,7 @@ impl Plan {
 
     /// Why it is no plan for this database and these rules: `what: planned, now`.
     pub fn differs_from(&self, now: &Heading) -> Option<String> {
-        let Heading { schema: _, mode: _, host, database, schema_version, policy } = &self.heading;
+        let Heading { schema: _, mode: _, host, database, schema_version, policy, newest_sweeps: _ } = &self.heading;
         // The plan's was printed.
         let now = &now.shown();
         let same = |what: &str, planned: &str, now: &str| {

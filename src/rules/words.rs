@@ -76,16 +76,27 @@ impl Display for Kind {
     }
 }
 
-impl Display for Finding {
-    fn fmt(&self, f: &mut Formatter) -> Result {
-        f.write_str(match self {
+impl Finding {
+    /// As programs read it.
+    pub fn name(self) -> &'static str {
+        match self {
             Finding::Orphaned => "orphaned",
             Finding::Stalled => "stalled",
             Finding::Silent => "silent",
             Finding::Looping => "looping",
             Finding::Crashed => "crashed",
+            Finding::Waiting => "waiting",
+            Finding::NoProgress => "no_progress",
+        }
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        f.write_str(match self {
             Finding::Waiting => "waiting for a person",
             Finding::NoProgress => "without progress",
+            finding => finding.name(),
         })
     }
 }

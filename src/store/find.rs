@@ -176,3 +176,13 @@ pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryRe
     };
     Ok(label.unwrap_or_else(|| Label::of_id(id.clone())))
 }
+
+/// Refuses a tenant to whom nothing belongs: it is more likely a typing error.
+pub fn tenant(db: &mut Db, kinds: &[Kind], tenant: &str) -> QueryResult<Result<(), Refusal>> {
+    for &kind in kinds {
+        if for_kind!(kind, S => S::has_tenant(db, tenant))? {
+            return Ok(Ok(()));
+        }
+    }
+    Ok(Err(usage(format!("--tenant: there is no tenant {} in this database", shown(tenant)))))
+}

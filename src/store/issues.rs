@@ -27,6 +27,7 @@ const LOCK: LockStatement = LockStatement {
 
 impl Subject for IssueFacts {
     const KIND: Kind = Kind::Issue;
+    const RELATION: &'static str = "issues";
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
         ("agents", "UPDATE"),

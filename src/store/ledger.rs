@@ -4,7 +4,9 @@
 //! settles the one before it; a recovery and a handover are settled from the start.
 
 use chrono::{DateTime, Utc};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 
 use super::candidates::Shard;
 use super::schema::{recoveries, sweeps};
@@ -98,6 +100,34 @@ fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<(
 pub fn newest(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
     let newest = recoveries::table.order(recoveries::created_at.desc()).select(recoveries::created_at);
     Ok(newest.first::<Since>(db).optional()?.and_then(|at| at.instant()))
+}
+
+/// Nothing can come any more of what is open about subjects that were deleted.
+pub fn settle_deleted<S: Subject>(db: &mut Db) -> QueryResult<()> {
+    let now = Instant(db.now()?);
+    let is_deleted = format!("NOT EXISTS (SELECT 1 FROM {} s WHERE s.id = recoveries.subject_id)", S::RELATION);
+    let open = recoveries::table.filter(recoveries::kind.eq(S::KIND.name())).filter(recoveries::settled_at.is_null());
+    let deleted = open.filter(sql::<Bool>(&is_deleted));
+    diesel::update(deleted).set(recoveries::settled_at.eq(Some(now))).execute(db).map(drop)
+}
+
+/// So many tell a database from a copy of it.
+const NEWEST_SWEEPS: i64 = 3;
+
+/// The newest sweeps, the latest first; none if this role may not read them, as a dry run need not.
+pub fn newest_sweeps(db: &mut Db) -> QueryResult<Vec<Id>> {
+    if let Db::Postgres(db) = db
+        && !diesel::select(sql::<Bool>("has_table_privilege('sweeps', 'SELECT')")).get_result::<bool>(db)?
+    {
+        return Ok(Vec::new());
+    }
+    sweeps::table.order((sweeps::started_at.desc(), sweeps::id)).select(sweeps::id).limit(NEWEST_SWEEPS).load(db)
+}
+
+/// The first of these of which this database knows nothing.
+pub fn unknown_sweep(db: &mut Db, ids: &[Id]) -> QueryResult<Option<Id>> {
+    let known: Vec<Id> = sweeps::table.filter(sweeps::id.eq_any(ids)).select(sweeps::id).load(db)?;
+    Ok(ids.iter().find(|id| !known.contains(id)).cloned())
 }
 
 /// Did the transaction that wrote this row commit?

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::dsl::{count_star, min};
+use diesel::dsl::{count_star, exists, min, not};
 use diesel::prelude::*;
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::ledger::Action;
 use super::open::{Store, Url};
 use super::outbox::delivery::waiting;
 use super::rights::Purpose;
-use super::schema::{failures, notifications, recoveries};
+use super::schema::{exemptions, failures, notifications, recoveries};
 use super::status::{Limits, false_rescues};
 use super::totals::{self, Totals};
 use super::types::{Instant, Since, Words};
@@ -98,7 +98,7 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
             quarantined: quarantined(db)?,
             recoveries: totals::read(db)?,
             false_rescues: false_rescues(db, read_at)?,
-            waiting: waiting_for_people(db)?,
+            waiting: waiting_for_people(db, read_at)?,
             handed_over: handed_over(db, read_at)?,
             stuck_wakes: stuck(db, None, limits.wake_stuck_after, read_at)?,
             outbox: outbox(db)?,
@@ -153,11 +153,16 @@ fn quarantined(db: &mut Db) -> QueryResult<BTreeMap<String, i64>> {
 }
 
 /// The open rows of the ledger that call for a person.
-fn waiting_for_people(db: &mut Db) -> QueryResult<BTreeMap<String, BTreeMap<String, Waiting>>> {
+fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<String, BTreeMap<String, Waiting>>> {
     use recoveries::*;
     let calls = [Action::Escalate, Action::Abandon].map(Action::name);
     let open = recoveries::table.group_by((action, kind)).select((action, kind, count_star(), min(created_at)));
-    let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls));
+    // What an operator has exempted calls for nobody.
+    let exempted = exemptions::table
+        .filter(exemptions::kind.eq(kind))
+        .filter(exemptions::subject_id.eq(subject_id))
+        .filter(exemptions::until.is_null().or(exemptions::until.gt(Some(Instant(now)))));
+    let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls)).filter(not(exists(exempted)));
     let mut waiting: BTreeMap<String, BTreeMap<String, Waiting>> = BTreeMap::new();
     for (what, of_kind, subjects, oldest) in open.load::<(Words, Words, i64, Option<Since>)>(db)? {
         let oldest_at = oldest.and_then(|at| at.instant());

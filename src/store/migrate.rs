@@ -2,6 +2,7 @@
 //!
 //! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are safe.
 
+mod made;
 mod printed;
 mod trust;
 mod turn;
@@ -23,6 +24,8 @@ use super::hosts::{self, Host};
 use super::open::{exists, sqlite};
 use super::{Db, rights};
 use crate::exit::{config, unavailable, usage};
+use made::refuse_broken;
+pub(in crate::store) use made::relations;
 pub use printed::print;
 pub use trust::Superuser;
 use turn::{is_duplicate, take_turn};
@@ -153,7 +156,10 @@ pub fn check(db: &mut Db) -> Result<(Host, String)> {
     let found = look(db)?;
     let Some(host) = found.host else { return refuse_unmigrated(db) };
     match found.missing(db, host, Listen::AsItIs).as_slice() {
-        [] => Ok((host, found.applied.last().cloned().unwrap_or_default())),
+        [] => {
+            refuse_broken(db, host)?;
+            Ok((host, found.applied.last().cloned().unwrap_or_default()))
+        }
         [first, ..] => Err(config(format!(
             "the schema of the database {} is behind this sweep, it lacks {first}: run `sweep migrate`",
             name(db)?

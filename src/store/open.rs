@@ -8,7 +8,7 @@ pub(super) mod sqlite;
 use std::fmt::{Debug, Formatter};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
@@ -163,8 +163,9 @@ impl Url {
                 rights::check(db, purpose)?;
             }
             let (host, schema_version) = migrate::check(db).map_err(|error| self.explain(error))?;
-            let kinds = provided(db).context("looking for the kinds that this database provides")?;
-            Ok((host, schema_version, kinds))
+            let relations = migrate::relations(db, host);
+            let is_provided = |kind: &Kind| relations.contains(&format!("{kind}_facts"));
+            Ok((host, schema_version, Kind::ALL.into_iter().filter(is_provided).collect()))
         })?;
         Ok(Store { db, host, schema_version, kinds })
     }
@@ -196,17 +197,6 @@ fn is_file_by_its_name(url: &str) -> bool {
 fn nearest_to(url: &str) -> String {
     let is_name = url.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
     if is_name { nearest::hint(Path::new(url)) } else { String::new() }
-}
-
-/// A kind is provided when the host has both of its views.
-fn provided(db: &mut Db) -> QueryResult<Vec<Kind>> {
-    let mut kinds = Vec::new();
-    for kind in Kind::ALL {
-        if exists(db, &format!("{kind}_candidates"))? && exists(db, &format!("{kind}_facts"))? {
-            kinds.push(kind);
-        }
-    }
-    Ok(kinds)
 }
 
 /// Refuses what must not be read, or cannot be used so. Of a schema that comes a moment later nothing is read either.

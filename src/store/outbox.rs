@@ -203,6 +203,7 @@ pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Optio
     let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
+    let now = db.now()?;
     for destination in queueing.destinations_of(notice.event) {
         use notifications::columns;
         let latest: Option<Document> = notifications::table
@@ -210,6 +211,7 @@ pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Optio
             .filter(columns::part.eq(&part))
             .filter(columns::destination.eq(destination.name()))
             .filter(columns::dead_at.is_null())
+            .filter(columns::created_at.le(Instant(now)))
             .order((columns::created_at.desc(), columns::id.desc()))
             .select(columns::details)
             .first(db)

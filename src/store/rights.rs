@@ -35,6 +35,7 @@ const TO_TELL: &[Right] = &[
 const TO_MEASURE: &[Right] = &[
     ("sweeps", "SELECT"),
     ("recoveries", "SELECT"),
+    ("exemptions", "SELECT"),
     ("failures", "SELECT"),
     ("notifications", "SELECT"),
     ("false_rescues", "SELECT"),

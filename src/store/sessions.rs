@@ -27,6 +27,7 @@ const LOCK: LockStatement = LockStatement {
 
 impl Subject for SessionFacts {
     const KIND: Kind = Kind::Session;
+    const RELATION: &'static str = "sessions";
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
         ("agents", "UPDATE"),

@@ -29,6 +29,7 @@ const LOCK: LockStatement = LockStatement {
 
 impl Subject for StepFacts {
     const KIND: Kind = Kind::Step;
+    const RELATION: &'static str = "plan_steps";
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
         ("agents", "UPDATE"),

@@ -264,7 +264,7 @@ impl Keeper {
         }
         // Each thing that is done, and each thing that is wrong once.
         if examined.outcome.is_change() || examined.reason != self.last_reason {
-            logs::subject(&examined, access);
+            logs::subject(&examined, &logs::Source { sweep: sweep_id, host: None, mode: "watch" });
             self.last_reason.clone_from(&examined.reason);
         }
         match examination.lost {

@@ -2,27 +2,44 @@
 
 use tracing::{error, info, warn};
 
+use crate::report::heading::Mode;
 use crate::report::{EMPTY, Examined, Guarded, Outcome, Report};
-use crate::rules::{Id, Kind};
+use crate::rules::{Finding, Id, Kind};
+use crate::store::Abort;
 use crate::store::ledger::Ended;
-use crate::store::{Abort, Access};
 use crate::text::shown;
 
+/// Who logs: what a program that reads the logs groups lines by.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub sweep: &'a Id,
+    /// None: it is not known here.
+    pub host: Option<&'a str>,
+    /// `sweep`, `dry_run`, `apply`, `watch`.
+    pub mode: &'static str,
+}
+
 /// One line for each subject that was touched or could not be, after its commit.
-pub fn subject(examined: &Examined, access: Access) {
+pub fn subject(examined: &Examined, source: &Source) {
     let Examined { kind, id, outcome, .. } = examined;
     let (id, reason) = (shown(&id.0), shown(&examined.reason));
     let name = examined.identifier.as_deref().map_or(id.clone(), shown);
-    let would = if access == Access::ReadOnly { "would be " } else { "" };
+    let Source { sweep, host, mode } = source;
+    let (finding, decision) = (examined.finding.map(Finding::name), examined.decision);
+    macro_rules! line {
+        ($log:ident, $would:expr) => {
+            $log!(
+                %kind, %id, finding, decision, outcome = outcome.name(), sweep = sweep.0, host, mode,
+                "{kind} {name} {}{outcome}: {reason}", $would
+            )
+        };
+    }
+    let would = if *mode == Mode::DryRun.name() || examined.shadow { "would be " } else { "" };
     match outcome {
-        Outcome::Continued | Outcome::Recovered | Outcome::HandedOver => {
-            info!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}")
-        }
-        Outcome::Escalated | Outcome::Abandoned => warn!(%kind, %id, "{kind} {name} {would}{outcome}: {reason}"),
-        Outcome::Changed => warn!(%kind, %id, "{kind} {name} {outcome}: {reason}"),
-        Outcome::Failed | Outcome::Unknown | Outcome::Unreadable => {
-            error!(%kind, %id, "{kind} {name} {outcome}: {reason}")
-        }
+        Outcome::Continued | Outcome::Recovered | Outcome::HandedOver => line!(info, would),
+        Outcome::Escalated | Outcome::Abandoned => line!(warn, would),
+        Outcome::Changed => line!(warn, ""),
+        Outcome::Failed | Outcome::Unknown | Outcome::Unreadable => line!(error, ""),
         Outcome::Waiting | Outcome::Skipped | Outcome::Healthy | Outcome::Deferred | Outcome::Busy => {}
     }
 }
@@ -50,7 +67,7 @@ pub fn untold(kind: Kind, why: Abort) {
 }
 
 /// One line for the sweep, and what its operator should know of the clocks.
-pub fn sweep(report: &Report, ended: Ended) {
+pub fn sweep(report: &Report, sweep: &Id, ended: Ended) {
     for warning in report.clocks().warnings() {
         warn!("{warning}");
     }
@@ -68,7 +85,15 @@ pub fn sweep(report: &Report, ended: Ended) {
         abandoned = total.abandoned,
         deferred = total.deferred,
         failed = total.failed,
-        "sweep {}",
+        sweep = sweep.0,
+        host = report.heading().host,
+        mode = report.heading().mode.name(),
+        "{} {}",
+        match report.heading().mode {
+            Mode::Sweep => "sweep",
+            Mode::DryRun => "dry run, nothing was written:",
+            Mode::Apply => "sweep of a plan",
+        },
         ended.name()
     );
 }

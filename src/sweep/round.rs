@@ -21,7 +21,9 @@ pub fn examine_all<S: Subject>(
     report: &mut Report,
 ) -> Result<()> {
     let not_begun = workers.examine_all(&mut scan, terms, limits, |examined: Examined| {
-        logs::subject(&examined, terms.access);
+        let heading = report.heading();
+        let (sweep, host, mode) = (terms.sweep_id, Some(heading.host.as_str()), heading.mode.name());
+        logs::subject(&examined, &logs::Source { sweep, host, mode });
         failures.note(&examined);
         report.add(examined);
     })?;

@@ -3,14 +3,16 @@
 use anyhow::Result;
 use diesel::QueryResult;
 
-use crate::exit::{config, usage};
+use crate::exit::config;
 use crate::report::heading::{Heading, KindMode, Mode, SCHEMA};
+use crate::report::plan::Plan;
 use crate::rules::issue::IssueFacts;
 use crate::rules::{Id, Kind};
 use crate::settings::{Selection, Settings};
 use crate::store::candidates::Part;
 use crate::store::open::Store;
-use crate::store::{Access, Db, DbConnection, Subject, find, for_kind};
+use crate::store::{Access, Db, DbConnection, Subject, find, ledger};
+use crate::text::shown;
 
 /// Asks in a read-only transaction.
 pub fn look<T>(settings: &Settings, db: &mut DbConnection, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
@@ -29,26 +31,38 @@ pub fn heading(settings: &Settings, store: &mut Store) -> Result<Heading> {
         database: look(settings, &mut store.db, Db::identity)?,
         schema_version: store.schema_version.clone(),
         policy: settings.policy.clone(),
+        newest_sweeps: look(settings, &mut store.db, ledger::newest_sweeps)?,
     })
 }
 
 /// A plan of another database, or of other rules, and a tenant that nothing belongs to, are refused.
 pub fn refuse(settings: &Settings, store: &mut Store, heading: &Heading) -> Result<()> {
     let Store { db, kinds, .. } = store;
-    if let Selection::Plan(plan) = &settings.selection
-        && let Some(why) = plan.differs_from(heading)
-    {
-        return Err(config(format!("--apply: the plan is refused: {why}")).into());
+    if let Selection::Plan(plan) = &settings.selection {
+        refuse_elsewhere(settings, db, plan, heading)?;
     }
-    if let Some(tenant) = &settings.tenant {
-        let has_any = |db: &mut Db| {
-            kinds.iter().try_fold(false, |found, &kind| Ok(found || for_kind!(kind, S => S::has_tenant(db, tenant))?))
-        };
-        if !look(settings, db, has_any)? {
-            return Err(usage(format!("--tenant: there is no tenant {tenant} in this database")).into());
+    match &settings.tenant {
+        Some(tenant) => {
+            Ok(db.in_transaction(Access::ReadOnly, &settings.timeouts, |db| find::tenant(db, kinds, tenant))??)
         }
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// A copy of a database, and a backup that was restored, have its identity, but not its newest sweeps.
+fn refuse_elsewhere(settings: &Settings, db: &mut DbConnection, plan: &Plan, heading: &Heading) -> Result<()> {
+    let why = match plan.differs_from(heading) {
+        Some(why) => why,
+        None => match look(settings, db, |db| ledger::unknown_sweep(db, &plan.heading.newest_sweeps))? {
+            Some(id) => format!(
+                "it was made after the sweep {}, of which this database knows nothing: it was made in a copy, or this is one, such \
+                 as a restored backup",
+                shown(&id.0)
+            ),
+            None => return Ok(()),
+        },
+    };
+    Err(config(format!("--apply: the plan is refused: {why}")).into())
 }
 
 /// The subjects that the operator named, if he did. One whose row cannot be read is there: its examination says what is

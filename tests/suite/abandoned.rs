@@ -70,6 +70,30 @@ on_each_host! {
         assert_eq!(world.count("recoveries where action = 'abandon' and settled_at is null"), 0);
     }
 
+    fn the_metrics_count_it_until_it_is_exempt_or_deleted(world) {
+        let [deleted, exempt] = [world.idle_with("terminated", 70), world.idle_with("terminated", 80)];
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let path = file.path().to_str().expect("a plain path");
+        let counted = |world: &World| {
+            sweep_at(&world.url, ["--metrics-file", path]).run().done();
+            let text = std::fs::read_to_string(path).expect("metrics");
+            let line = text.lines().find_map(|line| line.strip_prefix("sweep_abandoned_subjects{kind=\"issue\"} "));
+            line.expect("a count").to_owned()
+        };
+        assert_eq!(counted(world), "2");
+        command_at(&world.url, ["exempt", "add", "issue", &exempt.0, "--reason", "we know"]).run().done();
+        assert_eq!(counted(world), "1");
+        world.run(&format!("delete from issues where id = '{deleted}'"));
+        assert_eq!(counted(world), "0");
+        assert_eq!(world.count("recoveries where settled_at is null"), 1);
+    }
+
+    fn it_is_something_that_was_done(world) {
+        world.idle_with("terminated", 70);
+        let codes = [0, 1].map(|_| sweep_at(&world.url, ["--detailed-exitcode"]).run().code);
+        assert_eq!(codes, [2, 0]);
+    }
+
     fn a_dry_run_says_what_would_be_reported_and_a_plan_reports_it(world) {
         let issue = world.idle_with("terminated", 70);
         let plan = world.dry_run();

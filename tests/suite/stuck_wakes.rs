@@ -118,6 +118,11 @@ mod people {
             assert_eq!(over, ["sweep: wakes are taken up again: none has been queued for longer than 30m"]);
             assert!(sweep_and_tell(world, &receiver).is_empty());
 
+            // What a clock that was ahead wrote says nothing of today.
+            let tomorrow = world.ago(-1440);
+            world.run(&format!("update notifications set created_at = {tomorrow}"));
+            assert!((0..3).all(|_| sweep_and_tell(world, &receiver).is_empty()));
+
             world.untaken_wakes(1, 200);
             let next = sweep_and_tell(world, &receiver);
             assert!(next.len() == 1 && next[0].starts_with("sweep: 1 wake is stuck"), "{next:?}");

@@ -56,6 +56,20 @@ on_each_host! {
         assert_eq!(world.count("sweeps") + world.rows_written().iter().sum::<i64>(), 0);
     }
 
+    /// The same database by its name and number, without what happened since.
+    fn a_plan_is_refused_where_a_backup_was_restored_since(world) {
+        let agent = world.agent("idle");
+        world.orphan(&agent);
+        world.sweep();
+        world.orphan(&agent);
+        let plan = plan_at(&world.url, &[]);
+        apply(&world.url, &plan, &["--dry-run"]).done();
+        world.run("delete from sweeps");
+
+        apply(&world.url, &plan, &[]).refused(REFUSED, &["it was made after the sweep ", "knows nothing", "a restored backup"]);
+        assert_eq!(world.count("recoveries"), 1);
+    }
+
     fn a_plan_of_other_rules_is_refused_with_each_that_differs(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);
@@ -88,6 +102,24 @@ fn a_copy_of_a_file_is_another_database_and_another_name_of_it_is_not() {
         .refused(REFUSED, &["it was made for the database ", "test.db, this is ", &copied]);
     apply(&url_of(&link), &plan, &[]).done();
     assert_eq!(world.count("wakes"), 1);
+}
+
+/// A branch of a database, or a standby that was promoted for a trial, has the number of its original.
+#[test]
+fn a_plan_of_a_copy_that_was_swept_is_refused_by_the_original() {
+    let original = Server::start();
+    migrate_at(&original.url, []).run().done();
+    sweep_at(&original.url, []).run().done();
+    let copy = original.standby();
+    copy.promote();
+    let (early, before) = (plan_at(&copy.url, &[]), plan_at(&original.url, &[]));
+    sweep_at(&copy.url, []).run().done();
+    let late = plan_at(&copy.url, &[]);
+
+    apply(&original.url, &late, &[]).refused(REFUSED, &["it was made after the sweep ", "a copy"]);
+    apply(&original.url, &before, &[]).done();
+    // A copy that has had no sweep of its own cannot be told from its original:.
+    apply(&original.url, &early, &[]).done();
 }
 
 #[test]

@@ -207,7 +207,12 @@ Last success: 1d 9h ago. Is it still scheduled?
   plan    done  current step       stuck for
   Launch   33%  #2 Build the page     1h 30m
 
-1 wake is stuck: queued for longer than 1h
+1 subject is abandoned: the agent is gone, terminated or paused
+
+  kind   subject  for  why                 title
+  issue  ACM-6     4d  Femi is terminated  Mend the fence
+
+1 wake is stuck: queued for longer than 1h, and none was taken up in that time
 
   kind   subject  queued for  agent  title
   issue  ACM-4        3h 10m  Ada    Mend the fence
@@ -242,7 +247,7 @@ Last sweeps
 
 40 continuations in the last 7 days
 
-  20 (50%) recovered, 10 (25%) handed over, 8 (20%) escalated, 1 continued again, 1 still open
+  20 (50%) recovered, 10 (25%) handed over, 7 (18%) escalated, 1 (2%) abandoned, 1 continued again, 1 still open
   False rescues: 2, where a run was live after all
 "#);
 }
