@@ -93,22 +93,28 @@ impl Page<'_> {
             [([], *false_rescues)],
         )?;
         let of = |action: Action, kind: &Kind| waiting.get(action.name()).and_then(|kinds| kinds.get(kind.name()));
-        for (action, name, help) in [
-            (Action::Escalate, "waiting_for_person", "Subjects that were escalated and that nobody has answered"),
+        for (action, subjects, oldest, help) in [
+            (
+                Action::Escalate,
+                "waiting_for_person_subjects",
+                "waiting_for_person_oldest_timestamp_seconds",
+                "Subjects that were escalated and that nobody has answered",
+            ),
             (
                 Action::Abandon,
-                "abandoned",
+                "abandoned_subjects",
+                "abandoned_oldest_timestamp_seconds",
                 "Subjects whose agent is gone, terminated or paused for long, by what people were notified of",
             ),
         ] {
             self.gauge(
-                &format!("{name}_subjects"),
+                subjects,
                 help,
                 KIND,
                 kinds.iter().map(|kind| ([kind.name()], of(action, kind).map_or(0, |waiting| waiting.subjects))),
             )?;
             self.gauge(
-                &format!("{name}_oldest_timestamp_seconds"),
+                oldest,
                 "Since when people have known of the oldest of them; absent: none",
                 KIND,
                 kinds.iter().filter_map(|kind| Some(([kind.name()], seconds(of(action, kind)?.oldest_at?)))),
