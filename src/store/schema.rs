@@ -133,30 +133,6 @@ diesel::table! {
 
 diesel::table! {
     use diesel::sql_types::*;
-    use crate::store::types::sql::*;
-    untaken_wakes (id) {
-        id -> Id,
-        kind -> Nullable<Text>,
-        subject_id -> Nullable<Id>,
-        tenant -> Text,
-        identifier -> Nullable<Text>,
-        title -> Nullable<Text>,
-        agent_name -> Nullable<Text>,
-        agent_status -> Text,
-        created_at -> Instant,
-    }
-}
-
-diesel::table! {
-    use crate::store::types::sql::*;
-    wake_pickups (wake_id) {
-        wake_id -> Id,
-        taken_at -> Instant,
-    }
-}
-
-diesel::table! {
-    use diesel::sql_types::*;
     host_behavior (run_end_grace_seconds) {
         run_end_grace_seconds -> Double,
     }
@@ -309,3 +285,4 @@ diesel::allow_tables_to_appear_in_same_query!(issue_candidates, failures);
 diesel::allow_tables_to_appear_in_same_query!(step_candidates, failures);
 diesel::allow_tables_to_appear_in_same_query!(issue_subjects, failures);
 diesel::allow_tables_to_appear_in_same_query!(step_subjects, failures);
+diesel::allow_tables_to_appear_in_same_query!(recoveries, exemptions);

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Db;
 use super::open::exists;
-use super::schema::{untaken_wakes, wake_pickups};
+use super::schema::work::{untaken_wakes, wake_pickups};
 use super::types::{Instant, Since, Words};
 use crate::rules::{AHEAD_MAX, Id, WAKEABLE};
 
@@ -40,7 +40,7 @@ pub struct StuckWake {
 /// Older than the limit, or dated by a clock that was ahead; not those of agents that nobody is to wake.
 macro_rules! stuck {
     ($of_tenant:expr, $after:expr, $now:expr) => {{
-        use $crate::store::schema::untaken_wakes::columns;
+        use $crate::store::schema::work::untaken_wakes::columns;
         let is_old = columns::created_at.lt(Instant($now - $after));
         let is_old = is_old.or(columns::created_at.gt(Instant($now + AHEAD_MAX)));
         let all = untaken_wakes::table.filter(columns::agent_status.eq_any(WAKEABLE)).filter(is_old).into_boxed();

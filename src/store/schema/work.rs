@@ -1,4 +1,4 @@
-//! What the status reads besides: the views that tell of all work and of what sweeps achieved.
+//! What is read of all work together: its state, the wakes that nobody takes up, and what sweeps achieved.
 
 diesel::table! {
     use diesel::sql_types::*;
@@ -27,5 +27,29 @@ diesel::table! {
     false_rescues (recovery_id) {
         recovery_id -> Id,
         continued_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::store::types::sql::*;
+    untaken_wakes (id) {
+        id -> Id,
+        kind -> Nullable<Text>,
+        subject_id -> Nullable<Id>,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Nullable<Text>,
+        agent_name -> Nullable<Text>,
+        agent_status -> Text,
+        created_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use crate::store::types::sql::*;
+    wake_pickups (wake_id) {
+        wake_id -> Id,
+        taken_at -> Instant,
     }
 }
