@@ -44,7 +44,7 @@ fn what_is_called_paperclips_must_have_its_tables() {
     let before = database.catalog();
     for arguments in [vec!["--host", "paperclip"], vec!["--host", "paperclip", "--print"]] {
         let ran = migrate_at(&database.url, arguments).run();
-        ran.refused(CONFIG, &["is not Paperclip's", "lacks the tables companies, agents, issues"]);
+        ran.refused(CONFIG, &["is not Paperclip's", "lacks the tables companies, agents and 13 more"]);
     }
     assert_eq!(database.catalog(), before);
 }
