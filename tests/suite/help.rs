@@ -74,7 +74,7 @@ fn quiet_is_the_summary_and_what_failed() {
     world.set("issues", &broken, "updated_at = '0001-01-01T00:00:00.000Z', created_at = '0001-01-01T00:00:00.000Z'");
     let ran = sweep_at(&world.url, ["-q"]).run();
     assert_eq!(ran.code, 1, "{ran}");
-    assert!(ran.out.contains("1 continued; left: 1 quarantined"), "{ran}");
+    assert!(ran.out.contains("1 continued; left: 1 unreadable"), "{ran}");
     assert!(ran.out.contains(&broken.0) && !ran.out.contains("nobody is working on it"), "{ran}");
     assert!(ran.err.contains("ERROR") && !ran.err.contains("INFO"), "{ran}");
 }
