@@ -52,7 +52,7 @@ const SCENES: [Scene; 5] = [
     Scene {
         story: "Now for real: one wake each, to the agent whose work it is, and one nudge for each session that hangs or\n\
                 goes round in circles. bruno-7 crashed and SOC 2 evidence has no agent: a person is told at once.\n\
-                Esther is paused and Femi is gone: they are never woken.",
+                Esther is paused and Femi is gone: they are never woken. Of Femi's work people are notified once.",
         ..SWEEP
     },
     Scene {

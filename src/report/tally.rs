@@ -205,15 +205,21 @@ pub struct Stuck {
 impl Stuck {
     pub fn sentence(&self) -> String {
         let Stuck { count, oldest_at, none_is_taken, after, now } = self;
-        let (wakes, limit) =
-            (if *count == 1 { "1 wake is".to_owned() } else { format!("{count} wakes are") }, Spoken(*after));
-        let oldest = oldest_at.map(|at| *now - at).filter(|age| *after < *age);
-        let oldest = oldest.map(|age| format!(", the oldest for {}", Spoken(age))).unwrap_or_default();
-        let none = match none_is_taken {
-            true => format!(". No wake was taken up in the last {limit}: does whatever runs the agents still run?"),
-            false => String::new(),
+        let (limit, oldest) = (Spoken(*after), oldest_at.map(|at| *now - at).filter(|age| *after < *age));
+        let wakes = match (count, oldest.map(Spoken)) {
+            (1, Some(age)) => format!("1 wake is stuck: queued for {age}, and taken up by nobody"),
+            (1, None) => format!("1 wake is stuck: queued for longer than {limit}, and taken up by nobody"),
+            (_, age) => {
+                let oldest = age.map(|age| format!(", the oldest for {age}")).unwrap_or_default();
+                format!("{count} wakes are stuck: queued for longer than {limit}, and taken up by nobody{oldest}")
+            }
         };
-        format!("{wakes} stuck: queued for longer than {limit}, and taken up by nobody{oldest}{none}")
+        match none_is_taken {
+            true => {
+                format!("{wakes}. No wake was taken up in the last {limit}: does whatever runs the agents still run?")
+            }
+            false => wakes,
+        }
     }
 
     /// The sentence for its end.

@@ -66,14 +66,16 @@ from work join issues using (identifier);
 update issues set checkout_run_id = (select id from runs where issue_id = issues.id)
 where identifier in ('ACM-10', 'ACM-12');
 
-with requests (n, identifier, asked) as (values
-    (1, 'ACM-21', '-20 seconds'),
-    (2, 'ACM-23', '-3 hours')  -- stuck: nobody claims it
+with requests (n, identifier, status, asked) as (values
+    (1, 'ACM-21', 'queued',  '-20 seconds'),
+    (2, 'ACM-23', 'queued',  '-3 hours'),     -- stuck: nobody claims it
+    (3, 'ACM-10', 'claimed', '-21 minutes')
 )
-insert into wakes (id, agent_id, issue_id, reason, requested_by, created_at, updated_at)
-select printf('3a4e0000-0000-4000-8000-%012d', n), assignee_agent_id, issues.id, 'issue_assigned', 'board',
+insert into wakes (id, agent_id, issue_id, reason, requested_by, status, created_at, updated_at)
+select printf('3a4e0000-0000-4000-8000-%012d', n), assignee_agent_id, issues.id, 'issue_assigned', 'board', requests.status,
        strftime('%Y-%m-%dT%H:%M:%fZ', 'now', asked), strftime('%Y-%m-%dT%H:%M:%fZ', 'now', asked)
 from requests join issues using (identifier);
+update runs set wake_id = (select id from wakes where issue_id = runs.issue_id and status = 'claimed') where status = 'running';
 
 with schemes (n, title, status, agent, identifier) as (values
     (1, 'Release 2.4',    'executing', 'Ada',    null),
