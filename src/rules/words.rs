@@ -1,8 +1,9 @@
 //! The rules in words: what reports, comments and logs say of a finding, a reason, a decision.
 
+mod finding;
 mod invisible;
 
-use super::{Assignee, Cause, Decision, Finding, Id, Kind, Loop, Reason, Remedy, Unavailable};
+use super::{Assignee, Cause, Decision, Id, Kind, Loop, Reason, Remedy, Unavailable};
 use chrono::{DateTime, TimeDelta, Utc};
 pub use invisible::is_invisible;
 use std::fmt::{Display, Formatter, Result};
@@ -76,31 +77,6 @@ impl Display for Kind {
     }
 }
 
-impl Finding {
-    /// As programs read it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Finding::Orphaned => "orphaned",
-            Finding::Stalled => "stalled",
-            Finding::Silent => "silent",
-            Finding::Looping => "looping",
-            Finding::Crashed => "crashed",
-            Finding::Waiting => "waiting",
-            Finding::NoProgress => "no_progress",
-        }
-    }
-}
-
-impl Display for Finding {
-    fn fmt(&self, f: &mut Formatter) -> Result {
-        f.write_str(match self {
-            Finding::Waiting => "waiting for a person",
-            Finding::NoProgress => "without progress",
-            finding => finding.name(),
-        })
-    }
-}
-
 impl Display for Reason {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
@@ -167,21 +143,6 @@ impl Assignee {
                 let name = name.as_deref().unwrap_or(&id.0);
                 format!("{name} ({})", status.as_deref().map_or("no such agent".to_owned(), spaced))
             }
-        }
-    }
-}
-
-impl Finding {
-    /// How its definition begins, before the clauses.
-    pub fn definition(self) -> &'static str {
-        match self {
-            Finding::Orphaned => "An issue is orphaned if and only if:",
-            Finding::Stalled => "A plan step is stalled, and nothing is on its way, if and only if:",
-            Finding::Silent => "A session is silent, and nothing is on its way, if and only if:",
-            Finding::Looping => "A session is looping, and nothing is on its way, if and only if:",
-            Finding::Crashed => "A session is crashed, and nothing is on its way, if and only if:",
-            Finding::Waiting => "A session waits for a person, and nothing is on its way, if and only if:",
-            Finding::NoProgress => "A session is without progress, and nothing is on its way, if and only if:",
         }
     }
 }

@@ -14,7 +14,7 @@ fn sweep_beside(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)
 
     assert_eq!(swept.outcome(&good), "continued", "{poison}: {}", swept.json);
     let outcome = swept.outcome(&bad);
-    let harmless = ["unreadable", "skipped", "waiting", "healthy", "not examined"];
+    let harmless = ["unreadable", "skipped", "abandoned", "waiting", "healthy", "not examined"];
     assert!(harmless.contains(&outcome), "{poison}: {}", swept.subject(&bad));
     assert_eq!(world.wakes_for(&bad), 0, "{poison}");
     assert_eq!(swept.count("issues", "failed"), 0, "{poison}: {}", swept.json);

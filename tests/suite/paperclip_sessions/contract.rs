@@ -193,11 +193,12 @@ fn a_run_of_a_finished_issue_is_left() {
 }
 
 #[test]
-fn a_run_of_an_agent_that_is_not_at_work_is_skipped() {
+fn a_run_of_an_agent_that_is_not_at_work_is_left() {
     for status in ["paused", "terminated", "pending_approval", "asleep", ""] {
         let (mut world, issue, run) = with_a_silent_run();
         world.run(&format!("update agents set status = '{status}'"));
-        assert_eq!(world.sweep().outcome(&run), "skipped", "{status}");
+        let outcome = if status == "terminated" { "abandoned" } else { "skipped" };
+        assert_eq!(world.sweep().outcome(&run), outcome, "{status}");
         assert_eq!(world.comments_on(&issue), 0);
     }
 }

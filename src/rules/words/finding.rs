@@ -1,0 +1,43 @@
+//! What is wrong, in words.
+
+use std::fmt::{Display, Formatter, Result};
+
+use crate::rules::Finding;
+
+impl Finding {
+    /// As programs read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Orphaned => "orphaned",
+            Finding::Stalled => "stalled",
+            Finding::Silent => "silent",
+            Finding::Looping => "looping",
+            Finding::Crashed => "crashed",
+            Finding::Waiting => "waiting",
+            Finding::NoProgress => "no_progress",
+        }
+    }
+
+    /// How its definition begins, before the clauses.
+    pub fn definition(self) -> &'static str {
+        match self {
+            Finding::Orphaned => "An issue is orphaned if and only if:",
+            Finding::Stalled => "A plan step is stalled, and nothing is on its way, if and only if:",
+            Finding::Silent => "A session is silent, and nothing is on its way, if and only if:",
+            Finding::Looping => "A session is looping, and nothing is on its way, if and only if:",
+            Finding::Crashed => "A session is crashed, and nothing is on its way, if and only if:",
+            Finding::Waiting => "A session waits for a person, and nothing is on its way, if and only if:",
+            Finding::NoProgress => "A session is without progress, and nothing is on its way, if and only if:",
+        }
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        f.write_str(match self {
+            Finding::Waiting => "waiting for a person",
+            Finding::NoProgress => "without progress",
+            finding => finding.name(),
+        })
+    }
+}
