@@ -9,6 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::candidates::Shard;
+use super::open::is_readable;
 use super::schema::{recoveries, sweeps};
 use super::types::{Document, Instant, Since};
 use super::{Db, Subject, totals};
@@ -116,9 +117,7 @@ const NEWEST_SWEEPS: i64 = 3;
 
 /// The newest sweeps, the latest first; none if this role may not read them, as a dry run need not.
 pub fn newest_sweeps(db: &mut Db) -> QueryResult<Vec<Id>> {
-    if let Db::Postgres(db) = db
-        && !diesel::select(sql::<Bool>("has_table_privilege('sweeps', 'SELECT')")).get_result::<bool>(db)?
-    {
+    if !is_readable(db, "sweeps")? {
         return Ok(Vec::new());
     }
     sweeps::table.order((sweeps::started_at.desc(), sweeps::id)).select(sweeps::id).limit(NEWEST_SWEEPS).load(db)

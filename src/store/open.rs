@@ -208,6 +208,19 @@ pub(super) fn refuse_at_first_look(db: &mut Db, access: Access) -> Result<()> {
     if is_there { Ok(()) } else { migrate::refuse_unmigrated(db) }
 }
 
+/// Is there such a table or view of ours, which this role may read?
+pub(super) fn is_readable(db: &mut Db, relation: &str) -> QueryResult<bool> {
+    match db {
+        Db::Postgres(db) => diesel::select(
+            sql::<Bool>("coalesce(has_table_privilege(to_regclass(")
+                .bind::<Text, _>(format!("sweep.{relation}"))
+                .sql("), 'SELECT'), false)"),
+        )
+        .get_result(db),
+        Db::Sqlite(_) => exists(db, relation),
+    }
+}
+
 /// Is there such a table or view of ours?
 pub(super) fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
     match db {

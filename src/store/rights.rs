@@ -18,8 +18,7 @@ pub type Right = (&'static str, &'static str);
 
 const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT")];
 
-const TO_LOOK: &[Right] =
-    &[("exemptions", "SELECT"), ("failures", "SELECT"), ("untaken_wakes", "SELECT"), ("wake_pickups", "SELECT")];
+const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
 
 const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
 
@@ -30,6 +29,8 @@ const TO_TELL: &[Right] = &[
     ("recoveries", "SELECT"),
     ("sweeps", "SELECT"),
     ("notifications", "SELECT"),
+    ("untaken_wakes", "SELECT"),
+    ("wake_pickups", "SELECT"),
 ];
 
 const TO_MEASURE: &[Right] = &[
@@ -48,6 +49,8 @@ const TO_MEASURE: &[Right] = &[
 const TO_ACT: &[Right] = &[
     ("host_behavior", "SELECT"),
     ("host_blocks", "SELECT"),
+    ("untaken_wakes", "SELECT"),
+    ("wake_pickups", "SELECT"),
     ("activity", "INSERT"),
     ("recoveries", "SELECT"),
     ("recoveries", "INSERT"),

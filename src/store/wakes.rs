@@ -1,5 +1,5 @@
 //! Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and `wake_pickups`; a host
-//! without them has no stuck wakes.
+//! without them has no stuck wakes, and a role that may not read them, as a dry run's need not, sees none.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::{count_star, exists as is_any, min, select};
@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use serde::Serialize;
 
 use super::Db;
-use super::open::exists;
+use super::open::is_readable;
 use super::schema::work::{untaken_wakes, wake_pickups};
 use super::types::{Instant, Since, Words};
 use crate::rules::{AHEAD_MAX, Id, WAKEABLE};
@@ -53,7 +53,7 @@ macro_rules! stuck {
 
 /// Those of a tenant, or all.
 pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<StuckWakes> {
-    if !exists(db, "untaken_wakes")? {
+    if !is_readable(db, "untaken_wakes")? {
         return Ok(StuckWakes::default());
     }
     let columns = (count_star(), min(untaken_wakes::created_at));
@@ -61,7 +61,8 @@ pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<
     let since = Instant(now - after);
     let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(since, Instant(now)));
     // Asked only when it matters: a host may have to look through its runs.
-    let none_is_taken = 0 < count && exists(db, "wake_pickups")? && !select(is_any(taken)).get_result::<bool>(db)?;
+    let none_is_taken =
+        0 < count && is_readable(db, "wake_pickups")? && !select(is_any(taken)).get_result::<bool>(db)?;
     Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
 }
 
@@ -75,7 +76,7 @@ pub fn oldest(
     now: DateTime<Utc>,
     limit: i64,
 ) -> QueryResult<Vec<StuckWake>> {
-    if !exists(db, "untaken_wakes")? {
+    if !is_readable(db, "untaken_wakes")? {
         return Ok(Vec::new());
     }
     use untaken_wakes::{agent_name, created_at, id, identifier, kind, subject_id, tenant, title};
