@@ -91,7 +91,7 @@ fn when_a_menu_comes_up_meanwhile_it_is_not_answered() {
     assert!(!got.contains('\r') && !got.contains('\n') && got.starts_with('('), "{got:?}");
     until("a question", || (world.recovered("escalate") == 1).then_some(()));
     let reason = world.text("reason", "recoveries where action = 'escalate'").expect("a reason");
-    assert_eq!(reason, "it asks for permission: “rm -rf ./important”");
+    assert_eq!(reason, "it asks for permission: \"rm -rf ./important\"");
     watcher.stop();
 }
 

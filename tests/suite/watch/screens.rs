@@ -26,7 +26,7 @@ on_each_database! {
 
         assert_eq!(world.of_agent("agent_state").as_deref(), Some("waiting"));
         let comment = world.text("body", "comments").expect("a comment");
-        assert!(comment.contains("of “`Ada`”") && comment.contains(&format!("asks for a yes or no: “`{WORDS}`”")), "{comment}");
+        assert!(comment.contains("of \"`Ada`\"") && comment.contains(&format!("asks for a yes or no: \"`{WORDS}`\"")), "{comment}");
         let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();
         assert!(explained.out.contains("screen, rule generic/yes or no, line 1"), "{explained}");
         thread::sleep(Duration::from_millis(1500));
@@ -118,7 +118,7 @@ fn an_agents_hook_reports_to_its_watcher() {
     watcher.until_it_prints("exit code 0");
     world.until_recovered("escalate");
     let reason = world.text("reason", "recoveries where action = 'escalate'").expect("a reason");
-    assert_eq!(reason, "it asks for permission: “rm -rf ./important”");
+    assert_eq!(reason, "it asks for permission: \"rm -rf ./important\"");
     assert_eq!(world.of_agent("agent_state_evidence").as_deref(), Some("its event PermissionRequest"));
 
     watcher.screen.types("\r");
