@@ -149,3 +149,22 @@ fn the_running_runs_are_found_by_the_hosts_index_however_many_have_ended() {
         }
     }
 }
+
+/// A database that has just been filled has no statistics: the planner then guesses how much a condition leaves.
+#[test]
+fn without_statistics_no_issue_is_compared_with_each_wake() {
+    let mut world = World::new(On::Postgres);
+    world.run(
+        "alter table issues set (autovacuum_enabled = off); alter table wakes set (autovacuum_enabled = off);
+         insert into agents (id, name) select md5('agent ' || n)::uuid, 'Agent ' || n from generate_series(0, 9) n;
+         insert into issues (identifier, title, status, assignee_agent_id)
+             select 'ACM-' || n, 'x', 'in_progress', md5('agent ' || n % 10)::uuid from generate_series(1, 1000) n;
+         insert into wakes (agent_id, issue_id, reason, requested_by)
+             select assignee_agent_id, id, 'assigned', 'host' from issues limit 500",
+    );
+    let plan = "explain (analyze, costs off, timing off) select count(*) from issue_candidates";
+    let lines: Vec<Line> = diesel::sql_query(plan).load(&mut world.db).expect("a plan");
+    let removed = lines.iter().filter_map(|line| line.text.trim().strip_prefix("Rows Removed by Join Filter: "));
+    let removed: u64 = removed.map(|rows| rows.parse::<u64>().expect("a number")).sum();
+    assert!(removed < 10_000, "{removed}: {}", lines.iter().map(|line| format!("{}\n", line.text)).collect::<String>());
+}

@@ -103,8 +103,9 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   -- As issue_sessions, which would read the issues once more.
   and not exists (select from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
+  -- Not `between`, of which the planner expects so few that it would compare each issue with each wake.
   and not exists (select from pending_wakes w where w.issue_id = i.id
-                  and w.created_at between statement_timestamp() - interval '1 minute' and statement_timestamp());
+                  and w.created_at > statement_timestamp() - interval '1 minute' and (w.created_at > statement_timestamp()) is not true);
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues

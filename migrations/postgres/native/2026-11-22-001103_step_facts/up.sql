@@ -12,8 +12,9 @@ select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.st
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select from live_step_runs r where r.step_id = s.id)
+  -- Not `between`, of which the planner expects so few that it would compare each step with each wake.
   and not exists (select from pending_wakes w where w.plan_step_id = s.id
-                  and w.created_at between statement_timestamp() - interval '1 minute' and statement_timestamp());
+                  and w.created_at > statement_timestamp() - interval '1 minute' and (w.created_at > statement_timestamp()) is not true);
 
 create view step_candidates as
 select subject_id, group_id, since, tenant from unattended_steps

@@ -18,8 +18,9 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   and not exists (select from runs r where r.live and r.company_id = i.company_id and r.issue_key = i.id::text)
   and not exists (select from runs r where r.live and r.id = i.checkout_run_id)
   and not exists (select from runs r where r.live and r.id = i.execution_run_id)
+  -- Not `between`, of which the planner expects so few that it would compare each issue with each wake.
   and not exists (select from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
-                  and w.created_at between statement_timestamp() - interval '1 minute' and statement_timestamp());
+                  and w.created_at > statement_timestamp() - interval '1 minute' and (w.created_at > statement_timestamp()) is not true);
 
 create view issue_candidates as
 select subject_id, group_id, since, tenant from unattended_issues
