@@ -39,6 +39,8 @@ diesel::table! {
         oldest_left_at -> Nullable<Instant>,
         ledger_until -> Nullable<Instant>,
         ledger_counts -> Nullable<Document>,
+        guard_decided_at -> Nullable<Instant>,
+        guard_held -> Nullable<Document>,
     }
 }
 
