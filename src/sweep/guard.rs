@@ -62,8 +62,9 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     pub fn held(&mut self) -> Result<Held> {
         let whole = Part { tenant: self.terms.tenant, except: self.terms.held, ..Part::whole() };
         let found = self.find(&whole)?;
-        self.memory.note(S::KIND, &found);
-        self.memory.taken_over.into_iter().for_each(|at| logs::taken_over(S::KIND, at));
+        if let Some(decided_at) = self.memory.note(S::KIND, &found) {
+            logs::taken_over(S::KIND, decided_at);
+        }
         let of_parts = found.parts.iter().map(|part| part.guarded).reduce(Guarded::and);
         Ok(match (found.rest, of_parts) {
             (None, None) => Held::Nothing,

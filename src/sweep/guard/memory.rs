@@ -57,8 +57,10 @@ pub struct Memory {
     /// Of the kind that is judged: when it was decided, and what.
     before: Option<(DateTime<Utc>, Found)>,
     kinds: BTreeMap<Kind, Found>,
-    /// When the oldest was decided that was taken over.
-    pub taken_over: Option<DateTime<Utc>>,
+    /// When what was taken over of this kind was decided.
+    taken_over: Option<DateTime<Utc>>,
+    /// The same of all kinds: the oldest.
+    oldest: Option<DateTime<Utc>>,
 }
 
 impl Memory {
@@ -66,7 +68,7 @@ impl Memory {
     pub fn new(settings: &Settings, now: DateTime<Utc>) -> Option<Memory> {
         let guard = settings.guard?;
         let settings = json!({"guard": guard, "tenant": settings.tenant});
-        Some(Memory { guard, settings, now, before: None, kinds: BTreeMap::new(), taken_over: None })
+        Some(Memory { guard, settings, now, before: None, kinds: BTreeMap::new(), taken_over: None, oldest: None })
     }
 
     /// When sweeps may have begun whose decisions are believed: after the one time, and not after the other.
@@ -99,20 +101,23 @@ impl Memory {
 
     /// Something that was held back before still is.
     pub fn take_over(&mut self) {
-        let before = self.before.as_ref().map(|(at, _)| *at);
-        self.taken_over = self.taken_over.into_iter().chain(before).min();
+        self.taken_over = self.before.as_ref().map(|(at, _)| *at);
     }
 
-    /// What is held back of this kind now; nothing as well, so that nobody goes by an earlier sweep.
-    pub fn note(&mut self, kind: Kind, found: &Found) {
+    /// What is held back of this kind now; nothing as well, so that nobody goes by an earlier sweep. Returns when it was
+    /// decided, if any of it was taken over.
+    pub fn note(&mut self, kind: Kind, found: &Found) -> Option<DateTime<Utc>> {
         self.kinds.insert(kind, found.clone());
+        let taken_over = self.taken_over.take();
+        self.oldest = self.oldest.into_iter().chain(taken_over).min();
+        taken_over
     }
 
     /// For the next sweeps. All of it is as old as its oldest part: taken over again and again, nothing becomes younger.
     pub fn remembered(&self) -> Option<Remembered> {
         let stands = self.kinds.values().any(|found| !found.parts.is_empty() || found.rest.is_some());
         let held = json!(Document { settings: self.settings.clone(), kinds: self.kinds.clone() });
-        let decided_at = self.taken_over.unwrap_or(self.now);
+        let decided_at = self.oldest.unwrap_or(self.now);
         (!self.kinds.is_empty()).then_some(Remembered { decided_at, held, stands })
     }
 }
