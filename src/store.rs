@@ -10,6 +10,7 @@ mod connection;
 pub mod errors;
 pub mod exemptions;
 pub mod find;
+pub mod guarded;
 pub mod history;
 pub mod host_blocks;
 pub mod hosts;

@@ -41,7 +41,7 @@ use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
 use crate::store::outbox::delivery;
 use crate::store::{Access, Db, DbConnection, Subject, for_kind, is_empty};
-use guard::{Held, Judge};
+use guard::{Held, Judge, Memory};
 use limits::{Limits, Wakes};
 use quarantine::Failures;
 use round::examine_all;
@@ -106,6 +106,7 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
         workers: Workers::new(&settings.database, access, settings.connections),
         wakes: Wakes::new(settings.wakes_per_agent_max),
         limits: Limits { left: settings.limit, deadline, stop: stop.clone() },
+        memory: Memory::new(settings, began_at),
     };
     sweep
         .record(&mut store.db, |db, sweep| ledger::open_sweep(db, &sweep.id, &heading.host, sweep.opening()))
@@ -158,6 +159,8 @@ struct Sweep<'a> {
     workers: Workers,
     wakes: Wakes,
     limits: Limits,
+    /// Of the guard, if there is one.
+    memory: Option<Memory>,
 }
 
 impl Sweep<'_> {
@@ -182,7 +185,8 @@ impl Sweep<'_> {
     fn close(&self, db: &mut DbConnection, ended: Ended, exit: Exit, report: &Report) -> Result<Option<bool>> {
         let (counts, oldest_left) = (report.counts(), report.oldest_left());
         let partial = self.narrowed || report.stopped_by() == Some(Stopper::Deadline);
-        let closing = ledger::Closing { ended, exit, partial, counts, oldest_left };
+        let guard = self.memory.as_ref().and_then(Memory::remembered);
+        let closing = ledger::Closing { ended, exit, partial, counts, oldest_left, guard };
         self.record(db, |db, sweep| {
             ledger::close_sweep(db, &sweep.id, closing)?;
             delivery::is_any_waiting(db)
@@ -214,7 +218,7 @@ impl Sweep<'_> {
     }
 
     fn kind<S: Subject>(&mut self, db: &mut DbConnection, mode: KindMode, report: &mut Report) -> Result<()> {
-        let Sweep { settings, named, id, began_at, access, workers, wakes, limits, narrowed: _ } = self;
+        let Sweep { settings, named, id, began_at, access, workers, wakes, limits, memory, narrowed: _ } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is, and the other way round.
         let mut shadow_limits = Limits { left: settings.limit, ..limits.clone() };
@@ -246,8 +250,8 @@ impl Sweep<'_> {
         if report.shows_progress() {
             report.expect(scan.rest().count);
         }
-        let held = match (&named, terms.among, &settings.guard) {
-            (None, None, Some(guard)) => Judge { guard, scan: &mut scan, workers, terms: &terms, limits }.held()?,
+        let held = match (&named, terms.among, memory) {
+            (None, None, Some(memory)) => Judge { memory, scan: &mut scan, workers, terms: &terms, limits }.held()?,
             (_, _, _) => Held::Nothing,
         };
         match &held {

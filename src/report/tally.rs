@@ -1,7 +1,7 @@
 //! What is counted: by kind, and of the sweep as a whole.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Outcome;
 use super::heading::KindMode;
@@ -100,7 +100,7 @@ pub struct KindReport {
 }
 
 /// The guard's two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Guarded {
     /// Would be continued or escalated.
     pub stranded: u64,

@@ -1,7 +1,9 @@
 //! The guard against acting at scale on a false picture: when half the world looks stranded, it is the look that is wrong.
 
+use serde::Serialize;
+
 /// It stops a sweep at a kind of which more than `share` and more than `min` of the subjects in progress look stranded.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Guard {
     /// From 0 to 1.
     pub share: f64,

@@ -4,6 +4,8 @@
 
 use std::fmt::{Display, Formatter};
 
+use serde::{Deserialize, Serialize};
+
 use super::types::Since;
 use crate::rules::Id;
 
@@ -60,10 +62,21 @@ impl Part<'_> {
 }
 
 /// A tenant's subjects of one kind; with a group, those of one agent of the tenant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Portion {
     pub tenant: String,
     pub group: Option<Id>,
+}
+
+impl Portion {
+    pub fn of_tenant(tenant: &str) -> Portion {
+        Portion { tenant: tenant.to_owned(), group: None }
+    }
+
+    /// All that it has.
+    pub fn part<'a>(&'a self, except: &'a [Portion]) -> Part<'a> {
+        Part { tenant: Some(&self.tenant), group: self.group.as_ref(), except, ..Part::whole() }
+    }
 }
 
 /// As it is remembered of which part people were notified.

@@ -9,6 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::candidates::Shard;
+use super::guarded::{self, Remembered};
 use super::open::is_readable;
 use super::schema::{recoveries, sweeps};
 use super::types::{Document, Instant, Since};
@@ -172,6 +173,8 @@ pub struct Closing {
     pub counts: serde_json::Value,
     /// Since when the oldest subject that was left has been idle.
     pub oldest_left: Option<DateTime<Utc>>,
+    /// What its guard held back; none: it had none, or judged nothing.
+    pub guard: Option<Remembered>,
 }
 
 /// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
@@ -195,9 +198,13 @@ pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryRe
 }
 
 pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
-    let Closing { ended, exit, partial, counts, oldest_left } = closing;
+    let Closing { ended, exit, partial, counts, oldest_left, guard } = closing;
     let now = db.now()?;
     let (ledger_until, ledger_counts) = totals::to_remember(db, now)?;
+    if guard.as_ref().is_some_and(|guard| guard.stands) {
+        guarded::forget_what_is_ahead(db, now)?;
+    }
+    let (decided_at, held) = guard.map(|guard| (Instant(guard.decided_at), Document(guard.held))).unzip();
     diesel::update(sweeps::table.filter(sweeps::id.eq(id)))
         .set((
             sweeps::finished_at.eq(Some(Instant(now))),
@@ -208,6 +215,8 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
             sweeps::ledger_until.eq(Some(ledger_until)),
             sweeps::ledger_counts.eq(Some(ledger_counts)),
+            sweeps::guard_decided_at.eq(decided_at),
+            sweeps::guard_held.eq(held),
         ))
         .execute(db)
         .map(drop)

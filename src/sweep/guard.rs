@@ -6,7 +6,10 @@
 //! Counting costs next to nothing as long as there are few candidates. Only when there are suspiciously many is each of
 //! them decided, as in a dry run, until it is certain: candidates that wait or have healed are no reason to stop.
 
+mod memory;
+
 use anyhow::Result;
+use tracing::debug;
 
 use super::limits::{Limits, Wakes};
 use super::logs;
@@ -14,10 +17,13 @@ use super::scan::Scan;
 use super::terms::Terms;
 use super::workers::Workers;
 use crate::report::{Guarded, HeldBack};
-use crate::rules::{Guard, Kind};
+use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};
 use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::{Access, DbConnection, Subject};
+use crate::store::{Access, DbConnection, Subject, guarded};
+use crate::text::shown;
+pub use memory::Memory;
+use memory::{Found, HeldPart};
 
 /// So many are counted to the end, so that the number that is told is the whole one.
 const COUNTED_MAX: u64 = 1000;
@@ -44,7 +50,7 @@ struct Counted {
 
 /// What a judgement takes.
 pub struct Judge<'a, 'b, 'c, S> {
-    pub guard: &'a Guard,
+    pub memory: &'a mut Memory,
     pub scan: &'a mut Scan<'b, S>,
     pub workers: &'a mut Workers,
     pub terms: &'a Terms<'c>,
@@ -54,89 +60,158 @@ pub struct Judge<'a, 'b, 'c, S> {
 impl<S: Subject> Judge<'_, '_, '_, S> {
     /// What must be held back of this kind?
     pub fn held(&mut self) -> Result<Held> {
-        let min = i64::from(self.guard.min);
-        if self.scan.count_if_few()?.is_some_and(|candidates| candidates <= min as u64) {
-            return Ok(Held::Nothing);
+        let whole = Part { tenant: self.terms.tenant, except: self.terms.held, ..Part::whole() };
+        let found = self.find(&whole)?;
+        if let Some(decided_at) = self.memory.note(S::KIND, &found) {
+            logs::taken_over(S::KIND, decided_at);
         }
-        let part = Part { tenant: self.terms.tenant, except: self.terms.held, ..Part::whole() };
+        let of_parts = found.parts.iter().map(|part| part.guarded).reduce(Guarded::and);
+        Ok(match (found.rest, of_parts) {
+            (None, None) => Held::Nothing,
+            (None, Some(guarded)) if self.in_progress(&Part { except: &self.without(&found.parts), ..whole })? == 0 => {
+                Held::Everything(guarded)
+            }
+            (None, Some(_)) => Held::Parts(found.parts.into_iter().map(HeldPart::told).collect()),
+            (Some(rest), None) => Held::Everything(rest),
+            (Some(rest), Some(guarded)) => Held::Everything(rest.and(guarded)),
+        })
+    }
+
+    fn find(&mut self, whole: &Part) -> Result<Found> {
+        let min = i64::from(self.memory.guard.min);
+        if self.scan.count_if_few()?.is_some_and(|candidates| candidates <= min as u64) {
+            return Ok(Found::default());
+        }
+        self.recall();
+        if let Some(found) = self.standing_rest(whole)? {
+            return Ok(found);
+        }
         let tenants =
-            self.scan.look("looking at", |db| S::tenants_of_candidates(db, &part, min, TENANTS_MAX as i64 + 1))?;
+            self.scan.look("looking at", |db| S::tenants_of_candidates(db, whole, min, TENANTS_MAX as i64 + 1))?;
         let mut parts = Vec::new();
         for tenant in tenants.iter().take(TENANTS_MAX) {
             parts.extend(self.of_tenant(tenant)?);
         }
-        let mut rest = self.judge_without(&parts, &part)?;
+        let mut rest = self.judge(&Part { except: &self.without(&parts), ..whole.clone() })?;
         // A tenant that is just plausible must not tip the balance for all others: those with the most go first.
         for tenant in tenants.iter().take(TENANTS_MAX) {
-            let is_held = |part: &HeldBack| part.portion.tenant == *tenant && part.portion.group.is_none();
+            let is_held = |part: &HeldPart| part.portion.tenant == *tenant && part.portion.group.is_none();
             if rest.is_some() && !parts.iter().any(is_held) {
-                let whole = whole_tenant(tenant, self.terms);
-                let in_progress = self.in_progress(&whole)?;
+                let all = Portion::of_tenant(tenant);
+                let in_progress = self.in_progress(&all.part(self.terms.held))?;
+                let Counted { guarded, .. } = self.count(&all.part(self.terms.held), in_progress)?;
                 parts.retain(|part| part.portion.tenant != *tenant);
-                parts.push(of_whole_tenant(tenant, self.count(&whole, in_progress)?.guarded));
-                rest = self.judge_without(&parts, &part)?;
+                parts.push(HeldPart { portion: all, agent: None, guarded });
+                rest = self.judge(&Part { except: &self.without(&parts), ..whole.clone() })?;
             }
         }
-        let of_parts = parts.iter().map(|part| part.guarded).reduce(Guarded::and);
-        Ok(match (rest, of_parts) {
-            (None, None) => Held::Nothing,
-            (None, Some(guarded)) if guarded.in_progress == self.in_progress(&part)? => Held::Everything(guarded),
-            (None, Some(_)) => Held::Parts(parts),
-            (Some(rest), None) => Held::Everything(rest.guarded),
-            (Some(rest), Some(guarded)) => Held::Everything(rest.guarded.and(guarded)),
-        })
+        Ok(Found { parts, rest: rest.map(|rest| rest.guarded) })
     }
 
     /// The smallest part of a tenant's subjects that is implausible.
-    fn of_tenant(&mut self, tenant: &str) -> Result<Option<HeldBack>> {
-        let whole = whole_tenant(tenant, self.terms);
+    fn of_tenant(&mut self, tenant: &str) -> Result<Option<HeldPart>> {
+        let all = Portion::of_tenant(tenant);
+        if let Some(stands) = self.standing(&all)? {
+            return Ok(Some(stands));
+        }
+        let whole = all.part(self.terms.held);
         let in_progress = self.in_progress(&whole)?;
         let largest = self.scan.look("looking at", |db| S::largest_group(db, &whole))?;
         // Who has all of them is judged with the tenant.
         let has_most = |subjects: u64| subjects < in_progress && in_progress < 2 * subjects;
-        let main = largest.filter(|(_, subjects)| has_most(*subjects as u64)).map(|(group, _)| group);
-        let agents = match &main {
-            Some(group) => self.judge(&Part { group: Some(group), ..whole.clone() })?,
+        let agents = match largest.filter(|(_, subjects)| has_most(*subjects as u64)) {
+            Some((group, _)) => self.of_agent(Portion { group: Some(group), ..all.clone() })?,
             None => None,
         };
-        let agent = Portion { tenant: tenant.to_owned(), group: main };
-        let except = [self.terms.held, &agents.iter().map(|_| agent.clone()).collect::<Vec<_>>()].concat();
-        let rest = self.judge(&Part { except: &except, ..whole })?;
+        let rest = self.judge(&Part { except: &self.without(agents.as_slice()), ..whole })?;
         Ok(match (agents, rest) {
-            (None, None) => None,
-            (Some(agents), None) => Some(HeldBack::new(agent, agents.agent.as_deref(), agents.guarded)),
-            (None, Some(rest)) => Some(of_whole_tenant(tenant, rest.guarded)),
-            (Some(agents), Some(rest)) => Some(of_whole_tenant(tenant, agents.guarded.and(rest.guarded))),
+            (agents, None) => agents,
+            (None, Some(Counted { guarded, .. })) => Some(HeldPart { portion: all, agent: None, guarded }),
+            (Some(agents), Some(rest)) => {
+                Some(HeldPart { portion: all, agent: None, guarded: agents.guarded.and(rest.guarded) })
+            }
         })
+    }
+
+    fn of_agent(&mut self, portion: Portion) -> Result<Option<HeldPart>> {
+        if let Some(stands) = self.standing(&portion)? {
+            return Ok(Some(stands));
+        }
+        let counted = self.judge(&portion.part(self.terms.held))?;
+        Ok(counted.map(|Counted { guarded, agent }| HeldPart { portion, agent, guarded }))
+    }
+
+    /// What the latest sweep held back. Whoever may only look need not have the right to read that, and then decides all of it.
+    fn recall(&mut self) {
+        let (policy, (from, until)) = (self.terms.policy, self.memory.span());
+        let rows = self.scan.look("recalling what was held back of", |db| guarded::latest(db, policy, from, until));
+        let known = rows.inspect_err(|error| debug!("it is decided anew: {}", shown(&format!("{error:#}"))));
+        self.memory.recall(S::KIND, known.unwrap_or_default());
+    }
+
+    /// This part, if it was held back and still would be, were as many stranded now; how many are is not looked into.
+    fn standing(&mut self, portion: &Portion) -> Result<Option<HeldPart>> {
+        let Some(part) = self.memory.part(portion) else { return Ok(None) };
+        if !self.stands(&part.guarded, &portion.part(self.terms.held))? {
+            return Ok(None);
+        }
+        self.memory.take_over();
+        Ok(Some(part))
+    }
+
+    /// All of the kind, if the rest stands, and each of the parts is no better than it was.
+    fn standing_rest(&mut self, whole: &Part) -> Result<Option<Found>> {
+        let Some((parts, rest)) = self.memory.with_rest() else { return Ok(None) };
+        if !self.stands(&rest, &Part { except: &self.without(&parts), ..whole.clone() })? {
+            return Ok(None);
+        }
+        for HeldPart { portion, guarded, .. } in &parts {
+            let part = portion.part(self.terms.held);
+            let is_no_better =
+                self.in_progress(&part)? <= guarded.in_progress && guarded.stranded <= self.candidates(&part)?;
+            if !is_no_better && !self.stands(guarded, &part)? {
+                return Ok(None);
+            }
+        }
+        self.memory.take_over();
+        Ok(Some(Found { parts, rest: Some(rest) }))
+    }
+
+    fn stands(&mut self, before: &Guarded, part: &Part) -> Result<bool> {
+        let guard = self.memory.guard;
+        Ok(before.stranded <= self.candidates(part)? && guard.stops(before.stranded, self.in_progress(part)?))
+    }
+
+    /// What is held back anyway, and these.
+    fn without(&self, parts: &[HeldPart]) -> Vec<Portion> {
+        self.terms.held.iter().chain(parts.iter().map(|part| &part.portion)).cloned().collect()
+    }
+
+    fn candidates(&mut self, part: &Part) -> Result<u64> {
+        self.scan.look("looking at", |db| Ok(S::count_candidates(db, part)? as u64))
     }
 
     fn in_progress(&mut self, part: &Part) -> Result<u64> {
         self.scan.look("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
     }
 
-    /// Would implausibly much of the rest be continued or escalated?
-    fn judge_without(&mut self, parts: &[HeldBack], whole: &Part) -> Result<Option<Counted>> {
-        let held: Vec<Portion> = parts.iter().map(|part| part.portion.clone()).collect();
-        self.judge(&Part { except: &[self.terms.held, &held].concat(), ..whole.clone() })
-    }
-
     /// Would implausibly much of this part be continued or escalated?
     fn judge(&mut self, part: &Part) -> Result<Option<Counted>> {
-        let candidates = self.scan.look("looking at", |db| Ok(S::count_candidates(db, part)? as u64))?;
-        if candidates <= self.guard.min.into() {
+        let candidates = self.candidates(part)?;
+        if candidates <= self.memory.guard.min.into() {
             return Ok(None);
         }
         let in_progress = self.in_progress(part)?;
-        if !self.guard.stops(candidates, in_progress) {
+        if !self.memory.guard.stops(candidates, in_progress) {
             return Ok(None);
         }
         let counted = self.count(part, in_progress)?;
-        Ok(self.guard.stops(counted.guarded.stranded, in_progress).then_some(counted))
+        Ok(self.memory.guard.stops(counted.guarded.stranded, in_progress).then_some(counted))
     }
 
     /// Decides each of them, as in a dry run.
     fn count(&mut self, part: &Part, in_progress: u64) -> Result<Counted> {
-        let counted_max = self.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
+        let counted_max = self.memory.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
         let look = Terms {
             access: Access::ReadOnly,
             plan: None,
@@ -157,15 +232,6 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         let at_least = counted_max <= stranded || counting.are_over();
         Ok(Counted { guarded: Guarded { stranded, at_least, in_progress }, agent })
     }
-}
-
-/// All of a tenant's subjects.
-fn whole_tenant<'a>(tenant: &'a str, terms: &Terms<'a>) -> Part<'a> {
-    Part { tenant: Some(tenant), except: terms.held, ..Part::whole() }
-}
-
-fn of_whole_tenant(tenant: &str, guarded: Guarded) -> HeldBack {
-    HeldBack::new(Portion { tenant: tenant.to_owned(), group: None }, None, guarded)
 }
 
 /// Logs what is held back, and has people notified of it. That it cannot be queued is logged, and no reason for the sweep to fail.

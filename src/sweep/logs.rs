@@ -1,5 +1,6 @@
 //! What a sweep logs: one line for each subject that was touched or could not be, and one for the sweep.
 
+use chrono::{DateTime, Utc};
 use tracing::{error, info, warn};
 
 use crate::report::heading::Mode;
@@ -47,6 +48,12 @@ pub fn subject(examined: &Examined, source: &Source) {
 /// `sentence`: what was held back, and why.
 pub fn guard(kind: Kind, guarded: &Guarded, sentence: &str) {
     warn!(%kind, stranded = guarded.stranded, in_progress = guarded.in_progress, "{sentence}");
+}
+
+/// Since when it has been so.
+pub fn taken_over(kind: Kind, decided_at: DateTime<Utc>) {
+    let kinds = kind.plural();
+    info!(%kind, %decided_at, "what the guard holds back of the {kinds} was decided at {decided_at}, and is not examined again yet");
 }
 
 pub fn quarantine(kind: Kind, id: &Id, why: &str) {

@@ -22,6 +22,12 @@ impl World {
         self.run("update wakes set status = 'completed' where requested_by = 'sweep' and status = 'queued'");
     }
 
+    /// What guards hold back was decided so many minutes ago; negative: in the future.
+    pub fn date_the_guard(&mut self, minutes: i64) {
+        let at = self.ago(minutes);
+        self.run(&format!("update sweeps set guard_decided_at = {at} where guard_decided_at is not null"));
+    }
+
     /// Moves everything into the past, as if `minutes` had gone by.
     pub fn pass(&mut self, minutes: i64) {
         let mut columns = vec![

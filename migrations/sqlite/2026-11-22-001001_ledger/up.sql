@@ -19,7 +19,10 @@ create table sweeps (
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
     ledger_until   text check (ledger_until is strftime('%Y-%m-%dT%H:%M:%fZ', ledger_until)),  -- all rows of the ledger before it ...
-    ledger_counts  text check (ledger_counts is null or json_valid(ledger_counts))  -- ... by kind and action
+    ledger_counts  text check (ledger_counts is null or json_valid(ledger_counts)),  -- ... by kind and action
+    -- A guard that stands for hours is not decided in every sweep.
+    guard_decided_at text check (guard_decided_at is strftime('%Y-%m-%dT%H:%M:%fZ', guard_decided_at)),  -- when the oldest of what it holds back was decided; null: it judged nothing
+    guard_held     text check (guard_held is null or json_valid(guard_held))  -- of each kind that it judged; and the settings that it judged by
 ) strict;
 create index sweeps_started_at on sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.

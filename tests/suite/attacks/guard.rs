@@ -1,5 +1,7 @@
 //! One tenant, or one agent, whose rows look stranded does not stop the sweep for all others.
 
+mod standing;
+
 use serde_json::{Value, json};
 use sweep::exit::Exit;
 use sweep::rules::{Guard, Id};
@@ -51,7 +53,7 @@ impl World {
         }
     }
 
-    fn sweep_guarded(&self) -> Swept {
+    pub fn sweep_guarded(&self) -> Swept {
         self.sweep_as(&Settings { guard: Some(Guard::default()), ..self.settings() })
     }
 }

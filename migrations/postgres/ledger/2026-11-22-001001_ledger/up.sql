@@ -19,7 +19,10 @@ create table sweeps (
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
     ledger_until   timestamptz,                       -- all rows of the ledger before it ...
-    ledger_counts  jsonb                              -- ... by kind and action
+    ledger_counts  jsonb,                             -- ... by kind and action
+    -- A guard that stands for hours is not decided in every sweep.
+    guard_decided_at timestamptz,                     -- when the oldest of what it holds back was decided; null: it judged nothing
+    guard_held     jsonb                              -- of each kind that it judged; and the settings that it judged by
 );
 create index sweeps_started_at on sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.
