@@ -33,7 +33,7 @@ use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
 use crate::report::progress::Progress;
 use crate::report::table::Detail;
-use crate::report::{HeldBack, Report, Stopper, Stuck, Tally};
+use crate::report::{HeldBack, Report, Stopper, Tally};
 use crate::rules::{Id, Kind};
 use crate::settings::Settings;
 use crate::store::candidates::Portion;
@@ -117,7 +117,9 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
     }
     report.compare_clocks(skew, ledger_ahead);
     let swept = sweep.kinds(&mut store, &mut report).map_err(|error| explain(error, "the sweep could not go on"));
-    let stuck = if swept.is_ok() { sweep.stuck_wakes(&mut store.db) } else { None };
+    // A sweep of a few subjects does not ask.
+    let asks = swept.is_ok() && sweep.named.is_none() && settings.selection.among().is_none();
+    let stuck = if asks { wakes::check(&mut store.db, settings, access, &sweep.id, began_at) } else { None };
     stuck.into_iter().for_each(|stuck| report.stuck_wakes(stuck));
     // That this cannot be asked is no reason for a sweep to fail.
     if swept.is_ok() && report.saw_nothing() {
@@ -191,18 +193,6 @@ impl Sweep<'_> {
             ledger::close_sweep(db, &sweep.id, closing)?;
             delivery::is_any_waiting(db)
         })
-    }
-
-    /// The wakes that nobody takes up; people are notified of them. A sweep of a few subjects does not ask.
-    fn stuck_wakes(&self, db: &mut DbConnection) -> Option<Stuck> {
-        if self.named.is_some() || self.settings.selection.among().is_some() {
-            return None;
-        }
-        let stuck = wakes::look(db, self.settings, self.began_at)?;
-        if self.access == Access::Write {
-            wakes::announce(db, self.settings, &self.id, &stuck);
-        }
-        Some(stuck)
     }
 
     /// The kinds one after the other, with the same connections and within the same limits.

@@ -13,8 +13,23 @@ use crate::store::wakes::{StuckWakes, stuck};
 use crate::store::{Abort, Access, DbConnection};
 use crate::text::shown;
 
+/// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
+pub fn check(
+    db: &mut DbConnection,
+    settings: &Settings,
+    access: Access,
+    sweep_id: &Id,
+    now: DateTime<Utc>,
+) -> Option<Stuck> {
+    let stuck = look(db, settings, now)?;
+    if access == Access::Write {
+        announce(db, settings, sweep_id, &stuck);
+    }
+    Some(stuck)
+}
+
 /// The wakes that are stuck; none when that cannot be asked, which is logged and no reason for a sweep to fail.
-pub fn look(db: &mut DbConnection, settings: &Settings, now: DateTime<Utc>) -> Option<Stuck> {
+fn look(db: &mut DbConnection, settings: &Settings, now: DateTime<Utc>) -> Option<Stuck> {
     let (tenant, after) = (settings.tenant.as_deref(), settings.policy.wake_stuck_after);
     let looked = db.in_transaction(Access::ReadOnly, &settings.timeouts, |db| stuck(db, tenant, after, now));
     let StuckWakes { count, oldest_at, none_is_taken } =
@@ -27,7 +42,7 @@ pub fn look(db: &mut DbConnection, settings: &Settings, now: DateTime<Utc>) -> O
 }
 
 /// Has people notified: once for each time that it begins, and once when the oldest has waited for less than half the limit again.
-pub fn announce(db: &mut DbConnection, settings: &Settings, sweep_id: &Id, found: &Stuck) {
+fn announce(db: &mut DbConnection, settings: &Settings, sweep_id: &Id, found: &Stuck) {
     let queueing = settings.notify.queueing();
     if !queueing.wants(Event::WakesStuck) {
         return;
