@@ -119,7 +119,7 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
     let swept = sweep.kinds(&mut store, &mut report).map_err(|error| explain(error, "the sweep could not go on"));
     // A sweep of a few subjects does not ask.
     let asks = swept.is_ok() && sweep.named.is_none() && settings.selection.among().is_none();
-    let stuck = if asks { wakes::check(&mut store.db, settings, access, &sweep.id, began_at) } else { None };
+    let stuck = if asks { wakes::check(&mut store.db, settings, access, &sweep.id) } else { None };
     stuck.into_iter().for_each(|stuck| report.stuck_wakes(stuck));
     // That this cannot be asked is no reason for a sweep to fail.
     if swept.is_ok() && report.saw_nothing() {
@@ -264,7 +264,8 @@ impl Sweep<'_> {
         }
         guard::announce(db, S::KIND, &held, &terms);
         if terms.access == Access::Write && named.is_none() && terms.among.is_none() {
-            db.in_transaction(Access::Write, &terms.timeouts, ledger::settle_deleted::<S>)?;
+            let settled = db.in_transaction(Access::Write, &terms.timeouts, ledger::settle_deleted::<S>);
+            settled.unwrap_or_else(|abort| logs::unsettled(S::KIND, abort));
         }
         if S::KIND == Kind::Issue && named.is_none() && terms.among.is_none() {
             host_blocks::announce(db, &terms);

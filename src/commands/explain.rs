@@ -46,7 +46,10 @@ fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy) -> QueryResul
         Err(error) if errors::is_undecodable(&error) => {
             let held = failure.filter(|failure| failure.quarantined_at.is_some());
             let held = held.map_or_else(
-                || "sweeps report it as quarantined and leave it".to_owned(),
+                || {
+                    "each sweep reports it as unreadable and leaves it, and after three of them it is in quarantine"
+                        .to_owned()
+                },
                 |failure| told_quarantine(&failure, kind, &label),
             );
             Ok(Err(some_failed(format!(

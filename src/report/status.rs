@@ -47,9 +47,11 @@ fn heading(status: &Status) -> String {
     };
     let work = status.orphans_total + status.escalations_total + status.abandoned_total;
     let work = work + status.stuck_wakes_total + status.quarantined_total;
+    // What could not be read, or was held back, is in no list.
+    let is_well = status.sweeps.first().is_none_or(|last| matches!(last.exit_code, None | Some(0 | 2)));
     let calm = match work + status.notifications.dead_total {
         0 if status.empty => format!("\n{}", emptiness(status.host)),
-        0 => format!("\n{}", "Nothing needs attention".green()),
+        0 if is_well => format!("\n{}", "Nothing needs attention".green()),
         _ => String::new(),
     };
     format!("{what}\n{last}{calm}\n")

@@ -156,7 +156,7 @@ fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
     ]);
     let would = if dry_run { "Would be: " } else { "" };
     // Who did not look at everything does not know that there is nothing to do.
-    let nothing = match (deferred + busy + unknown + unreadable + failed, dry_run) {
+    let nothing = match (changed + deferred + busy + unknown + unreadable + failed, dry_run) {
         (0, _) if ended == Ended::Completed => "Nothing to do",
         (_, false) => "Nothing was done",
         (_, true) => "Nothing would be done",

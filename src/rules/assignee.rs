@@ -27,7 +27,7 @@ pub enum Unavailable {
 }
 
 /// The statuses in which an agent can be woken.
-pub const WAKEABLE: [&str; 4] = ["active", "idle", "running", "error"];
+const WAKEABLE: [&str; 4] = ["active", "idle", "running", "error"];
 
 impl Unavailable {
     /// For how long the work of such an agent may be idle before people hear of it.

@@ -257,6 +257,7 @@ pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<Plan> {
 fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     let found = plan(db, wanted)?;
     if found.missing.is_empty() {
+        refuse_broken(db, found.host)?;
         return Ok(found);
     }
     if let Db::Postgres(db) = db {

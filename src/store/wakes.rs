@@ -10,7 +10,7 @@ use super::Db;
 use super::open::is_readable;
 use super::schema::work::{untaken_wakes, wake_pickups};
 use super::types::{Instant, Since, Words};
-use crate::rules::{AHEAD_MAX, Id, WAKEABLE};
+use crate::rules::{AHEAD_MAX, Id};
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,13 +37,16 @@ pub struct StuckWake {
     pub age_seconds: Option<i64>,
 }
 
-/// Older than the limit, or dated by a clock that was ahead; not those of agents that nobody is to wake.
+/// Agents that nobody is to wake for now: that their wakes wait is meant. A terminated one's wait for ever.
+const RESTING: [&str; 2] = ["paused", "pending_approval"];
+
+/// Older than the limit, or dated by a clock that was ahead.
 macro_rules! stuck {
     ($of_tenant:expr, $after:expr, $now:expr) => {{
         use $crate::store::schema::work::untaken_wakes::columns;
         let is_old = columns::created_at.lt(Instant($now - $after));
         let is_old = is_old.or(columns::created_at.gt(Instant($now + AHEAD_MAX)));
-        let all = untaken_wakes::table.filter(columns::agent_status.eq_any(WAKEABLE)).filter(is_old).into_boxed();
+        let all = untaken_wakes::table.filter(columns::agent_status.ne_all(RESTING)).filter(is_old).into_boxed();
         match $of_tenant {
             None => all,
             Some(one) => all.filter(columns::tenant.eq(one)),

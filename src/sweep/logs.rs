@@ -67,6 +67,12 @@ pub fn uncounted(kind: Kind, id: &Id, what: &str, why: Abort) {
     warn!(%kind, %id, "that {kind} {id} {what} could not be recorded: {why}");
 }
 
+/// What is open about deleted subjects stays so for now; that is no reason for a sweep to fail.
+pub fn unsettled(kind: Kind, why: Abort) {
+    let why = shown(&format!("{:#}", anyhow::Error::from(why)));
+    warn!(%kind, "what is open about {} that were deleted could not be settled: {why}", kind.plural());
+}
+
 /// What people should have been told of the guard, and are not.
 pub fn untold(kind: Kind, why: Abort) {
     let why = shown(&format!("{:#}", anyhow::Error::from(why)));

@@ -2,7 +2,6 @@
 //! notified once when it begins and once when it is over.
 
 use anyhow::Error;
-use chrono::{DateTime, Utc};
 use tracing::warn;
 
 use crate::report::Stuck;
@@ -14,14 +13,8 @@ use crate::store::{Abort, Access, DbConnection};
 use crate::text::shown;
 
 /// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
-pub fn check(
-    db: &mut DbConnection,
-    settings: &Settings,
-    access: Access,
-    sweep_id: &Id,
-    now: DateTime<Utc>,
-) -> Option<Stuck> {
-    let stuck = look(db, settings, now)?;
+pub fn check(db: &mut DbConnection, settings: &Settings, access: Access, sweep_id: &Id) -> Option<Stuck> {
+    let stuck = look(db, settings)?;
     if access == Access::Write {
         announce(db, settings, sweep_id, &stuck);
     }
@@ -29,10 +22,14 @@ pub fn check(
 }
 
 /// The wakes that are stuck; none when that cannot be asked, which is logged and no reason for a sweep to fail.
-fn look(db: &mut DbConnection, settings: &Settings, now: DateTime<Utc>) -> Option<Stuck> {
+fn look(db: &mut DbConnection, settings: &Settings) -> Option<Stuck> {
     let (tenant, after) = (settings.tenant.as_deref(), settings.policy.wake_stuck_after);
-    let looked = db.in_transaction(Access::ReadOnly, &settings.timeouts, |db| stuck(db, tenant, after, now));
-    let StuckWakes { count, oldest_at, none_is_taken } =
+    // By the clock of now: a sweep may have taken long, and has queued wakes itself.
+    let looked = db.in_transaction(Access::ReadOnly, &settings.timeouts, |db| {
+        let now = db.now()?;
+        Ok((now, stuck(db, tenant, after, now)?))
+    });
+    let (now, StuckWakes { count, oldest_at, none_is_taken }) =
         looked.map_err(|abort| log("whether wakes are stuck could not be asked", abort)).ok()?;
     let found = Stuck { count: count.unsigned_abs(), oldest_at, none_is_taken, after, now };
     if 0 < count {

@@ -13,6 +13,7 @@ on_each_host! {
             ran.refused(78, &["is broken: ", "issue_candidates is gone", "docs/operating.md"]);
         }
         command_at(&world.url, ["status"]).run().refused(78, &["issue_candidates is gone"]);
+        crate::program::migrate_at(&world.url, []).run().refused(78, &["issue_candidates is gone"]);
         assert_eq!(world.wakes_for(&issue), 0);
     }
 }

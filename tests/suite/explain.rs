@@ -159,7 +159,7 @@ mod own_tables {
             let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("one");
             let ask = || command_at(&world.url, ["explain", "issue", &identifier]).run();
             let read = ["cannot be read", "idle_since", &identifier, &issue.0];
-            ask().refused(SOME_FAILED, &[&read[..], &["sweeps report it"]].concat());
+            ask().refused(SOME_FAILED, &[&read[..], &["each sweep reports it as unreadable"]].concat());
             let now = world.ago(0);
             world.run(&format!(
                 "insert into failures (kind, subject_id, sweeps, reason, quarantined_at) values ('issue', '{issue}', 3, 'x', {now})"

@@ -58,6 +58,14 @@ on_each_host! {
         assert_eq!(world.sweep().json["stuck_wakes"], json!({"count": 0, "oldest_at": Value::Null, "none_is_taken": false}));
     }
 
+    /// It keeps its issue from being called abandoned: somebody must hear of it all the same.
+    fn one_of_a_terminated_agent_is_stuck(world) {
+        let agent = world.agent("terminated");
+        let issue = world.orphan(&agent);
+        world.issue_wake(&issue, &agent, "queued", 2880);
+        assert_eq!(world.sweep().json["stuck_wakes"]["count"], 1);
+    }
+
     fn one_whose_run_began_is_not_stuck_however_long_it_runs(world) {
         let agent = world.agent("running");
         let issue = world.orphan(&agent);

@@ -165,7 +165,7 @@ fn done(sweep: &Sweep) -> String {
         finished_at: _,
         duration_ms: _,
         ended,
-        exit_code: _,
+        exit_code,
         partial,
         shard,
         shards,
@@ -188,9 +188,11 @@ fn done(sweep: &Sweep) -> String {
     ];
     let told: Vec<String> =
         counters.iter().filter(|(n, _)| 0 < **n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
-    let told = match told.is_empty() && ended.as_deref() == Some("completed") {
-        true => "nothing to do".to_owned(),
-        false => told.join(", "),
+    let is_well = matches!(exit_code, None | Some(0 | 2));
+    let told = match (told.is_empty() && ended.as_deref() == Some("completed"), is_well) {
+        (true, true) => "nothing to do".to_owned(),
+        (true, false) => "nothing, though there was something to do".to_owned(),
+        (false, _) => told.join(", "),
     };
     let part = (1 < *shards).then(|| format!("shard {shard}/{shards}"));
     let notes: Vec<String> = part.into_iter().chain(partial.then(|| "of a part".to_owned())).collect();

@@ -104,7 +104,7 @@ fn a_plan_may_come_from_stdin() {
     assert!(applied.out.starts_with("Applied a plan to 1 issue (native) in "), "{applied}");
     assert_eq!(world.count("wakes"), 1);
     let again = sweep_at(&world.url, ["--apply", "-", "--detailed-exitcode"]).with_stdin(&path).run().done();
-    assert!(again.out.contains("Nothing to do; left: 1 changed"), "{again}");
+    assert!(again.out.contains("Nothing was done; left: 1 changed"), "{again}");
     assert!(
         again.out.contains("planned: continue (nobody is working on it); now: leave (a wake is queued)"),
         "{again}"
