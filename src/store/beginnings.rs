@@ -40,7 +40,7 @@ pub fn of_subjects(db: &mut Db, kind: Kind, beginning: &str) -> QueryResult<Vec<
 pub fn of_plans(db: &mut Db, beginning: &str) -> QueryResult<Vec<Label>> {
     let named = plans::table.filter(plans::title.like(pattern(beginning)).escape('\\'));
     let columns = (plans::id, plans::tenant.nullable(), sql::<Nullable<Text>>("substr(title, 1, 1000)"));
-    named.order(plans::updated_at.desc()).limit(MOST).select(columns).load(db)
+    named.order(plans::id.desc()).limit(MOST).select(columns).load(db)
 }
 
 /// Of the subjects of these kinds that are in progress.

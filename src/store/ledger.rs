@@ -121,7 +121,9 @@ pub fn newest_sweeps(db: &mut Db) -> QueryResult<Vec<Id>> {
     if !is_readable(db, "sweeps")? {
         return Ok(Vec::new());
     }
-    sweeps::table.order((sweeps::started_at.desc(), sweeps::id)).select(sweeps::id).limit(NEWEST_SWEEPS).load(db)
+    let now = Instant(db.now()?);
+    let until_now = sweeps::table.filter(sweeps::started_at.le(now)).order((sweeps::started_at.desc(), sweeps::id));
+    until_now.select(sweeps::id).limit(NEWEST_SWEEPS).load(db)
 }
 
 /// The first of these of which this database knows nothing.

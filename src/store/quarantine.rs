@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use super::Db;
 use super::schema::failures;
 use super::types::Instant;
-use crate::rules::{Id, Kind};
+use crate::rules::{AHEAD_MAX, Id, Kind};
 use crate::text::{cut, plain};
 
 /// One row of `failures`.
@@ -47,9 +47,13 @@ pub fn failing(db: &mut Db, of: Kind) -> QueryResult<(HashSet<Id>, HashSet<Id>)>
 
 /// Counts a failure once for each sweep; sweeps that overlap count as one. Returns whether it put the subject in quarantine.
 pub fn record(db: &mut Db, of: Kind, id: &Id, why: &str, sweep_began_at: DateTime<Utc>) -> QueryResult<bool> {
-    let (now, why) = (Instant(db.now()?), &plain(&cut(&plain(why), REASON_MAX)));
+    let at = db.now()?;
+    let (now, why) = (Instant(at), &plain(&cut(&plain(why), REASON_MAX)));
     let row = || failures::table.filter(failures::kind.eq(of.name())).filter(failures::subject_id.eq(id));
-    let counted = diesel::update(row().filter(failures::last_at.lt(Instant(sweep_began_at))))
+    // A sweep that overlaps counted it; what is dated ahead was counted by a clock that was wrong.
+    let is_ahead = failures::last_at.gt(Instant(at + AHEAD_MAX));
+    let is_counted_anew = failures::last_at.lt(Instant(sweep_began_at)).or(is_ahead);
+    let counted = diesel::update(row().filter(is_counted_anew))
         .set((failures::sweeps.eq(failures::sweeps + 1), failures::reason.eq(why), failures::last_at.eq(now)))
         .execute(db)?;
     if counted == 0 && !diesel::select(diesel::dsl::exists(row())).get_result(db)? {

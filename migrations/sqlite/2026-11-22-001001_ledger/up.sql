@@ -97,6 +97,7 @@ create index notifications_waiting on notifications (due_at) where delivered_at 
 create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
 create index notifications_dead on notifications (dead_at) where dead_at is not null;
 create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
+create index notifications_of_wakes on notifications (destination, part, created_at, id) where event = 'wakes_stuck';
 
 -- The limits of the latest sweep of everything, as far as its clock was not ahead; they were written as JSON, which may hold anything.
 create view policy_limits as
