@@ -48,7 +48,9 @@ left join plan_steps s on s.id = w.plan_step_id
 left join plans p on p.id = s.plan_id
 where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
-  and not (w.status = 'deferred' and exists (select 1 from runs r where r.issue_id = w.issue_id and r.status in ('queued', 'scheduled_retry', 'running')));
+  and not (w.status = 'deferred'
+           and exists (select 1 from runs r where (r.issue_id = w.issue_id or r.plan_step_id = w.plan_step_id)
+                       and r.status in ('queued', 'scheduled_retry', 'running')));
 
 -- When wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
