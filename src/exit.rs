@@ -30,6 +30,13 @@ pub enum Exit {
     Terminated = 143,
 }
 
+impl Exit {
+    /// Did a sweep that ended with this code do all that it had to?
+    pub fn is_success(code: i32) -> bool {
+        [Exit::Done, Exit::Changed].iter().any(|exit| *exit as i32 == code)
+    }
+}
+
 /// An error with an exit code. As the outermost context of an `anyhow` error it decides how the program ends.
 #[derive(Debug)]
 pub struct Refusal {

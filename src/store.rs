@@ -79,10 +79,8 @@ pub trait Subject: Facts + Sized {
     fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>>;
     /// The group that has the most subjects in progress, and how many.
     fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
-    /// Has this tenant any subject, in whatever state?
-    fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool>;
-    /// Is there any subject at all, in whatever state?
-    fn has_any(db: &mut Db) -> QueryResult<bool>;
+    /// Is there any subject, in whatever state? Of this tenant, or at all.
+    fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool>;
 
     /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it.
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock>;
@@ -129,9 +127,9 @@ macro_rules! for_kind {
 }
 pub(crate) use for_kind;
 
-/// Is there no subject of any of these kinds, in whatever state?
-pub fn is_empty(db: &mut Db, kinds: &[Kind]) -> QueryResult<bool> {
-    kinds.iter().try_fold(true, |is_empty, &kind| Ok(is_empty && !for_kind!(kind, S => S::has_any(db))?))
+/// Is there any subject of one of these kinds, in whatever state? Of this tenant, or at all.
+pub fn has_any(db: &mut Db, kinds: &[Kind], tenant: Option<&str>) -> QueryResult<bool> {
+    kinds.iter().try_fold(false, |found, &kind| Ok(found || for_kind!(kind, S => S::has_any(db, tenant))?))
 }
 
 /// What a transaction holds of one subject.

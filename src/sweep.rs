@@ -40,13 +40,13 @@ use crate::store::candidates::Portion;
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
 use crate::store::outbox::delivery;
-use crate::store::{Access, Db, DbConnection, Subject, for_kind, is_empty};
+use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
 use guard::{Held, Judge, Memory};
 use limits::{Limits, Wakes};
 use quarantine::Failures;
 use round::examine_all;
 use scan::Scan;
-use selection::{has_any, heading, is_whole, look, named, refuse};
+use selection::{heading, is_any_stranded, is_whole, look, named, refuse};
 use signals::Stop;
 use terms::Terms;
 use workers::Workers;
@@ -87,7 +87,7 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
     let named = named(settings, &mut store)?;
     // Most runs that end leave nothing stranded: such a look is not worth a row.
     if let Some(issues) = settings.selection.among()
-        && !look(settings, &mut store.db, |db| has_any(db, settings, issues))?
+        && !look(settings, &mut store.db, |db| is_any_stranded(db, settings, issues))?
     {
         let (total, held_issues) = (Tally::default(), Some(Vec::new()));
         let nothing = Swept { exit: Exit::Done, total, has_news: false, held_issues, no_wake_is_taken: false };
@@ -124,7 +124,7 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
     // That this cannot be asked is no reason for a sweep to fail.
     if swept.is_ok() && report.saw_nothing() {
         let Store { db, kinds, .. } = &mut store;
-        report.of_an_empty_database(look(settings, db, |db| is_empty(db, kinds)).unwrap_or(false));
+        report.of_an_empty_database(look(settings, db, |db| has_any(db, kinds, None)).is_ok_and(|found| !found));
     }
     let ended = match (&swept, stop.is_set()) {
         (Err(_), _) => Ended::Failed,
@@ -143,7 +143,7 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
     swept?;
     let has_news = closed.map_err(|error| explain(error, "the end of the sweep could not be recorded"))?;
     printed.map_err(|error| some_failed(format!("the report could not be written: {error}")))?;
-    let no_wake_is_taken = stuck.is_some_and(|stuck| stuck.none_is_taken);
+    let no_wake_is_taken = stuck.is_some_and(|stuck| stuck.wakes.none_is_taken);
     Ok((Swept { exit, total, has_news: has_news.unwrap_or(false), held_issues, no_wake_is_taken }, plan))
 }
 

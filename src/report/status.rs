@@ -11,7 +11,7 @@ use owo_colors::{OwoColorize, Style};
 use super::grid::{CELL_MAX, with_header};
 use super::summary::emptiness;
 use crate::rules::words::{Spoken, moment, spaced};
-use crate::store::status::{Plan, PlanReport, State, Status, StepReport};
+use crate::store::status::{Plan, PlanReport, State, Status, StepReport, Sweep};
 use crate::text::{cut, shown};
 
 /// A schedule that has not succeeded for so long has stopped.
@@ -48,7 +48,7 @@ fn heading(status: &Status) -> String {
     let work = status.orphans_total + status.escalations_total + status.abandoned_total;
     let work = work + status.stuck_wakes_total + status.quarantined_total;
     // What could not be read, or was held back, is in no list.
-    let is_well = status.sweeps.first().is_none_or(|last| matches!(last.exit_code, None | Some(0 | 2)));
+    let is_well = status.sweeps.first().is_none_or(Sweep::is_well);
     let calm = match work + status.notifications.dead_total {
         0 if status.empty => format!("\n{}", emptiness(status.host)),
         0 if is_well => format!("\n{}", "Nothing needs attention".green()),

@@ -87,8 +87,8 @@ fn ends(totals: &Totals) -> Vec<String> {
         Ended::Interrupted => Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest."),
         Ended::Failed => Some("Ended early by an error: not everything was looked at."),
     };
-    let stuck = totals.stuck_wakes.filter(|stuck| 0 < stuck.count);
-    let stuck = stuck.map(|stuck| match stuck.none_is_taken {
+    let stuck = totals.stuck_wakes.filter(|stuck| 0 < stuck.wakes.count);
+    let stuck = stuck.map(|stuck| match stuck.wakes.none_is_taken {
         true => stuck.sentence().red().to_string(),
         false => stuck.sentence().yellow().to_string(),
     });

@@ -8,6 +8,7 @@ use super::heading::KindMode;
 use crate::rules::words::Spoken;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::Portion;
+use crate::store::wakes::StuckWakes;
 use crate::text::{cut, shown};
 
 /// Clocks that differ by more, and rows that are further ahead, are told of.
@@ -189,22 +190,22 @@ impl Deferred {
     }
 }
 
-/// Wakes that were pending for longer than a limit at the end of a sweep, and that nobody had taken up.
+/// The wakes that were stuck at the end of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Stuck {
-    pub count: u64,
-    pub oldest_at: Option<DateTime<Utc>>,
-    /// There are some, and no wake at all was taken up for as long as the limit.
-    pub none_is_taken: bool,
+    #[serde(flatten)]
+    pub wakes: StuckWakes,
+    /// The limit.
     #[serde(skip)]
     pub after: TimeDelta,
+    /// When they were looked for.
     #[serde(skip)]
     pub now: DateTime<Utc>,
 }
 
 impl Stuck {
     pub fn sentence(&self) -> String {
-        let Stuck { count, oldest_at, none_is_taken, after, now } = self;
+        let Stuck { wakes: StuckWakes { count, oldest_at, none_is_taken }, after, now } = self;
         let (limit, oldest) = (Spoken(*after), oldest_at.map(|at| *now - at).filter(|age| *after < *age));
         let wakes = match (count, oldest.map(Spoken)) {
             (1, Some(age)) => format!("1 wake is stuck: queued for {age}, and taken up by nobody"),

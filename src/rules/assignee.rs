@@ -29,6 +29,9 @@ pub enum Unavailable {
 /// The statuses in which an agent can be woken.
 const WAKEABLE: [&str; 4] = ["active", "idle", "running", "error"];
 
+/// Those in which nobody is to wake it for now: that its work and its wakes wait is meant.
+pub const RESTING: [&str; 2] = ["paused", "pending_approval"];
+
 impl Unavailable {
     /// For how long the work of such an agent may be idle before people hear of it.
     pub(super) fn patience(&self, policy: &Policy) -> After {
@@ -36,7 +39,7 @@ impl Unavailable {
             Unavailable::NoSuchAgent => policy.abandoned_after,
             Unavailable::Status { status, .. } => match status.as_str() {
                 "terminated" => policy.abandoned_after,
-                "paused" | "pending_approval" => policy.paused_after,
+                resting if RESTING.contains(&resting) => policy.paused_after,
                 _ => After::Off,
             },
             Unavailable::Obstacle(_) => After::Off,

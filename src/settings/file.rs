@@ -35,7 +35,7 @@ impl Environment {
         for Line { number, name, value } in lines {
             if is_quoted(&value) {
                 self.warnings.push(format!(
-                    "--config {shown}: line {number}: the quotes around the value of {name} are a part of it: leave them out"
+                    "{option} {shown}: line {number}: the quotes around the value of {name} are a part of it: leave them out"
                 ));
             }
             refuse_unknown(&name).map_err(|why: Refusal| refuse(format!("line {number}: {why}")))?;
@@ -45,9 +45,7 @@ impl Environment {
         }
         Ok(self)
     }
-}
 
-impl Environment {
     /// An error about a setting of the file, with where it stands there.
     pub fn locate(&self, error: Error) -> Error {
         let message = format!("{error:#}");

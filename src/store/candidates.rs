@@ -229,13 +229,15 @@ macro_rules! nominations {
                 .optional()
         }
 
-        fn has_tenant(db: &mut Db, tenant: &str) -> QueryResult<bool> {
-            let of_tenant = $facts::table.filter($facts::tenant.eq(tenant));
-            diesel::select(diesel::dsl::exists(of_tenant)).get_result(db)
-        }
-
-        fn has_any(db: &mut Db) -> QueryResult<bool> {
-            diesel::select(diesel::dsl::exists($facts::table.select($facts::subject_id))).get_result(db)
+        fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool> {
+            let all = $facts::table.select($facts::subject_id).into_boxed();
+            let any: Option<Id> = match tenant {
+                None => all,
+                Some(tenant) => all.filter($facts::tenant.eq(tenant)),
+            }
+            .first(db)
+            .optional()?;
+            Ok(any.is_some())
         }
 
         fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::open::Store;
 use super::schema::plans;
-use super::{Access, Db, Subject, Timeouts, errors, for_kind};
+use super::{Access, Db, Subject, Timeouts, errors, for_kind, has_any};
 use crate::exit::{Refusal, usage};
 use crate::rules::{Id, Kind};
 use crate::text::shown;
@@ -179,10 +179,8 @@ pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryRe
 
 /// Refuses a tenant to whom nothing belongs: it is more likely a typing error.
 pub fn tenant(db: &mut Db, kinds: &[Kind], tenant: &str) -> QueryResult<Result<(), Refusal>> {
-    for &kind in kinds {
-        if for_kind!(kind, S => S::has_tenant(db, tenant))? {
-            return Ok(Ok(()));
-        }
-    }
-    Ok(Err(usage(format!("--tenant: there is no tenant {} in this database", shown(tenant)))))
+    Ok(match has_any(db, kinds, Some(tenant))? {
+        true => Ok(()),
+        false => Err(usage(format!("--tenant: there is no tenant {} in this database", shown(tenant)))),
+    })
 }

@@ -12,7 +12,7 @@ use super::Db;
 use super::schema::sweeps;
 use super::types::{Document, Instant, Since};
 
-/// It did all that it had to. Sweeps of older versions recorded no exit code, and ended so only when they had.
+/// It did all that it had to: `Exit::is_success`. Sweeps of older versions recorded no exit code, and ended so only when they had.
 const SUCCEEDED: &str = "NOT partial AND ended = 'completed' AND (exit_code IS NULL OR exit_code IN (0, 2))";
 
 /// It has ended, however, and was meant to look at everything.
@@ -21,8 +21,8 @@ const WHOLE: &str = "NOT narrowed AND finished_at IS NOT NULL";
 /// The end of the latest sweep of everything that did all it had to. One that is split succeeded when all its shards did:
 /// at the earliest of their latest successes.
 /// What a clock that was ahead has dated in the future says nothing of the present.
-pub fn success(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
-    let (mut last, mut count, now) = (None, 0, Instant(db.now()?));
+pub fn success(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Option<DateTime<Utc>>> {
+    let (mut last, mut count) = (None, 0);
     while let Some(next) = next_count(db, count)? {
         count = next;
         last = last.max(success_of(db, count, last, now)?);
@@ -42,13 +42,13 @@ fn success_of(
     db: &mut Db,
     count: i32,
     known: Option<DateTime<Utc>>,
-    now: Instant,
+    now: DateTime<Utc>,
 ) -> QueryResult<Option<DateTime<Utc>>> {
     use sweeps::*;
     let mut earliest = None;
     for index in 0..count {
         let of_shard = sweeps::table.filter(sql::<Bool>(SUCCEEDED)).filter(shards.eq(count)).filter(shard.eq(index));
-        let latest = of_shard.filter(finished_at.le(Some(now))).order(finished_at.desc()).select(finished_at);
+        let latest = of_shard.filter(finished_at.le(Some(Instant(now)))).order(finished_at.desc()).select(finished_at);
         let at: Option<Option<Since>> = latest.first(db).optional()?;
         let at = at.flatten().and_then(|at| at.instant());
         if at <= known {
@@ -70,11 +70,10 @@ pub struct EndedSweep {
 }
 
 /// The latest sweep of everything; of one that is split, the latest of each of its shards.
-pub fn whole(db: &mut Db) -> QueryResult<Vec<EndedSweep>> {
+pub fn whole(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<EndedSweep>> {
     use sweeps::*;
     let columns = (started_at, finished_at, exit_code, shards, counts);
-    let now = Instant(db.now()?);
-    let all = || sweeps::table.filter(sql::<Bool>(WHOLE)).filter(finished_at.le(Some(now)));
+    let all = || sweeps::table.filter(sql::<Bool>(WHOLE)).filter(finished_at.le(Some(Instant(now))));
     let latest: Option<EndedSweep> = all().order(finished_at.desc()).select(columns).first(db).optional()?;
     let Some(latest) = latest else { return Ok(Vec::new()) };
     if latest.shards <= 1 {

@@ -19,6 +19,7 @@ use super::totals::{self, Totals};
 use super::types::{Instant, Since, Words};
 use super::wakes::{StuckWakes, stuck};
 use super::{Access, Db, Timeouts};
+use crate::exit::Exit;
 use crate::rules::Kind;
 
 /// Everything that is measured at one moment.
@@ -93,10 +94,10 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
         Ok(Reading {
             read_at,
             kinds: kinds.clone(),
-            last_success_at: latest::success(db)?,
-            last_sweep: LastSweep::of(&latest::whole(db)?),
+            last_success_at: latest::success(db, read_at)?,
+            last_sweep: LastSweep::of(&latest::whole(db, read_at)?),
             quarantined: quarantined(db)?,
-            recoveries: totals::read(db)?,
+            recoveries: totals::read(db, read_at)?,
             false_rescues: false_rescues(db, read_at)?,
             waiting: waiting_for_people(db, read_at)?,
             handed_over: handed_over(db, read_at)?,
@@ -111,7 +112,6 @@ impl LastSweep {
     fn of(shards: &[EndedSweep]) -> Option<LastSweep> {
         let ends =
             || shards.iter().filter_map(|row| Some((row.started_at.instant()?, row.finished_at.as_ref()?.instant()?)));
-        let is_success = |code: &i32| [0, 2].contains(code);
         let codes = || shards.iter().filter_map(|row| row.exit_code);
         let mut kinds: BTreeMap<Kind, Swept> = BTreeMap::new();
         for row in shards {
@@ -125,7 +125,7 @@ impl LastSweep {
         (!shards.is_empty()).then(|| LastSweep {
             ended_at: ends().map(|(_, ended)| ended).max(),
             took: ends().map(|(began, ended)| (ended - began).max(TimeDelta::zero())).max(),
-            exit_code: codes().filter(|code| !is_success(code)).max().or(codes().max()),
+            exit_code: codes().filter(|code| !Exit::is_success(*code)).max().or(codes().max()),
             kinds,
         })
     }

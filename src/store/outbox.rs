@@ -6,7 +6,7 @@
 
 pub mod delivery;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -183,14 +183,8 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
     one_at_a_time(db)?;
     let now = db.now()?;
     for destination in queueing.destinations_of(notice.event) {
-        use notifications::columns;
-        let told = notifications::table
-            .filter(columns::event.eq(notice.event.name()))
-            .filter(columns::kind.eq(notice.kind))
-            .filter(columns::part.eq(&part))
-            .filter(columns::destination.eq(destination.name()))
-            .filter(columns::created_at.between(Instant(now - GUARD_TOLD_EVERY), Instant(now)))
-            .filter(columns::dead_at.is_null());
+        let told = earlier(notice, &part, destination, now);
+        let told = told.filter(notifications::created_at.gt(Instant(now - GUARD_TOLD_EVERY)));
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
             insert(db, destination, notice, &part)?;
         }
@@ -205,23 +199,30 @@ pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Optio
     one_at_a_time(db)?;
     let now = db.now()?;
     for destination in queueing.destinations_of(notice.event) {
-        use notifications::columns;
-        let latest: Option<Document> = notifications::table
-            .filter(columns::event.eq(notice.event.name()))
-            .filter(columns::part.eq(&part))
-            .filter(columns::destination.eq(destination.name()))
-            .filter(columns::dead_at.is_null())
-            .filter(columns::created_at.le(Instant(now)))
-            .order((columns::created_at.desc(), columns::id.desc()))
-            .select(columns::details)
-            .first(db)
-            .optional()?;
+        use notifications::columns::{created_at, id};
+        let latest = earlier(notice, &part, destination, now).order((created_at.desc(), id.desc()));
+        let latest: Option<Document> = latest.select(notifications::details).first(db).optional()?;
         let lasts = latest.is_some_and(|Document(details)| details["resolved"] == false);
         if lasts == (notice.details.resolved == Some(true)) {
             insert(db, destination, notice, &part)?;
         }
     }
     Ok(())
+}
+
+/// Where people have been notified of the same before. What a clock that was ahead has dated in the future does not count.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn earlier<'a>(notice: &Notice<'a>, part: &'a str, destination: Destination, now: DateTime<Utc>) -> _ {
+    let (event, kind, destination): (&'static str, &'static str, &'static str) =
+        (notice.event.name(), notice.kind, destination.name());
+    let until: Instant = Instant(now);
+    notifications::table
+        .filter(notifications::event.eq(event))
+        .filter(notifications::kind.eq(kind))
+        .filter(notifications::part.eq(part))
+        .filter(notifications::destination.eq(destination))
+        .filter(notifications::created_at.le(until))
+        .filter(notifications::dead_at.is_null())
 }
 
 fn insert(db: &mut Db, destination: Destination, notice: &Notice, part: &str) -> QueryResult<()> {

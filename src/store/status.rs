@@ -91,14 +91,14 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
         let stuck = wakes::stuck(db, tenant, limits.wake_stuck_after, now)?;
         let stuck_wakes = wakes::oldest(db, tenant, limits.wake_stuck_after, now, ROWS_MAX)?;
         let (quarantined, quarantined_total) = swept::quarantined(db, now)?;
-        let last_success_at = latest::success(db)?;
+        let last_success_at = latest::success(db, now)?;
         Ok(Status {
             schema: SCHEMA,
             host: host.name(),
             tenant: tenant.map(str::to_owned),
             observed_at: now,
             wake_stuck_after_seconds: limits.wake_stuck_after.num_seconds(),
-            empty: super::is_empty(db, kinds)?,
+            empty: !super::has_any(db, kinds, None)?,
             kinds: lists.counts,
             orphans,
             orphans_total,

@@ -21,14 +21,14 @@ pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
 const SETTLED_AFTER: TimeDelta = TimeDelta::hours(1);
 
 /// All that was ever recorded.
-pub fn read(db: &mut Db) -> QueryResult<Totals> {
-    let (from, totals) = remembered(db)?;
+pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Totals> {
+    let (from, totals) = remembered(db, now)?;
     count(db, totals, &from, None)
 }
 
 /// What a sweep that closes now remembers: the time, and the count of all rows before it.
 pub fn to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Document)> {
-    let (from, totals) = remembered(db)?;
+    let (from, totals) = remembered(db, now)?;
     // A clock that was set back makes nobody count twice.
     let until = from.instant().into_iter().chain([now - SETTLED_AFTER]).max().unwrap_or(now);
     let totals = count(db, totals, &from, Some(until))?;
@@ -36,10 +36,9 @@ pub fn to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Doc
 }
 
 /// By the latest sweep that did.
-fn remembered(db: &mut Db) -> QueryResult<(Since, Totals)> {
+fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Since, Totals)> {
     // One whose clock was ahead remembers a time that has not come.
-    let now = Instant(db.now()?);
-    let rows = sweeps::table.filter(sweeps::ledger_until.is_not_null()).filter(sweeps::ledger_until.le(Some(now)));
+    let rows = sweeps::table.filter(sweeps::ledger_until.le(Some(Instant(now))));
     let rows = rows.order(sweeps::started_at.desc());
     let latest: Option<(Option<Since>, Option<Document>)> =
         rows.select((sweeps::ledger_until, sweeps::ledger_counts)).first(db).optional()?;

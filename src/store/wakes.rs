@@ -10,10 +10,10 @@ use super::Db;
 use super::open::is_readable;
 use super::schema::work::{untaken_wakes, wake_pickups};
 use super::types::{Instant, Since, Words};
-use crate::rules::{AHEAD_MAX, Id};
+use crate::rules::{AHEAD_MAX, Id, RESTING};
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StuckWakes {
     pub count: i64,
     /// None as well when its time cannot be told.
@@ -37,10 +37,7 @@ pub struct StuckWake {
     pub age_seconds: Option<i64>,
 }
 
-/// Agents that nobody is to wake for now: that their wakes wait is meant. A terminated one's wait for ever.
-const RESTING: [&str; 2] = ["paused", "pending_approval"];
-
-/// Older than the limit, or dated by a clock that was ahead.
+/// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's wait for ever.
 macro_rules! stuck {
     ($of_tenant:expr, $after:expr, $now:expr) => {{
         use $crate::store::schema::work::untaken_wakes::columns;

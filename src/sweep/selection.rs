@@ -82,7 +82,7 @@ pub fn named(settings: &Settings, store: &mut Store) -> Result<Option<Vec<(Kind,
 }
 
 /// Is any of these issues a candidate?
-pub fn has_any(db: &mut Db, settings: &Settings, issues: &[Id]) -> QueryResult<bool> {
+pub fn is_any_stranded(db: &mut Db, settings: &Settings, issues: &[Id]) -> QueryResult<bool> {
     let (tenant, except) = (settings.tenant.as_deref(), settings.held.as_slice());
     let part = Part { tenant, among: Some(issues), except, ..Part::whole() };
     IssueFacts::count_candidates(db, &part).map(|candidates| 0 < candidates)

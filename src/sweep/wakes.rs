@@ -8,7 +8,7 @@ use crate::report::Stuck;
 use crate::rules::Id;
 use crate::settings::Settings;
 use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::wakes::{StuckWakes, stuck};
+use crate::store::wakes::stuck;
 use crate::store::{Abort, Access, DbConnection};
 use crate::text::shown;
 
@@ -29,11 +29,10 @@ fn look(db: &mut DbConnection, settings: &Settings) -> Option<Stuck> {
         let now = db.now()?;
         Ok((now, stuck(db, tenant, after, now)?))
     });
-    let (now, StuckWakes { count, oldest_at, none_is_taken }) =
-        looked.map_err(|abort| log("whether wakes are stuck could not be asked", abort)).ok()?;
-    let found = Stuck { count: count.unsigned_abs(), oldest_at, none_is_taken, after, now };
-    if 0 < count {
-        warn!(stuck_wakes = count, "{}", found.sentence());
+    let (now, wakes) = looked.map_err(|abort| log("whether wakes are stuck could not be asked", abort)).ok()?;
+    let found = Stuck { wakes, after, now };
+    if 0 < wakes.count {
+        warn!(stuck_wakes = wakes.count, "{}", found.sentence());
     }
     Some(found)
 }
@@ -52,8 +51,8 @@ fn announce(db: &mut DbConnection, settings: &Settings, sweep_id: &Id, found: &S
         Notice { event: Event::WakesStuck, kind: "wake", subject_id: None, sweep_id, details }
     };
     let queued = db.in_transaction(Access::Write, &settings.timeouts, |db| {
-        let is_over = 0 == found.count && 0 == stuck(db, tenant, found.after / 2, found.now)?.count;
-        match (0 < found.count, is_over) {
+        let is_over = 0 == found.wakes.count && 0 == stuck(db, tenant, found.after / 2, found.now)?.count;
+        match (0 < found.wakes.count, is_over) {
             (true, _) => outbox::queue_outage(db, &queueing, &notice(false), tenant),
             (false, true) => outbox::queue_outage(db, &queueing, &notice(true), tenant),
             (false, false) => Ok(()),

@@ -84,6 +84,17 @@ pub fn exempt(world: &mut World, kind: &str, id: &Id, minutes_ago: Option<i64>) 
 
 const EXEMPTIONS: [Option<Option<i64>>; 4] = [None, Some(None), Some(Some(10)), Some(Some(-10))];
 
+/// The open row of the ledger, and how many escalations of the day are settled.
+const LEDGERS: [(Option<&str>, i64); 7] = [
+    (None, 0),
+    (Some("continue"), 0),
+    (Some("escalate"), 0),
+    (Some("abandon"), 0),
+    (None, 3),
+    (None, 4),
+    (Some("continue"), 4),
+];
+
 /// Every status of the agent × exemption × wait × ledger × number of escalations of the day, of an old issue in progress.
 fn every_old_issue(world: &mut World) -> Vec<Id> {
     world.run("begin");
@@ -92,15 +103,7 @@ fn every_old_issue(world: &mut World) -> Vec<Id> {
     for agent in &agents {
         for exemption in EXEMPTIONS {
             for waits in [false, true] {
-                for (action, settled) in [
-                    (None, 0),
-                    (Some("continue"), 0),
-                    (Some("escalate"), 0),
-                    (Some("abandon"), 0),
-                    (None, 3),
-                    (None, 4),
-                    (Some("continue"), 4),
-                ] {
+                for (action, settled) in LEDGERS {
                     let issue = world.orphan(agent);
                     if let Some(until) = exemption {
                         exempt(world, "issue", &issue, until);
@@ -126,15 +129,7 @@ fn every_old_step(world: &mut World) -> Vec<Id> {
     let agents = ["idle", "running", "paused"].map(|status| Some(world.agent(status)));
     for agent in agents.iter().chain(&[None]) {
         for exemption in EXEMPTIONS {
-            for (action, settled) in [
-                (None, 0),
-                (Some("continue"), 0),
-                (Some("escalate"), 0),
-                (Some("abandon"), 0),
-                (None, 3),
-                (None, 4),
-                (Some("continue"), 4),
-            ] {
+            for (action, settled) in LEDGERS {
                 for threshold in ["null", "60", "86400"] {
                     let (_, step) = world.stalled_step(agent.as_ref());
                     world.set("plan_steps", &step, &format!("stalled_after_seconds = {threshold}"));

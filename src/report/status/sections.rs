@@ -165,7 +165,7 @@ fn done(sweep: &Sweep) -> String {
         finished_at: _,
         duration_ms: _,
         ended,
-        exit_code,
+        exit_code: _,
         partial,
         shard,
         shards,
@@ -188,8 +188,7 @@ fn done(sweep: &Sweep) -> String {
     ];
     let told: Vec<String> =
         counters.iter().filter(|(n, _)| 0 < **n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
-    let is_well = matches!(exit_code, None | Some(0 | 2));
-    let told = match (told.is_empty() && ended.as_deref() == Some("completed"), is_well) {
+    let told = match (told.is_empty() && ended.as_deref() == Some("completed"), sweep.is_well()) {
         (true, true) => "nothing to do".to_owned(),
         (true, false) => "nothing, though there was something to do".to_owned(),
         (false, _) => told.join(", "),

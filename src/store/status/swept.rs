@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ROWS_MAX, told};
+use crate::exit::Exit;
 use crate::rules::Id;
 use crate::store::Db;
 use crate::store::schema::work::false_rescues;
@@ -41,6 +42,13 @@ pub struct Sweep {
     pub abandoned: i64,
     pub failed: i64,
     pub deferred: i64,
+}
+
+impl Sweep {
+    /// Did it do all that it had to? One that is under way, or of an older version, has not said otherwise.
+    pub fn is_well(&self) -> bool {
+        self.exit_code.is_none_or(Exit::is_success)
+    }
 }
 
 /// What was continued in the last days, and what came of it: the next thing that the ledger knows of the subject.
