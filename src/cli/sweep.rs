@@ -80,7 +80,7 @@ pub struct LimitFlags {
     /// Plan steps: on, shadow, off [default: on]
     #[arg(long, value_name = "MODE", value_parser = KIND_MODE, hide_possible_values = true)]
     pub steps: Option<KindMode>,
-    /// Continue and escalate at most this many subjects, the oldest first
+    /// Continue, escalate or report as abandoned at most this many subjects, the oldest first
     #[arg(long, value_name = "N", value_parser = parse::positive, allow_hyphen_values = true)]
     pub limit: Option<u32>,
     /// Begin nothing more after this time; what is in hand is finished [default: 10m]

@@ -110,9 +110,14 @@ impl Outcome {
         }
     }
 
-    /// Does it cost an agent's or a person's time, or may have, and count against `--limit`?
+    /// Does it cost an agent's or a person's time, or may have?
     pub fn is_costly(self) -> bool {
         matches!(self, Outcome::Continued | Outcome::Escalated | Outcome::Unknown)
+    }
+
+    /// Does it count against `--limit`? Of abandoned work people are notified as well.
+    pub fn counts_against_limit(self) -> bool {
+        self.is_costly() || self == Outcome::Abandoned
     }
 
     /// Does somebody have to look at it?

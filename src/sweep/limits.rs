@@ -11,7 +11,7 @@ use crate::rules::Id;
 /// The bounds of the sweep as a whole; the coordinator counts.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Continuations and escalations that are left.
+    /// Continuations, escalations and reports of abandoned work that are left.
     pub left: Option<u32>,
     /// Nothing is begun after it.
     pub deadline: Instant,
@@ -34,7 +34,7 @@ impl Limits {
     }
 
     pub fn count(&mut self, outcome: Outcome) {
-        if outcome.is_costly() {
+        if outcome.counts_against_limit() {
             self.left = self.left.map(|left| left - 1);
         }
     }

@@ -57,6 +57,22 @@ on_each_host! {
         assert_eq!(world.sweep_as(&settings).outcome(&issue), "skipped");
     }
 
+    fn a_wake_that_nobody_can_take_up_hides_neither_that_its_issue_is_abandoned_nor_the_work_of_another_agent(world) {
+        let abandoned = world.idle_with("terminated", 70);
+        let [paused, idle] = [world.agent("paused"), world.agent("idle")];
+        let stranded = world.orphan(&idle);
+        world.issue_wake(&abandoned, &paused, "queued", 60);
+        world.issue_wake(&stranded, &paused, "queued", 60);
+        let swept = world.sweep();
+        assert_eq!([&abandoned, &stranded].map(|issue| swept.outcome(issue)), ["abandoned", "continued"]);
+    }
+
+    fn the_limit_bounds_how_many_are_reported_in_one_sweep(world) {
+        (0..3).for_each(|n| drop(world.idle_with("terminated", 70 + n)));
+        let reported = || sweep_at(&world.url, ["--limit", "2", "--output", "json"]).run().done().json()["kinds"]["issues"]["abandoned"].clone();
+        assert_eq!([reported(), reported(), reported()], [2, 1, 0]);
+    }
+
     fn what_gets_another_agent_is_continued_and_what_is_finished_has_recovered(world) {
         let [reassigned, finished] = [world.idle_with("terminated", 70), world.idle_with("terminated", 80)];
         world.sweep();

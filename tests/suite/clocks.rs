@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::candidates::old_ledger_row;
 use crate::program::{BINARY, Program, Ran, sweep_at};
 use crate::world::{On, World, on_each_database, on_each_host};
 
@@ -184,6 +185,17 @@ mod a_jump {
             let swept = world.sweep();
 
             assert_eq!(swept.outcome(&issue), "continued", "{}", swept.subject(&issue));
+        }
+
+        fn an_escalation_without_a_block_that_is_dated_tomorrow_is_made_once_more_today(world) {
+            let agent = world.agent("idle");
+            let issue = world.orphan(&agent);
+            // As many as a day may have, and one that nobody has answered.
+            (0..4).for_each(|n| old_ledger_row(world, "issue", &issue, "escalate", false, true, n - 1440));
+            old_ledger_row(world, "issue", &issue, "escalate", false, false, -1430);
+            let policy = ["--escalation", "comment_only", "--attempts-max", "0", "--output", "json"];
+            let mut outcome = || sweep_at(&world.url, policy).run().done().json()["subjects"][0]["outcome"].clone();
+            assert_eq!([outcome(), outcome()], ["escalated", "waiting"]);
         }
 
         fn a_wake_that_is_dated_tomorrow_is_seen_as_stuck(world) {

@@ -58,7 +58,6 @@ on_each_host! {
         assert_eq!(world.sweep().json["stuck_wakes"], json!({"count": 0, "oldest_at": Value::Null, "none_is_taken": false}));
     }
 
-    /// It keeps its issue from being called abandoned: somebody must hear of it all the same.
     fn one_of_a_terminated_agent_is_stuck(world) {
         let agent = world.agent("terminated");
         let issue = world.orphan(&agent);

@@ -20,6 +20,7 @@ where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
 
 -- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
+-- One of an agent that cannot be woken is none: nobody will take it up while that is so.
 create view pending_wakes as
 select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
@@ -27,6 +28,7 @@ select w.id, w.issue_id, w.plan_step_id, w.created_at,
                         order by r.status in ('queued', 'scheduled_retry', 'running') desc, r.created_at desc limit 1), ', no run yet')
            as detail
 from wakes w
+join agents a on a.id = w.agent_id and a.status in ('active', 'idle', 'running', 'error')
 where w.status in ('queued', 'deferred', 'claimed')
   and coalesce((select max(r.status in ('queued', 'scheduled_retry', 'running')) from runs r where r.wake_id = w.id), 1);
 
@@ -190,17 +192,17 @@ select
     (select count(*) from unserved_continuations c where c.kind = 'issue' and c.subject_id = i.id
      and c.created_at >= episode.began_at) as attempts_unserved,
     (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
-     and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
-        + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours'))
+     and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+        + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
         as attempts_last_day,
     nullif(max(
         coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
         coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
     ), '') as last_attempt_at,
     (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, 0) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at between episode.began_at and strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 minute'), 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-     and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,
+     and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
     o.created_at as open_recovery_at,

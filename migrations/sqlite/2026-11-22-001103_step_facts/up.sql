@@ -72,14 +72,14 @@ select
     (select count(*) from unserved_continuations c where c.kind = 'step' and c.subject_id = s.id
      and c.created_at >= episode.began_at) as attempts_unserved,
     (select count(*) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
-     and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as attempts_last_day,
+     and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
     (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
      where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, 0) as escalated,
+    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 minute'), 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
-     and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,
+     and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
     o.created_at as open_recovery_at,

@@ -92,12 +92,12 @@ select
     (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
      and c.created_at >= episode.began_at) as attempts,
     (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
-     and c.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as attempts_last_day,
+     and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
-    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, 0) as escalated,
+    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 minute'), 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
-     and e.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours')) as escalations_last_day,
+     and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
     o.created_at as open_recovery_at,

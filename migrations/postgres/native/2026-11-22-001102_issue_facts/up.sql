@@ -13,11 +13,13 @@ from runs r
 where r.issue_id is not null;
 
 -- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
+-- One of an agent that cannot be woken is none: nobody will take it up while that is so.
 create view pending_wakes as
 select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || left(w.requested_by, 100) || ')'
            || coalesce(', its run ' || left(run.id::text, 8) || ' is ' || run.status, ', no run yet') as detail
 from wakes w
+join agents a on a.id = w.agent_id and a.status in ('active', 'idle', 'running', 'error')
 left join lateral (
     select r.id, r.status, r.status in ('queued', 'scheduled_retry', 'running') as live from runs r
     where r.wake_id = w.id order by live desc, r.created_at desc limit 1
@@ -160,7 +162,7 @@ select
     continuation.last_day as attempts_last_day,
     continuation.last_at as last_attempt_at,
     run.last_continuation_ended_at as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
     escalation.last_day as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
@@ -193,7 +195,7 @@ cross join lateral (
 cross join lateral (
     -- What a clock that was ahead has dated in the future began no episode.
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
-           count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
+           count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
 ) escalation
 cross join lateral (
@@ -203,7 +205,7 @@ cross join lateral (
 cross join lateral (
     select greatest(count(*) filter (where c.created_at >= episode.began_at),
                     max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
-           count(*) filter (where c.created_at > statement_timestamp() - interval '24 hours') as last_day,
+           count(*) filter (where c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
            max(c.created_at) as last_at
     from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
           union all

@@ -50,9 +50,9 @@ select
     continuation.last_at as last_attempt_at,
     (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
      where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, false) as escalated,
+    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
-     and e.created_at > statement_timestamp() - interval '24 hours') as escalations_last_day,
+     and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
     o.created_at as open_recovery_at,
@@ -79,7 +79,7 @@ cross join lateral (
 ) episode
 cross join lateral (
     select count(*) filter (where c.created_at >= episode.began_at) as since_episode,
-           count(*) filter (where c.created_at > statement_timestamp() - interval '24 hours') as last_day,
+           count(*) filter (where c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
            max(c.created_at) as last_at
     from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
 ) continuation

@@ -77,12 +77,12 @@ select
     (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
      and c.created_at >= episode.began_at) as attempts,
     (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
-     and c.created_at > statement_timestamp() - interval '24 hours') as attempts_last_day,
+     and c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
-    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, false) as escalated,
+    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
     (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
-     and e.created_at > statement_timestamp() - interval '24 hours') as escalations_last_day,
+     and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
     o.created_at as open_recovery_at,

@@ -118,7 +118,7 @@ select
     continuations.last_day as attempts_last_day,
     continuations.last_at as last_attempt_at,
     within_calendar(history.last_continuation_ended_at) as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at >= episode.began_at, false) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
     escalations.last_day as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
@@ -188,7 +188,7 @@ left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled
 cross join lateral (
     -- What a clock that was ahead has dated in the future began no episode.
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
-           count(*) filter (where e.created_at > statement_timestamp() - interval '24 hours') as last_day
+           count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
 ) escalations
 cross join lateral (
@@ -198,7 +198,7 @@ cross join lateral (
 cross join lateral (
     select greatest(count(*) filter (where k.created_at >= episode.began_at),
                     max(k.attempt) filter (where k.created_at >= episode.began_at)) as since_episode,
-           count(*) filter (where k.created_at > statement_timestamp() - interval '24 hours') as last_day,
+           count(*) filter (where k.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
            within_calendar(max(k.created_at)) as last_at
     from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
           union all

@@ -70,7 +70,7 @@ select
     ledger.attempts,
     ledger.attempts_last_day,
     ledger.last_attempt_at,
-    coalesce(o.action = 'escalate' and o.created_at >= episode.began_at, false) as escalated,
+    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
     ledger.escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
@@ -99,9 +99,9 @@ cross join lateral (
 ) episode
 cross join lateral (
     select count(*) filter (where e.action = 'continue' and e.created_at >= episode.began_at) as attempts,
-           count(*) filter (where e.action = 'continue' and e.created_at > statement_timestamp() - interval '24 hours') as attempts_last_day,
+           count(*) filter (where e.action = 'continue' and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as attempts_last_day,
            max(e.created_at) filter (where e.action = 'continue') as last_attempt_at,
-           count(*) filter (where e.action = 'escalate' and e.created_at > statement_timestamp() - interval '24 hours')
+           count(*) filter (where e.action = 'escalate' and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp())
                as escalations_last_day
     from recoveries e where e.kind = 'session' and e.subject_id = r.id
 ) ledger;
