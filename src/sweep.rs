@@ -137,7 +137,7 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
         .close(&mut store.db, ended, exit, &report)
         .or_else(|_| sweep.close(&mut settings.database.connect(access)?, ended, exit, &report));
     let (total, held_issues) = (report.total(), report.held_back(Kind::Issue));
-    logs::sweep(&report, &sweep.id, ended);
+    logs::sweep(&report, &sweep.id, ended, exit);
     let plan = report.plan();
     let printed = report.finish(ended, began.elapsed());
     swept?;

@@ -62,6 +62,8 @@ impl Environment {
 /// A value is what stands there, without the spaces around it: quotes, `$`, `#` and backslashes are as any character.
 fn parse(bytes: &[u8]) -> Result<Vec<Line>, String> {
     let mut lines: Vec<Line> = Vec::new();
+    // Some editors begin a file with a mark that it is UTF-8.
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         let refuse = |why: String| Err(format!("line {number}: {why}"));
         let Ok(line) = str::from_utf8(line) else { return refuse("expected UTF-8".to_owned()) };
@@ -132,6 +134,12 @@ mod tests {
             if let Err(why) = parse(&bytes) {
                 prop_assert!(WITHOUT_A_VALUE.is_match(&why), "{why}");
             }
+        }
+
+        #[test]
+        fn a_byte_order_mark_is_no_part_of_the_first_name(name in "SWEEP_[A-Z]{1,9}") {
+            let lines = parse(format!("\u{FEFF}{name}=1").as_bytes()).expect("one setting");
+            prop_assert_eq!(&lines[0].name, &name);
         }
 
         #[test]

@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Db;
 use super::schema::notifications;
@@ -142,6 +142,9 @@ pub struct Details {
     /// Of what lasts: is it over? None of what happens once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<bool>,
+    /// Of stuck wakes: is no wake at all taken up?
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub none_is_taken: Option<bool>,
 }
 
 /// Characters of each text: what is kept and sent stays small, whatever agents wrote.
@@ -154,7 +157,7 @@ impl Details {
     /// As they may be shown to others, and kept.
     fn shown(&self) -> Details {
         let shown = |text: &String| plain(&cut(&shown(text), TEXT_MAX));
-        let Details { identifier, title, tenant, agent, finding, reason, attempts, resolved } = self;
+        let Details { identifier, title, tenant, agent, finding, reason, attempts, resolved, none_is_taken } = self;
         Details {
             identifier: identifier.as_ref().map(shown),
             title: title.as_ref().map(shown),
@@ -164,6 +167,7 @@ impl Details {
             reason: shown(reason),
             attempts: *attempts,
             resolved: *resolved,
+            none_is_taken: *none_is_taken,
         }
     }
 }
@@ -192,7 +196,8 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
     Ok(())
 }
 
-/// The same for what lasts: once when it begins, and once when it is over, whatever sweeps see in between. `of`: a tenant's alone.
+/// The same for what lasts: once when it begins, once when it comes to be that nothing works any more, and once when it is over,
+/// whatever sweeps see in between. `of`: a tenant's alone.
 pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
     let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
     // The shards of one sweep come here at the same moment.
@@ -202,8 +207,10 @@ pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Optio
         use notifications::columns::{created_at, id};
         let latest = earlier(notice, &part, destination, now).order((created_at.desc(), id.desc()));
         let latest: Option<Document> = latest.select(notifications::details).first(db).optional()?;
-        let lasts = latest.is_some_and(|Document(details)| details["resolved"] == false);
-        if lasts == (notice.details.resolved == Some(true)) {
+        let known = latest.map_or(Value::Null, |Document(details)| details);
+        let lasts = known["resolved"] == false;
+        let is_worse = notice.details.none_is_taken == Some(true) && known["none_is_taken"] != true;
+        if lasts == (notice.details.resolved == Some(true)) || lasts && is_worse {
             insert(db, destination, notice, &part)?;
         }
     }

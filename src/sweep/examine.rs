@@ -231,7 +231,7 @@ fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
         finding: verdict.finding,
         reason: verdict.decision.to_string(),
         attempts: Some(facts.history().attempts),
-        resolved: None,
+        ..Details::default()
     }
 }
 

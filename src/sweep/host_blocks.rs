@@ -30,10 +30,8 @@ fn queue(db: &mut Db, block: HostBlock, terms: &Terms) -> diesel::QueryResult<()
         title: Some(title.into()),
         tenant: Some(tenant.into()),
         agent: agent_name.map(Words::into),
-        finding: None,
         reason: reason.into(),
-        attempts: None,
-        resolved: None,
+        ..Details::default()
     };
     let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue.name(), terms.sweep_id);
     let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use tracing::{error, info, warn};
 
+use crate::exit::Exit;
 use crate::report::heading::Mode;
 use crate::report::{EMPTY, Examined, Guarded, Outcome, Report};
 use crate::rules::{Finding, Id, Kind};
@@ -80,7 +81,7 @@ pub fn untold(kind: Kind, why: Abort) {
 }
 
 /// One line for the sweep, and what its operator should know of the clocks.
-pub fn sweep(report: &Report, sweep: &Id, ended: Ended) {
+pub fn sweep(report: &Report, sweep: &Id, ended: Ended, exit: Exit) {
     for warning in report.clocks().warnings() {
         warn!("{warning}");
     }
@@ -90,6 +91,7 @@ pub fn sweep(report: &Report, sweep: &Id, ended: Ended) {
     let total = report.total();
     info!(
         ended = ended.name(),
+        exit = exit as i32,
         scanned = total.scanned,
         continued = total.continued,
         escalated = total.escalated,
@@ -97,6 +99,9 @@ pub fn sweep(report: &Report, sweep: &Id, ended: Ended) {
         handed_over = total.handed_over,
         abandoned = total.abandoned,
         deferred = total.deferred,
+        busy = total.busy,
+        unreadable = total.unreadable,
+        unknown = total.unknown,
         failed = total.failed,
         sweep = sweep.0,
         host = report.heading().host,

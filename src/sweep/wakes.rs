@@ -1,5 +1,5 @@
 //! What no rule for a subject sees: that wakes are queued and nobody takes them up. It is reported by each sweep, and people are
-//! notified once when it begins and once when it is over.
+//! notified once when it begins, once when none at all is taken up any more, and once when it is over.
 
 use anyhow::Error;
 use tracing::warn;
@@ -47,7 +47,8 @@ fn announce(db: &mut DbConnection, settings: &Settings, sweep_id: &Id, found: &S
     let notice = |resolved: bool| {
         let reason = if resolved { found.all_clear() } else { found.sentence() };
         let tenant = tenant.map(str::to_owned);
-        let details = Details { reason, tenant, resolved: Some(resolved), ..Details::default() };
+        let none_is_taken = Some(found.wakes.none_is_taken);
+        let details = Details { reason, tenant, resolved: Some(resolved), none_is_taken, ..Details::default() };
         Notice { event: Event::WakesStuck, kind: "wake", subject_id: None, sweep_id, details }
     };
     let queued = db.in_transaction(Access::Write, &settings.timeouts, |db| {

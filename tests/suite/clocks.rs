@@ -205,6 +205,8 @@ mod a_jump {
             let swept = world.sweep();
             assert_eq!(swept.outcome(&issue), "waiting", "{}", swept.json);
             assert_eq!(swept.subject(&issue)["reason"], "stuck wake: dated 23h 59m in the future");
+            let status = crate::program::command_at(&world.url, ["status"]).run().done().out;
+            assert!(status.contains("dated in 23h 59m"), "{status}");
         }
 
         fn a_ledger_that_is_ahead_is_reported_and_the_last_success_is_one_that_was(world) {

@@ -9,7 +9,7 @@ use sweep::rules::{Guard, Id, Kind};
 use sweep::settings::{Selection, Settings};
 
 use crate::crowds::numbered;
-use crate::program::sweep_at;
+use crate::program::{command_at, sweep_at};
 use crate::swept::Swept;
 use crate::world::{On, World, on_each_host};
 
@@ -57,6 +57,8 @@ on_each_host! {
         assert_eq!(world.text("exit_code", "sweeps").as_deref(), Some("4"));
         let counts: serde_json::Value = crate::json::read(&world.text("counts", "sweeps").expect("counts"));
         assert_eq!(counts["issues"]["guard"], json!({"stranded": 31, "at_least": false, "in_progress": 60}));
+        let status = command_at(&world.url, ["status"]).run().done().out;
+        assert!(status.contains("31 deferred; the guard held work back"), "{status}");
     }
 
     fn exactly_half_are_swept(world) {

@@ -18,7 +18,7 @@ on_each_host! {
         {
             assert_eq!(of_issue[field], value, "{of_issue}");
         }
-        assert_eq!(of_sweep["message"], "sweep completed", "{of_sweep}");
+        assert_eq!((&of_sweep["message"], &of_sweep["exit"]), (&"sweep completed".into(), &0.into()), "{of_sweep}");
         let id = world.text("id", "sweeps").expect("a sweep");
         let host = if world.on == crate::world::On::Paperclip { "paperclip" } else { "native" };
         for line in [of_issue, of_sweep] {

@@ -108,6 +108,19 @@ mod people {
     }
 
     on_each_database! {
+        fn are_notified_once_more_when_what_began_with_one_wake_comes_to_be_all_of_them(world) {
+            let receiver = Receiver::new();
+            world.untaken_wakes(1, 200);
+            world.taken_wake(10);
+            let first = sweep_and_tell(world, &receiver);
+            assert!(first.len() == 1 && !first[0].contains("No wake was taken up"), "{first:?}");
+            assert!(sweep_and_tell(world, &receiver).is_empty());
+            world.run("delete from runs");
+            let worse = sweep_and_tell(world, &receiver);
+            assert!(worse.len() == 1 && worse[0].contains("No wake was taken up in the last 1h"), "{worse:?}");
+            assert!((0..2).all(|_| sweep_and_tell(world, &receiver).is_empty()));
+        }
+
         fn are_notified_once_of_an_outage_and_once_when_it_is_over(world) {
             let receiver = Receiver::new();
             world.untaken_wakes(2, 200);

@@ -5,6 +5,7 @@ use owo_colors::OwoColorize;
 
 use super::{age, counted, paint, spoken};
 use crate::report::grid::{with_header, without_header};
+use crate::rules::AHEAD_MAX;
 use crate::rules::words::Spoken;
 use crate::store::status::{Effect, Plan, Status, Sweep, Work};
 use crate::text::shown;
@@ -78,7 +79,11 @@ pub fn stuck_wakes(status: &Status) -> String {
         let subject = wake.identifier.as_deref().or(wake.subject_id.as_ref().map(|id| id.0.as_str()));
         let of = |text: Option<&str>| shown(text.unwrap_or_default());
         let kind = of(wake.kind.as_deref());
-        [kind, of(subject), age(wake.age_seconds), of(wake.agent.as_deref()), of(wake.title.as_deref())]
+        let queued_for = match wake.since.filter(|since| status.observed_at + AHEAD_MAX < *since) {
+            Some(since) => format!("dated in {}", Spoken(since - status.observed_at)),
+            None => age(wake.age_seconds),
+        };
+        [kind, of(subject), queued_for, of(wake.agent.as_deref()), of(wake.title.as_deref())]
     });
     let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
     let limit = Spoken(TimeDelta::seconds(status.wake_stuck_after_seconds));
@@ -190,7 +195,9 @@ fn done(sweep: &Sweep) -> String {
         counters.iter().filter(|(n, _)| 0 < **n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
     let told = match (told.is_empty() && ended.as_deref() == Some("completed"), sweep.is_well()) {
         (true, true) => "nothing to do".to_owned(),
+        (true, false) if sweep.is_guarded() => "nothing: the guard held work back".to_owned(),
         (true, false) => "nothing, though there was something to do".to_owned(),
+        (false, _) if sweep.is_guarded() => format!("{}; the guard held work back", told.join(", ")),
         (false, _) => told.join(", "),
     };
     let part = (1 < *shards).then(|| format!("shard {shard}/{shards}"));

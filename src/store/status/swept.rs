@@ -49,6 +49,11 @@ impl Sweep {
     pub fn is_well(&self) -> bool {
         self.exit_code.is_none_or(Exit::is_success)
     }
+
+    /// Did the guard hold work back?
+    pub fn is_guarded(&self) -> bool {
+        self.exit_code == Some(Exit::Guarded as i32)
+    }
 }
 
 /// What was continued in the last days, and what came of it: the next thing that the ledger knows of the subject.
