@@ -200,21 +200,29 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
 /// whatever sweeps see in between. `of`: a tenant's alone.
 pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
     let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
+    let hear_news = |db: &mut Db| -> QueryResult<Vec<Destination>> {
+        let of_each = queueing.destinations_of(notice.event).map(|to| Ok((to, is_news(db, notice, &part, to)?)));
+        let of_each: Vec<(Destination, bool)> = of_each.collect::<QueryResult<_>>()?;
+        Ok(of_each.into_iter().filter(|(_, is_news)| *is_news).map(|(to, _)| to).collect())
+    };
+    if hear_news(db)?.is_empty() {
+        return Ok(());
+    }
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
+    hear_news(db)?.into_iter().try_for_each(|destination| insert(db, destination, notice, &part))
+}
+
+/// Is it something else than what people were notified of last?
+fn is_news(db: &mut Db, notice: &Notice, part: &str, destination: Destination) -> QueryResult<bool> {
+    use notifications::columns::{created_at, id};
     let now = db.now()?;
-    for destination in queueing.destinations_of(notice.event) {
-        use notifications::columns::{created_at, id};
-        let latest = earlier(notice, &part, destination, now).order((created_at.desc(), id.desc()));
-        let latest: Option<Document> = latest.select(notifications::details).first(db).optional()?;
-        let known = latest.map_or(Value::Null, |Document(details)| details);
-        let lasts = known["resolved"] == false;
-        let is_worse = notice.details.none_is_taken == Some(true) && known["none_is_taken"] != true;
-        if lasts == (notice.details.resolved == Some(true)) || lasts && is_worse {
-            insert(db, destination, notice, &part)?;
-        }
-    }
-    Ok(())
+    let latest = earlier(notice, part, destination, now).order((created_at.desc(), id.desc()));
+    let latest: Option<Document> = latest.select(notifications::details).first(db).optional()?;
+    let known = latest.map_or(Value::Null, |Document(details)| details);
+    let lasts = known["resolved"] == false;
+    let is_worse = notice.details.none_is_taken == Some(true) && known["none_is_taken"] != true;
+    Ok(lasts == (notice.details.resolved == Some(true)) || lasts && is_worse)
 }
 
 /// Where people have been notified of the same before. What a clock that was ahead has dated in the future does not count.

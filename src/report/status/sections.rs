@@ -94,11 +94,11 @@ pub fn stuck_wakes(status: &Status) -> String {
 
 pub fn quarantined(status: &Status) -> String {
     let Some(headline) = headline(status.quarantined_total, "row is", "rows are") else { return String::new() };
-    let rows = status
-        .quarantined
-        .iter()
-        .map(|row| [shown(&row.kind), shown(&row.id.0), age(row.age_seconds), shown(&row.reason)]);
-    let table = with_header(["kind", "id", "for", "why"], rows, &[2]);
+    let rows = status.quarantined.iter().map(|row| {
+        let name = shown(row.identifier.as_deref().unwrap_or(&row.id.0));
+        [shown(&row.kind), name, age(row.age_seconds), shown(&row.reason)]
+    });
+    let table = with_header(["kind", "subject", "for", "why"], rows, &[2]);
     section(
         &format!("{headline} quarantined: no longer examined"),
         table,

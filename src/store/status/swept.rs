@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::{ROWS_MAX, told};
 use crate::exit::Exit;
-use crate::rules::Id;
+use crate::rules::{Id, Kind};
 use crate::store::Db;
+use crate::store::find::label_of_row;
 use crate::store::schema::work::false_rescues;
 use crate::store::schema::{exemptions, failures, sweeps};
 use crate::store::types::{Document, Instant, Since, Words, sql};
@@ -76,6 +77,8 @@ pub struct Effect {
 pub struct Quarantined {
     pub kind: String,
     pub id: Id,
+    /// As people call it; none: it has no such name, or it cannot be read.
+    pub identifier: Option<String>,
     pub reason: String,
     pub since: Option<DateTime<Utc>>,
     pub age_seconds: Option<i64>,
@@ -128,7 +131,7 @@ impl From<SweepRow> for Sweep {
 type FailureRow = (Words, Id, Words, Option<Since>);
 
 /// The oldest, and how many there are.
-pub fn quarantined(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Vec<Quarantined>, i64)> {
+pub fn quarantined(db: &mut Db, provided: &[Kind], now: DateTime<Utc>) -> QueryResult<(Vec<Quarantined>, i64)> {
     use failures::*;
     let all = failures::table.filter(quarantined_at.is_not_null());
     let total = all.count().get_result(db)?;
@@ -139,9 +142,10 @@ pub fn quarantined(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Vec<Quaranti
         .load(db)?;
     let rows = rows.into_iter().map(|(of_kind, id, why, since)| {
         let (since, age_seconds) = since.map_or((None, None), |since| told(&since, now));
-        Quarantined { kind: of_kind.0, id, reason: why.0, since, age_seconds }
+        let identifier = label_of_row(db, provided, &of_kind.0, &id)?.identifier;
+        Ok(Quarantined { kind: of_kind.0, id, identifier, reason: why.0, since, age_seconds })
     });
-    Ok((rows.collect(), total))
+    Ok((rows.collect::<QueryResult<_>>()?, total))
 }
 
 pub fn exemptions(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Exemptions> {

@@ -150,6 +150,7 @@ fn what_needs_attention_comes_first() {
         quarantined: vec![Quarantined {
             kind: "issue".to_owned(),
             id: Id("00000000-0000-4000-8000-000000000005".to_owned()),
+            identifier: Some("ACM-5".to_owned()),
             reason: "no plausible time".to_owned(),
             since: None,
             age_seconds: Some(60),
@@ -219,8 +220,8 @@ Last success: 1d 9h ago. Is it still scheduled?
 
 1 row is quarantined: no longer examined
 
-  kind   id                                    for  why
-  issue  00000000-0000-4000-8000-000000000005   1m  no plausible time
+  kind   subject  for  why
+  issue  ACM-5     1m  no plausible time
 
 2 notifications could not be delivered
 
