@@ -1,8 +1,5 @@
 //! A sweep at a terminal: it shows what it would do and asks, and does what it has shown.
 
-use std::thread::sleep;
-use std::time::Duration;
-
 use portable_pty::{Child, CommandBuilder};
 use rstest::rstest;
 use sweep::rules::Id;
@@ -62,9 +59,7 @@ impl Asked {
     #[track_caller]
     pub fn ends(&mut self) -> (u32, String) {
         let code = until("an end", || self.child.try_wait().expect("a process")).exit_code();
-        // What it printed last may still be on its way.
-        sleep(Duration::from_millis(100));
-        (code, self.screen.text())
+        (code, self.screen.text_to_the_end())
     }
 }
 

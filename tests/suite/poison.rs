@@ -34,7 +34,7 @@ fn unreadable(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)) 
 }
 
 #[test]
-fn absurd_times_in_postgres_are_quarantined_by_name() {
+fn absurd_times_in_postgres_are_reported_as_unreadable() {
     for time in ["-infinity", "infinity", "0001-01-01", "4000-01-01 BC", "294276-12-31", "1970-01-01"] {
         let mut world = World::new(On::Postgres);
         unreadable(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));
@@ -54,7 +54,7 @@ fn a_wait_that_never_ends_and_one_that_ended_before_the_world_began_are_read() {
 }
 
 #[test]
-fn rows_of_sqlite_that_cannot_be_read_are_quarantined_by_name() {
+fn rows_of_sqlite_that_cannot_be_read_are_reported_as_unreadable() {
     let mut world = World::new(On::Sqlite);
     // The tables take no such time; whoever may write to the file may overrule them.
     world.run("pragma ignore_check_constraints = on");
@@ -121,7 +121,7 @@ fn a_broken_step_does_not_cost_the_other_steps_of_its_plan() {
 }
 
 #[test]
-fn a_name_of_sqlite_that_is_no_utf8_is_shown_as_far_as_it_is_and_a_tenant_quarantines_its_row() {
+fn a_name_of_sqlite_that_is_no_utf8_is_shown_as_far_as_it_is_and_a_tenant_makes_its_row_unreadable() {
     let mut world = World::new(On::Sqlite);
     unreadable(&mut world, "tenant", |world, id| world.set("issues", id, "tenant = cast(x'ff' as text)"));
     let agent = world.agent("idle");
@@ -132,7 +132,7 @@ fn a_name_of_sqlite_that_is_no_utf8_is_shown_as_far_as_it_is_and_a_tenant_quaran
 
 /// Paperclip's columns are plain text and JSON without checks.
 #[test]
-fn rows_of_paperclip_with_broken_values_are_left_or_quarantined_by_name() {
+fn rows_of_paperclip_with_broken_values_are_left_or_reported_as_unreadable() {
     let mut world = World::new(On::Paperclip);
     for status in ["IN_PROGRESS", "", "in progress", "💥"] {
         sweep_beside(&mut world, status, |world, id| world.set("issues", id, &format!("status = '{status}'")));

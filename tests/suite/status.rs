@@ -171,6 +171,8 @@ on_each_host! {
 
         assert_eq!((ids(&told["quarantined"]), &told["quarantined_total"]), (vec![one.0.as_str()], &1.into()));
         assert_eq!(told["quarantined"][0]["reason"], "no plausible time");
+        let name = world.text("identifier", &format!("issues where id = '{one}'")).expect("one");
+        assert_eq!(told["quarantined"][0]["identifier"], name);
         assert_eq!(told["exemptions"], serde_json::json!({"holding": 2, "expired": 1}));
         assert_eq!((&told["kinds"]["issues"]["exempt"], &told["kinds"]["issues"]["orphaned"]), (&2.into(), &1.into()));
     }

@@ -45,7 +45,7 @@ fn an_absurd_sign_of_life_keeps_no_run_out_of_sight() {
 
 /// Nobody knows when it began: that is reported by name.
 #[test]
-fn a_run_that_began_at_an_absurd_time_is_quarantined_by_name() {
+fn a_run_that_began_at_an_absurd_time_is_reported_as_unreadable() {
     for time in PAST {
         let (mut world, bad, good) = beside_a_good_one();
         world.set("heartbeat_runs", &bad, &format!("created_at = '{time}'"));
@@ -57,7 +57,7 @@ fn a_run_that_began_at_an_absurd_time_is_quarantined_by_name() {
 }
 
 #[test]
-fn a_run_that_ended_at_an_absurd_time_is_handed_over_or_quarantined_by_name() {
+fn a_run_that_ended_at_an_absurd_time_is_handed_over_or_reported_as_unreadable() {
     for time in PAST.into_iter().chain(FUTURE) {
         for column in ["finished_at", "updated_at"] {
             let (mut world, _, run) = with_a_silent_run();

@@ -84,7 +84,7 @@ fn beside_a_good_one(world: &mut World, assignment: &str) -> String {
 
 /// P8
 #[test]
-fn absurd_times_in_postgres_are_quarantined_by_name_or_left() {
+fn absurd_times_in_postgres_are_reported_as_unreadable_or_left() {
     for time in ["-infinity", "infinity", "0001-01-01", "4000-01-01 BC", "294276-12-31"] {
         for column in ["last_activity_at", "last_progress_at", "started_at", "ended_at", "created_at"] {
             let mut world = World::new(On::Postgres);
@@ -132,7 +132,7 @@ fn sessions_that_ended_well_or_whose_issue_is_finished_are_not_examined() {
 
 /// P8
 #[test]
-fn rows_of_sqlite_that_are_broken_are_quarantined_and_output_of_any_bytes_is_read() {
+fn rows_of_sqlite_that_are_broken_are_reported_as_unreadable_and_output_of_any_bytes_is_read() {
     let mut world = World::new(On::Sqlite);
     world.run("pragma ignore_check_constraints = on");
     for time in ["xxxx-xx-xxTxx:xx:xx.xxxZ", "2026-13-45T99:99:99.999Z", "0001-01-01T00:00:00.000Z"] {

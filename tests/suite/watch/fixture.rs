@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
@@ -45,9 +45,11 @@ pub fn until<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
 /// A terminal of a size, and what was printed on it.
 pub struct Screen {
     pub master: Box<dyn MasterPty + Send>,
-    slave: Box<dyn SlavePty + Send>,
+    /// None: nothing more is started in it.
+    slave: Option<Box<dyn SlavePty + Send>>,
     writer: Box<dyn Write + Send>,
     printed: Arc<Mutex<Vec<u8>>>,
+    reading: Option<JoinHandle<()>>,
 }
 
 impl Screen {
@@ -63,17 +65,17 @@ impl Screen {
         let writer = pair.master.take_writer().expect("its input");
         let printed = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&printed);
-        thread::spawn(move || {
+        let reading = thread::spawn(move || {
             let mut buffer = [0; 65536];
             while let Ok(n @ 1..) = reader.read(&mut buffer) {
                 to.lock().expect("a screen").extend_from_slice(&buffer[..n]);
             }
         });
-        Screen { master: pair.master, slave: pair.slave, writer, printed }
+        Screen { master: pair.master, slave: Some(pair.slave), writer, printed, reading: Some(reading) }
     }
 
     pub fn start(&self, command: CommandBuilder) -> Box<dyn Child + Send + Sync> {
-        self.slave.spawn_command(command).expect("it starts")
+        self.slave.as_ref().expect("a terminal").spawn_command(command).expect("it starts")
     }
 
     pub fn bytes(&self) -> Vec<u8> {
@@ -82,6 +84,13 @@ impl Screen {
 
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+
+    /// All that was printed, once what was started here has ended.
+    pub fn text_to_the_end(&mut self) -> String {
+        self.slave = None;
+        self.reading.take().into_iter().for_each(|reading| reading.join().expect("a reader"));
+        self.text()
     }
 
     pub fn types(&mut self, keys: &str) {
