@@ -194,7 +194,7 @@ mod a_jump {
             (0..4).for_each(|n| old_ledger_row(world, "issue", &issue, "escalate", false, true, n - 1440));
             old_ledger_row(world, "issue", &issue, "escalate", false, false, -1430);
             let policy = ["--escalation", "comment_only", "--attempts-max", "0", "--output", "json"];
-            let mut outcome = || sweep_at(&world.url, policy).run().done().json()["subjects"][0]["outcome"].clone();
+            let outcome = || sweep_at(&world.url, policy).run().done().json()["subjects"][0]["outcome"].clone();
             assert_eq!([outcome(), outcome()], ["escalated", "waiting"]);
         }
 
