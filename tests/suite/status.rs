@@ -11,6 +11,7 @@ use crate::world::{On, World, on_each_database, on_each_host};
 mod plans;
 mod printed;
 mod programs;
+mod rows;
 
 impl World {
     pub fn told(&self) -> Value {

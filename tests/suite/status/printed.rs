@@ -2,110 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use insta::assert_snapshot;
 use sweep::report::status::whole;
 use sweep::rules::step::PlanStatus;
 use sweep::rules::{Id, Kind};
-use sweep::store::status::{
-    Counts, Effect, Exemptions, Notifications, Plan, Quarantined, State, Status, Sweep, Untold, Work,
-};
-use sweep::store::wakes::StuckWake;
+use sweep::store::status::{Counts, Effect, Exemptions, Plan, State, Status, Sweep, Work};
 
-fn now() -> DateTime<Utc> {
-    DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
-}
-
-fn quiet() -> Status {
-    let none = |states: &[State]| Counts(Some(states.iter().map(|state| (*state, 0)).collect()));
-    Status {
-        schema: 1,
-        host: "native",
-        tenant: None,
-        empty: false,
-        observed_at: now(),
-        wake_stuck_after_seconds: 3600,
-        kinds: BTreeMap::from([("issues", none(&[State::Active, State::Orphaned])), ("steps", Counts(None))]),
-        orphans: Vec::new(),
-        orphans_total: 0,
-        escalations: Vec::new(),
-        escalations_total: 0,
-        plans: Vec::new(),
-        abandoned: Vec::new(),
-        abandoned_total: 0,
-        stuck_wakes: Vec::new(),
-        stuck_wakes_total: 0,
-        no_wake_is_taken: false,
-        quarantined: Vec::new(),
-        quarantined_total: 0,
-        exemptions: Exemptions::default(),
-        notifications: Notifications::default(),
-        sweeps: Vec::new(),
-        last_success_at: None,
-        last_success_age_seconds: None,
-        effect: Effect { days: 7, ..Effect::default() },
-    }
-}
-
-fn stuck_wake(n: u32, minutes: i64) -> StuckWake {
-    StuckWake {
-        id: Id(format!("00000000-0000-4000-8000-{n:012}")),
-        kind: Some("issue".to_owned()),
-        subject_id: Some(Id(format!("00000000-0000-4000-8000-{n:012}"))),
-        tenant: "acme".to_owned(),
-        identifier: Some(format!("ACM-{n}")),
-        title: Some("Mend the fence".to_owned()),
-        agent: Some("Ada".to_owned()),
-        since: Some(now() - TimeDelta::minutes(minutes)),
-        age_seconds: Some(minutes * 60),
-    }
-}
-
-fn work(n: u32, state: State, minutes: i64, detail: &str) -> Work {
-    Work {
-        kind: Kind::Issue,
-        id: Id(format!("00000000-0000-4000-8000-{n:012}")),
-        tenant: "acme".to_owned(),
-        identifier: Some(format!("ACM-{n}")),
-        title: "Mend the fence".to_owned(),
-        agent: Some("Ada".to_owned()),
-        state,
-        detail: Some(detail.to_owned()),
-        since: Some(now() - TimeDelta::minutes(minutes)),
-        age_seconds: Some(minutes * 60),
-        plan_id: None,
-    }
-}
-
-fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> Sweep {
-    let began = now() - TimeDelta::minutes(minutes);
-    let ended = ended.map(str::to_owned);
-    Sweep { started_at: Some(began), duration_ms: ended.as_ref().map(|_| 1234), ended, exit_code, ..Sweep::default() }
-}
-
-fn untold() -> Notifications {
-    let one = Untold {
-        id: Id::generate(),
-        destination: "slack".to_owned(),
-        event: "session_stuck".to_owned(),
-        kind: "session".to_owned(),
-        subject_id: Some(Id("00000000-0000-4000-8000-000000000006".to_owned())),
-        identifier: Some("chiara-4".to_owned()),
-        since: Some(now()),
-        age_seconds: Some(90_000),
-        attempts: 30,
-        last_error: Some("HTTP 404".to_owned()),
-    };
-    let guard = Untold { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
-    Notifications {
-        pending: 3,
-        pending_since: Some(now()),
-        pending_age_seconds: Some(700),
-        pending_error: Some("HTTP 500".to_owned()),
-        dead: vec![one, guard],
-        dead_total: 2,
-    }
-}
+use super::rows::{now, quarantined, quiet, stuck_wake, swept, untold, work};
 
 fn plain(status: &Status) -> String {
     anstream::adapter::strip_str(&whole(status)).to_string()
@@ -147,14 +51,7 @@ fn what_needs_attention_comes_first() {
         stuck_wakes: vec![stuck_wake(4, 190)],
         stuck_wakes_total: 1,
         no_wake_is_taken: true,
-        quarantined: vec![Quarantined {
-            kind: "issue".to_owned(),
-            id: Id("00000000-0000-4000-8000-000000000005".to_owned()),
-            identifier: Some("ACM-5".to_owned()),
-            reason: "no plausible time".to_owned(),
-            since: None,
-            age_seconds: Some(60),
-        }],
+        quarantined: vec![quarantined(5)],
         quarantined_total: 1,
         exemptions: Exemptions { holding: 2, expired: 1 },
         notifications: untold(),
