@@ -33,7 +33,7 @@ use crate::report::heading::KindMode;
 use crate::report::plan::Plan;
 use crate::report::progress::Progress;
 use crate::report::table::Detail;
-use crate::report::{HeldBack, Report, Stopper, Tally};
+use crate::report::{HeldBack, Outcome, Report, Stopper, Tally};
 use crate::rules::{Id, Kind};
 use crate::settings::Settings;
 use crate::store::candidates::Portion;
@@ -105,7 +105,7 @@ fn run_and_plan(settings: &Settings, stop: &Stop, out: &mut (dyn Write + Send)) 
         access,
         workers: Workers::new(&settings.database, access, settings.connections),
         wakes: Wakes::new(settings.wakes_per_agent_max),
-        limits: Limits { left: settings.limit, deadline, stop: stop.clone() },
+        limits: Limits { left: settings.limit, deadline, stop: stop.clone(), counts: Outcome::counts_against_limit },
         memory: Memory::new(settings, began_at),
     };
     sweep

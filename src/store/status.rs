@@ -90,7 +90,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
         let (abandoned, abandoned_total) = lists.abandoned.oldest();
         let stuck = wakes::stuck(db, tenant, limits.wake_stuck_after, now)?;
         let stuck_wakes = wakes::oldest(db, tenant, limits.wake_stuck_after, now, ROWS_MAX)?;
-        let (quarantined, quarantined_total) = swept::quarantined(db, kinds, now)?;
+        let (quarantined, quarantined_total) = swept::quarantined(db, kinds, tenant, now)?;
         let last_success_at = latest::success(db, now)?;
         Ok(Status {
             schema: SCHEMA,

@@ -2,7 +2,7 @@
 //! without them has no stuck wakes, and a role that may not read them, as a dry run's need not, sees none.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::dsl::{count_star, exists as is_any, min, select};
+use diesel::dsl::{count_star, exists as is_any, max, min, select};
 use diesel::prelude::*;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub struct StuckWakes {
     pub count: i64,
     /// None as well when its time cannot be told.
     pub oldest_at: Option<DateTime<Utc>>,
-    /// There are some, and no wake at all was taken up for as long as the limit.
+    /// There are some, and no wake at all was taken up since the newest of them was made, which is longer ago than the limit.
     pub none_is_taken: bool,
 }
 
@@ -58,12 +58,21 @@ pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<
     }
     let columns = (count_star(), min(untaken_wakes::created_at));
     let (count, oldest): (i64, Option<Since>) = stuck!(tenant, after, now).select(columns).get_result(db)?;
-    let since = Instant(now - after);
-    let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(since, Instant(now)));
     // Asked only when it matters: a host may have to look through its runs.
-    let none_is_taken =
-        0 < count && is_readable(db, "wake_pickups")? && !select(is_any(taken)).get_result::<bool>(db)?;
+    let none_is_taken = 0 < count && is_readable(db, "wake_pickups")? && is_none_taken(db, tenant, after, now)?;
     Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
+}
+
+/// Was no wake taken up since the newest of the stuck ones was made? One that was passed over, while later ones were taken up, says
+/// nothing of who runs the agents, and neither does one whose agent was terminated.
+fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<bool> {
+    use untaken_wakes::{agent_status, created_at};
+    let that_tell =
+        stuck!(tenant, after, now).filter(agent_status.ne("terminated")).filter(created_at.le(Instant(now)));
+    let newest: Option<Since> = that_tell.select(max(created_at)).get_result(db)?;
+    let Some(newest) = newest.and_then(|at| at.instant()) else { return Ok(false) };
+    let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(Instant(newest), Instant(now)));
+    Ok(!select(is_any(taken)).get_result::<bool>(db)?)
 }
 
 type Row = (Id, Option<Words>, Option<Id>, Words, Option<Words>, Option<Words>, Option<Words>, Since);

@@ -16,7 +16,7 @@ use super::logs;
 use super::scan::Scan;
 use super::terms::Terms;
 use super::workers::Workers;
-use crate::report::{Guarded, HeldBack};
+use crate::report::{Guarded, HeldBack, Outcome};
 use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};
 use crate::store::outbox::{self, Details, Event, Notice};
@@ -222,7 +222,8 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             wakes: &Wakes::new(u32::MAX),
             ..*self.terms
         };
-        let mut counting = Limits { left: u32::try_from(counted_max).ok(), ..self.limits.clone() };
+        let left = u32::try_from(counted_max).ok();
+        let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
         let (mut stranded, mut agent) = (0, None);
         self.workers.examine_all(&mut self.scan.again(&look), &look, &mut counting, |examined| {
             stranded += u64::from(examined.outcome.is_costly());

@@ -16,6 +16,8 @@ pub struct Limits {
     /// Nothing is begun after it.
     pub deadline: Instant,
     pub stop: Stop,
+    /// Does an outcome take one of those that are left?
+    pub counts: fn(Outcome) -> bool,
 }
 
 impl Limits {
@@ -34,7 +36,7 @@ impl Limits {
     }
 
     pub fn count(&mut self, outcome: Outcome) {
-        if outcome.counts_against_limit() {
+        if (self.counts)(outcome) {
             self.left = self.left.map(|left| left - 1);
         }
     }

@@ -5,7 +5,7 @@ use sweep::settings::Settings;
 
 use crate::notify::Receiver;
 use crate::program::{command_at, sweep_at};
-use crate::world::{World, on_each_database, on_each_host};
+use crate::world::{On, World, on_each_database, on_each_host};
 
 use chrono::TimeDelta;
 
@@ -57,14 +57,15 @@ on_each_host! {
         assert_eq!(world.sweep_as(&settings).outcome(&issue), "skipped");
     }
 
-    fn a_wake_that_nobody_can_take_up_hides_neither_that_its_issue_is_abandoned_nor_the_work_of_another_agent(world) {
+    fn the_wake_of_a_terminated_agent_hides_neither_that_its_issue_is_abandoned_nor_the_work_of_another_agent(world) {
         let abandoned = world.idle_with("terminated", 70);
-        let [paused, idle] = [world.agent("paused"), world.agent("idle")];
-        let stranded = world.orphan(&idle);
-        world.issue_wake(&abandoned, &paused, "queued", 60);
-        world.issue_wake(&stranded, &paused, "queued", 60);
+        let [terminated, paused, idle] = ["terminated", "paused", "idle"].map(|status| world.agent(status));
+        let [stranded, waits] = [world.orphan(&idle), world.orphan(&idle)];
+        world.issue_wake(&abandoned, &terminated, "queued", 60);
+        world.issue_wake(&stranded, &terminated, "queued", 60);
+        world.issue_wake(&waits, &paused, "queued", 50);
         let swept = world.sweep();
-        assert_eq!([&abandoned, &stranded].map(|issue| swept.outcome(issue)), ["abandoned", "continued"]);
+        assert_eq!([&abandoned, &stranded, &waits].map(|issue| swept.outcome(issue)), ["abandoned", "continued", "healthy"]);
     }
 
     fn the_limit_bounds_how_many_are_reported_in_one_sweep(world) {
@@ -144,6 +145,54 @@ on_each_host! {
         world.sweep();
         assert!(!command_at(&world.url, ["status"]).run().done().out.contains("is abandoned"));
     }
+}
+
+mod wakes {
+    use super::*;
+
+    on_each_database! {
+        /// Its wake was never taken up: that was no attempt.
+        fn of_an_agent_that_was_terminated_are_no_attempts_of_the_next_one(world) {
+            let [first, second] = [world.agent("idle"), world.agent("idle")];
+            let issue = world.orphan(&first);
+            assert_eq!(world.sweep().outcome(&issue), "continued");
+            world.set("agents", &first, "status = 'terminated'");
+            world.pass(70);
+            assert_eq!(world.sweep().outcome(&issue), "abandoned");
+            world.set("issues", &issue, &format!("assignee_agent_id = '{second}'"));
+            let swept = world.sweep();
+            assert_eq!((swept.outcome(&issue), &swept.subject(&issue)["attempt"]), ("continued", &1.into()));
+            assert_eq!(world.sweep().outcome(&issue), "healthy");
+        }
+
+        /// An agent may be paused in the middle of its run.
+        fn whose_runs_are_live_hold_back_their_issue_whatever_became_of_the_agent(world) {
+            let [waker, idle] = [world.agent("idle"), world.agent("idle")];
+            let issue = world.orphan(&idle);
+            let wake = world.issue_wake(&issue, &waker, "claimed", 30);
+            let run = world.issue_run(&issue, &waker, "running", 29);
+            world.run(&format!("update runs set wake_id = '{wake}', issue_id = null where id = '{run}'"));
+            for status in ["paused", "terminated"] {
+                world.set("agents", &waker, &format!("status = '{status}'"));
+                assert_eq!(world.sweep().outcome(&issue), "healthy", "{status}");
+            }
+        }
+    }
+}
+
+#[test]
+fn work_of_a_terminated_agent_uses_up_nothing_of_what_the_guard_counts() {
+    let mut world = World::new(On::Sqlite);
+    let gone = world.agent("terminated");
+    world.orphans(&gone, 0..700);
+    world.run("update issues set started_at = '2026-01-01T00:00:00.000Z', updated_at = '2026-01-01T00:00:00.000Z'");
+    for n in 1..=11 {
+        let agent = world.agent("idle");
+        world.orphans(&agent, n * 1000..n * 1000 + 100);
+    }
+    let ran = sweep_at(&world.url, ["--dry-run", "--guard-share", "0.5"]).run();
+    assert_eq!(ran.code, 4, "{ran}");
+    assert!(ran.out.contains("Guard: at least 1001 of the 1800 issues"), "{ran}");
 }
 
 mod people {

@@ -187,15 +187,22 @@ mod a_jump {
             assert_eq!(swept.outcome(&issue), "continued", "{}", swept.subject(&issue));
         }
 
-        fn an_escalation_without_a_block_that_is_dated_tomorrow_is_made_once_more_today(world) {
+        fn an_escalation_without_a_block_that_is_dated_tomorrow_hides_no_later_episode(world) {
             let agent = world.agent("idle");
             let issue = world.orphan(&agent);
-            // As many as a day may have, and one that nobody has answered.
+            // As many as a day may have.
             (0..4).for_each(|n| old_ledger_row(world, "issue", &issue, "escalate", false, true, n - 1440));
-            old_ledger_row(world, "issue", &issue, "escalate", false, false, -1430);
-            let policy = ["--escalation", "comment_only", "--attempts-max", "0", "--output", "json"];
-            let outcome = || sweep_at(&world.url, policy).run().done().json()["subjects"][0]["outcome"].clone();
-            assert_eq!([outcome(), outcome()], ["escalated", "waiting"]);
+            let mut settings = world.settings();
+            settings.policy.escalation = sweep::rules::Escalation::CommentOnly;
+            settings.policy.attempts_max = 0;
+            assert_eq!(world.sweep_as(&settings).outcome(&issue), "escalated");
+            world.date_the_last_sweep_ahead();
+            assert_eq!(world.sweep_as(&settings).outcome(&issue), "waiting", "in this episode people know of it");
+
+            let then = world.ago(4);
+            world.set("issues", &issue, &format!("started_at = {then}, updated_at = {then}"));
+            let outcomes = [(); 2].map(|()| world.sweep_as(&settings).outcome(&issue).to_owned());
+            assert_eq!(outcomes, ["escalated", "waiting"]);
         }
 
         fn a_wake_that_is_dated_tomorrow_is_seen_as_stuck(world) {

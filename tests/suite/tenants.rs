@@ -122,3 +122,22 @@ mod a_status {
         }
     }
 }
+
+mod quarantined_work {
+    use super::*;
+
+    on_each_database! {
+        fn of_another_tenant_is_not_named_in_a_tenants_status(world) {
+            let agent = world.agent("idle");
+            for tenant in ["acme", "evil"] {
+                let issue = world.orphan(&agent);
+                world.set("issues", &issue, &format!("tenant = '{tenant}', identifier = 'of {tenant}'"));
+                let at = world.ago(60);
+                world.run(&format!("insert into failures (kind, subject_id, sweeps, reason, quarantined_at)
+                    values ('issue', '{issue}', 3, 'x', {at})"));
+            }
+            let told = crate::program::command_at(&world.url, ["status", "--tenant", "acme"]).run().done().out;
+            assert!(told.contains("of acme") && !told.contains("of evil"), "{told}");
+        }
+    }
+}

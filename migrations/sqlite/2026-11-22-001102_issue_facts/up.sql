@@ -20,7 +20,7 @@ where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
 
 -- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
--- One of an agent that cannot be woken is none: nobody will take it up while that is so.
+-- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
 create view pending_wakes as
 select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
@@ -28,9 +28,9 @@ select w.id, w.issue_id, w.plan_step_id, w.created_at,
                         order by r.status in ('queued', 'scheduled_retry', 'running') desc, r.created_at desc limit 1), ', no run yet')
            as detail
 from wakes w
-join agents a on a.id = w.agent_id and a.status in ('active', 'idle', 'running', 'error')
+join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
-  and coalesce((select max(r.status in ('queued', 'scheduled_retry', 'running')) from runs r where r.wake_id = w.id), 1);
+  and coalesce((select max(r.status in ('queued', 'scheduled_retry', 'running')) from runs r where r.wake_id = w.id), a.status <> 'terminated');
 
 -- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
 create view untaken_wakes as
@@ -58,11 +58,13 @@ where w.status in ('queued', 'deferred', 'claimed')
 create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
 
--- The wakes of the ledger that were dropped before any run: none of them is an attempt.
+-- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
-from recoveries c join wakes w on w.id = c.wake_id
-where c.action = 'continue' and w.status in ('cancelled', 'skipped') and not exists (select 1 from runs r where r.wake_id = w.id);
+from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
+where c.action = 'continue'
+  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+  and not exists (select 1 from runs r where r.wake_id = w.id);
 
 -- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite
 -- would read it whole for every step.
@@ -200,17 +202,17 @@ select
         coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
     ), '') as last_attempt_at,
     (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at between episode.began_at and strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 minute'), 0) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
      and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
-    o.created_at as open_recovery_at,
+    o.since as open_recovery_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
 from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
-left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
+left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 join issue_pending pending on pending.issue_id = i.id
 join issue_episodes episode on episode.issue_id = i.id;

@@ -77,18 +77,18 @@ select
         as last_attempt_at,
     (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
      where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 minute'), 0) as escalated,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
      and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
-    o.created_at as open_recovery_at,
+    o.since as open_recovery_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
 from plan_steps s
 join plans p on p.id = s.plan_id
 left join agents a on a.id = p.agent_id
 -- Another tenant's issue is none of the plan's business.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
-left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null
+left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
 join step_pending pending on pending.step_id = s.id
 join step_episodes episode on episode.step_id = s.id;

@@ -95,16 +95,16 @@ select
      and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
-    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 minute'), 0) as escalated,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, 0) as escalated,
     (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
      and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
-    o.created_at as open_recovery_at,
+    o.since as open_recovery_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
 from sessions s
 left join agents a on a.id = s.agent_id
 -- Another tenant's issue is none of the session's business.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
-left join recoveries o on o.kind = 'session' and o.subject_id = s.id and o.settled_at is null
+left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
 join session_episodes episode on episode.session_id = s.id;

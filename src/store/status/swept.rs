@@ -131,7 +131,12 @@ impl From<SweepRow> for Sweep {
 type FailureRow = (Words, Id, Words, Option<Since>);
 
 /// The oldest, and how many there are.
-pub fn quarantined(db: &mut Db, provided: &[Kind], now: DateTime<Utc>) -> QueryResult<(Vec<Quarantined>, i64)> {
+pub fn quarantined(
+    db: &mut Db,
+    provided: &[Kind],
+    tenant: Option<&str>,
+    now: DateTime<Utc>,
+) -> QueryResult<(Vec<Quarantined>, i64)> {
     use failures::*;
     let all = failures::table.filter(quarantined_at.is_not_null());
     let total = all.count().get_result(db)?;
@@ -142,7 +147,9 @@ pub fn quarantined(db: &mut Db, provided: &[Kind], now: DateTime<Utc>) -> QueryR
         .load(db)?;
     let rows = rows.into_iter().map(|(of_kind, id, why, since)| {
         let (since, age_seconds) = since.map_or((None, None), |since| told(&since, now));
-        let identifier = label_of_row(db, provided, &of_kind.0, &id)?.identifier;
+        let label = label_of_row(db, provided, &of_kind.0, &id)?;
+        // What a tenant's is called is nobody else's business.
+        let identifier = label.identifier.filter(|_| tenant.is_none() || label.tenant.as_deref() == tenant);
         Ok(Quarantined { kind: of_kind.0, id, identifier, reason: why.0, since, age_seconds })
     });
     Ok((rows.collect::<QueryResult<_>>()?, total))

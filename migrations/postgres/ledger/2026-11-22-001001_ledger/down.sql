@@ -4,5 +4,6 @@ drop view policy_limits;
 drop table notifications;
 drop table failures;
 drop table exemptions;
+drop view open_recoveries;
 drop table recoveries;
 drop table sweeps;

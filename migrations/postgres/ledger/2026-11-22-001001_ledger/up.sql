@@ -54,6 +54,13 @@ create unique index recoveries_open on recoveries (kind, subject_id) where settl
 create index recoveries_history on recoveries (kind, subject_id, created_at);
 create index recoveries_created_at on recoveries (created_at);
 
+-- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
+-- nothing, and what came after that episode hides nothing.
+create view open_recoveries as
+select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
+       case when r.created_at > statement_timestamp() + interval '1 minute' then r.episode_began_at else r.created_at end as since
+from recoveries r where r.settled_at is null;
+
 -- The operators' word that work is in progress on purpose.
 create table exemptions (
     kind       text not null,

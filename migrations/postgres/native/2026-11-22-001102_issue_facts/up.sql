@@ -13,18 +13,18 @@ from runs r
 where r.issue_id is not null;
 
 -- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
--- One of an agent that cannot be woken is none: nobody will take it up while that is so.
+-- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
 create view pending_wakes as
 select w.id, w.issue_id, w.plan_step_id, w.created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || left(w.requested_by, 100) || ')'
            || coalesce(', its run ' || left(run.id::text, 8) || ' is ' || run.status, ', no run yet') as detail
 from wakes w
-join agents a on a.id = w.agent_id and a.status in ('active', 'idle', 'running', 'error')
+join agents a on a.id = w.agent_id
 left join lateral (
     select r.id, r.status, r.status in ('queued', 'scheduled_retry', 'running') as live from runs r
     where r.wake_id = w.id order by live desc, r.created_at desc limit 1
 ) run on true
-where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, true);
+where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.status <> 'terminated');
 
 -- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
 create view untaken_wakes as
@@ -52,11 +52,13 @@ where w.status in ('queued', 'deferred', 'claimed')
 create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
 
--- The wakes of the ledger that were dropped before any run: none of them is an attempt.
+-- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as
 select c.kind, c.subject_id, c.created_at
-from recoveries c join wakes w on w.id = c.wake_id
-where c.action = 'continue' and w.status in ('cancelled', 'skipped') and not exists (select from runs r where r.wake_id = w.id);
+from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
+where c.action = 'continue'
+  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+  and not exists (select from runs r where r.wake_id = w.id);
 
 -- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
 create view live_step_runs as
@@ -162,11 +164,11 @@ select
     continuation.last_day as attempts_last_day,
     continuation.last_at as last_attempt_at,
     run.last_continuation_ended_at as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, false) as escalated,
     escalation.last_day as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
-    o.created_at as open_recovery_at,
+    o.since as open_recovery_at,
     statement_timestamp() as observed_at
 from issues i
 cross join host_behavior behavior
@@ -174,7 +176,7 @@ left join agents a on a.id = i.assignee_agent_id
 left join lateral (
     select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id order by c.created_at limit 1
 ) pending on true
-left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
+left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 -- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
 cross join lateral (

@@ -50,12 +50,12 @@ select
     continuation.last_at as last_attempt_at,
     (select max(r.finished_at) from recoveries c join runs r on r.wake_id = c.wake_id
      where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue') as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
     (select count(*) from recoveries e where e.kind = 'step' and e.subject_id = s.id and e.action = 'escalate'
      and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
-    o.created_at as open_recovery_at,
+    o.since as open_recovery_at,
     statement_timestamp() as observed_at
 from plan_steps s
 join plans p on p.id = s.plan_id
@@ -69,7 +69,7 @@ left join lateral (
     select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id
     order by created_at limit 1
 ) pending on true
-left join recoveries o on o.kind = 'step' and o.subject_id = s.id and o.settled_at is null
+left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
 cross join lateral (
     select greatest(
         coalesce(s.started_at, s.updated_at),

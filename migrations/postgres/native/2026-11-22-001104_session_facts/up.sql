@@ -80,18 +80,18 @@ select
      and c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
-    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
     (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
      and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
-    o.created_at as open_recovery_at,
+    o.since as open_recovery_at,
     statement_timestamp() as observed_at
 from sessions s
 left join agents a on a.id = s.agent_id
 -- Another tenant's issue is none of the session's business.
 left join issues i on i.id = s.issue_id and i.tenant = s.tenant
-left join recoveries o on o.kind = 'session' and o.subject_id = s.id and o.settled_at is null
+left join open_recoveries o on o.kind = 'session' and o.subject_id = s.id
 -- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
 cross join lateral (
     select greatest(s.created_at,

@@ -21,8 +21,8 @@ from public.companies c
 join public.heartbeat_runs r on r.company_id = c.id
 where not is_too_large(r.context_snapshot);
 
--- A crash of the server leaves wakes claimed whose runs have ended: those are pending no longer. One of an agent that cannot be woken
--- is none: nobody will take it up while that is so.
+-- A crash of the server leaves wakes claimed whose runs have ended: those are pending no longer. One of an agent that was terminated
+-- is none, unless its run is live: nobody will take it up.
 create view pending_wakes as
 select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, within_calendar(w.created_at) as created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || coalesce(left(w.requested_by_actor_id, 100), 'nobody') || ')'
@@ -30,9 +30,8 @@ select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, within_calendar
 from public.agents a
 join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
 left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
-where a.status in ('active', 'idle', 'running', 'error') and w.status in ('queued', 'deferred_issue_execution', 'claimed')
-  and not is_too_large(w.payload)
-  and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), true);
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
+  and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), a.status <> 'terminated');
 
 -- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
 create view untaken_wakes as

@@ -118,11 +118,11 @@ select
     continuations.last_day as attempts_last_day,
     continuations.last_at as last_attempt_at,
     within_calendar(history.last_continuation_ended_at) as last_attempt_ended_at,
-    coalesce(o.action = 'escalate' and not o.blocked_subject and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, false) as escalated,
     escalations.last_day as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
-    o.created_at as open_recovery_at,
+    o.since as open_recovery_at,
     statement_timestamp() as observed_at
 from public.issues i
 join public.companies c on c.id = i.company_id
@@ -183,7 +183,7 @@ cross join lateral (
                      and w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload)) as is_too_large
 ) crowd
 left join public.agents a on a.id = i.assignee_agent_id
-left join recoveries o on o.kind = 'issue' and o.subject_id = i.id and o.settled_at is null
+left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 cross join lateral (
     -- What a clock that was ahead has dated in the future began no episode.

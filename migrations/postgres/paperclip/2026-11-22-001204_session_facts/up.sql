@@ -70,11 +70,11 @@ select
     ledger.attempts,
     ledger.attempts_last_day,
     ledger.last_attempt_at,
-    coalesce(o.action = 'escalate' and o.created_at between episode.began_at and statement_timestamp() + interval '1 minute', false) as escalated,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
     ledger.escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
-    o.created_at as open_recovery_at,
+    o.since as open_recovery_at,
     statement_timestamp() as observed_at
 from sessions s
 join public.heartbeat_runs r on r.id = s.id
@@ -82,7 +82,7 @@ join public.companies c on c.id = r.company_id
 left join public.agents a on a.id = r.agent_id
 left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and i.company_id = r.company_id
 left join issue_exclusions exclusion on exclusion.issue_id = i.id
-left join recoveries o on o.kind = 'session' and o.subject_id = r.id and o.settled_at is null
+left join open_recoveries o on o.kind = 'session' and o.subject_id = r.id
 -- What a person, or the host's own watch over silent runs, decided about this one.
 cross join lateral (
     select max(d.snoozed_until) as until
