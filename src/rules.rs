@@ -19,7 +19,7 @@ pub mod words;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-pub use assignee::{Assignee, RESTING, Unavailable};
+pub use assignee::{Assignee, RESTING, TERMINATED, Unavailable};
 pub use clause::Clause;
 pub use guard::Guard;
 pub use history::{AHEAD_MAX, Exemption, History, OpenRecovery};

@@ -32,13 +32,16 @@ const WAKEABLE: [&str; 4] = ["active", "idle", "running", "error"];
 /// Those in which nobody is to wake it for now: that its work and its wakes wait is meant.
 pub const RESTING: [&str; 2] = ["paused", "pending_approval"];
 
+/// The one that is for ever: nobody takes up its work or its wakes.
+pub const TERMINATED: &str = "terminated";
+
 impl Unavailable {
     /// For how long the work of such an agent may be idle before people hear of it.
     pub(super) fn patience(&self, policy: &Policy) -> After {
         match self {
             Unavailable::NoSuchAgent => policy.abandoned_after,
             Unavailable::Status { status, .. } => match status.as_str() {
-                "terminated" => policy.abandoned_after,
+                TERMINATED => policy.abandoned_after,
                 resting if RESTING.contains(&resting) => policy.paused_after,
                 _ => After::Off,
             },

@@ -200,17 +200,17 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
 /// whatever sweeps see in between. `of`: a tenant's alone.
 pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
     let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
-    let hear_news = |db: &mut Db| -> QueryResult<Vec<Destination>> {
-        let of_each = queueing.destinations_of(notice.event).map(|to| Ok((to, is_news(db, notice, &part, to)?)));
-        let of_each: Vec<(Destination, bool)> = of_each.collect::<QueryResult<_>>()?;
-        Ok(of_each.into_iter().filter(|(_, is_news)| *is_news).map(|(to, _)| to).collect())
+    let to_notify = |db: &mut Db| -> QueryResult<Vec<Destination>> {
+        let of_each = queueing.destinations_of(notice.event);
+        of_each.filter_map(|to| is_news(db, notice, &part, to).map(|news| news.then_some(to)).transpose()).collect()
     };
-    if hear_news(db)?.is_empty() {
+    // Most sweeps have no news, and lock nothing.
+    if to_notify(db)?.is_empty() {
         return Ok(());
     }
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
-    hear_news(db)?.into_iter().try_for_each(|destination| insert(db, destination, notice, &part))
+    to_notify(db)?.into_iter().try_for_each(|destination| insert(db, destination, notice, &part))
 }
 
 /// Is it something else than what people were notified of last?

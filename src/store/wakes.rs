@@ -10,7 +10,7 @@ use super::Db;
 use super::open::is_readable;
 use super::schema::work::{untaken_wakes, wake_pickups};
 use super::types::{Instant, Since, Words};
-use crate::rules::{AHEAD_MAX, Id, RESTING};
+use crate::rules::{AHEAD_MAX, Id, RESTING, TERMINATED};
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -67,8 +67,7 @@ pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<
 /// nothing of who runs the agents, and neither does one whose agent was terminated.
 fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<bool> {
     use untaken_wakes::{agent_status, created_at};
-    let that_tell =
-        stuck!(tenant, after, now).filter(agent_status.ne("terminated")).filter(created_at.le(Instant(now)));
+    let that_tell = stuck!(tenant, after, now).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));
     let newest: Option<Since> = that_tell.select(max(created_at)).get_result(db)?;
     let Some(newest) = newest.and_then(|at| at.instant()) else { return Ok(false) };
     let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(Instant(newest), Instant(now)));

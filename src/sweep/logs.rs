@@ -64,20 +64,27 @@ pub fn quarantine(kind: Kind, id: &Id, why: &str) {
 
 /// What the quarantine should have known of a subject, and does not.
 pub fn uncounted(kind: Kind, id: &Id, what: &str, why: Abort) {
-    let (id, why) = (shown(&id.0), shown(&format!("{:#}", anyhow::Error::from(why))));
+    let (id, why) = (shown(&id.0), words(why));
     warn!(%kind, %id, "that {kind} {id} {what} could not be recorded: {why}");
 }
 
 /// What is open about deleted subjects stays so for now; that is no reason for a sweep to fail.
 pub fn unsettled(kind: Kind, why: Abort) {
-    let why = shown(&format!("{:#}", anyhow::Error::from(why)));
-    warn!(%kind, "what is open about {} that were deleted could not be settled: {why}", kind.plural());
+    warn!(%kind, "what is open about {} that were deleted could not be settled: {}", kind.plural(), words(why));
 }
 
 /// What people should have been told of the guard, and are not.
 pub fn untold(kind: Kind, why: Abort) {
-    let why = shown(&format!("{:#}", anyhow::Error::from(why)));
-    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {why}", kind.plural());
+    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {}", kind.plural(), words(why));
+}
+
+/// What was to be done about stuck wakes, and could not.
+pub fn stuck_wakes(what: &str, why: Abort) {
+    warn!("{what}: {}", words(why));
+}
+
+fn words(why: Abort) -> String {
+    shown(&format!("{:#}", anyhow::Error::from(why)))
 }
 
 /// One line for the sweep, and what its operator should know of the clocks.

@@ -1,16 +1,15 @@
 //! What no rule for a subject sees: that wakes are queued and nobody takes them up. It is reported by each sweep, and people are
 //! notified once when it begins, once when none at all is taken up any more, and once when it is over.
 
-use anyhow::Error;
 use tracing::warn;
 
+use super::logs;
 use crate::report::Stuck;
 use crate::rules::Id;
 use crate::settings::Settings;
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::wakes::stuck;
-use crate::store::{Abort, Access, DbConnection};
-use crate::text::shown;
+use crate::store::{Access, DbConnection};
 
 /// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
 pub fn check(db: &mut DbConnection, settings: &Settings, access: Access, sweep_id: &Id) -> Option<Stuck> {
@@ -29,7 +28,8 @@ fn look(db: &mut DbConnection, settings: &Settings) -> Option<Stuck> {
         let now = db.now()?;
         Ok((now, stuck(db, tenant, after, now)?))
     });
-    let (now, wakes) = looked.map_err(|abort| log("whether wakes are stuck could not be asked", abort)).ok()?;
+    let (now, wakes) =
+        looked.map_err(|abort| logs::stuck_wakes("whether wakes are stuck could not be asked", abort)).ok()?;
     let found = Stuck { wakes, after, now };
     if 0 < wakes.count {
         warn!(stuck_wakes = wakes.count, "{}", found.sentence());
@@ -60,10 +60,6 @@ fn announce(db: &mut DbConnection, settings: &Settings, sweep_id: &Id, found: &S
         }
     });
     if let Err(abort) = queued {
-        log("that wakes are stuck, or no longer, could not be queued as a notification", abort);
+        logs::stuck_wakes("that wakes are stuck, or no longer, could not be queued as a notification", abort);
     }
-}
-
-fn log(what: &str, why: Abort) {
-    warn!("{what}: {}", shown(&format!("{:#}", Error::from(why))));
 }

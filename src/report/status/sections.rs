@@ -1,6 +1,6 @@
 //! The sections of the status: a sentence each, and below it the rows.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
 use super::{age, counted, paint, spoken};
@@ -79,10 +79,8 @@ pub fn stuck_wakes(status: &Status) -> String {
         let subject = wake.identifier.as_deref().or(wake.subject_id.as_ref().map(|id| id.0.as_str()));
         let of = |text: Option<&str>| shown(text.unwrap_or_default());
         let kind = of(wake.kind.as_deref());
-        let queued_for = match wake.since.filter(|since| status.observed_at + AHEAD_MAX < *since) {
-            Some(since) => format!("dated in {}", Spoken(since - status.observed_at)),
-            None => age(wake.age_seconds),
-        };
+        let queued_for =
+            ahead(wake.since, status).map_or_else(|| age(wake.age_seconds), |ahead| format!("dated in {ahead}"));
         [kind, of(subject), queued_for, of(wake.agent.as_deref()), of(wake.title.as_deref())]
     });
     let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
@@ -137,16 +135,18 @@ pub fn sweeps(status: &Status) -> String {
     }
     let rows = status.sweeps.iter().map(|sweep| {
         let began = sweep.started_at.map(|at| (status.observed_at - at).num_seconds());
-        // Its clock was ahead.
-        let began = match began.filter(|age| *age < -60) {
-            Some(age) => format!("in {}", spoken(-age)),
-            None => format!("{} ago", age(began)),
-        };
+        let began = ahead(sweep.started_at, status)
+            .map_or_else(|| format!("{} ago", age(began)), |ahead| format!("in {ahead}"));
         let took = sweep.duration_ms.map(|ms| format!("{:.2} s", ms as f64 / 1000.0));
         [began, took.unwrap_or_default(), ending(sweep), done(sweep)]
     });
     let table = with_header(["began", "took", "ended", "did"], rows, &[0, 1]);
     format!("{}\n\n{table}", "Last sweeps".bold())
+}
+
+/// By how much it lies in the future, if the clock that dated it was ahead.
+fn ahead(at: Option<DateTime<Utc>>, status: &Status) -> Option<Spoken> {
+    at.map(|at| at - status.observed_at).filter(|ahead| AHEAD_MAX < *ahead).map(Spoken)
 }
 
 /// `completed`, `failed, exit 69`.

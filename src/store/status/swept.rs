@@ -77,7 +77,7 @@ pub struct Effect {
 pub struct Quarantined {
     pub kind: String,
     pub id: Id,
-    /// As people call it; none: it has no such name, or it cannot be read.
+    /// As people call it; none: it has no such name, it cannot be read, or it is another tenant's than was asked for.
     pub identifier: Option<String>,
     pub reason: String,
     pub since: Option<DateTime<Utc>>,
