@@ -49,8 +49,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     reader.await?;
     for (session, outcome) in registry.shutdown().await {
         let missed = match outcome? {
-            Outcome::Heard => "nothing was missed",
-            Outcome::Unheard(_) => "nobody read that it needs a person",
+            Outcome::Delivered => "nothing was missed",
+            Outcome::Undelivered(_) => "nobody read that it needs a person",
         };
         println!("  {:10} ended; {missed}", session.0);
     }

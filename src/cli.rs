@@ -13,11 +13,11 @@ mod watch;
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::parse;
 use crate::store::hosts::Host;
-pub use daemon::{DaemonFlags, Http};
+pub use daemon::DaemonFlags;
 pub use help::{EXIT_CODES, Page, command, page_of};
 pub use mistake::told;
 pub use policy::PolicyFlags;
@@ -27,6 +27,7 @@ pub use subjects::{
     RemoveFlags, SubjectFlags, SubjectName,
 };
 pub use sweep::{DatabaseFlag, LimitFlags, ScopeFlags, SweepFlags};
+use values::HOST;
 pub use watch::{EventFlags, WatchCommand, WatchFlags};
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a person.
@@ -102,7 +103,7 @@ pub struct MigrateFlags {
     #[command(flatten)]
     pub database: DatabaseFlag,
     /// Whose database it is: native (sweep's own tables), paperclip [default: as detected]
-    #[arg(long, value_enum, hide_possible_values = true)]
+    #[arg(long, value_parser = HOST, hide_possible_values = true)]
     pub host: Option<Host>,
     /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that ends
     #[arg(long)]
@@ -133,16 +134,4 @@ pub struct StatusFlags {
 pub enum NotifyCommand {
     /// Send a test message to each destination, and a ping
     Test,
-}
-
-/// How the report is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    #[default]
-    Table,
-    /// One document
-    Json,
-    /// One line for the heading, one per subject, then one for the sweep as a whole
-    Ndjson,
 }

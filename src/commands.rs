@@ -9,7 +9,7 @@ mod explain;
 mod man;
 mod migrate;
 mod notify;
-mod opened;
+mod open_database;
 mod quarantine;
 mod run;
 mod status;
@@ -20,13 +20,13 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::cli::{Cli, Command, CommonFlags};
-use crate::exit::Exit;
+use crate::conclusion::Conclusion;
 use crate::report::page;
 use crate::settings::Environment;
 use crate::telemetry::{self, Audience, Loudness};
 
 /// Runs one command line to its exit code.
-pub fn run(cli: Cli, environment: Environment) -> Result<Exit> {
+pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     let Cli { command, common: CommonFlags { config: file, quiet, verbose }, sweep } = cli;
     let loudness = Loudness::of(quiet, verbose);
     // What is about the program alone works whatever is set.
@@ -70,7 +70,7 @@ fn tell(text: &str) {
     say(&page::wrapped(text));
 }
 
-/// Prints what sweep wrote itself, or what `text::shown` let pass; a reader that has gone (`| head -1`) is no error.
+/// Prints what sweep wrote itself, or what `text::redact` let pass; a reader that has gone (`| head -1`) is no error.
 fn say(text: &str) {
     let _ = anstream::stdout().write_all(text.as_bytes());
 }

@@ -6,25 +6,27 @@
 //!
 //! ```text
 //!            due ─┐
-//!  signals, ticks ├→ one loop, one thread → one sweep, on a thread of its own → unattended → sweep
+//!  signals, ticks ├→ one loop, one thread → one sweep, on a thread of its own → cycle → sweep
 //!    asked again ─┘        └ state ← /healthz, /readyz, /metrics; the service manager
 //! ```
 
-mod beats;
 mod clock;
-mod course;
-mod heard;
+mod display;
+mod handlers;
 mod http;
 mod listening;
 mod metrics;
+mod options;
 mod outage;
 mod reaction;
+mod run_ends;
+mod service_manager;
 mod signals;
 mod state;
 mod timer;
-mod words;
 mod work;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -32,30 +34,29 @@ use chrono::{DateTime, Utc};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use tracing::info;
 
-use crate::cli::Http;
-use crate::exit::Exit;
-use crate::settings::{DaemonSettings, Environment};
+use crate::conclusion::Conclusion;
 use crate::store::candidates::Portion;
-use beats::Beats;
-use heard::Heard;
 use listening::{Listening, News};
+pub use options::DaemonOptions;
 use outage::Outage;
+use run_ends::RunEndQueue;
+use service_manager::ServiceManager;
 use signals::{Asked, Signals};
 use state::Shared;
 use timer::Timer;
 use work::{Done, Work};
 
-/// Settings, and what they were made of.
+/// Options, and what they were made of: the names and values of what is set, which may be secrets.
 pub struct Resolved {
-    pub settings: DaemonSettings,
-    pub environment: Environment,
+    pub options: DaemonOptions,
+    pub variables: BTreeMap<String, String>,
 }
 
 /// Reads the settings again.
 pub type Resolve = Box<dyn Fn() -> Result<Resolved>>;
 
 /// Runs until a signal ends it, or until the first look at the database shows that it cannot be swept at all.
-pub fn run(resolved: Resolved, again: Resolve) -> Result<Exit> {
+pub fn run(resolved: Resolved, again: Resolve) -> Result<Conclusion> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the daemon")?;
     let ended = runtime.block_on(async { Daemon::start(resolved, again).await?.run().await });
     // A look at a database that does not answer is not waited for.
@@ -74,7 +75,7 @@ struct Daemon {
     outage: Outage,
     /// None: it was not asked for.
     listening: Option<Listening>,
-    heard: Heard,
+    run_ends: RunEndQueue,
     /// How long its host needs after the end of a run; none: the database has not been asked yet.
     run_end_grace: Option<Duration>,
     /// What the guard held back of the issues in the last sweep; none: all of them.
@@ -89,7 +90,7 @@ struct Daemon {
     /// Why the settings could not be read again: the old ones still hold.
     refused: Option<String>,
     shared: Shared,
-    beats: Beats,
+    service_manager: ServiceManager,
     ticks: Interval,
     idled_at: Instant,
 }
@@ -113,13 +114,13 @@ const IDLE: Duration = Duration::from_secs(10);
 
 impl Daemon {
     async fn start(resolved: Resolved, again: Resolve) -> Result<Daemon> {
-        let (signals, shared, beats) = (Signals::listen()?, Shared::default(), Beats::new());
-        let settings = &resolved.settings;
-        if let Http::On(address) = settings.http {
+        let (signals, shared, service_manager) = (Signals::listen()?, Shared::default(), ServiceManager::new());
+        let options = &resolved.options;
+        if let Some(address) = options.http {
             let address = http::serve(address, shared.clone())?;
             info!("HTTP on {address}: /healthz, /readyz, /metrics");
         }
-        let ticks = ticks(settings, &beats);
+        let ticks = ticks(options, &service_manager);
         let timer = Timer::start().await?;
         let mut daemon = Daemon {
             resolved,
@@ -130,7 +131,7 @@ impl Daemon {
             work: None,
             outage: Outage::none(),
             listening: None,
-            heard: Heard::default(),
+            run_ends: RunEndQueue::default(),
             run_end_grace: None,
             held_issues: Some(Vec::new()),
             is_proven: false,
@@ -139,7 +140,7 @@ impl Daemon {
             last: None,
             refused: None,
             shared,
-            beats,
+            service_manager,
             ticks,
             idled_at: Instant::now(),
         };
@@ -147,12 +148,12 @@ impl Daemon {
         daemon.tell_schedule();
         daemon.tell_source();
         daemon.listen()?;
-        daemon.beats.ready();
+        daemon.service_manager.ready();
         daemon.check_now();
         Ok(daemon)
     }
 
-    async fn run(mut self) -> Result<Exit> {
+    async fn run(mut self) -> Result<Conclusion> {
         loop {
             self.tell_status();
             match self.next().await {
@@ -167,7 +168,7 @@ impl Daemon {
             }
             if self.is_stopping && self.work.is_none() {
                 info!("ended");
-                return Ok(Exit::Done);
+                return Ok(Conclusion::Done);
             }
         }
     }
@@ -176,7 +177,7 @@ impl Daemon {
     async fn next(&mut self) -> Event {
         let is_idle = self.work.is_none() && !self.is_stopping;
         let is_away = self.outage.lasts();
-        let react_at = self.reaction_grace().and_then(|grace| self.heard.due_at(grace));
+        let react_at = self.reaction_grace().and_then(|grace| self.run_ends.due_at(grace));
         tokio::select! {
             biased;
             asked = self.signals.next() => Event::Asked(asked),
@@ -212,8 +213,8 @@ async fn until(at: Option<Instant>) {
 }
 
 /// Often enough to notice a sweep that hangs, and to feed the watchdog in time.
-fn ticks(settings: &DaemonSettings, beats: &Beats) -> Interval {
-    let bounds = [Some(Duration::from_secs(1)), Some(settings.hung_after / 4), beats.every];
+fn ticks(options: &DaemonOptions, service_manager: &ServiceManager) -> Interval {
+    let bounds = [Some(Duration::from_secs(1)), Some(options.hung_after / 4), service_manager.every];
     let period = bounds.into_iter().flatten().min().unwrap_or_default().max(Duration::from_millis(20));
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);

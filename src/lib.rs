@@ -2,11 +2,11 @@
 //! has a live run, a queued wake, a declared wait, or has been escalated to a person*.
 //!
 //! ```text
-//! main → commands → [daemon →] unattended → sweep → store → rules
-//!                                   │         │       │       └ pure: facts in, decision out
-//!                                   │         │       └ PostgreSQL and SQLite behind one set of queries; the hosts are views, in SQL
-//!                                   │         └ scan · then per subject: lock, facts, decide, write, commit · close
-//!                                   └ pings, notifications and metrics
+//! main → commands → [daemon →] cycle → sweep → store → rules
+//!                                │       │       │       └ pure: facts in, decision out
+//!                                │       │       └ PostgreSQL and SQLite behind one set of queries; the hosts are views, in SQL
+//!                                │       └ scan · then per subject: lock, facts, decide, write, commit · close
+//!                                └ pings, notifications and metrics
 //! ```
 //!
 //! What always holds, and where:
@@ -17,6 +17,8 @@
 //! - the environment is read in `settings` only.
 //!
 //! # As a library
+//! [`sweep::run`] sweeps once, by plain [`sweep::Options`], and returns a [`sweep::Summary`].
+//!
 //! `stall` has live detectors for a control plane that holds its sessions in its own process. With `default-features = false`
 //! there are only `stall` and the `rules` that it asks: no database, no TLS, no HTTP and no command line.
 
@@ -27,9 +29,11 @@ pub mod cli;
 #[cfg(feature = "program")]
 pub mod commands;
 #[cfg(feature = "program")]
-pub mod daemon;
+pub mod conclusion;
 #[cfg(feature = "program")]
-pub mod exit;
+pub mod cycle;
+#[cfg(feature = "program")]
+pub mod daemon;
 #[cfg(feature = "program")]
 pub mod files;
 #[cfg(feature = "program")]
@@ -58,5 +62,3 @@ pub mod sweep;
 pub mod telemetry;
 #[cfg(feature = "program")]
 pub mod text;
-#[cfg(feature = "program")]
-pub mod unattended;

@@ -1,16 +1,18 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
-use crate::cli::{Format, Http};
-use crate::report::heading::KindMode;
+use crate::report::Format;
 use crate::rules::{After, Escalation, Kind};
 use crate::store::candidates::Shard;
+use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
 use crate::supervisor::record::Nudges;
+use crate::sweep::KindMode;
 
 type Parsed<T> = Result<T, String>;
 
@@ -121,7 +123,12 @@ pub fn share(value: &str) -> Parsed<f64> {
 }
 
 pub fn kind_mode(value: &str) -> Parsed<KindMode> {
-    clap::ValueEnum::from_str(value.trim(), false).map_err(|_| "expected on, shadow or off".to_owned())
+    match value.trim() {
+        "on" => Ok(KindMode::On),
+        "shadow" => Ok(KindMode::Shadow),
+        "off" => Ok(KindMode::Off),
+        _ => Err("expected on, shadow or off".to_owned()),
+    }
 }
 
 pub fn escalation(value: &str) -> Parsed<Escalation> {
@@ -153,6 +160,22 @@ pub fn timezone(value: &str) -> Parsed<Tz> {
     })
 }
 
+/// Where HTTP is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Http {
+    Off,
+    On(SocketAddr),
+}
+
+impl Http {
+    pub fn address(self) -> Option<SocketAddr> {
+        match self {
+            Http::Off => None,
+            Http::On(address) => Some(address),
+        }
+    }
+}
+
 pub fn http(value: &str) -> Parsed<Http> {
     match value.trim() {
         "off" => Ok(Http::Off),
@@ -177,7 +200,19 @@ pub fn statement_cache(value: &str) -> Parsed<StatementCache> {
 }
 
 pub fn format(value: &str) -> Parsed<Format> {
-    clap::ValueEnum::from_str(value, false).map_err(|_| "expected table, json or ndjson".to_owned())
+    match value {
+        "table" => Ok(Format::Table),
+        "json" => Ok(Format::Json),
+        "ndjson" => Ok(Format::Ndjson),
+        _ => Err("expected table, json or ndjson".to_owned()),
+    }
+}
+
+pub fn host(value: &str) -> Parsed<Host> {
+    let known = || Host::ALL.into_iter();
+    known()
+        .find(|host| host.name() == value)
+        .ok_or_else(|| format!("expected {}", known().map(Host::name).collect::<Vec<_>>().join(" or ")))
 }
 
 pub fn kind(value: &str) -> Parsed<Kind> {

@@ -5,6 +5,7 @@
 //! stands here, in `decide`. Pure: no clock but `History::observed_at`, no database, no settings but `Policy`.
 
 mod assignee;
+pub mod board;
 mod clause;
 mod guard;
 mod history;
@@ -23,7 +24,7 @@ pub use assignee::{Assignee, RESTING, TERMINATED, Unavailable};
 pub use clause::Clause;
 pub use guard::Guard;
 pub use history::{AHEAD_MAX, Exemption, History, OpenRecovery};
-pub use loops::{Essence, Loop, detect_loop};
+pub use loops::{Essence, Loop, detect_loop, without_middle};
 pub use policy::{After, Escalation, Policy};
 pub use reason::Reason;
 
@@ -53,8 +54,8 @@ pub trait Facts {
         None
     }
     /// How often, and how, it is continued.
-    fn allowance(&self, policy: &Policy) -> Allowance {
-        Allowance { remedy: Remedy::Wake, attempts_max: policy.attempts_max, delay: policy.retry_delay }
+    fn allowance(&self, policy: &Policy) -> RetryBudget {
+        RetryBudget { remedy: ContinueBy::Wake, attempts_max: policy.attempts_max, delay: policy.retry_delay }
     }
     /// May the last attempt still help for a while after it was made, and after what it began has ended? What it left behind
     /// may be taken up by the host.
@@ -116,7 +117,7 @@ pub enum Decision {
     /// Queue one wake or command.
     Continue {
         attempt: u32,
-        remedy: Remedy,
+        remedy: ContinueBy,
     },
     /// Tell a person.
     Escalate(Cause),
@@ -124,7 +125,7 @@ pub enum Decision {
 
 /// How a subject is continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remedy {
+pub enum ContinueBy {
     /// Its agent is woken.
     Wake,
     /// A message is typed into it.
@@ -135,8 +136,8 @@ pub enum Remedy {
 
 /// How a subject is continued, how often in an episode, and how far apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Allowance {
-    pub remedy: Remedy,
+pub struct RetryBudget {
+    pub remedy: ContinueBy,
     pub attempts_max: u32,
     pub delay: TimeDelta,
 }
@@ -243,7 +244,7 @@ fn skip(unavailable: Unavailable, history: &History, policy: &Policy) -> Decisio
 }
 
 /// Why there is no attempt left.
-fn spent(history: &History, allowance: &Allowance, policy: &Policy) -> Option<Cause> {
+fn spent(history: &History, allowance: &RetryBudget, policy: &Policy) -> Option<Cause> {
     if allowance.attempts_max <= history.attempts {
         return Some(if allowance.attempts_max == 0 { Cause::NotAllowed } else { Cause::Exhausted });
     }

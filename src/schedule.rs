@@ -1,12 +1,12 @@
-//! When sweeps are due: a cron pattern, read in a time zone.
+//! When sweeps are due, by a cron pattern in a time zone.
 //!
-//! A sweep is due at an instant if and only if the zone's wall clock then shows a time that the pattern names. A pattern whose
-//! times of day are written out one by one (`30 2 * * *`) is meant once a day: a time that the clocks skip is due when they have
-//! skipped it, and one that comes twice is due the first time. Any other (`*/5 * * * *`, `0 9-17 * * *`) is meant to go on and
-//! on: what is skipped is skipped, and what comes twice is due twice.
+//! A sweep is due at an instant if and only if the zone's wall clock then shows a time that the pattern names. A
+//! pattern that lists its times of day one by one (`30 2 * * *`) is meant once a day: a time that the clocks skip is
+//! due right after the gap, and one that occurs twice is due the first time. Any other (`*/5 * * * *`, `0 9-17 * * *`)
+//! is meant to repeat: a time that is skipped is not due, and one that occurs twice is due twice.
 //!
-//! Croner knows the calendar, on a clock that is never changed; the zone's changes are dealt with here, since croner forgets
-//! which of two equal times it has reached.
+//! The crate `croner` knows the calendar, on a clock that is never changed. Changes of the clock are handled here,
+//! since croner does not keep two equal times apart.
 
 #[cfg(test)]
 mod tests;
@@ -18,33 +18,33 @@ use chrono_tz::Tz;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 
-/// A pattern, in which there is a next time.
+/// A pattern that has a next time.
 #[derive(Clone, PartialEq)]
-pub struct Pattern {
+pub struct CronPattern {
     text: String,
     cron: Cron,
-    /// Its times of day are written out one by one.
+    /// Whether it lists its times of day one by one.
     is_fixed: bool,
 }
 
-/// Not the thousands of years that croner goes by.
-impl Debug for Pattern {
+/// Shows the text only, not the sets of croner.
+impl Debug for CronPattern {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        f.debug_tuple("Pattern").field(&self.text).finish()
+        f.debug_tuple("CronPattern").field(&self.text).finish()
     }
 }
 
-/// A pattern in its zone.
+/// A pattern in a time zone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    pub pattern: Pattern,
+    pub pattern: CronPattern,
     pub zone: Tz,
 }
 
 const EXPECTED: &str = "expected a schedule such as */5 * * * * (minute, hour, day of the month, month, day of the week; with six \
                         fields the first is the second), @hourly, @daily, @weekly, @monthly or @yearly";
 
-/// The names of common schedules.
+/// Common schedules by their names.
 const NAMED: [(&str, &str); 7] = [
     ("@hourly", "0 0 * * * *"),
     ("@daily", "0 0 0 * * *"),
@@ -55,9 +55,9 @@ const NAMED: [(&str, &str); 7] = [
     ("@annually", "0 0 0 1 1 *"),
 ];
 
-impl Pattern {
-    /// Five fields, six with seconds, or a name. Both days of a pattern that has both must match.
-    pub fn parse(text: &str) -> Result<Pattern, String> {
+impl CronPattern {
+    /// Parses five fields, six with seconds, or a name. A day of the month and a day of the week must both match.
+    pub fn parse(text: &str) -> Result<CronPattern, String> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let named = NAMED.iter().find(|(name, _)| name.eq_ignore_ascii_case(&text));
         let fields = match (named, text.split(' ').count()) {
@@ -69,7 +69,7 @@ impl Pattern {
         let parser = CronParser::builder().seconds(Seconds::Required).year(Year::Disallowed).dom_and_dow(true).build();
         let cron = parser.parse(&fields).map_err(|error| format!("{EXPECTED} ({error})"))?;
         let is_fixed = fields.split(' ').take(3).all(|field| !field.contains(['*', '?', '/', '-']));
-        let pattern = Pattern { text, cron, is_fixed };
+        let pattern = CronPattern { text, cron, is_fixed };
         match pattern.next(DateTime::UNIX_EPOCH.naive_utc(), Strictly::After) {
             Some(_) => Ok(pattern),
             None => {
@@ -79,7 +79,7 @@ impl Pattern {
         }
     }
 
-    /// On a clock that is never changed.
+    /// The next time on a clock that is never changed.
     fn next(&self, from: NaiveDateTime, strictly: Strictly) -> Option<NaiveDateTime> {
         let from = from.and_utc();
         self.cron.find_next_occurrence(&from, strictly == Strictly::AtOrAfter).ok().map(|next| next.naive_utc())
@@ -99,12 +99,12 @@ impl Schedule {
         if self.pattern.is_fixed { self.next_fixed(after) } else { self.next_repeated(after) }
     }
 
-    /// Instants at which sweeps are due, one after the other.
+    /// All instants after this one at which sweeps are due, in order.
     pub fn after(&self, after: DateTime<Utc>) -> impl Iterator<Item = DateTime<Utc>> {
         std::iter::successors(self.next(after), |&previous| self.next(previous))
     }
 
-    /// Each time on the wall clock has one instant, and later times have no earlier ones.
+    /// The next instant of a pattern that is due once for each time on the wall clock, however the clocks change.
     fn next_fixed(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let mut local = self.local(after);
         loop {
@@ -120,7 +120,7 @@ impl Schedule {
         }
     }
 
-    /// From one change of the clocks to the next, each instant has a time of its own.
+    /// The next instant of a pattern that repeats. Between two changes of the clocks, each time has one instant.
     fn next_repeated(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let (mut from, mut strictly) = (after, Strictly::After);
         loop {
@@ -142,7 +142,7 @@ impl Schedule {
         at.with_timezone(&self.zone).naive_local()
     }
 
-    /// The first instant after the first one, up to the last one, with another offset. No zone changes twice in twelve hours.
+    /// The first instant up to `last` with another offset than `first`. No zone changes twice in twelve hours.
     fn change_between(&self, first: DateTime<Utc>, last: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let offset = self.offset(first);
         let mut before = first;
@@ -156,20 +156,20 @@ impl Schedule {
         None
     }
 
-    /// The first instant, to the second, that does not have the offset of the one before.
+    /// The first second that does not have the offset of `before`.
     fn change_in(&self, before: DateTime<Utc>, behind: DateTime<Utc>) -> DateTime<Utc> {
         let offset = self.offset(before);
         first_without(before, behind, |at| self.offset(at) == offset)
     }
 
-    /// When the clocks skipped this time. A zone that moved across the date line skipped a day.
+    /// When the clocks skipped this time; a zone that moved across the date line skipped a day.
     fn end_of_gap(&self, skipped: NaiveDateTime) -> DateTime<Utc> {
         let (before, behind) = (skipped.and_utc() - TimeDelta::hours(38), skipped.and_utc() + TimeDelta::hours(38));
         first_without(before, behind, |at| self.local(at) < skipped)
     }
 }
 
-/// The first second of which something no longer holds; it does at `before`, and does not at `behind`.
+/// The first second at which something no longer holds; it holds at `before`, and not at `behind`.
 fn first_without(before: DateTime<Utc>, behind: DateTime<Utc>, holds: impl Fn(DateTime<Utc>) -> bool) -> DateTime<Utc> {
     let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap_or_default();
     let (mut before, mut behind) = (before.timestamp(), behind.timestamp());

@@ -1,8 +1,7 @@
-//! What stands on an agent's screen, and what the agent says of itself: is it at work, idle at its prompt, or does it wait for
-//! a person?
+//! Reads from an agent's screen and its own reports whether it is at work, idle at its prompt, or waiting for a person.
 //!
-//! Pure: bytes or rows go in, a `Statement` comes out. What the rules are stands in `agents/*.toml`, one file for each agent
-//! and one for all programs; what they do not know is *unknown*, and then nothing is typed.
+//! This is pure: bytes or rows go in, a `Statement` comes out. The rules are in `agents/*.toml`, one file for each
+//! agent and one for all programs. A screen that no rule knows is *unknown*, and then nothing is typed.
 
 mod agent;
 mod emulator;
@@ -14,16 +13,17 @@ mod resumes;
 mod rule;
 mod signal;
 mod statement;
-mod states;
+mod tracker;
 
-pub use agent::{Agent, Agents, seen};
+pub use agent::{Agent, Agents, condensed};
 pub use emulator::{Capture, Emulator};
+pub use event::HookEvent;
 pub use look::{LineMode, Look};
 pub use motion::Motion;
 pub use resumes::resumes_at;
 pub use signal::Signal;
 pub use statement::{Evidence, Source, Statement};
-pub use states::{Known, States};
+pub use tracker::{ActivityTracker, KnownActivity};
 
 #[cfg(test)]
 mod tests;

@@ -12,100 +12,30 @@ mod notify;
 mod plan;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use chrono::TimeDelta;
 
-use crate::cli::{Format, PolicyFlags, SweepFlags};
-use crate::exit::{config, usage};
+use crate::cli::{PolicyFlags, SweepFlags};
+use crate::conclusion::{config, usage};
+use crate::cycle::CycleOptions;
 use crate::metrics;
-use crate::notify::Notify;
 use crate::parse;
-use crate::report::heading::KindMode;
-use crate::report::plan::Plan;
-use crate::report::table::Detail;
-use crate::rules::{Guard, Id, Kind, Policy};
+use crate::report::Format;
+use crate::rules::{Guard, Kind, Policy};
 use crate::store::Timeouts;
-use crate::store::candidates::{Portion, Shard};
-use crate::store::open::Url;
-pub use daemon::DaemonSettings;
+use crate::store::candidates::Shard;
+use crate::sweep::{KindMode, Options, Selection};
 use environment::malformed;
 pub use environment::{Environment, Source};
 use known::Variables;
 
-/// One sweep, as the operator wants it.
+/// What a sweep by hand goes by, and how its report is printed.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub database: Url,
-    pub dry_run: bool,
-    pub selection: Selection,
-    pub tenant: Option<String>,
-    /// None of these, which the guard held back before (the daemon, when it hears that runs have ended).
-    pub held: Vec<Portion>,
-    /// Only this part of what is selected.
-    pub shard: Option<Shard>,
-    /// What is done about each kind; on, unless it says otherwise.
-    pub modes: BTreeMap<Kind, KindMode>,
-    /// Continuations and escalations at most.
-    pub limit: Option<u32>,
-    /// Nothing is begun after it.
-    pub deadline: TimeDelta,
-    pub wakes_per_agent_max: u32,
-    /// None: it was told to go on whatever it sees.
-    pub guard: Option<Guard>,
-    pub connections: u32,
+    pub cycle: CycleOptions,
     pub output: Format,
-    /// How much of a report for people is printed.
-    pub detail: Detail,
-    /// On a terminal, a line that moves.
-    pub shows_progress: bool,
-    pub detailed_exitcode: bool,
-    /// Where node_exporter reads metrics.
-    pub metrics_file: Option<PathBuf>,
-    pub notify: Notify,
-    pub policy: Policy,
-    pub timeouts: Timeouts,
-}
-
-/// Which subjects to look at.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Selection {
-    /// All candidates of these kinds.
-    Kinds(Vec<Kind>),
-    /// These, by an id or by what people call them, whether they are candidates or not.
-    Subjects(Vec<(Kind, String)>),
-    /// The candidates among these issues.
-    Among(Vec<Id>),
-    /// What this plan says.
-    Plan(Box<Plan>),
-}
-
-impl Selection {
-    /// The kinds that are swept, in their order.
-    pub fn kinds(&self) -> Vec<Kind> {
-        match self {
-            Selection::Kinds(kinds) => kinds.clone(),
-            Selection::Subjects(subjects) => kinds_of(subjects.iter().map(|(kind, _)| kind)),
-            Selection::Among(_) => vec![Kind::Issue],
-            Selection::Plan(plan) => kinds_of(plan.order.iter().map(|(kind, _)| kind)),
-        }
-    }
-
-    pub fn plan(&self) -> Option<&Plan> {
-        match self {
-            Selection::Plan(plan) => Some(plan),
-            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Among(_) => None,
-        }
-    }
-
-    pub fn among(&self) -> Option<&[Id]> {
-        match self {
-            Selection::Among(issues) => Some(issues),
-            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Plan(_) => None,
-        }
-    }
 }
 
 impl Settings {
@@ -144,7 +74,7 @@ impl Settings {
                 pick(limits.$name, stringify!($name), &variables.$name, $parse)?
             };
         }
-        let default = Settings::of(environment.database(&scope.database)?);
+        let default = Options::of(environment.database(&scope.database)?);
         let guard = Guard {
             share: limit!(guard_share, parse::share).unwrap_or(Guard::default().share),
             min: limit!(guard_min, parse::number).unwrap_or(Guard::default().min),
@@ -154,65 +84,30 @@ impl Settings {
             (Kind::Issue, limit!(issues, parse::kind_mode)),
             (Kind::Step, limit!(steps, parse::kind_mode)),
         ];
-        Ok(Settings {
+        let modes = modes.into_iter().filter_map(|(kind, mode)| Some((kind, mode?)));
+        let connections = pick(scope.connections, "connections", &variables.connections, parse::connections)?;
+        let notify = environment.notify()?;
+        let sweep = Options {
             dry_run: flags.dry_run,
             selection,
             tenant,
             shard,
-            modes: modes
-                .into_iter()
-                .filter_map(|(kind, mode)| Some((kind, mode?)))
-                .filter(|(_, mode)| *mode != KindMode::On)
-                .collect(),
+            modes: modes.filter(|(_, mode)| *mode != KindMode::On).collect(),
             limit: limit!(limit, parse::positive),
             deadline: limit!(deadline, parse::positive_duration).unwrap_or(default.deadline),
             wakes_per_agent_max: limit!(wakes_per_agent_max, parse::positive).unwrap_or(default.wakes_per_agent_max),
             guard: (!limits.no_guard).then_some(guard),
-            connections: pick(scope.connections, "connections", &variables.connections, parse::connections)?
-                .unwrap_or(default.connections),
-            output: pick(flags.output, "output", &variables.output, parse::format)?.unwrap_or_default(),
-            detailed_exitcode: flags.detailed_exitcode,
-            notify: environment.notify()?,
-            metrics_file: metrics_file(scope.metrics_file, &variables)?,
+            connections: connections.unwrap_or(default.connections),
+            concludes_changed: flags.detailed_exitcode,
+            subscriptions: notify.subscriptions(),
             policy,
             timeouts,
             ..default
-        })
+        };
+        let output = pick(flags.output, "output", &variables.output, parse::format)?.unwrap_or_default();
+        let metrics_file = metrics_file(scope.metrics_file, &variables)?;
+        Ok(Settings { cycle: CycleOptions { sweep, notify, metrics_file }, output })
     }
-
-    /// The defaults, for a database.
-    pub fn of(database: Url) -> Settings {
-        Settings {
-            database,
-            dry_run: false,
-            selection: Selection::Kinds(Kind::ALL.to_vec()),
-            tenant: None,
-            held: Vec::new(),
-            shard: None,
-            modes: BTreeMap::new(),
-            limit: None,
-            deadline: TimeDelta::minutes(10),
-            wakes_per_agent_max: 10,
-            guard: Some(Guard::default()),
-            connections: 4,
-            output: Format::default(),
-            detail: Detail::default(),
-            shows_progress: false,
-            detailed_exitcode: false,
-            metrics_file: None,
-            notify: Notify::default(),
-            policy: Policy::default(),
-            timeouts: Timeouts::default(),
-        }
-    }
-
-    pub fn mode(&self, kind: Kind) -> KindMode {
-        self.modes.get(&kind).copied().unwrap_or_default()
-    }
-}
-
-fn kinds_of<'a>(named: impl Iterator<Item = &'a Kind>) -> Vec<Kind> {
-    named.copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// That its directory is missing is said before the sweep: afterwards it would be a warning that nobody reads.

@@ -5,7 +5,9 @@
 //! `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives way, its host is never the victim.
 
 pub mod beginnings;
+mod boards;
 pub mod candidates;
+mod catalog;
 mod connection;
 pub mod errors;
 pub mod exemptions;
@@ -43,9 +45,9 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 
-use crate::rules::{Cause, Facts, Id, Kind, Policy, Remedy};
+use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
 use candidates::{Candidate, Group, Part};
-pub use connection::{Abort, Access, DbConnection, Timeouts};
+pub use connection::{Abort, Access, DbConnection, End, Finish, Timeouts};
 use types::sql as portable;
 
 #[derive(diesel::MultiConnection)]
@@ -102,7 +104,7 @@ pub trait Subject: Facts + Sized {
     fn linked_issue(&self) -> Option<&Id>;
 
     /// Queues one wake or command with this id.
-    fn resume(&self, db: &mut Db, remedy: Remedy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
+    fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
 
     /// Tells a person. Returns whether the subject is blocked now.
     fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool>;

@@ -1,24 +1,26 @@
-//! One agent's process under supervision: it runs in a terminal, its session's row is kept, and what sweeps decide is done.
+//! Supervises one agent's process: runs it in a terminal, or watches it in a tmux pane; keeps its session's row; and
+//! carries out the commands that sweeps queue for it.
 //!
-//! Each part is a thread that tells this one of its events; nothing here waits for the database, for the disk longer than a
-//! write takes, or for a process that does not read.
+//! Each part is a thread that reports to the event loop. The event loop never waits for the database, for the disk
+//! longer than a write takes, or for a process that does not read.
 
 pub mod alerts;
-mod course;
-pub mod events;
+mod backend;
+mod event;
+mod event_loop;
 mod fence;
+pub mod hook_socket;
 pub mod keeper;
 pub mod log;
 mod notices;
 mod output;
-mod place;
 mod probe;
 pub mod record;
 pub mod terminal;
 pub mod tmux;
 
 use std::io::{Write, stderr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -27,130 +29,117 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
 use tracing::debug;
 
-use crate::rules::Id;
-use crate::store::supervision::{self, Close, Order};
+use crate::store::supervision::{self, Close};
 use crate::store::{Access, Db, DbConnection};
-use crate::telemetry;
-use crate::text::shown;
-use course::Course;
-use events::Events;
-use keeper::{Keeper, Keeping};
+use crate::text::redact;
+use backend::Backend;
+use event::WatchEvent;
+use event_loop::EventLoop;
+use hook_socket::HookSocket;
+use keeper::{Keeper, KeeperOptions};
 use log::Log;
 use notices::Notices;
-use place::Place;
-use record::{End, Nudges, Shared};
-use terminal::{Command, RawMode, Terminal};
-use tmux::Pane;
-
-/// What the threads of a watcher tell.
-pub enum Event {
-    /// The process has ended.
-    Ended(End),
-    /// The operator's, or their terminal's.
-    Signal(i32),
-    /// To be carried out.
-    Order(Order),
-    /// What this command wanted to type was not typed: why, in words that follow “the session”.
-    Undelivered(Id, String),
-    /// A person was notified: why.
-    Stuck(String),
-    /// It goes on after all.
-    Recovered,
-    /// The process has ended, and by the policy it will be started again.
-    AwaitsRelaunch,
-    /// This end is recorded, or without one that the operator stopped the watcher, and nothing more will come of it.
-    Settled(Option<End>),
-    /// The row is somebody else's now.
-    TakenOver,
-    DatabaseLost(String),
-    DatabaseBack,
-}
+use record::{Nudges, SharedRecord};
+use terminal::{AgentCommand, RawMode, Terminal};
+use tmux::{Pane, WatchedPane};
 
 /// What is watched.
-pub enum Work {
-    Command(Command),
+pub enum WatchTarget {
+    /// A command that the watcher starts.
+    Command(AgentCommand),
+    /// A tmux pane that exists already.
     Pane(Pane),
 }
 
-/// One session, as the operator wants it watched.
+/// One session, and how the operator wants it watched.
 pub struct Watch {
-    pub work: Work,
-    pub keeping: Keeping,
+    pub target: WatchTarget,
+    pub keeper: KeeperOptions,
     pub db: DbConnection,
     pub nudges: Nudges,
-    /// None: there is no place for it.
+    /// Where the output is logged; None: there is no directory for it.
     pub log: Option<PathBuf>,
+    /// Holds the watcher's own logs back while the agent has the terminal, and releases them.
+    pub hold_logs: fn(),
+    pub release_logs: fn(),
 }
 
-/// Watches until the end, and returns the exit code that passes it on.
+/// Watches until the end, and returns the exit code to pass on.
+///
+/// # Errors
+/// The signals cannot be listened for, or the command cannot be started.
 pub fn run(watch: Watch) -> Result<u8> {
-    // Nothing may be printed on the agent's screen, and a panic in the emulator is caught.
+    // A panic in the emulator is caught, and must not be printed on the agent's screen.
     std::panic::set_hook(Box::new(|panic| debug!("{panic}")));
-    let Watch { work, keeping, mut db, nudges, log } = watch;
-    let (events, happens) = channel();
-    listen(events.clone())?;
-    let (record, message) = (Shared::new(nudges), keeping.policy.nudge_message.clone());
-    let log = log.and_then(|path| {
-        Log::create(&path)
-            .inspect_err(|error| say_plainly(&format!("its output will not be kept: {}: {error}", path.display())))
-            .ok()
-    });
-    let examiner = keeping.examiner;
-    report_withheld(&work);
-    let events_of_hooks = Events::open().ok();
-    let raw_mode = if let Work::Command(_) = work { RawMode::begin() } else { RawMode::none() };
+    let Watch { target, keeper: options, mut db, nudges, log, hold_logs, release_logs } = watch;
+    let (events, inbox) = channel();
+    forward_signals(events.clone())?;
+    let (record, message) = (SharedRecord::new(nudges), options.policy.nudge_message.clone());
+    let log = log.and_then(|path| create_log(&path));
+    let examiner = options.examiner;
+    print_withheld(&target);
+    let hook_socket = HookSocket::open().ok();
+    let raw_mode = if let WatchTarget::Command(_) = target { RawMode::begin() } else { RawMode::none() };
     if raw_mode.is_on() {
-        telemetry::hold();
+        hold_logs();
     }
-    let place = match work {
-        Work::Command(mut command) => {
-            // Without it an agent's hooks have nobody to tell; its screen is seen all the same.
-            if let Some(events) = &events_of_hooks {
-                command.events = Some(events.path());
-                events.listen(record.clone())?;
+    let backend = match target {
+        WatchTarget::Command(mut command) => {
+            // Without the socket an agent's hooks reach nobody; its screen is still read.
+            if let Some(socket) = &hook_socket {
+                command.hook_socket = Some(socket.path());
+                socket.listen(record.clone())?;
             }
             let started = Terminal::start(command, record.clone(), events.clone());
-            Place::Terminal(started.inspect_err(|_| {
-                // Nothing ever ran in it.
-                let close = |db: &mut Db| supervision::close(db, &keeping.held, Close::Interrupted);
-                let _ = db.in_transaction(Access::Write, &keeping.timeouts, close);
+            Backend::Terminal(started.inspect_err(|_| {
+                // The session was registered, but nothing ever ran in it.
+                let close = |db: &mut Db| supervision::close(db, &options.lease, Close::Interrupted);
+                let _ = db.in_transaction(Access::Write, &options.timeouts, close);
             })?)
         }
-        Work::Pane(pane) => Place::Pane(pane.watch(keeping.interval, record.clone(), events.clone())),
+        WatchTarget::Pane(pane) => {
+            Backend::Pane(WatchedPane::start(pane, options.interval, record.clone(), events.clone()))
+        }
     };
-    let (calls, called) = channel();
-    let alerts = keeping.alerts.clone();
-    let keeper = Keeper::new(keeping, db, record.clone(), events);
-    thread::spawn(move || keeper.run(&called));
+    let (calls, keeper_inbox) = channel();
+    let alerts = options.alerts.clone();
+    let keeper = Keeper::new(options, db, record.clone(), events);
+    thread::spawn(move || keeper.run(&keeper_inbox));
     let notices = Notices::new(record.clone(), raw_mode.is_on());
-    let (code, words) = Course::new(place, record, calls, log, message, examiner, notices).run(&happens);
+    let (code, notices) = EventLoop::new(backend, record, calls, log, message, examiner, notices).run(&inbox);
     drop(raw_mode);
-    drop(events_of_hooks);
-    telemetry::release();
-    words.iter().for_each(|words| print_line(words));
+    drop(hook_socket);
+    release_logs();
+    notices.iter().for_each(|notice| print_line(notice));
     alerts.finish();
     Ok(code)
 }
 
-fn listen(events: Sender<Event>) -> Result<()> {
+fn forward_signals(events: Sender<WatchEvent>) -> Result<()> {
     let signals = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGWINCH];
     let mut signals = Signals::new(signals).context("listening for signals")?;
-    thread::spawn(move || signals.forever().try_for_each(|signal| events.send(Event::Signal(signal))));
+    thread::spawn(move || signals.forever().try_for_each(|signal| events.send(WatchEvent::Signal(signal))));
     Ok(())
 }
 
-/// Reported once, while the terminal is still sweep's: what the command does not find may have been meant for it.
-fn report_withheld(work: &Work) {
-    if let Work::Command(Command { withheld, .. }) = work
+/// A log that cannot be created is reported, and the watch goes on without it.
+fn create_log(path: &Path) -> Option<Log> {
+    let report = |error: &_| print_notice(&format!("its output will not be kept: {}: {error}", path.display()));
+    Log::create(path).inspect_err(report).ok()
+}
+
+/// Prints which variables are withheld: one of them may have been meant for the command.
+fn print_withheld(target: &WatchTarget) {
+    if let WatchTarget::Command(AgentCommand { withheld, .. }) = target
         && !withheld.is_empty()
     {
-        let names = shown(&withheld.join(", "));
-        say_plainly(&format!("the command does not inherit {names} (unless --inherit-env is given)"));
+        let names = redact(&withheld.join(", "));
+        print_notice(&format!("the command does not inherit {names} (unless --inherit-env is given)"));
     }
 }
 
-fn say_plainly(words: &str) {
-    print_line(&format!("sweep: {}", shown(words)));
+fn print_notice(text: &str) {
+    print_line(&format!("sweep: {}", redact(text)));
 }
 
 fn print_line(line: &str) {

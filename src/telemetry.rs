@@ -16,7 +16,7 @@ use tracing_subscriber::fmt::FmtContext;
 use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer, debug_fn};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::exit::config;
+use crate::conclusion::config;
 use crate::settings::Environment;
 
 /// For whom logs are.

@@ -1,6 +1,6 @@
 //! Text that others wrote, as it may be shown: rows, a driver's messages, an operator's arguments.
 //!
-//! All of it goes through `shown`: on one line, without invisible characters, without what looks like a credential. A
+//! All of it goes through `redact`: on one line, without invisible characters, without what looks like a credential. A
 //! secret that looks like nothing, a word among others, is not known as one.
 //!
 //! Invisible characters are removed and not escaped, everywhere, in JSON as well: escapes would make names in Persian and
@@ -68,7 +68,7 @@ static CENSOR: LazyLock<Censor> = LazyLock::new(|| {
 });
 
 /// As it may be shown.
-pub fn shown(text: &str) -> String {
+pub fn redact(text: &str) -> String {
     let mut text = one_line(text);
     if CENSOR.any.is_match(&text) {
         for (regex, stays) in &CENSOR.each {
@@ -81,8 +81,8 @@ pub fn shown(text: &str) -> String {
 }
 
 /// On SQLite an id is what others wrote, too.
-pub fn shown_id(id: &Id) -> Id {
-    Id(shown(&id.0))
+pub fn redact_id(id: &Id) -> Id {
+    Id(redact(&id.0))
 }
 
 /// Characters of a quotation.
@@ -92,7 +92,7 @@ const QUOTED_MAX: usize = 150;
 /// quotation marks. Credentials are hidden first: in the whole comment one's pattern could take the closing backtick with it.
 pub fn quoted(text: &str) -> String {
     // Boards that look for [mentions](in://the) whole text do not know of code spans.
-    let text = shown(text).replace('`', "'").replace("](", "] (");
+    let text = redact(text).replace('`', "'").replace("](", "] (");
     let text = match text.chars().count() {
         0 => "(empty)".to_owned(),
         1..=QUOTED_MAX => text,
@@ -106,10 +106,10 @@ pub fn plain(text: &str) -> String {
     text.replace(['“', '”', '„'], "\"").replace(['‘', '’'], "'").replace(['–', '—'], "-").replace('…', "...")
 }
 
-/// `shown` for every text of a document.
+/// `redact` for every text of a document.
 pub fn shown_in(document: Value) -> Value {
     match document {
-        Value::String(text) => Value::String(shown(&text)),
+        Value::String(text) => Value::String(redact(&text)),
         Value::Array(values) => values.into_iter().map(shown_in).collect(),
         Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, shown_in(value))).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => document,
@@ -133,7 +133,7 @@ mod tests {
 
     use regex::Regex;
 
-    use super::{quoted, shown};
+    use super::{quoted, redact};
     use crate::rules::words::is_invisible;
 
     #[rstest]
@@ -184,7 +184,7 @@ mod tests {
     #[case("-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY----- end", "*** end")]
     #[case("-----BEGIN PRIVATE KEY-----\nhunter2, cut off", "***")]
     fn what_looks_like_a_credential_is_not_shown(#[case] text: &str, #[case] expected: &str) {
-        assert_eq!(shown(text), expected);
+        assert_eq!(redact(text), expected);
     }
 
     #[rstest]
@@ -204,7 +204,7 @@ mod tests {
     #[case("sk-learn, task-force-alpha-one, desk-1")]
     #[case("Überprüfung der Geheimnisse – in Arbeit")]
     fn ordinary_words_are_shown_as_they_are(#[case] text: &str) {
-        assert_eq!(shown(text), text);
+        assert_eq!(redact(text), text);
     }
 
     #[rstest]
@@ -242,14 +242,14 @@ mod tests {
     #[case("a \u{200b} b\u{2028}c\u{85}d\te", "a b c d e")]
     #[case("日本語 Ünïcode é 🦀", "日本語 Ünïcode é 🦀")]
     fn what_can_be_read_stays(#[case] text: &str, #[case] expected: &str) {
-        assert_eq!(shown(text), expected);
+        assert_eq!(redact(text), expected);
     }
 
     #[test]
     fn ordinary_text_costs_next_to_nothing() {
         let text = "it waits: the review of the migration of the billing service, see ACM-1234";
         let began = Instant::now();
-        (0..10_000).for_each(|_| drop(shown(std::hint::black_box(text))));
+        (0..10_000).for_each(|_| drop(redact(std::hint::black_box(text))));
         // Unoptimized, on a busy machine; in a release it is about one.
         assert!(began.elapsed().as_micros() < 10_000 * 100, "{:?} for 10,000", began.elapsed());
     }
@@ -262,7 +262,7 @@ mod tests {
             form in prop::sample::select(vec!["x://u:S@h", "password=S", "password: S", "api_key=S", "\"token\":\"S\"", "u:S@h/x"]),
         ) {
             let text = format!("{before} {}{after}", form.replace('S', &secret));
-            prop_assert!(!shown(&text).contains(&secret), "{text} → {}", shown(&text));
+            prop_assert!(!redact(&text).contains(&secret), "{text} → {}", redact(&text));
         }
 
         #[test]
@@ -275,7 +275,7 @@ mod tests {
 
         #[test]
         fn any_text_can_be_shown_and_comes_out_on_one_line(text in any::<String>()) {
-            prop_assert!(!shown(&text).chars().any(is_invisible));
+            prop_assert!(!redact(&text).chars().any(is_invisible));
         }
     }
 }

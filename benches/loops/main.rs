@@ -1,6 +1,6 @@
 //! How well loops are told from work: `make loops`, or for other logs `cargo bench --bench loops -- FILE…`.
 
-#[path = "../../tests/suite/loops/evaluation.rs"]
+#[path = "../../tests/suite/supervisor/loops/evaluation.rs"]
 mod evaluation;
 
 use std::env::args;

@@ -16,11 +16,10 @@ mod throughput;
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
-use sweep::cli::{DatabaseFlag, ScopeFlags, SweepFlags};
-use sweep::exit::Exit;
-use sweep::settings::{Environment, Settings};
-use sweep::sweep::signals::Stop;
+use anyhow::{Context, Error, Result, ensure};
+use sweep::conclusion::Conclusion;
+use sweep::store::open::Url;
+use sweep::sweep::{Cancel, Options};
 
 use postgres::Server;
 
@@ -56,13 +55,10 @@ fn main() -> Result<()> {
 
 /// One sweep of everything in a database, as `sweep --connections N` does it; how long it took.
 fn sweep_all(database: &str, connections: u32) -> Result<Duration> {
-    let database = DatabaseFlag { database: Some(database.to_owned()), ..DatabaseFlag::default() };
-    let scope = ScopeFlags { database, connections: Some(connections), ..ScopeFlags::default() };
-    let flags = SweepFlags { scope, ..SweepFlags::default() };
-    let settings = Settings::resolve(flags, &Environment::of(&[]))?;
+    let options = Options { connections, ..Options::of(Url::parse(database).map_err(Error::msg)?) };
     let began = Instant::now();
-    let exit = sweep::sweep::run(&settings, &Stop::default(), &mut std::io::sink())?.exit;
+    let exit = sweep::sweep::run(&options, &Cancel::default(), &mut ())?.conclusion;
     let took = began.elapsed();
-    ensure!(exit == Exit::Done, "the sweep ended with {exit:?}");
+    ensure!(exit == Conclusion::Done, "the sweep ended with {exit:?}");
     Ok(took)
 }

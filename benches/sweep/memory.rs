@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sweep::exit::Exit;
+use sweep::conclusion::Conclusion;
 
 use crate::figures::verdict;
 use crate::fixtures::Company;
@@ -43,7 +43,7 @@ fn peak_mebibytes(process: &mut Child) -> Result<f64> {
         }
         if let Some(exit) = process.try_wait()? {
             let code = exit.code().context("the dry run was killed")?;
-            ensure!(code == Exit::Changed as i32, "the dry run found nothing to do, or failed: {code}");
+            ensure!(code == Conclusion::Changed as i32, "the dry run found nothing to do, or failed: {code}");
             return Ok(peak);
         }
         sleep(Duration::from_millis(5));

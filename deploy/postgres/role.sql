@@ -86,6 +86,7 @@ select format('grant %s on sweep.%I to sweeper', privilege, relation)
 from (values
     ('recoveries', 'insert'),
     ('sweeps', 'insert, update'),
+    ('policy', 'insert, update'),
     ('failures', 'insert, update'),
     ('notifications', 'insert, update')
 ) as wanted (relation, privilege)

@@ -1,15 +1,13 @@
 //! The arguments of `sweep daemon`.
 
-use std::net::SocketAddr;
-
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 use clap::Args;
 
 use super::ScopeFlags;
 use super::values::SWITCH;
-use crate::parse;
-use crate::schedule::Pattern;
+use crate::parse::{self, Http};
+use crate::schedule::CronPattern;
 
 /// Settings are read again on SIGHUP, with the same flags.
 #[derive(Clone, Debug, Default, Args)]
@@ -17,8 +15,8 @@ pub struct DaemonFlags {
     /// When to sweep, as in a crontab, or @hourly, @daily … [default: */5 * * * *]
     ///
     /// Minute, hour, day of the month, month, day of the week; with six fields the second comes first.
-    #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse, allow_hyphen_values = true)]
-    pub schedule: Option<Pattern>,
+    #[arg(long, value_name = "PATTERN", value_parser = CronPattern::parse, allow_hyphen_values = true)]
+    pub schedule: Option<CronPattern>,
     /// The zone of the schedule, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE", value_parser = parse::timezone)]
     pub timezone: Option<Tz>,
@@ -48,13 +46,6 @@ pub struct DaemonFlags {
     pub hung_after: Option<TimeDelta>,
     #[command(flatten)]
     pub scope: ScopeFlags,
-}
-
-/// Where it is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Http {
-    Off,
-    On(SocketAddr),
 }
 
 pub(super) const NOTES: &str = "\

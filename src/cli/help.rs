@@ -192,5 +192,5 @@ fn told_examples(page: &Page) -> String {
 
 fn told_codes() -> String {
     let lines = EXIT_CODES.iter().map(|(code, what)| format!("  {code:>3}  {what}"));
-    format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
+    format!("Conclusion codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

@@ -6,7 +6,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, Error, FromArgMatches};
 
-use super::{Cli, Command, ExemptCommand, Format, Layout, QuarantineCommand};
+use super::{Cli, Command, ExemptCommand, Layout, QuarantineCommand};
+use crate::report::Format;
 
 impl Cli {
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Error> {

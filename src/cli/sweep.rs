@@ -6,13 +6,14 @@ use chrono::TimeDelta;
 use clap::Args;
 
 use super::help::{MACHINE, WHAT};
-use super::values::{KIND_MODE, KINDS, STATEMENT_CACHE};
-use super::{Format, PolicyFlags, SubjectFlags};
+use super::values::{FORMAT, KIND_MODE, KINDS, STATEMENT_CACHE};
+use super::{PolicyFlags, SubjectFlags};
 use crate::parse;
-use crate::report::heading::KindMode;
+use crate::report::Format;
 use crate::rules::Kind;
 use crate::store::candidates::Shard;
 use crate::store::open::StatementCache;
+use crate::sweep::KindMode;
 
 #[derive(Debug, Default, Args)]
 pub struct SweepFlags {
@@ -31,11 +32,11 @@ pub struct SweepFlags {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "session", "issue", "step", "tenant", "shard"])]
     pub apply: Option<PathBuf>,
     /// Print the report as a table, json or ndjson
-    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
+    #[arg(short, long, value_name = "FORMAT", value_parser = FORMAT, hide_possible_values = true)]
     pub output: Option<Format>,
     #[command(flatten)]
     pub subjects: SubjectFlags,
-    /// Exit with 2 if something was (in a dry run: would be) done
+    /// Conclusion with 2 if something was (in a dry run: would be) done
     #[arg(long, help_heading = MACHINE)]
     pub detailed_exitcode: bool,
     #[command(flatten)]

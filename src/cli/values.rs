@@ -6,14 +6,18 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 
 use crate::parse;
-use crate::report::heading::KindMode;
+use crate::report::Format;
 use crate::rules::{Escalation, Kind};
+use crate::store::hosts::Host;
 use crate::store::open::StatementCache;
 use crate::supervisor::record::Nudges;
+use crate::sweep::KindMode;
 
 pub const KIND: OneOf<Kind> = OneOf(parse::kind_of_one, &["session", "issue", "step"]);
 pub const KINDS: OneOf<Kind> = OneOf(parse::kind, &["sessions", "issues", "steps"]);
 pub const KIND_MODE: OneOf<KindMode> = OneOf(parse::kind_mode, &["on", "shadow", "off"]);
+pub const FORMAT: OneOf<Format> = OneOf(parse::format, &["table", "json", "ndjson"]);
+pub const HOST: OneOf<Host> = OneOf(parse::host, &["native", "paperclip"]);
 pub const SWITCH: OneOf<bool> = OneOf(parse::switch, &["on", "off"]);
 pub const STATEMENT_CACHE: OneOf<StatementCache> = OneOf(parse::statement_cache, &["on", "off"]);
 pub const ESCALATION: OneOf<Escalation> = OneOf(parse::escalation, &["comment_and_block", "comment_only"]);
@@ -47,6 +51,8 @@ mod tests {
         check(KIND);
         check(KINDS);
         check(KIND_MODE);
+        check(FORMAT);
+        check(HOST);
         check(SWITCH);
         check(STATEMENT_CACHE);
         check(ESCALATION);

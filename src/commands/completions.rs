@@ -12,20 +12,20 @@ use clap_complete::env::Shells;
 
 use super::say;
 use crate::cli::{self, CompletionsFlags};
-use crate::exit::Exit;
+use crate::conclusion::Conclusion;
 use names::Names;
 
 /// By which a shell asks; no setting.
 const VARIABLE: &str = "SWEEP_COMPLETE";
 
-pub fn run(flags: &CompletionsFlags) -> Result<Exit> {
+pub fn run(flags: &CompletionsFlags) -> Result<Conclusion> {
     let shell = flags.shell.to_string();
     let mut script = Vec::new();
     let shells = Shells::builtins();
     let registered = shells.completer(&shell).context("a shell that is known")?;
     registered.write_registration(VARIABLE, "sweep", "sweep", "sweep", &mut script)?;
     say(&String::from_utf8_lossy(&script));
-    Ok(Exit::Done)
+    Ok(Conclusion::Done)
 }
 
 /// Answers a shell, if one asks. What it cannot answer it leaves unsaid.

@@ -9,15 +9,16 @@ use serde_json::json;
 
 use super::say;
 use crate::cli::{ConfigFlags, DaemonFlags, DatabaseFlag, Layout};
-use crate::exit::{self, Exit};
+use crate::conclusion::{self, Conclusion};
+use crate::daemon::DaemonOptions;
 use crate::report::grid::with_header;
 use crate::report::page;
+use crate::settings::Environment;
 use crate::settings::effective::{Origin, Setting};
-use crate::settings::{DaemonSettings, Environment};
 use crate::telemetry;
-use crate::text::shown;
+use crate::text::redact;
 
-pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) -> Result<Exit> {
+pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) -> Result<Conclusion> {
     // One that is not known is refused as everywhere.
     environment.variables()?;
     let mut settings = environment.effective();
@@ -26,7 +27,7 @@ pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) 
     for setting in &mut settings {
         setting.error = if is_right { None } else { complaint(setting, environment) };
         if let ("SWEEP_CONFIG", Some(file)) = (setting.name.as_str(), file) {
-            setting.value = Some(shown(&file.to_string_lossy()));
+            setting.value = Some(redact(&file.to_string_lossy()));
         }
     }
     let malformed: Vec<&str> =
@@ -37,14 +38,14 @@ pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) 
     });
     match malformed.as_slice() {
         // Each may be right, and all together not.
-        [] => check(environment).map(|()| Exit::Done),
-        names => Err(exit::config(format!("what is set cannot be used: {}", names.join(", "))).into()),
+        [] => check(environment).map(|()| Conclusion::Done),
+        names => Err(conclusion::config(format!("what is set cannot be used: {}", names.join(", "))).into()),
     }
 }
 
 /// Everything that reads the environment, as when a command starts: their word counts, and nobody else's.
 fn check(environment: &Environment) -> Result<()> {
-    DaemonSettings::resolve(DaemonFlags::default(), environment)?;
+    DaemonOptions::resolve(DaemonFlags::default(), environment)?;
     environment.watch(None, None)?;
     telemetry::check(environment)?;
     environment.database(&DatabaseFlag::default())?;
@@ -65,8 +66,8 @@ fn complaint(setting: &Setting, environment: &Environment) -> Option<String> {
     let message = message.strip_prefix(&format!("{}: ", setting.name)).unwrap_or(&message);
     // A message that quotes the value must not quote a secret.
     Some(match alone.secret(&setting.name) {
-        Ok(Some(value)) if setting.secret => shown(&message.replace(value.expose_secret(), "***")),
-        Ok(_) | Err(_) => shown(message),
+        Ok(Some(value)) if setting.secret => redact(&message.replace(value.expose_secret(), "***")),
+        Ok(_) | Err(_) => redact(message),
     })
 }
 

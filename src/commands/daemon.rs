@@ -5,18 +5,20 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::cli::DaemonFlags;
-use crate::daemon::{self, Resolved};
-use crate::exit::Exit;
-use crate::settings::{DaemonSettings, Environment};
+use crate::conclusion::Conclusion;
+use crate::daemon::{self, DaemonOptions, Resolved};
+use crate::settings::Environment;
 
-pub fn run(flags: DaemonFlags, config: Option<PathBuf>, environment: &Environment) -> Result<Exit> {
-    let settings = DaemonSettings::resolve(flags.clone(), environment)?;
+pub fn run(flags: DaemonFlags, config: Option<PathBuf>, environment: &Environment) -> Result<Conclusion> {
+    let resolve = |flags: &DaemonFlags, environment: &Environment| -> Result<Resolved> {
+        let options = DaemonOptions::resolve(flags.clone(), environment)?;
+        Ok(Resolved { options, variables: environment.values() })
+    };
+    let resolved = resolve(&flags, environment)?;
     let again = move || {
         let environment = Environment::of_process().with_file(config.as_deref())?;
         environment.log_warnings();
-        let settings =
-            DaemonSettings::resolve(flags.clone(), &environment).map_err(|error| environment.locate(error))?;
-        Ok(Resolved { settings, environment })
+        resolve(&flags, &environment).map_err(|error| environment.locate(error))
     };
-    daemon::run(Resolved { settings, environment: environment.clone() }, Box::new(again))
+    daemon::run(resolved, Box::new(again))
 }

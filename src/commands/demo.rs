@@ -18,14 +18,13 @@ use tempfile::TempDir;
 
 use super::{say, tell};
 use crate::cli::{DemoAt, DemoFlags};
-use crate::exit::{Exit, config, usage};
-use crate::report::page;
-use crate::settings::Settings;
+use crate::conclusion::{Conclusion, config, usage};
+use crate::report::{Detail, Format, Report, page};
 use crate::store::migrate::{Wanted, migrate};
 use crate::store::open::Url;
 use crate::store::{Access, Db, DbConnection, Timeouts};
-use crate::sweep::{self, signals::Stop};
-use crate::text::shown;
+use crate::sweep::{self, Cancel, Options};
+use crate::text::redact;
 
 /// Stories are wrapped by hand, and the comment to this width.
 const COLUMNS: u16 = 98;
@@ -37,10 +36,10 @@ struct Scene {
     happens: &'static str,
     dry_run: bool,
     shows: Option<&'static str>,
-    ends: Exit,
+    ends: Conclusion,
 }
 
-const SWEEP: Scene = Scene { story: "", happens: "", dry_run: false, shows: None, ends: Exit::Done };
+const SWEEP: Scene = Scene { story: "", happens: "", dry_run: false, shows: None, ends: Conclusion::Done };
 
 const SCENES: [Scene; 5] = [
     Scene {
@@ -68,23 +67,23 @@ const SCENES: [Scene; 5] = [
                 on look abandoned. When most of the work looks stranded, it is the picture that is wrong: the guard\n\
                 leaves the issues alone and says so, with an exit code of its own (4).",
         happens: include_str!("demo/lost_runs.sql"),
-        ends: Exit::Guarded,
+        ends: Conclusion::Guarded,
         ..SWEEP
     },
 ];
 
-pub fn run(flags: DemoFlags) -> Result<Exit> {
+pub fn run(flags: DemoFlags) -> Result<Conclusion> {
     let home = Home::make(&flags)?;
     let url = Url::Sqlite(home.file.clone());
     let mut db = url.connect(Access::Write)?;
     migrate(&mut db, Wanted::default())?;
     happen(&mut db, include_str!("demo/company.sql"))?;
-    let at = shown(&format!("sqlite://{}", home.file.display()));
+    let at = redact(&format!("sqlite://{}", home.file.display()));
     let told = text(&mut db, include_str!("demo/board.sql"))?;
     say(&format!("\n{}\n{}\n\n{}\n", "Acme, a made-up company".bold(), at.dimmed(), board(&told)));
     if flags.at == Some(DemoAt::Start) {
         tell(&format!("\n{START}\n\n  export DATABASE_URL={}\n  sweep --dry-run\n", shell_words::quote(&at)));
-        return Ok(Exit::Done);
+        return Ok(Conclusion::Done);
     }
     let exit = play(&mut db, &url)?;
     tell(&match flags.is_kept() {
@@ -126,27 +125,26 @@ fn story(text: &str) -> String {
     }
 }
 
-fn play(db: &mut DbConnection, url: &Url) -> Result<Exit> {
-    let stop = Stop::on_signals()?;
+fn play(db: &mut DbConnection, url: &Url) -> Result<Conclusion> {
+    let cancel = Cancel::on_signals()?;
     for scene in SCENES {
         happen(db, scene.happens)?;
         let command = if scene.dry_run { "sweep --dry-run" } else { "sweep" };
         say(&format!("\n{}\n\n{} {}\n", story(scene.story).cyan(), "$".dimmed(), command.bold()));
-        let exit = sweep::run(&settings(url, scene.dry_run), &stop, &mut anstream::stdout())?.exit;
-        if exit != scene.ends {
-            return Ok(exit);
+        let mut out = anstream::stdout();
+        let mut report = Report::new(Format::Table, Detail::Table, &mut out);
+        // The defaults, whatever the environment says.
+        let options = Options { dry_run: scene.dry_run, ..Options::of(url.clone()) };
+        let conclusion = sweep::run(&options, &cancel, &mut report)?.conclusion;
+        if conclusion != scene.ends {
+            return Ok(conclusion);
         }
         if let Some(query) = scene.shows {
             let story = "This is what people read on the issue:".cyan();
             say(&format!("\n{story}\n\n{}\n", boxed(&text(db, query)?)));
         }
     }
-    Ok(Exit::Done)
-}
-
-/// The defaults, whatever the environment says.
-fn settings(url: &Url, dry_run: bool) -> Settings {
-    Settings { dry_run, ..Settings::of(url.clone()) }
+    Ok(Conclusion::Done)
 }
 
 fn happen(db: &mut DbConnection, statements: &str) -> Result<()> {

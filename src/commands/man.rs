@@ -10,7 +10,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use super::say;
 use crate::cli::{self, EXIT_CODES, ManFlags, page_of};
-use crate::exit::{Exit, some_failed};
+use crate::conclusion::{Conclusion, some_failed};
 use crate::files;
 
 /// What is read besides the settings.
@@ -35,7 +35,7 @@ const FILES: &[(&str, &str)] = &[
     ("~/.local/share/sweep/sessions/", "What watched agents printed before they crashed."),
 ];
 
-pub fn run(flags: &ManFlags) -> Result<Exit> {
+pub fn run(flags: &ManFlags) -> Result<Conclusion> {
     let mut command = cli::command().disable_help_subcommand(true);
     command.build();
     match &flags.directory {
@@ -46,7 +46,7 @@ pub fn run(flags: &ManFlags) -> Result<Exit> {
             write_all(&command, &[], directory).map_err(|error| refuse(format!("{error:#}")))?;
         }
     }
-    Ok(Exit::Done)
+    Ok(Conclusion::Done)
 }
 
 fn write_all(command: &Command, path: &[&str], directory: &Path) -> Result<()> {

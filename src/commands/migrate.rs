@@ -4,14 +4,14 @@ use anyhow::Result;
 
 use super::{confirm, say};
 use crate::cli::MigrateFlags;
-use crate::exit::Exit;
+use crate::conclusion::Conclusion;
 use crate::settings::Environment;
 use crate::store::Access;
 use crate::store::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
 use crate::store::open::Url;
-use crate::text::shown;
+use crate::text::redact;
 
-pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Result<Exit> {
+pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let url = environment.database(&flags.database)?;
     let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
     let superuser = if flags.as_superuser { Superuser::Accepted } else { Superuser::Refused };
@@ -20,7 +20,7 @@ pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Resul
         let mut db = url.connect(Access::ReadOnly)?;
         let plan = db.look(|db| plan(db, wanted)).map_err(|error| url.explain(error))?;
         say(&print(&db, &plan, wanted));
-        return Ok(Exit::Done);
+        return Ok(Conclusion::Done);
     }
     environment.create_database(&url)?;
     let plan = migrate(&mut url.connect(Access::Write)?, wanted).map_err(|error| url.explain(error))?;
@@ -30,7 +30,7 @@ pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Resul
         ran => confirm(quiet, &format!("Migrated (host {host}):\n  {}\n", ran.join("\n  "))),
     }
     if let Url::Sqlite(path) = &url {
-        confirm(quiet, &format!("Database: {}\n", shown(&path.to_string_lossy())));
+        confirm(quiet, &format!("Database: {}\n", redact(&path.to_string_lossy())));
     }
-    Ok(Exit::Done)
+    Ok(Conclusion::Done)
 }

@@ -4,17 +4,17 @@ use anyhow::Result;
 
 use super::tell;
 use crate::cli::NotifyCommand;
-use crate::exit::{Exit, config};
+use crate::conclusion::{Conclusion, config};
 use crate::notify::trial::send_tests;
 use crate::settings::Environment;
 
-pub fn run(command: NotifyCommand, environment: &Environment) -> Result<Exit> {
+pub fn run(command: NotifyCommand, environment: &Environment) -> Result<Conclusion> {
     match command {
         NotifyCommand::Test => test(environment),
     }
 }
 
-fn test(environment: &Environment) -> Result<Exit> {
+fn test(environment: &Environment) -> Result<Conclusion> {
     let results = send_tests(&environment.notify()?);
     if results.is_empty() {
         let names = "SWEEP_SLACK_URL, SWEEP_WEBHOOK_URL and SWEEP_WEBHOOK_SECRET, or SWEEP_PING_URL";
@@ -26,5 +26,5 @@ fn test(environment: &Environment) -> Result<Exit> {
             Err(why) => tell(&format!("{name}: failed: {why}\n")),
         }
     }
-    Ok(if results.iter().all(|(_, result)| result.is_ok()) { Exit::Done } else { Exit::Unavailable })
+    Ok(if results.iter().all(|(_, result)| result.is_ok()) { Conclusion::Done } else { Conclusion::Unavailable })
 }

@@ -6,51 +6,51 @@ use diesel::QueryResult;
 use serde_json::{Value, json};
 
 use super::confirm;
-use super::opened::{Opened, say_list};
+use super::open_database::{OpenDatabase, say_list};
 use crate::cli::{ListFlags, QuarantineCommand, ReleaseFlags};
-use crate::exit::Exit;
+use crate::conclusion::Conclusion;
 use crate::report::grid;
 use crate::rules::Kind;
-use crate::rules::words::Spoken;
+use crate::rules::words::HumanDuration;
 use crate::settings::Environment;
 use crate::store::find::{Label, label_of_row};
 use crate::store::quarantine::{self, Failure};
 use crate::store::rights::Purpose;
-use crate::text::shown;
+use crate::text::redact;
 
-pub fn run(command: QuarantineCommand, quiet: bool, environment: &Environment) -> Result<Exit> {
+pub fn run(command: QuarantineCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     match command {
         QuarantineCommand::List(flags) => list(&flags, environment),
         QuarantineCommand::Release(flags) => release(flags, quiet, environment),
     }
 }
 
-fn release(flags: ReleaseFlags, quiet: bool, environment: &Environment) -> Result<Exit> {
-    let mut opened = Opened::with(Purpose::Release, &flags.database, environment)?;
+fn release(flags: ReleaseFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
+    let mut opened = OpenDatabase::with(Purpose::Release, &flags.database, environment)?;
     match (flags.kind, flags.name) {
         (Some(kind), Some(name)) => release_one(&mut opened, kind, &name, quiet),
         _ => release_all(&mut opened, quiet),
     }
 }
 
-fn release_one(opened: &mut Opened, kind: Kind, name: &str, quiet: bool) -> Result<Exit> {
+fn release_one(opened: &mut OpenDatabase, kind: Kind, name: &str, quiet: bool) -> Result<Conclusion> {
     let released = opened.undo(kind, name, "in quarantine", |db, id| quarantine::release(db, kind, id))?;
     confirm(quiet, &format!("Released: {kind} {released}; the next sweep examines it again\n"));
-    Ok(Exit::Done)
+    Ok(Conclusion::Done)
 }
 
-fn release_all(opened: &mut Opened, quiet: bool) -> Result<Exit> {
-    let told = match opened.change(|db, _| quarantine::release_all(db))? {
+fn release_all(opened: &mut OpenDatabase, quiet: bool) -> Result<Conclusion> {
+    let told = match opened.change(|db, _| Ok(quarantine::release_all(db)?))? {
         0 => "Nothing is in quarantine.\n".to_owned(),
         1 => "Released 1 subject; the next sweep examines it again\n".to_owned(),
         n => format!("Released {n} subjects; the next sweep examines them again\n"),
     };
     confirm(quiet, &told);
-    Ok(Exit::Done)
+    Ok(Conclusion::Done)
 }
 
-fn list(flags: &ListFlags, environment: &Environment) -> Result<Exit> {
-    let mut opened = Opened::with(Purpose::Look, &flags.database, environment)?;
+fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
+    let mut opened = OpenDatabase::with(Purpose::Look, &flags.database, environment)?;
     let (rows, now) = opened.change(|db, kinds| {
         let rows = quarantine::all(db)?;
         let labelled = |row: Failure| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
@@ -58,7 +58,7 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Exit> {
         Ok((rows, db.now()?))
     })?;
     say_list(flags.layout.get(), "quarantine", &rows, document, |rows| table(rows, now));
-    Ok(Exit::Done)
+    Ok(Conclusion::Done)
 }
 
 type Row = (Label, Failure);
@@ -69,12 +69,12 @@ fn table(rows: &[Row], now: DateTime<Utc>) -> String {
     }
     let cells = rows.iter().map(|(label, row)| {
         [
-            shown(&row.kind),
+            redact(&row.kind),
             label.name(),
-            shown(label.tenant.as_deref().unwrap_or_default()),
-            row.quarantined_at.map(|at| Spoken(now - at).to_string()).unwrap_or_default(),
+            redact(label.tenant.as_deref().unwrap_or_default()),
+            row.quarantined_at.map(|at| HumanDuration(now - at).to_string()).unwrap_or_default(),
             row.sweeps.to_string(),
-            shown(&row.reason),
+            redact(&row.reason),
         ]
     });
     grid::with_header(["kind", "subject", "tenant", "for", "failed sweeps", "last failure"], cells, &[])
@@ -83,12 +83,12 @@ fn table(rows: &[Row], now: DateTime<Utc>) -> String {
 fn document((label, row): &Row) -> Value {
     let Failure { kind, id, sweeps, reason, last_at, quarantined_at } = row;
     json!({
-        "kind": shown(kind),
-        "id": shown(&id.0),
-        "identifier": label.identifier.as_deref().map(shown),
-        "tenant": label.tenant.as_deref().map(shown),
+        "kind": redact(kind),
+        "id": redact(&id.0),
+        "identifier": label.identifier.as_deref().map(redact),
+        "tenant": label.tenant.as_deref().map(redact),
         "failed_sweeps": sweeps,
-        "reason": shown(reason),
+        "reason": redact(reason),
         "last_failure_at": last_at,
         "quarantined_at": quarantined_at,
     })

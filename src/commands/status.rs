@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::say;
 use crate::cli::{Layout, PolicyFlags, StatusFlags};
-use crate::exit::{Exit, usage};
+use crate::conclusion::{Conclusion, usage};
 use crate::report::{page, status as report};
 use crate::rules::Kind;
 use crate::settings::Environment;
@@ -14,9 +14,9 @@ use crate::store::open::Store;
 use crate::store::rights::Purpose;
 use crate::store::status::{PlanReport, read, read_plan};
 use crate::store::{Access, Timeouts};
-use crate::text::{shown, shown_in};
+use crate::text::{redact, shown_in};
 
-pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Exit> {
+pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> {
     let url = environment.database(&flags.database)?;
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
     let mut store = url.open_to(Purpose::Tell)?;
@@ -30,13 +30,13 @@ pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Exit> {
             if let Some(tenant) = &flags.tenant {
                 let Store { db, kinds, .. } = &mut store;
                 db.in_transaction(Access::ReadOnly, &timeouts, |db| find::tenant(db, kinds, tenant))
-                    .map_err(|abort| url.explain(abort.into()))??;
+                    .map_err(|abort| url.explain(abort.into()))?;
             }
             let status = read(&mut store, flags.tenant.as_deref(), &timeouts).map_err(|error| url.explain(error))?;
             print(layout, &status, report::whole);
         }
     }
-    Ok(Exit::Done)
+    Ok(Conclusion::Done)
 }
 
 fn plan(store: &mut Store, name: &str, environment: &Environment, timeouts: &Timeouts) -> Result<PlanReport> {
@@ -46,7 +46,7 @@ fn plan(store: &mut Store, name: &str, environment: &Environment, timeouts: &Tim
     let found = store.db.in_transaction(Access::ReadOnly, timeouts, |db| find::plan(db, name))?;
     let id = found.one("plan", name)?.id;
     let plan = read_plan(store, &id, environment.step_stalled_after()?, timeouts)?;
-    plan.ok_or_else(|| usage(format!("there is no plan {} in this database", shown(name))).into())
+    plan.ok_or_else(|| usage(format!("there is no plan {} in this database", redact(name))).into())
 }
 
 fn print<T: Serialize>(layout: Layout, document: &T, table: impl FnOnce(&T) -> String) {

@@ -9,73 +9,76 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use chrono::TimeDelta;
-use diesel::QueryResult;
 use diesel::result::{DatabaseErrorKind, Error};
 
-use super::opened::Opened;
+use super::open_database::OpenDatabase;
 use crate::cli::{WatchCommand, WatchFlags};
-use crate::exit::{Exit, Refusal, not_found, usage};
+use crate::conclusion::{Conclusion, not_found, usage};
 use crate::notify::{Notify, deliver};
 use crate::parse::Words;
 use crate::rules::{Id, Kind};
 use crate::screen::Agents;
 use crate::settings::Environment;
+use crate::store::errors::Refused;
 use crate::store::find::{Label, find};
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
-use crate::store::supervision::{self, Beginning, Held};
+use crate::store::supervision::{self, Beginning, Lease};
 use crate::store::{Abort, Db, Timeouts};
 use crate::supervisor::alerts::{Alerts, Deliver};
-use crate::supervisor::keeper::{Examiner, Keeping, LEFT_AFTER};
+use crate::supervisor::keeper::{Examiner, KeeperOptions, LEFT_AFTER};
 use crate::supervisor::log::may_be_log;
-use crate::supervisor::terminal::Command;
+use crate::supervisor::terminal::AgentCommand;
 use crate::supervisor::tmux::Pane;
-use crate::supervisor::{self, Watch, Work};
-use crate::text::shown;
+use crate::supervisor::{self, Watch, WatchTarget};
+use crate::telemetry;
+use crate::text::redact;
 
-pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Exit> {
+pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusion> {
     if let Some(WatchCommand::Event(event)) = &flags.of_agent {
         event::run(event, environment);
-        return Ok(Exit::Done);
+        return Ok(Conclusion::Done);
     }
     let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
     let (interval, tenant) = environment.watch(flags.interval, flags.tenant.take())?;
     let notify = environment.notify()?;
-    let queueing = notify.queueing();
+    let subscriptions = notify.subscriptions();
     if let Some(path) = flags.log.as_deref() {
-        refuse_log(path).map_err(|why| usage(format!("--log: {}: {why}", shown(&path.to_string_lossy()))))?;
+        refuse_log(path).map_err(|why| usage(format!("--log: {}: {why}", redact(&path.to_string_lossy()))))?;
     }
     let url = environment.database(&flags.database)?;
     if let (true, Url::Sqlite(path)) = (environment.is_new(&url), &url) {
         first_use::make(path, environment)?;
     }
-    let mut opened = Opened::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
+    let mut opened = OpenDatabase::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
     opened.store.refuse_unprovided(Kind::Session)?;
-    if !opened.change(|db, _| supervision::is_provided(db))? {
+    if !opened.change(|db, _| Ok(supervision::is_provided(db)?))? {
         return Err(usage("sessions that take commands: not provided by this database").into());
     }
-    let work = work(&mut flags, environment)?;
-    let held = hold(&mut opened, &flags, &title(&work), tenant.as_deref(), interval)?;
+    let target = target(&mut flags, environment)?;
+    let lease = lease(&mut opened, &flags, &title(&target), tenant.as_deref(), interval)?;
     let directory = environment.data_directory().map(|directory| directory.join("sessions"));
     let watch = Watch {
-        work,
-        log: flags.log.or_else(|| Some(directory?.join(log_name(&held.id)))),
-        keeping: Keeping {
+        target,
+        log: flags.log.or_else(|| Some(directory?.join(log_name(&lease.id)))),
+        keeper: KeeperOptions {
             alerts: alerts(url.clone(), timeouts, notify),
             url,
             policy,
             timeouts,
-            queueing,
+            subscriptions,
             zone: environment.zone(),
             interval: interval.to_std().unwrap_or_default(),
             examiner: if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher },
-            held,
+            lease,
         },
         db: opened.store.db,
         nudges: flags.nudge.unwrap_or_default(),
+        hold_logs: telemetry::hold,
+        release_logs: telemetry::release,
     };
     let code = supervisor::run(watch)?;
-    // The command's code, which may be any, is no `Exit` of sweep's own.
+    // The command's code, which may be any, is no `Conclusion` of sweep's own.
     std::process::exit(code.into())
 }
 
@@ -96,27 +99,28 @@ fn refuse_log(path: &Path) -> Result<(), String> {
     }
 }
 
-fn work(flags: &mut WatchFlags, environment: &Environment) -> Result<Work> {
+fn target(flags: &mut WatchFlags, environment: &Environment) -> Result<WatchTarget> {
     if let Some(pane) = &flags.tmux {
-        return Ok(Work::Pane(Pane::find(pane, environment.own_variables())?));
+        let refuse = |why: String| usage(format!("--tmux: “{}”: {}", redact(pane), redact(&why)));
+        return Ok(WatchTarget::Pane(Pane::find(pane, environment.own_variables()).map_err(refuse)?));
     }
     let directory: PathBuf = std::env::current_dir().context("finding the working directory")?;
     let search_path = environment.search_path().to_owned();
     let withheld = if flags.inherit_env { Vec::new() } else { environment.own_variables() };
     let words = std::mem::take(&mut flags.command);
-    let command = Command {
+    let command = AgentCommand {
         hooks: if flags.hooks { hooks(&words)? } else { Vec::new() },
         relaunch: flags.relaunch_command.take().map(|Words(words)| words),
         words,
         directory,
         search_path,
         withheld,
-        events: None,
+        hook_socket: None,
         shows_sequences: environment.shows_sequences(),
     };
     match command.exists() {
-        true => Ok(Work::Command(command)),
-        false => Err(not_found(format!("{}: command not found", shown(&title_of(&command)))).into()),
+        true => Ok(WatchTarget::Command(command)),
+        false => Err(not_found(format!("{}: command not found", redact(&title_of(&command)))).into()),
     }
 }
 
@@ -145,38 +149,39 @@ fn log_name(id: &Id) -> String {
 }
 
 /// What people read of what runs in the session.
-fn title(work: &Work) -> String {
-    match work {
-        Work::Command(command) => shown(&title_of(command)),
-        Work::Pane(pane) => pane.title(),
+fn title(target: &WatchTarget) -> String {
+    match target {
+        WatchTarget::Command(command) => redact(&title_of(command)),
+        WatchTarget::Pane(pane) => pane.title(),
     }
 }
 
-fn title_of(command: &Command) -> String {
+fn title_of(command: &AgentCommand) -> String {
     command.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Registers the session, or takes it up.
-fn hold(
-    opened: &mut Opened,
+/// Registers the session, or acquires one that is there.
+fn lease(
+    opened: &mut OpenDatabase,
     flags: &WatchFlags,
     title: &str,
     tenant: Option<&str>,
     interval: TimeDelta,
-) -> Result<Held> {
-    let held = opened.transact(|db, _| match &flags.session {
-        Some(session) => take_up(db, session, title, silent_after(flags), interval),
+) -> Result<Lease> {
+    let leased = opened.transact(|db, _| match &flags.session {
+        Some(session) => acquire(db, session, title, silent_after(flags), interval),
         None => begin(db, flags, title, tenant),
     });
-    match (held, &flags.name) {
-        (Err(Abort::RolledBack(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _))), Some(name)) => {
-            let name = shown(name);
+    let is_taken = |error: &Error| matches!(error, Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _));
+    match (leased, &flags.name) {
+        (Err(Abort::RolledBack(Refused::Query(error))), Some(name)) if is_taken(&error) => {
+            let name = redact(name);
             Err(usage(format!(
                 "--name: a session that has not ended is called {name}; take it up with --session {name}"
             ))
             .into())
         }
-        (held, _) => Ok(held.map_err(|abort| opened.explain(abort))??),
+        (leased, _) => leased.map_err(|abort| opened.explain(abort)),
     }
 }
 
@@ -184,30 +189,21 @@ fn silent_after(flags: &WatchFlags) -> Option<i32> {
     flags.silent_after.map(|after| i32::try_from(after.num_seconds()).unwrap_or(i32::MAX))
 }
 
-fn take_up(
+fn acquire(
     db: &mut Db,
     session: &str,
     title: &str,
     silent_after: Option<i32>,
     interval: TimeDelta,
-) -> QueryResult<Result<Held, Refusal>> {
-    let label = match find(db, Kind::Session, session)?.one(Kind::Session, session) {
-        Ok(label) => label,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    let held = supervision::take_up(db, &label.id, title, silent_after, interval * LEFT_AFTER as i32)?;
-    Ok(held.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name()))))
+) -> Result<Lease, Refused> {
+    let label = find(db, Kind::Session, session)?.one(Kind::Session, session)?;
+    let lease = supervision::acquire(db, &label.id, title, silent_after, interval * LEFT_AFTER as i32)?;
+    lease.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name())).into())
 }
 
-fn begin(db: &mut Db, flags: &WatchFlags, title: &str, tenant: Option<&str>) -> QueryResult<Result<Held, Refusal>> {
-    let agent = match flags.agent.as_deref().map(|name| agent(db, name)).transpose()?.transpose() {
-        Ok(agent) => agent,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    let issue = match flags.issue.as_deref().map(|name| issue(db, name, tenant)).transpose()?.transpose() {
-        Ok(issue) => issue,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
+fn begin(db: &mut Db, flags: &WatchFlags, title: &str, tenant: Option<&str>) -> Result<Lease, Refused> {
+    let agent = flags.agent.as_deref().map(|name| agent(db, name)).transpose()?;
+    let issue = flags.issue.as_deref().map(|name| issue(db, name, tenant)).transpose()?;
     let its_tenant = issue.as_ref().and_then(|issue| issue.tenant.as_deref());
     let beginning = Beginning {
         tenant: tenant.or(its_tenant).unwrap_or("default"),
@@ -217,24 +213,23 @@ fn begin(db: &mut Db, flags: &WatchFlags, title: &str, tenant: Option<&str>) -> 
         issue_id: issue.as_ref().map(|issue| &issue.id),
         silent_after_seconds: silent_after(flags),
     };
-    supervision::begin(db, &beginning).map(Ok)
+    Ok(supervision::begin(db, &beginning)?)
 }
 
-fn agent(db: &mut Db, name: &str) -> QueryResult<Result<Id, Refusal>> {
+fn agent(db: &mut Db, name: &str) -> Result<Id, Refused> {
     let mut agents = supervision::agents_called(db, name)?;
-    let name = shown(name);
-    Ok(match (agents.pop(), agents.pop()) {
+    let name = redact(name);
+    match (agents.pop(), agents.pop()) {
         (Some(agent), None) => Ok(agent),
         (Some(one), Some(other)) => {
-            let ids = format!("{}, {}", shown(&other.0), shown(&one.0));
-            Err(usage(format!("--agent: more than one agent is called {name}; give the id: {ids}")))
+            let ids = format!("{}, {}", redact(&other.0), redact(&one.0));
+            Err(usage(format!("--agent: more than one agent is called {name}; give the id: {ids}")).into())
         }
-        (None, _) => Err(usage(format!("--agent: there is no agent {name} in this database"))),
-    })
+        (None, _) => Err(usage(format!("--agent: there is no agent {name} in this database")).into()),
+    }
 }
 
 /// A session has nothing to do with another tenant's issue.
-fn issue(db: &mut Db, name: &str, tenant: Option<&str>) -> QueryResult<Result<Label, Refusal>> {
-    let found = find(db, Kind::Issue, name)?.one(Kind::Issue, name);
-    Ok(found.and_then(|label| label.of_tenant(Kind::Issue, tenant)))
+fn issue(db: &mut Db, name: &str, tenant: Option<&str>) -> Result<Label, Refused> {
+    Ok(find(db, Kind::Issue, name)?.one(Kind::Issue, name)?.of_tenant(Kind::Issue, tenant)?)
 }

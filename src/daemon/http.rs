@@ -16,7 +16,7 @@ use axum::routing::get;
 
 use super::metrics::Reader;
 use super::state::Shared;
-use crate::exit::config;
+use crate::conclusion::config;
 
 /// Serves from now on, until the runtime ends; says where.
 pub fn serve(address: SocketAddr, shared: Shared) -> Result<SocketAddr> {

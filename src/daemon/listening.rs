@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::rules::Id;
 use crate::store::listen::Listener;
 use crate::store::open::Url;
-use crate::text::shown;
+use crate::text::redact;
 
 /// How soon it notices that nobody wants to hear any more.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -30,14 +30,14 @@ pub enum News {
     /// Runs of these issues have ended.
     RunEnds(BTreeSet<Id>),
     /// It hears nothing, and why; it tries again.
-    Deaf(String),
+    Disconnected(String),
 }
 
 /// Ends with its drop, within a moment.
 pub struct Listening {
     pub url: Url,
     /// It hears nothing, and that was told.
-    pub is_deaf: bool,
+    pub is_disconnected: bool,
     news: UnboundedReceiver<News>,
     is_over: Arc<AtomicBool>,
 }
@@ -51,7 +51,7 @@ impl Listening {
             .name("listen".to_owned())
             .spawn(move || listen(&its_url, &over, &sender))
             .context("starting a thread")?;
-        Ok(Listening { url, is_deaf: false, news, is_over })
+        Ok(Listening { url, is_disconnected: false, news, is_over })
     }
 
     /// The thread sends until nobody listens to it: there is always more to come.
@@ -85,7 +85,7 @@ fn listen(url: &Url, is_over: &AtomicBool, news: &UnboundedSender<News>) {
         if A_WHILE < began.elapsed() {
             delay = delays.build();
         }
-        let _ = news.send(News::Deaf(shown(&format!("{error:#}"))));
+        let _ = news.send(News::Disconnected(redact(&format!("{error:#}"))));
         rest(delay.next().unwrap_or(PATIENCE), is_over);
     }
 }

@@ -11,7 +11,7 @@ use tracing::debug;
 use super::state::{Database, State};
 use crate::metrics::{DaemonState, text};
 use crate::store::metrics::{Reading, read_from};
-use crate::text::shown;
+use crate::text::redact;
 
 /// Shorter than a scrape may take. A database that does not answer is no reason not to tell the rest.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -34,7 +34,7 @@ impl Reader {
             read_from(&database, &timeouts)
         });
         let read = read.await.ok()?;
-        read.inspect_err(|error| debug!("metrics: {}", shown(&format!("{error:#}")))).ok()
+        read.inspect_err(|error| debug!("metrics: {}", redact(&format!("{error:#}")))).ok()
     }
 }
 

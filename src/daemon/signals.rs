@@ -1,14 +1,9 @@
 //! The signals of a daemon. SIGTERM and Ctrl-C: the first ends it after the sweep in hand, the second at once.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit::Exit;
+use crate::sweep::cancel::{LISTENING, exit_at_the_second_signal};
 
 pub enum Asked {
     Stop,
@@ -22,18 +17,13 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Listens from now on. Ending at once is safe as well: the transactions in hand are rolled back.
+    /// Listens from now on.
     pub fn listen() -> Result<Signals> {
-        let listening = "listening for signals";
-        let asked = Arc::new(AtomicBool::new(false));
-        for (signal, exit) in [(SIGTERM, Exit::Terminated), (SIGINT, Exit::Interrupted)] {
-            flag::register_conditional_shutdown(signal, exit as i32, Arc::clone(&asked)).context(listening)?;
-            flag::register(signal, Arc::clone(&asked)).context(listening)?;
-        }
+        exit_at_the_second_signal()?;
         Ok(Signals {
-            terminate: signal(SignalKind::terminate()).context(listening)?,
-            interrupt: signal(SignalKind::interrupt()).context(listening)?,
-            hangup: signal(SignalKind::hangup()).context(listening)?,
+            terminate: signal(SignalKind::terminate()).context(LISTENING)?,
+            interrupt: signal(SignalKind::interrupt()).context(LISTENING)?,
+            hangup: signal(SignalKind::hangup()).context(LISTENING)?,
         })
     }
 

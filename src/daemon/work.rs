@@ -7,13 +7,11 @@ use chrono::{DateTime, Utc};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::clock;
+use crate::cycle::{self, CycleOptions};
 use crate::notify::{Delivered, deliver};
-use crate::settings::Settings;
 use crate::store::Access;
 use crate::store::listen::run_end_grace;
-use crate::sweep::signals::Stop;
-use crate::sweep::{self, Swept};
-use crate::unattended;
+use crate::sweep::{self, Cancel, Options, Progress, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
@@ -30,8 +28,8 @@ pub enum Task {
 pub enum Done {
     /// How long its host needs after the end of a run.
     Checked(Result<Duration>),
-    Swept(Result<Swept>),
-    Reacted(Result<Swept>),
+    Swept(Result<Summary>),
+    Reacted(Result<Summary>),
     Delivered(Result<Delivered>),
     /// A bug; it has said so on stderr.
     Panicked(Task),
@@ -39,7 +37,8 @@ pub enum Done {
 
 pub struct Work {
     pub task: Task,
-    stop: Stop,
+    cancel: Cancel,
+    progress: Progress,
     handle: JoinHandle<Done>,
     steps: usize,
     /// When it had made that many steps, as far as was looked.
@@ -47,43 +46,43 @@ pub struct Work {
 }
 
 impl Work {
-    pub fn check(settings: &Settings) -> Work {
-        let Settings { database, timeouts, .. } = settings.clone();
+    pub fn check(options: &Options) -> Work {
+        let Options { database, timeouts, .. } = options.clone();
         let look = move || run_end_grace(&mut database.open(Access::Write)?.db, &timeouts);
-        Work::begin(Task::Check, move |_| Done::Checked(look()))
+        Work::begin(Task::Check, move |_, _| Done::Checked(look()))
     }
 
-    pub fn sweep(settings: Settings) -> Work {
-        Work::begin(Task::Sweep, move |stop| Done::Swept(unattended::sweep(&settings, stop, &mut std::io::sink())))
+    pub fn cycle(options: CycleOptions) -> Work {
+        Work::begin(Task::Sweep, move |cancel, progress| Done::Swept(cycle::run(&options, cancel, progress)))
     }
 
-    /// The sweep alone: what people are to be told of waits for a moment without run ends, not the other way round.
-    pub fn reaction(settings: Settings) -> Work {
-        Work::begin(Task::Reaction, move |stop| Done::Reacted(sweep::run(&settings, stop, &mut std::io::sink())))
+    /// The sweep alone: its notifications wait for a moment in which no run ends, not the other way round.
+    pub fn reaction(options: Options) -> Work {
+        Work::begin(Task::Reaction, move |cancel, progress| Done::Reacted(sweep::run(&options, cancel, progress)))
     }
 
-    /// Begins no letter more at the time of the next sweep.
-    pub fn deliver(settings: &Settings, until: Option<DateTime<Utc>>) -> Work {
-        let Settings { database, timeouts, notify, .. } = settings.clone();
-        Work::begin(Task::Deliver, move |stop| {
+    /// Begins no message more at the time of the next sweep.
+    pub fn deliver(options: &CycleOptions, until: Option<DateTime<Utc>>) -> Work {
+        let CycleOptions { sweep: Options { database, timeouts, .. }, notify, .. } = options.clone();
+        Work::begin(Task::Deliver, move |cancel, progress| {
             let is_over = || {
-                stop.step();
-                stop.is_set() || until.is_some_and(|until| until <= clock::now())
+                progress.step();
+                cancel.is_set() || until.is_some_and(|until| until <= clock::now())
             };
             Done::Delivered(deliver(&database, &timeouts, &notify, is_over))
         })
     }
 
-    fn begin(task: Task, body: impl FnOnce(&Stop) -> Done + Send + 'static) -> Work {
-        let stop = Stop::default();
-        let its = stop.clone();
-        let handle = spawn_blocking(move || body(&its));
-        Work { task, stop, handle, steps: 0, moved_at: Instant::now() }
+    fn begin(task: Task, body: impl FnOnce(&Cancel, &mut Progress) -> Done + Send + 'static) -> Work {
+        let (cancel, progress) = (Cancel::default(), Progress::default());
+        let (its_cancel, mut its_progress) = (cancel.clone(), progress.clone());
+        let handle = spawn_blocking(move || body(&its_cancel, &mut its_progress));
+        Work { task, cancel, progress, handle, steps: 0, moved_at: Instant::now() }
     }
 
     /// Asks it to end after what is in hand.
     pub fn stop(&self) {
-        self.stop.set();
+        self.cancel.set();
     }
 
     /// Waits for its end. It may be dropped and called again until then.
@@ -93,7 +92,7 @@ impl Work {
 
     /// For how long it has not got on.
     pub fn silent_for(&mut self) -> Duration {
-        let steps = self.stop.steps();
+        let steps = self.progress.steps();
         if steps != self.steps {
             (self.steps, self.moved_at) = (steps, Instant::now());
         }
@@ -107,16 +106,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_one_end_among_others() {
-        let mut work = Work::begin(Task::Sweep, |_| panic!("a bug"));
+        let mut work = Work::begin(Task::Sweep, |_, _| panic!("a bug"));
         assert!(matches!(work.ended().await, Done::Panicked(Task::Sweep)));
     }
 
     #[tokio::test]
     async fn steps_are_progress_and_time_alone_is_not() {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let mut work = Work::begin(Task::Check, move |stop| {
+        let mut work = Work::begin(Task::Check, move |_, progress| {
             for () in receiver {
-                stop.step();
+                progress.step();
             }
             Done::Checked(Ok(Duration::ZERO))
         });

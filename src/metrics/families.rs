@@ -8,12 +8,12 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue};
 use prometheus_client::metrics::MetricType;
 
 use super::DaemonState;
-use crate::report::Outcome;
 use crate::rules::Kind;
 use crate::store::ledger::{Action, Ended};
 use crate::store::metrics::{LastSweep, Outbox, Reading, Swept};
 use crate::store::outbox::Destination;
 use crate::store::wakes::StuckWakes;
+use crate::sweep::Outcome;
 
 /// What there is to tell.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::text;
 use crate::store::Timeouts;
 use crate::store::metrics::read_from;
 use crate::store::open::Url;
-use crate::text::shown;
+use crate::text::redact;
 
 /// node_exporter runs as somebody else.
 const MODE: u32 = 0o644;
@@ -23,8 +23,8 @@ pub fn publish(path: &Path, database: &Url, timeouts: &Timeouts) {
     if let Err(error) = written {
         warn!(
             "the metrics could not be written to {}: {}",
-            shown(&path.to_string_lossy()),
-            shown(&format!("{error:#}"))
+            redact(&path.to_string_lossy()),
+            redact(&format!("{error:#}"))
         );
     }
 }

@@ -1,7 +1,7 @@
-//! HTTP to destinations: to nobody but whom the URL names, and within a bound time.
+//! Sends HTTP requests to destinations: to no host but the one that the URL names, and within a bounded time.
 //!
-//! No redirects, no proxy, no cookies, no connection that is kept; https, unless the URL names this machine. An error
-//! says what was wrong, never where it went: the URL is a secret.
+//! No redirect, proxy or cookie is used and no connection kept; it must be https, unless the URL names this machine. An
+//! error says what was wrong, but not the URL, which is a secret.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,20 +14,28 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error};
 
-use super::Letter;
-use super::addresses::is_allowed;
-use crate::text::shown;
+use super::address_scope::is_allowed;
+use crate::text::redact;
 
-/// Where something is sent.
+/// A URL to which requests are sent.
 #[derive(Clone)]
 pub struct Target {
     url: SecretString,
-    /// It may have an address in a private network.
+    /// Whether its host may be in a private network.
     private: bool,
 }
 
+/// A request that is posted: its JSON, and further headers.
+pub struct HttpMessage {
+    pub headers: Vec<(&'static str, String)>,
+    pub body: String,
+}
+
 impl Target {
-    /// Says what is wrong with a URL, without what it is.
+    /// Parses and checks a URL.
+    ///
+    /// # Errors
+    /// What is wrong with the URL, without the URL itself.
     pub fn parse(url: &str, private: bool) -> Result<Target, String> {
         let expected = "expected https://HOST/…";
         let uri: Uri = url.parse().map_err(|_| format!("malformed: {expected}"))?;
@@ -52,7 +60,7 @@ impl Target {
         }
     }
 
-    /// The same with a further segment at the end of its path, before its query.
+    /// The same URL with a further segment at the end of its path.
     pub fn below(&self, segment: &str) -> Target {
         let url = self.url.expose_secret();
         let url = url.split('#').next().unwrap_or(url);
@@ -64,13 +72,13 @@ impl Target {
 const PRIVATE: &str = "its address is in a private network: SWEEP_NOTIFY_PRIVATE=on allows that";
 const UNREACHABLE: &str = "its address is link-local, multicast, unspecified or reserved";
 
-/// A port that is none would be taken for none, and the request go to 443.
+/// Whether the port is valid or absent; an invalid one would be ignored, and the request sent to port 443.
 fn has_a_port_or_none(uri: &Uri, host: &str) -> bool {
     let host_and_port = uri.authority().and_then(|authority| authority.as_str().rsplit('@').next());
     host_and_port == Some(host) || uri.port_u16().is_some_and(|port| port != 0)
 }
 
-/// A host as it stands in a URL.
+/// The address, if the host of a URL is one.
 fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
@@ -81,30 +89,33 @@ fn names_this_machine(host: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost") || literal(name).is_some_and(|address| address.is_loopback())
 }
 
-/// Sends, one request at a time.
+/// Sends requests, one at a time.
 pub struct Client {
-    open: Agent,
-    closed: Agent,
+    /// Reaches private networks as well.
+    with_private: Agent,
+    public_only: Agent,
     timeout: Duration,
 }
 
 impl Client {
     pub fn new(timeout: Duration) -> Client {
-        let agent = |private| Agent::with_parts(config(timeout), DefaultConnector::default(), Guarded { private });
-        Client { open: agent(true), closed: agent(false), timeout }
+        let agent =
+            |private| Agent::with_parts(config(timeout), DefaultConnector::default(), PublicOnlyResolver { private });
+        Client { with_private: agent(true), public_only: agent(false), timeout }
     }
 
     fn agent(&self, target: &Target) -> &Agent {
-        if target.private { &self.open } else { &self.closed }
+        if target.private { &self.with_private } else { &self.public_only }
     }
 
-    /// Any answer of 2xx is success.
-    pub(super) fn post(&self, target: &Target, letter: &Letter) -> Result<(), Failure> {
+    /// Posts a message; any answer of 2xx is a success.
+    pub fn post(&self, target: &Target, message: &HttpMessage) -> Result<(), Failure> {
         let request = self.agent(target).post(target.url.expose_secret()).content_type("application/json");
-        let request = letter.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
-        self.judge(request.send(letter.body.as_bytes()))
+        let request = message.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+        self.judge(request.send(message.body.as_bytes()))
     }
 
+    /// Gets a URL; any answer of 2xx is a success.
     pub fn get(&self, target: &Target) -> Result<(), Failure> {
         self.judge(self.agent(target).get(target.url.expose_secret()).call())
     }
@@ -115,22 +126,22 @@ impl Client {
             Ok(status) if status.is_redirection() => {
                 Err(Failure::down(format!("HTTP {}: it redirects, which is not followed", status.as_u16())))
             }
-            Ok(status) if OF_THE_MESSAGE.contains(&status.as_u16()) => {
+            Ok(status) if MESSAGE_REFUSED.contains(&status.as_u16()) => {
                 Err(Failure { why: format!("HTTP {}", status.as_u16()), is_down: false })
             }
             Ok(status) => Err(Failure::down(format!("HTTP {}", status.as_u16()))),
-            Err(error) => Err(Failure::down(self.words(error))),
+            Err(error) => Err(Failure::down(self.describe(error))),
         }
     }
 
-    /// Only the kinds whose words hold no URL are repeated.
-    fn words(&self, error: Error) -> String {
+    /// Describes an error without a URL: only the texts of errors that never have one are repeated.
+    fn describe(&self, error: Error) -> String {
         match error {
             Error::Timeout(_) => format!("no answer within {} s", self.timeout.as_secs()),
             Error::HostNotFound => "its host was not found".to_owned(),
             Error::ConnectionFailed => "it cannot be connected to".to_owned(),
-            Error::Io(error) => shown(&error.to_string()),
-            Error::NativeTls(error) => shown(&format!("TLS: {error}")),
+            Error::Io(error) => redact(&error.to_string()),
+            Error::NativeTls(error) => redact(&format!("TLS: {error}")),
             Error::Tls(why) => format!("TLS: {why}"),
             Error::Protocol(_) => "its answer is no HTTP".to_owned(),
             _ => "the request failed".to_owned(),
@@ -138,15 +149,15 @@ impl Client {
     }
 }
 
-/// Answers that speak of the message. Any other is of the destination, which may be busy, gone or revoked: the next message
-/// would have the same one.
-const OF_THE_MESSAGE: [u16; 4] = [400, 409, 413, 422];
+/// Statuses that refuse this message. Any other refusal comes from a destination that is busy, gone or revoked: it
+/// would refuse the next message as well.
+const MESSAGE_REFUSED: [u16; 4] = [400, 409, 413, 422];
 
-/// Why something was not taken.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     pub why: String,
-    /// Another request would fail just so.
+    /// Whether any other request would fail as well.
     pub is_down: bool,
 }
 
@@ -169,14 +180,14 @@ fn config(timeout: Duration) -> Config {
         .build()
 }
 
-/// Resolves names to the addresses that may be spoken to, at the moment of connecting: what a name resolved to before
-/// proves nothing.
+/// Resolves a name to the addresses that may be connected to, at each connection: earlier answers prove nothing.
 #[derive(Debug)]
-struct Guarded {
+struct PublicOnlyResolver {
+    /// Whether private networks are allowed as well.
     private: bool,
 }
 
-impl Resolver for Guarded {
+impl Resolver for PublicOnlyResolver {
     fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
         let is_local = uri.host().is_some_and(names_this_machine);
         let found = DefaultResolver::default().resolve(uri, config, timeout)?;

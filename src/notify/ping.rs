@@ -1,19 +1,19 @@
-//! The dead-man's switch: a URL that hears of each sweep, and raises the alarm when it hears nothing.
+//! The dead-man's switch: a URL that is pinged by each sweep, and raises the alarm when no ping comes.
 //!
-//! As healthchecks.io has it: URL/start at the beginning, URL at a good end, URL/fail at another. A ping that fails is a
-//! warning: the silence is what raises the alarm.
+//! It follows healthchecks.io: URL/start at the beginning, URL at a good end, URL/fail at a bad one. A ping that fails
+//! is only logged as a warning, since its absence raises the alarm.
 
 use std::time::Duration;
 
 use tracing::warn;
 
-use super::client::Failure;
-use super::{Client, Notify};
+use super::client::{Client, Failure};
+use super::config::Notify;
 
-/// A sweep does not wait for longer.
+/// How long a sweep waits for a ping.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is told.
+/// The state of a sweep that is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ping {
     Started,
@@ -21,14 +21,14 @@ pub enum Ping {
     Failed,
 }
 
-/// Tells it, if there is anybody to tell it to.
+/// Pings the URL, if one is configured.
 pub fn ping(notify: &Notify, ping: Ping) {
     if let Some(Err(Failure { why, .. })) = send(notify, ping) {
-        warn!("the ping URL was not told that the sweep {}: {why}", ping.words());
+        warn!("the ping URL was not notified that the sweep {}: {why}", ping.phrase());
     }
 }
 
-/// None: there is no such URL.
+/// Pings the URL; None if none is configured.
 pub(super) fn send(notify: &Notify, ping: Ping) -> Option<Result<(), Failure>> {
     let target = notify.ping.as_ref()?;
     let target = match ping {
@@ -40,7 +40,8 @@ pub(super) fn send(notify: &Notify, ping: Ping) -> Option<Result<(), Failure>> {
 }
 
 impl Ping {
-    fn words(self) -> &'static str {
+    /// What the sweep did, as a phrase that follows “the sweep”.
+    fn phrase(self) -> &'static str {
         match self {
             Ping::Started => "began",
             Ping::Succeeded => "did all it had to",

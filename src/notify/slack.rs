@@ -1,26 +1,27 @@
-//! Slack: an incoming webhook, and plain text.
+//! Messages for an incoming webhook of Slack, in plain text.
 //!
-//! Titles are written by agents, and are not to be trusted: &, < and > are escaped, so that nothing is a mention, a link
-//! or a command; Slack is told to make nothing of the rest either.
+//! Titles are written by agents, and are not trusted: &, < and > are escaped, so that nothing is a mention, a link or a
+//! command; and Slack is asked not to format the rest either.
 
 use serde_json::json;
 
-use super::{Letter, words};
+use super::client::HttpMessage;
+use super::display;
 use crate::rules::words::is_invisible;
 use crate::store::outbox::delivery::Message;
 
-pub(super) fn letter(message: &Message) -> Letter {
-    letter_of(&words::lines(message))
+pub fn message(message: &Message) -> HttpMessage {
+    http_message(&display::lines(message))
 }
 
-pub(super) fn test_letter() -> Letter {
-    letter_of(&["sweep: a test, nothing happened. What needs a person is told here.".to_owned()])
+pub fn test_message() -> HttpMessage {
+    http_message(&["sweep: a test, nothing happened. What needs a person is reported here.".to_owned()])
 }
 
-/// Slack cuts a text at 40,000 characters; people stop reading long before.
+/// The length of a text in bytes. Slack cuts it at 40,000 characters; people stop reading long before.
 const TEXT_MAX: usize = 4000;
 
-fn letter_of(lines: &[String]) -> Letter {
+fn http_message(lines: &[String]) -> HttpMessage {
     let mut text = String::new();
     for line in lines {
         let line = escaped(line);
@@ -39,10 +40,10 @@ fn letter_of(lines: &[String]) -> Letter {
         "unfurl_links": false,
         "unfurl_media": false,
     });
-    Letter { headers: Vec::new(), body: body.to_string() }
+    HttpMessage { headers: Vec::new(), body: body.to_string() }
 }
 
-/// On one line, without invisible characters and without markup.
+/// A line without invisible characters and markup.
 fn escaped(line: &str) -> String {
     let mut escaped = String::with_capacity(line.len());
     for c in line.chars() {
@@ -64,7 +65,7 @@ mod tests {
     use rstest::rstest;
     use serde_json::Value;
 
-    use super::{TEXT_MAX, escaped, letter_of};
+    use super::{TEXT_MAX, escaped, http_message};
 
     #[rstest]
     #[case("<!channel> help", "&lt;!channel&gt; help")]
@@ -88,20 +89,20 @@ mod tests {
     }
 
     #[test]
-    fn slack_is_told_to_make_nothing_of_the_text() {
-        let letter: Value = serde_json::from_str(&letter_of(&["@here".to_owned()]).body).expect("JSON");
+    fn slack_is_asked_not_to_format_the_text() {
+        let message: Value = serde_json::from_str(&http_message(&["@here".to_owned()]).body).expect("JSON");
         for (switch, value) in
             [("mrkdwn", false), ("link_names", false), ("unfurl_links", false), ("unfurl_media", false)]
         {
-            assert_eq!(letter[switch], value, "{switch}");
+            assert_eq!(message[switch], value, "{switch}");
         }
-        assert_eq!(letter["parse"], "none");
+        assert_eq!(message["parse"], "none");
     }
 
     #[test]
     fn a_message_stays_short() {
-        let letter: Value = serde_json::from_str(&letter_of(&vec!["&".repeat(300); 50]).body).expect("JSON");
-        let text = letter["text"].as_str().expect("a text");
+        let message: Value = serde_json::from_str(&http_message(&vec!["&".repeat(300); 50]).body).expect("JSON");
+        let text = message["text"].as_str().expect("a text");
         assert!(text.len() < TEXT_MAX + 10 && text.ends_with("\n…"), "{}", text.len());
     }
 }

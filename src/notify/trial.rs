@@ -1,30 +1,31 @@
-//! A test message to each destination, and a ping: is the way open?
+//! Sends a test message to each destination, and a ping.
 
 use chrono::{DateTime, Utc};
 
-use super::client::Failure;
+use super::client::{Client, Failure};
+use super::config::Notify;
 use super::deliver::REQUEST_TIMEOUT;
 use super::ping::{Ping, send};
-use super::{Client, Notify, slack, webhook};
+use super::{slack, webhook};
 use crate::rules::Id;
 use crate::store::outbox::Destination;
 
-/// What became of it, by destination: `slack`, `webhook`, `ping`; none if nothing is configured.
+/// Sends the tests, and returns the result of each destination that is configured: `slack`, `webhook`, `ping`.
 pub fn send_tests(notify: &Notify) -> Vec<(&'static str, Result<(), String>)> {
     let client = Client::new(REQUEST_TIMEOUT);
     let mut results = Vec::new();
     if let Some(target) = &notify.slack {
-        results.push((Destination::Slack.name(), client.post(target, &slack::test_letter())));
+        results.push((Destination::Slack.name(), client.post(target, &slack::test_message())));
     }
     if let Some((target, secret)) = &notify.webhook {
-        let letter = webhook::test_letter(&Id::generate(), now(), secret);
-        results.push((Destination::Webhook.name(), client.post(target, &letter)));
+        let message = webhook::test_message(&Id::generate(), now(), secret);
+        results.push((Destination::Webhook.name(), client.post(target, &message)));
     }
     results.extend(send(notify, Ping::Succeeded).map(|result| ("ping", result)));
     results.into_iter().map(|(name, result)| (name, result.map_err(|Failure { why, .. }| why))).collect()
 }
 
-/// Of the signature, which receivers compare with their own clock.
+/// The time in the signature, which receivers compare with their own clock.
 #[expect(clippy::disallowed_methods, reason = "no database is asked here whose clock would count")]
 fn now() -> DateTime<Utc> {
     Utc::now()

@@ -1,7 +1,7 @@
-//! The generic webhook: JSON, signed as Standard Webhooks has it (standardwebhooks.com).
+//! Messages for a generic webhook: JSON, signed as specified by Standard Webhooks (standardwebhooks.com).
 //!
-//! webhook-id is the message's key and stays the same, webhook-timestamp is the attempt's, and webhook-signature is
-//! `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64.
+//! `webhook-id` is the message's key, the same at each attempt; `webhook-timestamp` is the time of the attempt; and
+//! `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,19 +11,19 @@ use secrecy::{ExposeSecret, SecretSlice};
 use serde_json::{Map, Value, json};
 use sha2::Sha256;
 
-use super::Letter;
+use super::client::HttpMessage;
 use crate::rules::Id;
 use crate::store::outbox::delivery::{Message, Notification};
 
-/// The version of the JSON.
+/// The version of the JSON format.
 const SCHEMA: u32 = 1;
 
-/// What messages are signed with.
+/// The key of the signatures.
 #[derive(Clone)]
 pub struct Secret(SecretSlice<u8>);
 
 impl Secret {
-    /// `whsec_` and base64, or any text.
+    /// Parses `whsec_` and base64, or any other text.
     pub fn parse(text: &str) -> Result<Secret, String> {
         let key = match text.strip_prefix("whsec_") {
             None => text.as_bytes().to_vec(),
@@ -41,7 +41,7 @@ impl Secret {
     }
 }
 
-pub(super) fn letter(message: &Message, secret: &Secret) -> Letter {
+pub fn message(message: &Message, secret: &Secret) -> HttpMessage {
     let Message { id, at, attempt: _, counts, named, .. } = message;
     let counts: Map<String, Value> = counts.iter().map(|(event, n)| (event.name().to_owned(), json!(n))).collect();
     let body = json!({
@@ -50,14 +50,14 @@ pub(super) fn letter(message: &Message, secret: &Secret) -> Letter {
         "id": id,
         "total": message.total(),
         "counts": counts,
-        "notifications": named.iter().map(told).collect::<Vec<_>>(),
+        "notifications": named.iter().map(json_of).collect::<Vec<_>>(),
     });
     signed(id, *at, &body, secret)
 }
 
-fn told(notification: &Notification) -> Value {
+fn json_of(notification: &Notification) -> Value {
     let Notification { id, event, kind, subject_id, sweep_id, created_at, details } = notification;
-    let mut told = json!({
+    let mut value = json!({
         "id": id,
         "event": event,
         "created_at": created_at,
@@ -65,28 +65,28 @@ fn told(notification: &Notification) -> Value {
         "kind": kind,
         "subject_id": subject_id,
     });
-    if let (Value::Object(told), Value::Object(details)) = (&mut told, json!(details)) {
-        told.extend(details);
+    if let (Value::Object(value), Value::Object(details)) = (&mut value, json!(details)) {
+        value.extend(details);
     }
-    told
+    value
 }
 
-/// That the way is open; a receiver does nothing about it.
-pub(super) fn test_letter(id: &Id, at: DateTime<Utc>, secret: &Secret) -> Letter {
+/// A test, which a receiver acknowledges and ignores.
+pub fn test_message(id: &Id, at: DateTime<Utc>, secret: &Secret) -> HttpMessage {
     let nothing: [Value; 0] = [];
     let body =
         json!({ "schema": SCHEMA, "type": "test", "id": id, "total": 0, "counts": {}, "notifications": nothing });
     signed(id, at, &body, secret)
 }
 
-fn signed(id: &Id, at: DateTime<Utc>, body: &Value, secret: &Secret) -> Letter {
+fn signed(id: &Id, at: DateTime<Utc>, body: &Value, secret: &Secret) -> HttpMessage {
     let (timestamp, body) = (at.timestamp(), body.to_string());
     let headers = vec![
         ("webhook-id", id.0.clone()),
         ("webhook-timestamp", timestamp.to_string()),
         ("webhook-signature", secret.sign(&id.0, timestamp, &body)),
     ];
-    Letter { headers, body }
+    HttpMessage { headers, body }
 }
 
 #[cfg(test)]

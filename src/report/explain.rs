@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::grid::{self, CELL_MAX};
 use crate::rules::session::AgentState;
-use crate::rules::words::{Spoken, moment};
+use crate::rules::words::{HumanDuration, format_utc};
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
 use crate::store::Subject;
 use crate::store::find::Label;
 use crate::store::history::{Past, Recovery};
 use crate::store::quarantine::Failure;
-use crate::text::{cut, shown};
+use crate::text::{cut, redact};
 
 /// The version of the JSON document.
 const SCHEMA: u32 = 1;
@@ -72,7 +72,7 @@ impl Explanation {
         text += &format!(
             "{} {}.\n",
             "A sweep would now:".bold(),
-            shown(&decision.announce(self.verdict.attempts_max)).bold()
+            redact(&decision.announce(self.verdict.attempts_max)).bold()
         );
         if let Some(failure) = self.failure.as_ref().filter(|failure| failure.quarantined_at.is_some()) {
             text += &format!("{}\n", quarantine(failure, self.kind, &self.label).yellow());
@@ -82,10 +82,10 @@ impl Explanation {
 
     /// `issue ACM-12  Import contacts from CSV`, and below whose it is.
     fn heading(&self) -> String {
-        let (kind, name, title) = (self.kind, self.label.name(), cut(&shown(&self.title), CELL_MAX));
-        let tenant = shown(self.label.tenant.as_deref().unwrap_or_default());
+        let (kind, name, title) = (self.kind, self.label.name(), cut(&redact(&self.title), CELL_MAX));
+        let tenant = redact(self.label.tenant.as_deref().unwrap_or_default());
         let whose =
-            format!("tenant {tenant}, assigned to {}, {}", shown(&self.assignee.describe()), self.label.shown_id());
+            format!("tenant {tenant}, assigned to {}, {}", redact(&self.assignee.describe()), self.label.redact_id());
         format!("{}  {title}\n{}\n", format!("{kind} {name}").bold(), whose.dimmed())
     }
 
@@ -93,7 +93,7 @@ impl Explanation {
         let (finding, clauses) = &self.verdict.definition;
         let rows = clauses.iter().map(|clause| {
             let mark = if clause.failure.is_none() { "✓".green().to_string() } else { "✗".red().to_string() };
-            [mark, shown(&clause.demand), shown(&clause.found)]
+            [mark, redact(&clause.demand), redact(&clause.found)]
         });
         let rows = grid::without_header(rows);
         // Not "so it is not": a session that waits for its nudge loops all the same.
@@ -106,8 +106,8 @@ impl Explanation {
         let (history, policy) = (&self.history, &self.policy);
         let now = history.observed_at;
         let ago = |at: DateTime<Utc>| match at <= now {
-            true => format!("{} ago, at {}", Spoken(now - at), moment(at)),
-            false => format!("at {}, in the future", moment(at)),
+            true => format!("{} ago, at {}", HumanDuration(now - at), format_utc(at)),
+            false => format!("at {}, in the future", format_utc(at)),
         };
         let mut rows = vec![
             ["episode".to_owned(), format!("began {}", ago(history.episode_began_at))],
@@ -122,16 +122,16 @@ impl Explanation {
                 ),
             ],
         ];
-        rows.extend(self.agent.as_ref().map(|agent| ["its agent".to_owned(), shown(&agent.describe())]));
+        rows.extend(self.agent.as_ref().map(|agent| ["its agent".to_owned(), redact(&agent.describe())]));
         rows.extend(
             self.agent.as_ref().map(|agent| {
-                ["known by".to_owned(), format!("{}, since {}", shown(&agent.evidence), ago(agent.since))]
+                ["known by".to_owned(), format!("{}, since {}", redact(&agent.evidence), ago(agent.since))]
             }),
         );
         rows.extend(history.last_attempt_at.map(|at| ["last attempt".to_owned(), ago(at)]));
         rows.extend(history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), told(exemption, now)]));
         rows.extend(self.failure.as_ref().map(|failure| {
-            let (sweeps, reason) = (failure.sweeps, shown(&failure.reason));
+            let (sweeps, reason) = (failure.sweeps, redact(&failure.reason));
             let running = if sweeps == 1 { "in 1 sweep".to_owned() } else { format!("in {sweeps} sweeps running") };
             ["failures".to_owned(), format!("{running}, the last {}: {reason}", ago(failure.last_at))]
         }));
@@ -159,8 +159,8 @@ impl Explanation {
         let rows = latest.iter().map(|row| {
             let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
             let blocked = if *blocked_subject { "; blocked" } else { "" };
-            let settled = settled_at.map_or_else(|| "open".to_owned(), moment);
-            [moment(*created_at), shown(action), attempt.to_string(), shown(reason) + blocked, settled]
+            let settled = settled_at.map_or_else(|| "open".to_owned(), format_utc);
+            [format_utc(*created_at), redact(action), attempt.to_string(), redact(reason) + blocked, settled]
         });
         format!("\n{more}{}", grid::with_header(["when", "what", "attempt", "why", "settled"], rows, &[]))
     }
@@ -170,32 +170,32 @@ impl Explanation {
         let Explanation { label, kind, title, verdict, history, past, failure, policy, .. } = self;
         let clauses = verdict.definition.1.iter().map(|clause| {
             let Clause { demand, found, failure } = clause;
-            json!({ "demand": shown(demand), "found": shown(found), "holds": failure.is_none() })
+            json!({ "demand": redact(demand), "found": redact(found), "holds": failure.is_none() })
         });
         let recoveries = past.latest.iter().map(|row| {
             let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
             json!({
-                "at": created_at, "action": shown(action), "attempt": attempt, "reason": shown(reason),
+                "at": created_at, "action": redact(action), "attempt": attempt, "reason": redact(reason),
                 "blocked_subject": blocked_subject, "settled_at": settled_at,
             })
         });
         let exemption = history.exemption.as_ref().map(|exemption| {
             let holds = exemption.holds(history.observed_at);
-            json!({ "reason": shown(&exemption.reason), "until": exemption.until, "holds": holds })
+            json!({ "reason": redact(&exemption.reason), "until": exemption.until, "holds": holds })
         });
         json!({
             "schema": SCHEMA,
             "kind": kind,
-            "id": label.shown_id(),
-            "identifier": label.identifier.as_deref().map(shown),
-            "tenant": label.tenant.as_deref().map(shown),
-            "title": shown(title),
-            "assignee": shown(&self.assignee.describe()),
+            "id": label.redact_id(),
+            "identifier": label.identifier.as_deref().map(redact),
+            "tenant": label.tenant.as_deref().map(redact),
+            "title": redact(title),
+            "assignee": redact(&self.assignee.describe()),
             "defines": verdict.definition.0,
             "finding": verdict.finding,
             "clauses": clauses.collect::<Vec<_>>(),
             "decision": verdict.decision.name(),
-            "reason": shown(&verdict.decision.to_string()),
+            "reason": redact(&verdict.decision.to_string()),
             "what_would_change_it": verdict.decision.what_would_change_it(),
             "attempt": self.attempt(),
             "attempts_max": verdict.attempts_max,
@@ -213,10 +213,10 @@ impl Explanation {
             },
             "agent": self.agent.as_ref().map(|agent| json!({
                 "state": agent.activity.name(),
-                "kind": agent.kind.as_deref().map(shown),
-                "question": shown(&agent.question),
+                "kind": agent.kind.as_deref().map(redact),
+                "question": redact(&agent.question),
                 "since": agent.since,
-                "evidence": shown(&agent.evidence),
+                "evidence": redact(&agent.evidence),
             })),
             "recoveries_total": past.total,
             "recoveries": recoveries.collect::<Vec<_>>(),
@@ -228,19 +228,19 @@ impl Explanation {
 
 /// `until 2026-12-24 00:00:00 UTC: a customer's call`, or that it expired.
 fn told(exemption: &Exemption, now: DateTime<Utc>) -> String {
-    let reason = shown(&exemption.reason);
+    let reason = redact(&exemption.reason);
     match exemption.until {
         None => format!("until it is removed: {reason}"),
-        Some(until) if exemption.holds(now) => format!("until {}: {reason}", moment(until)),
-        Some(until) => format!("expired {} ago: {reason}", Spoken(now - until)),
+        Some(until) if exemption.holds(now) => format!("until {}: {reason}", format_utc(until)),
+        Some(until) => format!("expired {} ago: {reason}", HumanDuration(now - until)),
     }
 }
 
 /// What a sweep does with a subject in quarantine, whatever its decision would be.
 pub fn quarantine(failure: &Failure, kind: Kind, label: &Label) -> String {
-    let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", moment(at)));
+    let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", format_utc(at)));
     format!(
         "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} {}",
-        label.shown_id()
+        label.redact_id()
     )
 }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::sweep::Summary;
+
 /// An object's fields, one line each.
 pub(super) fn fields(object: &impl Serialize) -> String {
     let object = json!(object);
@@ -17,4 +19,18 @@ pub(super) fn line(of: &str, object: &impl Serialize) -> String {
         line.extend(fields);
     }
     format!("{line}\n")
+}
+
+/// What stands below the subjects.
+pub(super) fn end(summary: &Summary) -> Value {
+    json!({
+        "began_at": summary.began_at,
+        "kinds": summary.counts(),
+        "stopped_by": summary.stopped_by,
+        "stuck_wakes": summary.stuck_wakes,
+        "clocks": summary.clocks,
+        "empty": summary.empty,
+        "ended": summary.ended.name(),
+        "duration_ms": u64::try_from(summary.took.as_millis()).unwrap_or(u64::MAX),
+    })
 }

@@ -5,47 +5,27 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::Report;
-use crate::cli::Format;
 use crate::rules::Kind;
 
 /// Shown when stderr is a terminal.
-pub struct Progress {
+pub struct ProgressLine {
     bar: ProgressBar,
-}
-
-impl<'a> Report<'a> {
-    /// Shows on a terminal how far the sweep is.
-    pub fn with_progress(mut self, progress: Progress) -> Report<'a> {
-        self.progress = progress;
-        self
-    }
-
-    /// Would it be seen how many are still to come?
-    pub fn shows_progress(&self) -> bool {
-        self.progress.is_shown()
-    }
-
-    /// So many subjects of the kind that has begun are to be examined.
-    pub fn expect(&self, subjects: u64) {
-        self.progress.expect(subjects);
-    }
 }
 
 /// Until it is known how many there are.
 const COUNTING: &str = "{spinner} {msg}: {human_pos} examined";
 const KNOWN: &str = "{spinner} {msg}: {human_pos} of {human_len}, {rate}/s, {eta} left";
 
-impl Progress {
-    pub fn hidden() -> Progress {
-        Progress { bar: ProgressBar::hidden() }
+impl ProgressLine {
+    pub fn hidden() -> ProgressLine {
+        ProgressLine { bar: ProgressBar::hidden() }
     }
 
-    /// For a report of this format on stdout: one that is printed row by row at the terminal moves by itself.
-    pub fn beside(format: Format) -> Progress {
-        let moves_by_itself = format != Format::Table && stdout().is_terminal();
+    /// Beside a report on stdout: one that is no table is printed row by row, and at a terminal moves by itself.
+    pub fn beside(is_table: bool) -> ProgressLine {
+        let moves_by_itself = !is_table && stdout().is_terminal();
         let bar = if moves_by_itself { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-        Progress { bar }
+        ProgressLine { bar }
     }
 
     pub fn is_shown(&self) -> bool {

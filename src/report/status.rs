@@ -10,9 +10,10 @@ use owo_colors::{OwoColorize, Style};
 
 use super::grid::{CELL_MAX, with_header};
 use super::summary::emptiness;
-use crate::rules::words::{Spoken, moment, spaced};
-use crate::store::status::{Plan, PlanReport, State, Status, StepReport, Sweep};
-use crate::text::{cut, shown};
+use crate::rules::board::State;
+use crate::rules::words::{HumanDuration, format_utc, humanize};
+use crate::store::status::{Plan, PlanReport, Status, StepReport, Sweep};
+use crate::text::{cut, redact};
 
 /// A schedule that has not succeeded for so long has stopped.
 const STALE_SECONDS: i64 = 86_400;
@@ -37,8 +38,8 @@ pub fn whole(status: &Status) -> String {
 
 /// What it is of, whether the schedule is alive, and whether anything needs a person or a sweep.
 fn heading(status: &Status) -> String {
-    let tenant = status.tenant.as_deref().map(|tenant| format!(", tenant {}", shown(tenant))).unwrap_or_default();
-    let what = format!("{} ({}{tenant}) at {}", "Status".bold(), status.host, moment(status.observed_at));
+    let tenant = status.tenant.as_deref().map(|tenant| format!(", tenant {}", redact(tenant))).unwrap_or_default();
+    let what = format!("{} ({}{tenant}) at {}", "Status".bold(), status.host, format_utc(status.observed_at));
     let last = match (status.last_success_age_seconds, status.sweeps.is_empty()) {
         (Some(age), _) if age <= STALE_SECONDS => format!("Last success: {} ago", spoken(age)),
         (Some(age), _) => format!("Last success: {} ago. Is it still scheduled?", spoken(age)).red().to_string(),
@@ -62,14 +63,14 @@ pub fn plan(report: &PlanReport) -> String {
     let Plan { id, tenant: _, title, status } = &report.plan;
     let derived = match status.stored == status.derived {
         true => coloured(&status.derived),
-        false => format!("{}, stored as {}", coloured(&status.derived), shown(&status.stored)),
+        false => format!("{}, stored as {}", coloured(&status.derived), redact(&status.stored)),
     };
     let stuck = status.stuck_seconds.map(|seconds| format!(", stuck for {}", spoken(seconds))).unwrap_or_default();
     let header = ["step", "title", "status", "for", "limit", "state", "why"];
     let rows = report.steps.iter().map(|step| cells(step, report.stalled_after_seconds));
     let steps = with_header(header, rows, &[0, 3, 4]);
     let steps = if steps.is_empty() { "It has no steps\n".to_owned() } else { steps };
-    let (id, title, progress) = (shown(&id.0), cut(&shown(title), CELL_MAX), status.progress_percent);
+    let (id, title, progress) = (redact(&id.0), cut(&redact(title), CELL_MAX), status.progress_percent);
     format!("{} {id}\n{derived}: {progress}% done{stuck}\n\n{steps}", title.bold())
 }
 
@@ -78,17 +79,17 @@ fn cells(step: &StepReport, stalled_after_seconds: i64) -> [String; 7] {
     let limit = step.stalled_after_seconds.map_or(stalled_after_seconds, i64::from);
     [
         step.position.to_string(),
-        shown(&step.title),
-        spaced(&shown(&step.status)),
+        redact(&step.title),
+        humanize(&redact(&step.status)),
         step.age_seconds.map(spoken).unwrap_or_default(),
         step.age_seconds.map(|_| spoken(limit)).unwrap_or_default(),
         step.state.as_deref().map(coloured).unwrap_or_default(),
-        shown(step.detail.as_deref().unwrap_or_default()),
+        redact(step.detail.as_deref().unwrap_or_default()),
     ]
 }
 
 fn spoken(seconds: i64) -> String {
-    Spoken(TimeDelta::seconds(seconds)).to_string()
+    HumanDuration(TimeDelta::seconds(seconds)).to_string()
 }
 
 /// An age, or that the row holds no time that can be told.
@@ -103,7 +104,7 @@ fn counted(n: i64, one: &str, many: &str) -> String {
 
 /// A state or a plan's status in the colour of its urgency.
 fn coloured(name: &str) -> String {
-    paint(shown(name), name)
+    paint(redact(name), name)
 }
 
 fn paint(text: impl Display, state: &str) -> String {

@@ -4,18 +4,16 @@ use std::fmt::Write;
 
 use owo_colors::{OwoColorize, Style};
 
-use super::heading::{KindMode, Mode};
-use super::{KindReport, Outcome, Stopper, Tally, Totals};
-use crate::rules::words::Spoken;
+use crate::rules::words::HumanDuration;
 use crate::store::ledger::Ended;
-
-/// What is said of a database in which no control plane has written anything yet.
-pub const EMPTY: &str = "There is no session, issue or plan in this database yet";
+use crate::sweep::heading::Mode;
+use crate::sweep::logs::EMPTY;
+use crate::sweep::{KindMode, KindReport, Outcome, StopReason, Summary, Tally};
 
 /// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was not
 /// swept, or in shadow, has a line of its own.
-pub(super) fn summary(totals: &Totals) -> String {
-    let Totals { heading, kinds, total, took, .. } = totals;
+pub(super) fn summary(sweep: &Summary) -> String {
+    let Summary { heading, kinds, took, .. } = sweep;
     let swept = kinds.iter().filter(|report| report.provided && report.mode == KindMode::On && report.guard.is_none());
     let scanned: Vec<String> = swept.map(|report| counted(report.tally.scanned, report)).collect();
     let (verb, note) = match heading.mode {
@@ -25,22 +23,22 @@ pub(super) fn summary(totals: &Totals) -> String {
     };
     let is_guarded = kinds.iter().any(|report| report.guard.is_some());
     // That there was nothing to do is no news beside what the guard held back.
-    let has_counts = kinds.is_empty() || !(scanned.is_empty() || is_guarded && *total == Tally::default());
+    let has_counts = kinds.is_empty() || !(scanned.is_empty() || is_guarded && sweep.total() == Tally::default());
     let scanned = if scanned.is_empty() { "nothing".to_owned() } else { listed(&scanned) };
     let (host, seconds) = (&heading.host, took.as_secs_f64());
     let mut text = format!("{} {scanned} ({host}) in {seconds:.2} s{note}\n", verb.bold());
     if has_counts {
-        text += &counts(totals);
+        text += &counts(sweep);
     }
-    for line in kinds.iter().flat_map(|report| notes(report, totals)).chain(ends(totals)) {
+    for line in kinds.iter().flat_map(|report| notes(report, sweep)).chain(ends(sweep)) {
         let _ = writeln!(text, "{line}");
     }
     text
 }
 
 /// `3 continued, 1 escalated; left: 2 waiting`, on a line of its own.
-pub(super) fn counts(totals: &Totals) -> String {
-    format!("{}\n", done_and_left(totals.total, totals.heading.mode == Mode::DryRun, totals.ended))
+pub(super) fn counts(sweep: &Summary) -> String {
+    format!("{}\n", done_and_left(sweep.total(), sweep.heading.mode == Mode::DryRun, sweep.ended))
 }
 
 fn counted(n: u64, report: &KindReport) -> String {
@@ -48,14 +46,14 @@ fn counted(n: u64, report: &KindReport) -> String {
 }
 
 /// What there is to say of one kind.
-fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
+fn notes(report: &KindReport, sweep: &Summary) -> Vec<String> {
     let KindReport { kind, provided, mode, guard, held_back, tally, oldest_deferred_at, in_quarantine } = report;
     let mut notes = Vec::new();
     match (provided, mode) {
         (false, _) => notes.push(format!("{}: not provided by this database", kind.plural())),
         (true, KindMode::Off) => notes.push(format!("{}: off", kind.plural())),
         (true, KindMode::Shadow) => {
-            let (them, would) = (counted(tally.scanned, report), done_and_left(*tally, true, totals.ended));
+            let (them, would) = (counted(tally.scanned, report), done_and_left(*tally, true, sweep.ended));
             notes.push(format!("In shadow: {them}, nothing is written. {would}"));
         }
         (true, KindMode::On) => {}
@@ -65,8 +63,8 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
         notes.push(format!("{}\n(if it is the truth: --no-guard)", sentence.red()));
     }
     if 0 < tally.deferred {
-        let age = oldest_deferred_at.map(|oldest| totals.began_at - oldest);
-        let age = age.map(|age| format!(", the oldest idle for {}", Spoken(age))).unwrap_or_default();
+        let age = oldest_deferred_at.map(|oldest| sweep.began_at - oldest);
+        let age = age.map(|age| format!(", the oldest idle for {}", HumanDuration(age))).unwrap_or_default();
         notes.push(format!("Deferred to the next sweep: {}{age}", counted(tally.deferred, report)));
     }
     if 0 < *in_quarantine {
@@ -77,24 +75,24 @@ fn notes(report: &KindReport, totals: &Totals) -> Vec<String> {
 }
 
 /// Why the sweep ended, whether wakes are taken up, and whether the clocks can be trusted.
-fn ends(totals: &Totals) -> Vec<String> {
-    let stopped = totals.stopped_by.map(|stopper| match stopper {
-        Stopper::Limit => "The limit is reached.",
-        Stopper::Deadline => "The deadline is reached.",
+fn ends(sweep: &Summary) -> Vec<String> {
+    let stopped = sweep.stopped_by.map(|stopper| match stopper {
+        StopReason::Limit => "The limit is reached.",
+        StopReason::Deadline => "The deadline is reached.",
     });
-    let ended = match totals.ended {
+    let ended = match sweep.ended {
         Ended::Completed => None,
         Ended::Interrupted => Some("Interrupted by a signal: what was in hand is done, the next sweep does the rest."),
         Ended::Failed => Some("Ended early by an error: not everything was looked at."),
     };
-    let stuck = totals.stuck_wakes.filter(|stuck| 0 < stuck.wakes.count);
+    let stuck = sweep.stuck_wakes.as_ref().filter(|stuck| 0 < stuck.wakes.count);
     let stuck = stuck.map(|stuck| match stuck.wakes.none_is_taken {
         true => stuck.sentence().red().to_string(),
         false => stuck.sentence().yellow().to_string(),
     });
-    let empty = totals.empty.then(|| emptiness(&totals.heading.host));
+    let empty = sweep.empty.then(|| emptiness(&sweep.heading.host));
     let told = stopped.into_iter().chain(ended).map(str::to_owned).chain(stuck).chain(empty);
-    told.chain(totals.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+    told.chain(sweep.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
 }
 
 /// That nothing has been written yet, and how it is.

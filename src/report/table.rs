@@ -6,10 +6,11 @@ use chrono::TimeDelta;
 use owo_colors::OwoColorize;
 
 use super::grid::{self, ROWS_MAX};
-use super::heading::{Heading, Mode};
+use super::page;
 use super::summary::{coloured, counts, summary};
-use super::{Examined, Outcome, Totals, page};
-use crate::rules::words::Spoken;
+use crate::rules::words::HumanDuration;
+use crate::sweep::heading::Mode;
+use crate::sweep::{Examined, Outcome, Summary};
 
 /// How much of a report is printed for people, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +40,7 @@ const SCREENFUL: usize = 20;
 /// The rows of a report, collected until its end.
 #[derive(Default)]
 pub struct Table {
-    pub(super) detail: Detail,
+    detail: Detail,
     touched: Rows,
     left: Rows,
     /// Healthy subjects are counted by their reason.
@@ -53,6 +54,10 @@ struct Rows {
 }
 
 impl Table {
+    pub fn of(detail: Detail) -> Table {
+        Table { detail, ..Table::default() }
+    }
+
     pub fn add(&mut self, examined: Examined) {
         match examined.outcome {
             outcome if outcome.is_change() && self.detail == Detail::Summary => {}
@@ -63,15 +68,15 @@ impl Table {
         }
     }
 
-    /// What a plan is made of: what would be touched, but for what is in shadow.
-    pub(super) fn planned(&self) -> impl Iterator<Item = &Examined> {
-        self.touched.sorted().into_iter().filter(|row| !row.shadow)
+    /// What a plan is made of: what would be touched, but for what is in shadow. None of a table that may lack some.
+    pub(super) fn planned(&self) -> Option<impl Iterator<Item = &Examined>> {
+        (self.detail == Detail::Whole).then(|| self.touched.sorted().into_iter().filter(|row| !row.shadow))
     }
 
-    pub(super) fn render(&self, totals: &Totals) -> String {
+    pub(super) fn render(&self, sweep: &Summary) -> String {
         let columns = self.detail.columns();
-        let mut text = page::wrapped_within(columns, &summary(totals));
-        text += &self.grid(totals.heading, columns);
+        let mut text = page::wrapped_within(columns, &summary(sweep));
+        text += &self.grid(sweep.heading.mode, columns);
         let more = self.touched.more + self.left.more;
         if 0 < more {
             text += &format!("  … and {more} more: --output ndjson shows all\n");
@@ -83,14 +88,14 @@ impl Table {
             text += &format!("\n{}", page::wrapped_within(columns, &healthy));
         }
         if SCREENFUL < self.touched.kept.len() + self.left.kept.len() {
-            text += &format!("\n{}", page::wrapped_within(columns, &counts(totals)));
+            text += &format!("\n{}", page::wrapped_within(columns, &counts(sweep)));
         }
         text
     }
 
     /// What was touched, then what was left, in the same columns.
-    fn grid(&self, heading: &Heading, columns: Option<usize>) -> String {
-        let outcome = if heading.mode == Mode::DryRun { "would be" } else { "outcome" };
+    fn grid(&self, mode: Mode, columns: Option<usize>) -> String {
+        let outcome = if mode == Mode::DryRun { "would be" } else { "outcome" };
         let parts = [&self.touched, &self.left].map(|rows| rows.sorted().into_iter().map(cells).collect::<Vec<_>>());
         let [touched, left] = parts;
         let between = (!touched.is_empty() && !left.is_empty()).then(<[String; 7]>::default);
@@ -120,7 +125,7 @@ fn cells(row: &Examined) -> [String; 7] {
         row.kind.to_string(),
         row.identifier.as_ref().unwrap_or(&row.id.0).clone(),
         row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
-        row.idle_seconds.map(|seconds| Spoken(TimeDelta::seconds(seconds)).to_string()).unwrap_or_default(),
+        row.idle_seconds.map(|seconds| HumanDuration(TimeDelta::seconds(seconds)).to_string()).unwrap_or_default(),
         if row.shadow { format!("(shadow) {}", coloured(row.outcome)) } else { coloured(row.outcome) },
         attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default(),
         row.reason.clone(),

@@ -27,7 +27,7 @@ pub enum Unavailable {
 }
 
 /// The statuses in which an agent can be woken.
-const WAKEABLE: [&str; 4] = ["active", "idle", "running", "error"];
+pub(super) const WAKEABLE: [&str; 4] = ["active", "idle", "running", "error"];
 
 /// Those in which nobody is to wake it for now: that its work and its wakes wait is meant.
 pub const RESTING: [&str; 2] = ["paused", "pending_approval"];

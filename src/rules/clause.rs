@@ -1,7 +1,7 @@
 //! The clauses of a definition.
 
 use super::Reason;
-use super::words::spaced;
+use super::words::humanize;
 
 /// One clause of a definition, as one subject meets it.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub(super) fn is_in_progress(status: &str) -> bool {
 
 pub(super) fn in_progress(status: &str) -> Clause {
     let failure = (!is_in_progress(status)).then(|| Reason::NotInProgress(status.to_owned()));
-    Clause::new("it is in progress", spaced(status), failure)
+    Clause::new("it is in progress", humanize(status), failure)
 }
 
 pub(super) fn no_wait_is_declared(wait: Option<&str>) -> Clause {

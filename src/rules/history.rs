@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::words::{Spoken, moment, queued_for};
+use super::words::{HumanDuration, format_utc, queued_for};
 use super::{Clause, Id, Policy, Reason};
 
 /// What is further ahead of the database's clock was dated by a clock that was wrong.
@@ -112,8 +112,8 @@ impl History {
     pub fn describe_idleness(&self) -> String {
         let latest = self.idle_since.max(self.episode_began_at);
         match latest <= self.observed_at {
-            true => format!("{}, since {}", Spoken(self.idle_for()), moment(self.idle_since)),
-            false => format!("its time lies in the future: {}", moment(latest)),
+            true => format!("{}, since {}", HumanDuration(self.idle_for()), format_utc(self.idle_since)),
+            false => format!("its time lies in the future: {}", format_utc(latest)),
         }
     }
 }

@@ -7,7 +7,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::clause::{in_progress, no_run_is_live, no_wait_is_declared};
-use super::words::{Quote, Spoken};
+use super::words::{HumanDuration, Quote};
 use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 
 /// One row of the view `issue_facts`.
@@ -70,7 +70,7 @@ impl Facts for IssueFacts {
             ),
             self.host_has_had_its_time(),
             Clause::new(
-                format!("it is idle for longer than {}", Spoken(grace)),
+                format!("it is idle for longer than {}", HumanDuration(grace)),
                 self.history.describe_idleness(),
                 (!is_quiet).then_some(Reason::Recent),
             ),
@@ -103,7 +103,7 @@ impl IssueFacts {
         let ago = self.last_run_ended_at.map(|ended| self.history.observed_at - ended);
         Clause::new(
             format!("its last run ended longer than {}s ago", grace.num_milliseconds() as f64 / 1000.0),
-            ago.map_or("none has ended".to_owned(), |ago| format!("{} ago", Spoken(ago))),
+            ago.map_or("none has ended".to_owned(), |ago| format!("{} ago", HumanDuration(ago))),
             ago.is_some_and(|ago| ago <= grace).then_some(Reason::Recent),
         )
     }

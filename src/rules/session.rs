@@ -22,17 +22,22 @@ mod agent;
 mod comment;
 mod definition;
 
+use std::fmt::Display;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 pub use agent::{Activity, AgentState, phrase};
 pub use comment::escalation_comment;
 
 use super::clause::no_wait_is_declared;
-use super::words::spaced;
+use super::words::humanize;
 use super::{
-    Allowance, Assignee, Cause, Clause, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, Remedy,
+    Assignee, Cause, Clause, ContinueBy, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, RetryBudget,
     detect_loop,
 };
+
+/// The statuses of an issue on which no session works any more.
+pub(super) const FINISHED: [&str; 2] = ["done", "cancelled"];
 
 /// So many lines are more than the echo of a nudge and a word in answer.
 const ANSWER_MAX: usize = 20;
@@ -183,8 +188,14 @@ fn looped_lately(output: &[String]) -> bool {
 }
 
 impl Ended {
+    pub(super) const UNSEEN: &str = "by a signal, or unseen";
+
+    pub(super) fn with_exit_code(code: impl Display) -> String {
+        format!("with exit code {code}")
+    }
+
     fn describe(&self) -> String {
-        self.exit_code.map_or("by a signal, or unseen".to_owned(), |code| format!("with exit code {code}"))
+        self.exit_code.map_or(Ended::UNSEEN.to_owned(), Ended::with_exit_code)
     }
 }
 
@@ -194,7 +205,7 @@ impl Facts for SessionFacts {
         let Session { status, declared_wait, .. } = &self.session;
         let mut clauses = vec![Clause::new(
             "it is active",
-            spaced(status),
+            humanize(status),
             (status != "active").then(|| Reason::NotInProgress(status.clone())),
         )];
         clauses.extend(self.issue_is_not_finished());
@@ -211,15 +222,15 @@ impl Facts for SessionFacts {
         self.diagnose(policy).err().filter(|reason| matches!(reason, Reason::DeclaredWait(_)))
     }
 
-    fn allowance(&self, policy: &Policy) -> Allowance {
+    fn allowance(&self, policy: &Policy) -> RetryBudget {
         let (remedy, attempts_max) = match (self.suspicion(policy), policy.auto_relaunch) {
-            (Finding::Crashed, true) => (Remedy::Relaunch, policy.relaunches_max),
-            (Finding::Crashed, false) => (Remedy::Relaunch, 0),
-            (Finding::Waiting | Finding::NoProgress, _) => (Remedy::Nudge, 0),
-            _ if !self.session.takes_commands => (Remedy::Nudge, 0),
-            _ => (Remedy::Nudge, policy.nudges_max),
+            (Finding::Crashed, true) => (ContinueBy::Relaunch, policy.relaunches_max),
+            (Finding::Crashed, false) => (ContinueBy::Relaunch, 0),
+            (Finding::Waiting | Finding::NoProgress, _) => (ContinueBy::Nudge, 0),
+            _ if !self.session.takes_commands => (ContinueBy::Nudge, 0),
+            _ => (ContinueBy::Nudge, policy.nudges_max),
         };
-        Allowance { remedy, attempts_max, delay: policy.nudge_delay }
+        RetryBudget { remedy, attempts_max, delay: policy.nudge_delay }
     }
 
     /// Only time shows that a nudge did not help, and that a relaunch did not arrive; a crash shows it at once.

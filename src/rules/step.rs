@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::clause::{in_progress, is_in_progress, no_run_is_live};
 use super::issue::tried;
-use super::words::{Quote, Spoken, spaced};
+use super::words::{HumanDuration, Quote, humanize};
 use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
 
 /// One step of a plan, as it stands.
@@ -56,13 +56,13 @@ impl Facts for StepFacts {
             in_progress(&self.step.status),
             Clause::new(
                 "its plan is executing or stalled",
-                spaced(&self.plan_status),
+                humanize(&self.plan_status),
                 (!is_open(&self.plan_status)).then(|| Reason::PlanNotOpen(self.plan_status.clone())),
             ),
             no_run_is_live(self.has_live_run, None),
             self.history.no_wake_is_pending(self.pending_wake_since, self.pending_wake.as_deref(), policy),
             Clause::new(
-                format!("it is in progress for longer than {}", Spoken(threshold)),
+                format!("it is in progress for longer than {}", HumanDuration(threshold)),
                 self.history.describe_idleness(),
                 (!is_stalled).then_some(Reason::Recent),
             ),
@@ -172,7 +172,7 @@ pub fn escalation_comment(facts: &StepFacts, cause: &Cause, quote: Quote) -> Str
          plan stays stalled until none of its steps is.",
         position = facts.step.position,
         title = quote(&facts.step.title),
-        idle = Spoken(facts.history.idle_for()),
+        idle = HumanDuration(facts.history.idle_for()),
         tried = tried(&facts.history),
     )
 }

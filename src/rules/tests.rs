@@ -113,7 +113,7 @@ fn one_clause_of_the_definition_is_enough_to_be_left(#[case] facts: IssueFacts, 
 #[case::error("error", true)]
 fn only_agents_that_can_work_are_woken(#[case] status: &str, #[case] woken: bool) {
     let decision = decision(&IssueFacts { assignee: agent(Some(status)), ..orphan() });
-    assert_eq!(decision == Decision::Continue { attempt: 1, remedy: Remedy::Wake }, woken);
+    assert_eq!(decision == Decision::Continue { attempt: 1, remedy: ContinueBy::Wake }, woken);
     assert_eq!(matches!(decision, Decision::Skip(Unavailable::Status { .. })), !woken);
 }
 
@@ -135,7 +135,7 @@ fn an_issue_whose_host_takes_no_wake_up_is_a_persons_at_once() {
 }
 
 #[rstest]
-#[case::first_attempt(history(), Decision::Continue { attempt: 1, remedy: Remedy::Wake })]
+#[case::first_attempt(history(), Decision::Continue { attempt: 1, remedy: ContinueBy::Wake })]
 #[case::attempts_used_up(tried_once(), Decision::Escalate(Cause::Exhausted))]
 #[case::an_attempt_that_ended_a_moment_ago_may_still_be_followed(
     History { last_attempt_ended_at: Some(at(-4)), ..tried_once() },
@@ -147,7 +147,7 @@ fn an_issue_whose_host_takes_no_wake_up_is_a_persons_at_once() {
 )]
 #[case::an_attempt_that_never_began_is_none(
     History { attempts: 0, attempts_unserved: 1, ..tried_once() },
-    Decision::Continue { attempt: 1, remedy: Remedy::Wake }
+    Decision::Continue { attempt: 1, remedy: ContinueBy::Wake }
 )]
 #[case::but_the_day_counts_every_wake(
     History { attempts: 0, attempts_unserved: 4, attempts_last_day: 4, ..tried_once() },
@@ -162,7 +162,7 @@ fn an_issue_whose_host_takes_no_wake_up_is_a_persons_at_once() {
     History { last_attempt_at: Some(at(-4)), ..history() },
     Decision::Wait { until: at(1) }
 )]
-#[case::the_delay_has_just_passed(History { last_attempt_at: Some(at(-5)), ..history() }, Decision::Continue { attempt: 1, remedy: Remedy::Wake })]
+#[case::the_delay_has_just_passed(History { last_attempt_at: Some(at(-5)), ..history() }, Decision::Continue { attempt: 1, remedy: ContinueBy::Wake })]
 fn an_orphan_is_continued_then_escalated(#[case] history: History, #[case] expected: Decision) {
     assert_eq!(decision(&IssueFacts { history, ..orphan() }), expected);
 }

@@ -3,15 +3,15 @@
 mod finding;
 mod invisible;
 
-use super::{Assignee, Cause, Decision, Id, Kind, Loop, Reason, Remedy, Unavailable};
+use super::{Assignee, Cause, ContinueBy, Decision, Id, Kind, Loop, Reason, Unavailable};
 use chrono::{DateTime, TimeDelta, Utc};
 pub use invisible::is_invisible;
 use std::fmt::{Display, Formatter, Result};
 
 /// A duration as people say it, in its two largest units: `3h 12m`, `45s`.
-pub struct Spoken(pub TimeDelta);
+pub struct HumanDuration(pub TimeDelta);
 
-impl Display for Spoken {
+impl Display for HumanDuration {
     fn fmt(&self, f: &mut Formatter) -> Result {
         let seconds = self.0.num_seconds().max(0);
         let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
@@ -26,21 +26,23 @@ impl Display for Spoken {
     }
 }
 
+pub(super) const STUCK_WAKE: &str = "stuck wake";
+
 /// For how long a wake has been queued: `for 3h`, or that its time cannot be right.
 pub(super) fn queued_for(age: TimeDelta) -> String {
     match age < TimeDelta::zero() {
-        true => format!("dated {} in the future", Spoken(-age)),
-        false => format!("for {}", Spoken(age)),
+        true => format!("dated {} in the future", HumanDuration(-age)),
+        false => format!("for {}", HumanDuration(age)),
     }
 }
 
 /// A status as people write it: `in progress`.
-pub fn spaced(status: &str) -> String {
+pub fn humanize(status: &str) -> String {
     status.replace('_', " ")
 }
 
 /// A time in reports: to the second, and always in UTC.
-pub fn moment(at: DateTime<Utc>) -> String {
+pub fn format_utc(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
@@ -80,16 +82,16 @@ impl Display for Kind {
 impl Display for Reason {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
-            Reason::NotInProgress(status) => write!(f, "it is {}", spaced(status)),
-            Reason::PlanNotOpen(status) => write!(f, "its plan is {}", spaced(status)),
-            Reason::IssueFinished(status) => write!(f, "its issue is {}", spaced(status)),
+            Reason::NotInProgress(status) => write!(f, "it is {}", humanize(status)),
+            Reason::PlanNotOpen(status) => write!(f, "its plan is {}", humanize(status)),
+            Reason::IssueFinished(status) => write!(f, "its issue is {}", humanize(status)),
             Reason::NoAgentAssigned => f.write_str("no agent is assigned"),
             Reason::AssignedToUser => f.write_str("a person has it"),
             Reason::LiveRun => f.write_str("a run is live"),
             Reason::PendingWake => f.write_str("a wake is queued"),
             Reason::PendingCommand => f.write_str("a command is on its way to it"),
-            Reason::StuckWake(age) if *age < TimeDelta::zero() => write!(f, "stuck wake: {}", queued_for(*age)),
-            Reason::StuckWake(age) => write!(f, "stuck wake: queued {}", queued_for(*age)),
+            Reason::StuckWake(age) if *age < TimeDelta::zero() => write!(f, "{STUCK_WAKE}: {}", queued_for(*age)),
+            Reason::StuckWake(age) => write!(f, "{STUCK_WAKE}: queued {}", queued_for(*age)),
             Reason::DeclaredWait(what) => write!(f, "it waits: {what}"),
             Reason::HostPlans(what) => write!(f, "its host is not done with its last run: {what}"),
             Reason::Recent => f.write_str("it is not idle for long enough"),
@@ -111,7 +113,7 @@ impl Display for Unavailable {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
             Unavailable::NoSuchAgent => f.write_str("its agent does not exist"),
-            Unavailable::Status { name, status } => write!(f, "{name} is {}", spaced(status)),
+            Unavailable::Status { name, status } => write!(f, "{name} is {}", humanize(status)),
             Unavailable::Obstacle(why) => f.write_str(why),
         }
     }
@@ -141,7 +143,7 @@ impl Assignee {
             Assignee::Nobody => "nobody".to_owned(),
             Assignee::Agent { name, status, id, .. } => {
                 let name = name.as_deref().unwrap_or(&id.0);
-                format!("{name} ({})", status.as_deref().map_or("no such agent".to_owned(), spaced))
+                format!("{name} ({})", status.as_deref().map_or("no such agent".to_owned(), humanize))
             }
         }
     }
@@ -157,13 +159,13 @@ impl Decision {
             Decision::Skip(unavailable) => format!("skip it: {unavailable}"),
             Decision::Abandon(unavailable) => format!("report it as abandoned, and leave it: {unavailable}"),
             Decision::Wait { until } => {
-                format!("wait until {}: the last attempt was made, or ended, too short a time ago", moment(*until))
+                format!("wait until {}: the last attempt was made, or ended, too short a time ago", format_utc(*until))
             }
             Decision::Continue { attempt, remedy } => {
                 let how = match remedy {
-                    Remedy::Wake => "one wake",
-                    Remedy::Nudge => "one nudge",
-                    Remedy::Relaunch => "a relaunch",
+                    ContinueBy::Wake => "one wake",
+                    ContinueBy::Nudge => "one nudge",
+                    ContinueBy::Relaunch => "a relaunch",
                 };
                 format!("continue it with {how} (attempt {attempt} of {attempts_max})")
             }
@@ -244,9 +246,9 @@ impl Display for Decision {
                 write!(f, "too soon after the last attempt, until {}", until.format("%H:%M:%S UTC"))
             }
             Decision::Continue { remedy, .. } => f.write_str(match remedy {
-                Remedy::Wake => "nobody is working on it",
-                Remedy::Nudge => "nudged to go on",
-                Remedy::Relaunch => "started again",
+                ContinueBy::Wake => "nobody is working on it",
+                ContinueBy::Nudge => "nudged to go on",
+                ContinueBy::Relaunch => "started again",
             }),
             Decision::Escalate(cause) => cause.fmt(f),
         }
@@ -254,7 +256,7 @@ impl Display for Decision {
 }
 
 /// Text that others wrote, on one line and without invisible characters: neither a row nor a driver's message may change a
-/// reader's terminal, or say to a machine what people do not see. What is printed goes through `text::shown`, which hides
+/// reader's terminal, or say to a machine what people do not see. What is printed goes through `text::redact`, which hides
 /// credentials as well.
 pub fn one_line(text: &str) -> String {
     let visible: String = text.chars().filter(|c| c.is_whitespace() || !is_invisible(*c)).collect();

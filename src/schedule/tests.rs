@@ -1,21 +1,21 @@
-//! Instants are simulated: the rules are the zones' own, of all years.
+//! The instants are simulated, with the zones' own rules of all years.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use rstest::rstest;
 
-use super::{Pattern, Schedule};
+use super::{CronPattern, Schedule};
 
 fn schedule(pattern: &str, zone: &str) -> Schedule {
     let zone: Tz = zone.parse().expect("a zone");
-    Schedule { pattern: Pattern::parse(pattern).unwrap_or_else(|why| panic!("{pattern}: {why}")), zone }
+    Schedule { pattern: CronPattern::parse(pattern).unwrap_or_else(|why| panic!("{pattern}: {why}")), zone }
 }
 
 fn utc(text: &str) -> DateTime<Utc> {
     format!("{text}:00Z").parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What is due after the first instant and up to the last, as the wall clock there and its offset show it.
+/// What is due after the first instant and up to the last, as the zone's wall clock and offset.
 fn due(pattern: &str, zone: &str, first: &str, last: &str) -> Vec<String> {
     let (schedule, last) = (schedule(pattern, zone), utc(last));
     let due = schedule.after(utc(first)).take_while(|at| *at <= last);
@@ -48,7 +48,7 @@ fn a_time_that_comes_twice_is_due_the_first_time() {
     assert_eq!(due("45 1 * * *", "Australia/Lord_Howe", "2026-04-04T14:00", "2026-04-05T23:00"), half);
 }
 
-/// Croner alone would skip one of two such times, since it takes them for an interval.
+/// Croner alone would skip one of two such times, since it treats them as an interval.
 #[test]
 fn several_times_a_day_are_each_due_once() {
     let skipped = due("30 2,14 * * *", "Europe/Berlin", "2026-03-28T22:00", "2026-03-29T22:00");
@@ -87,7 +87,7 @@ fn every_five_minutes_is_every_five_minutes_also_where_clocks_change_by_half_an_
     assert!(due.windows(2).all(|pair| pair[1] - pair[0] == TimeDelta::minutes(5)), "{due:?}");
 }
 
-/// It was up to the wall clock that 02:00 came after an hour and a half.
+/// On the wall clock, 02:00 came after an hour and a half.
 #[test]
 fn full_hours_are_those_of_the_wall_clock() {
     let hours = ["05 01:00 +1100", "05 02:00 +1030", "05 03:00 +1030"];
@@ -103,7 +103,7 @@ fn zones_change_their_rules(#[case] zone: &str, #[case] first: &str, #[case] las
     assert_eq!(due("30 0 * * *", zone, first, last), expected);
 }
 
-/// Whatever a daemon does between two sweeps, it must find the same ones.
+/// A daemon must find the same times whenever it asks for the next one.
 #[rstest]
 #[case("*/20 * * * *")]
 #[case("30 2 * * *")]
@@ -154,6 +154,6 @@ fn a_sweep_is_due_at_the_full_second() {
 #[case::words("every five minutes or so", "expected a schedule such as")]
 #[case::no_such_day("0 0 30 2 *", "there is no such time")]
 fn what_is_no_schedule_is_refused(#[case] pattern: &str, #[case] why: &str) {
-    let error = Pattern::parse(pattern).expect_err(pattern);
+    let error = CronPattern::parse(pattern).expect_err(pattern);
     assert!(error.contains(why), "{error}");
 }

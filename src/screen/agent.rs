@@ -16,7 +16,7 @@ use crate::rules::session::Activity;
 
 static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/screen/agents");
 
-/// What starts an agent that is no program by itself.
+/// Programs that run an agent which is no executable itself.
 const RUNNERS: [&str; 14] =
     ["node", "bun", "bunx", "deno", "npx", "npm", "pnpm", "uv", "uvx", "pipx", "sh", "bash", "dash", "zsh"];
 
@@ -26,40 +26,41 @@ static AGENTS: LazyLock<Agents> = LazyLock::new(Agents::embedded);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agent {
-    /// What people call it.
+    /// The agent's name, for people.
     pub name: String,
-    /// Its rules come after those for all programs.
+    /// Whether the rules for all programs come before its own.
     #[serde(default)]
     after_generic: bool,
-    /// The last part of a word of its command line: `/usr/bin/node /usr/lib/…/gemini`.
+    /// File names of its program, as in `/usr/bin/node /usr/lib/…/gemini`.
     #[serde(default)]
     commands: Vec<String>,
-    /// What it says of itself by its title and in notifications: the first that matches counts.
+    /// What its titles and notifications mean: the first that matches counts.
     #[serde(default)]
-    said: Vec<Said>,
-    /// What its screens look like: the first that matches counts.
+    said: Vec<SelfReport>,
+    /// What its screens mean: the first rule that matches counts.
     #[serde(default)]
     rules: Vec<Rule>,
-    /// The row in which one types; it and what is below it are no output.
+    /// The row in which one types. This row and those below it are no output.
     composer: Option<Pattern>,
-    /// What it shows there when nothing has been typed, if that is not dim.
+    /// The hint that the composer shows when nothing has been typed, if it is not dim.
     hint: Option<Pattern>,
-    /// Rows that move without any progress.
+    /// Rows that change without any progress.
     #[serde(default)]
     status_rows: Patterns,
-    /// The keys that take back what was typed into its composer.
+    /// The keys that clear its composer.
     #[serde(default)]
     pub clear: Option<String>,
-    /// Arguments that make it call `sweep watch event`, for this process alone; `{sweep}` is the program, as a string of JSON
-    /// or TOML holds it, `{sweep in a shell}` the same for those that hand it to a shell.
+    /// Arguments that make it call `sweep watch event`, for this process alone. `{sweep}` stands for this program,
+    /// escaped as in a string of JSON or TOML, and `{sweep in a shell}` for the same, quoted for a shell.
     #[serde(default)]
     pub hook_arguments: Vec<String>,
 }
 
+/// What it means when a title or a notification matches a pattern.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
-    by: By,
+struct SelfReport {
+    by: Channel,
     pattern: Pattern,
     state: Activity,
     kind: Option<String>,
@@ -67,13 +68,13 @@ struct Said {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum By {
+enum Channel {
     Title,
     Notification,
 }
 
 impl Agent {
-    /// The arguments with which it calls this program at each event.
+    /// The arguments that make it call this program at each event.
     pub fn hooks(&self, program: &str) -> Vec<String> {
         let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
         let in_shell = escaped(&shell_words::quote(program));
@@ -86,7 +87,7 @@ impl Agent {
 /// All agents that are known.
 pub struct Agents {
     known: Vec<Agent>,
-    /// What holds for all programs.
+    /// The rules for all programs.
     generic: Agent,
 }
 
@@ -96,7 +97,7 @@ impl Agents {
     }
 
     /// # Panics
-    /// If a file is wrong; a test reads them all.
+    /// If a file is malformed; a test reads them all.
     fn embedded() -> Agents {
         let read = |text: &str| toml::from_str::<Agent>(text).expect("a file of agents/ is as described here");
         let files =
@@ -106,8 +107,8 @@ impl Agents {
         Agents { known, generic: generic.expect("generic.toml") }
     }
 
-    /// The agent that a command line starts, by itself or by an interpreter or a runner of packages. Any other word may be
-    /// anything: the name of a machine, of a user, of a file.
+    /// The agent that a command line starts, directly or by an interpreter or a runner of packages. Its other words
+    /// prove nothing: they may name a machine, a user or a file.
     pub fn of_command(&self, words: &[OsString]) -> Option<&Agent> {
         let name = |word: &OsString| Some(Path::new(word).file_name()?.to_string_lossy().into_owned());
         let first = name(words.first()?)?;
@@ -119,13 +120,13 @@ impl Agents {
         names.find_map(|name| self.known.iter().find(|agent| agent.commands.contains(&name)))
     }
 
-    /// What stands for a program of which the operator says that it takes messages at a prompt.
+    /// Stands for any program that takes messages at a prompt, by the operator's word.
     pub fn prompt(&self) -> Option<&Agent> {
         self.known.iter().find(|agent| agent.name == "prompt")
     }
 
-    /// What stands on a screen. Of a program that is not known, only what any agent asks a person is believed.
-    /// `counts`: what is history is passed over.
+    /// Reads a screen. Of an unknown program, only questions to a person are believed, as any agent asks them.
+    /// Statements for which `counts` is false are ignored: they are out of date.
     pub fn read(&self, agent: Option<&Agent>, look: &Look, counts: impl Fn(&Statement) -> bool) -> Option<Statement> {
         let text = Text::of(look);
         let of = |agent: &Agent| {
@@ -139,7 +140,7 @@ impl Agents {
         let generic = || of(&self.generic);
         match agent {
             Some(agent) if agent.after_generic => generic().or_else(|| of(agent)),
-            // What it has run out of may stand there for long; a question at the cursor is of now.
+            // A used-up quota may be on the screen for long, while a question at the cursor is current.
             Some(agent) => match of(agent) {
                 Some(statement) if statement.activity == Activity::Exhausted => {
                     generic().filter(is_at_cursor).or(Some(statement))
@@ -150,13 +151,13 @@ impl Agents {
         }
     }
 
-    /// What an agent says of itself by its title.
+    /// Reads what an agent reports of itself by its title.
     pub fn read_title(&self, agent: Option<&Agent>, title: &str) -> Option<Statement> {
-        self.said(agent, By::Title, title)
-            .map(|said| statement(said, String::new(), format!("its title: {}", title.trim())))
+        self.self_report(agent, Channel::Title, title)
+            .map(|report| statement(report, String::new(), format!("its title: {}", title.trim())))
     }
 
-    /// What an agent says of itself in a sequence.
+    /// Reads what an agent reports of itself by an escape sequence.
     pub fn read_signal(&self, agent: Option<&Agent>, signal: &Signal) -> Option<Statement> {
         match signal {
             Signal::Status { activity, kind, question, sequence } => Some(Statement {
@@ -167,58 +168,57 @@ impl Agents {
                 evidence: Evidence { source: Source::Sequence, what: (*sequence).to_owned() },
             }),
             Signal::Notification(text) => {
-                let said = self.said(agent, By::Notification, text)?;
-                Some(statement(said, text.clone(), format!("its notification: {text}")))
+                let report = self.self_report(agent, Channel::Notification, text)?;
+                Some(statement(report, text.clone(), format!("its notification: {text}")))
             }
         }
     }
 
-    fn said<'a>(&'a self, agent: Option<&'a Agent>, by: By, text: &str) -> Option<&'a Said> {
-        let matches = |said: &&Said| said.by == by && said.pattern.is_match(text);
+    fn self_report<'a>(&'a self, agent: Option<&'a Agent>, by: Channel, text: &str) -> Option<&'a SelfReport> {
+        let matches = |report: &&SelfReport| report.by == by && report.pattern.0.is_match(text);
         agent.into_iter().chain([&self.generic]).find_map(|agent| agent.said.iter().find(matches))
     }
 
-    /// What stands in the composer of a screen, from behind its mark to the cursor, and behind the cursor: all that can be seen,
-    /// without spaces, frames and hints. None if there is no composer.
+    /// The text in the composer before the cursor and behind it, without spaces, frames and hints; None without one.
     pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
-        let composer = agent.and_then(|agent| agent.composer.as_ref())?;
+        let composer = &agent.and_then(|agent| agent.composer.as_ref())?.0;
         let is_composer = |row: &String| composer.is_match(row);
         let first = look.rows.iter().rposition(is_composer).filter(|first| look.is_one_text(*first))?;
         let mut before = look.rows[first..look.cursor_row].join(" ");
         before.push_str(&look.before_cursor);
         let mark = composer.find(&before).map_or(0, |mark| mark.end());
         let is_hint =
-            agent.and_then(|agent| agent.hint.as_ref()).is_some_and(|hint| hint.is_match(&look.behind_cursor));
+            agent.and_then(|agent| agent.hint.as_ref()).is_some_and(|hint| hint.0.is_match(&look.behind_cursor));
         let behind = if is_hint { "" } else { &look.solid_behind_cursor };
-        Some((seen(&before[mark..]), seen(behind)))
+        Some((condensed(&before[mark..]), condensed(behind)))
     }
 
-    /// The rows that are output: without the composer, what is below it, and rows that move without any progress.
+    /// The lines that are output: without the composer, what is below it, and rows that change without any progress.
     pub fn output(&self, agent: Option<&Agent>, look: &Look) -> Vec<String> {
         let mut look = look.clone();
         let composer = agent.and_then(|agent| agent.composer.as_ref());
-        let found = composer.and_then(|composer| look.rows.iter().rposition(|row| composer.is_match(row)));
+        let found = composer.and_then(|composer| look.rows.iter().rposition(|row| composer.0.is_match(row)));
         if let Some(at) = found.filter(|at| look.is_one_text(*at)) {
             let is_border = |row: &String| !row.is_empty() && !row.chars().any(char::is_alphanumeric);
             let first = (0..at).rev().take_while(|&above| is_border(&look.rows[above])).last().unwrap_or(at);
             look.rows.truncate(first);
         }
         let mut lines = look.lines();
-        lines.retain(|line| !agent.into_iter().chain([&self.generic]).any(|agent| agent.status_rows.is_match(line)));
+        lines.retain(|line| !agent.into_iter().chain([&self.generic]).any(|agent| agent.status_rows.0.is_match(line)));
         lines
     }
 }
 
-/// Terminals wrap at spaces, and composers have frames.
-pub fn seen(text: &str) -> String {
+/// A text without spaces and frames: terminals wrap at spaces, and composers have frames.
+pub fn condensed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(c)).collect()
 }
 
-fn statement(said: &Said, question: String, what: String) -> Statement {
+fn statement(report: &SelfReport, question: String, what: String) -> Statement {
     Statement {
-        activity: said.state,
-        kind: said.kind.clone(),
-        question: if said.state == Activity::Waiting { question } else { String::new() },
+        activity: report.state,
+        kind: report.kind.clone(),
+        question: if report.state == Activity::Waiting { question } else { String::new() },
         resumes: None,
         evidence: Evidence { source: Source::Sequence, what },
     }

@@ -1,4 +1,4 @@
-//! The screen of a terminal, kept from the bytes that a program writes to it. In memory it is as large as the screen.
+//! Keeps the screen of a terminal from the bytes that a program writes to it. The size of the screen bounds its memory.
 
 use std::num::NonZeroU16;
 use std::ops::Range;
@@ -10,43 +10,43 @@ use vt100::{Callbacks, Cell, Parser, Screen};
 use super::look::{LineMode, Look};
 use super::signal::{Signal, of_osc};
 
-/// Lines that are remembered when they have scrolled off.
+/// How many lines are kept that have scrolled off.
 pub const ABOVE_MAX: usize = 41;
 
-/// How long nothing may have been drawn until a screen counts as still.
+/// A screen counts as still when nothing was drawn for this long.
 const STILL_AFTER: Duration = Duration::from_secs(5);
 
-/// Characters of a title.
+/// The length of a title in characters.
 const TITLE_MAX: usize = 200;
 
-/// Signals that wait to be looked at.
+/// How many signals are kept until they are read.
 const SIGNALS_MAX: usize = 16;
 
-/// The mode by which programs say that they begin to paint, and that they have ended.
+/// The terminal mode that programs set while they paint a picture.
 const SYNCHRONIZED: u16 = 2026;
 
-/// Whoever says for so long that it paints has forgotten to say that it has ended.
+/// A program that paints for longer has forgotten to reset the mode.
 const PAINTING_LASTS: Duration = Duration::from_millis(500);
 
 pub struct Emulator {
-    parser: Parser<Heard>,
+    parser: Parser<OutOfBand>,
     drawn_at: Option<Instant>,
-    /// The latest picture's beginning.
+    /// When the latest picture was begun.
     painting_since: Option<Instant>,
 }
 
-/// What came with the bytes besides the screen.
+/// What a program sends to its terminal besides the screen.
 #[derive(Default)]
-struct Heard {
+struct OutOfBand {
     title: String,
     signals: Vec<Signal>,
     has_rung: bool,
     is_painting: bool,
-    /// How many it has begun to paint.
+    /// How many pictures were begun.
     pictures: u64,
 }
 
-impl Callbacks for Heard {
+impl Callbacks for OutOfBand {
     fn audible_bell(&mut self, _: &mut Screen) {
         self.has_rung = true;
     }
@@ -72,23 +72,29 @@ impl Callbacks for Heard {
     }
 }
 
-/// A screen as another terminal keeps it, with its colours.
+/// A screen as another terminal has kept it, with its colours.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Capture {
-    /// In rows and columns.
+    /// Rows and columns.
     pub size: (u16, u16),
-    /// In row and column, from 0.
+    /// Row and column, from 0.
     pub cursor: (u16, u16),
     pub has_cursor: bool,
     pub is_alternate: bool,
     pub title: String,
-    /// What has scrolled off, as far as it is wanted, and the screen itself: line by line, as they were before they were wrapped.
+    /// Up to `LINES_ABOVE` lines that have scrolled off, and the screen itself: lines as before they were wrapped.
     pub text: String,
 }
 
 impl Capture {
-    /// So many lines that have scrolled off are wanted.
+    /// How many lines that have scrolled off a capture should have.
     pub const LINES_ABOVE: usize = ABOVE_MAX;
+}
+
+impl Default for Emulator {
+    fn default() -> Emulator {
+        Emulator::new((24, 80))
+    }
 }
 
 impl Emulator {
@@ -98,15 +104,20 @@ impl Emulator {
         let screen = if *is_alternate { "\x1b[?1049h" } else { "" };
         let text = text.strip_suffix('\n').unwrap_or(text).replace('\n', "\r\n");
         let hides = if *has_cursor { "" } else { "\x1b[?25l" };
-        emulator.process(format!("{screen}{text}\x1b[{};{}H{hides}", cursor.0 + 1, cursor.1 + 1).as_bytes());
-        let heard = emulator.parser.callbacks_mut();
-        *heard = Heard { title: title.chars().take(TITLE_MAX).collect(), ..Heard::default() };
+        emulator.feed(format!("{screen}{text}\x1b[{};{}H{hides}", cursor.0 + 1, cursor.1 + 1).as_bytes());
+        let title = title.chars().take(TITLE_MAX).collect();
+        *emulator.parser.callbacks_mut() = OutOfBand { title, ..OutOfBand::default() };
         emulator
     }
 
     pub fn new((rows, columns): (u16, u16)) -> Emulator {
         Emulator {
-            parser: Parser::new_with_callbacks(at_least_one(rows), at_least_one(columns), ABOVE_MAX, Heard::default()),
+            parser: Parser::new_with_callbacks(
+                at_least_one(rows),
+                at_least_one(columns),
+                ABOVE_MAX,
+                OutOfBand::default(),
+            ),
             drawn_at: None,
             painting_since: None,
         }
@@ -114,51 +125,56 @@ impl Emulator {
 
     pub fn resize(&mut self, (rows, columns): (u16, u16)) {
         let size = (at_least_one(rows), at_least_one(columns));
-        self.guarded(size, |parser| parser.set_size(size.0, size.1));
+        self.catch_panic(size, |parser| parser.set_size(size.0, size.1));
     }
 
-    pub fn take_in(&mut self, bytes: &[u8], now: Instant) {
+    /// Takes in the bytes that the program has written.
+    pub fn process(&mut self, bytes: &[u8], now: Instant) {
         self.drawn_at = Some(now);
-        let heard = self.parser.callbacks_mut();
-        heard.has_rung &= bytes.contains(&0x07);
-        let pictures = heard.pictures;
-        self.process(bytes);
+        let out_of_band = self.parser.callbacks_mut();
+        out_of_band.has_rung &= bytes.contains(&0x07);
+        let pictures = out_of_band.pictures;
+        self.feed(bytes);
         if self.parser.callbacks().pictures != pictures {
             self.painting_since = Some(now);
         }
     }
 
-    fn process(&mut self, bytes: &[u8]) {
-        self.guarded(self.parser.screen().size(), |parser| parser.process(bytes));
+    fn feed(&mut self, bytes: &[u8]) {
+        self.catch_panic(self.parser.screen().size(), |parser| parser.process(bytes));
     }
 
-    /// There are sequences at which the emulator panics, of wide characters in narrow or resized windows. Then its screen is
-    /// empty until something is drawn, so that nothing is known, and the agent does not notice.
-    fn guarded<T>(&mut self, size: (NonZeroU16, NonZeroU16), body: impl FnOnce(&mut Parser<Heard>) -> T) -> Option<T> {
+    /// Some sequences make the parser panic: wide characters in narrow or resized windows. Then the screen is empty,
+    /// and so unknown, until something is drawn.
+    fn catch_panic<T>(
+        &mut self,
+        size: (NonZeroU16, NonZeroU16),
+        body: impl FnOnce(&mut Parser<OutOfBand>) -> T,
+    ) -> Option<T> {
         let done = catch_unwind(AssertUnwindSafe(|| body(&mut self.parser)));
         if done.is_err() {
-            self.parser = Parser::new_with_callbacks(size.0, size.1, ABOVE_MAX, Heard::default());
+            self.parser = Parser::new_with_callbacks(size.0, size.1, ABOVE_MAX, OutOfBand::default());
         }
         done.ok()
     }
 
-    /// Is it in the middle of a picture, by its own account?
+    /// Whether only a part of a picture is painted, by the program's own account.
     pub fn is_painting(&self, now: Instant) -> bool {
         let has_just_begun = self.painting_since.is_some_and(|at| now.saturating_duration_since(at) < PAINTING_LASTS);
         self.parser.callbacks().is_painting && has_just_begun
     }
 
-    /// When anything was drawn last, of a screen that was made anew.
-    pub fn drawn_at(&mut self, at: Option<Instant>) {
+    /// Sets when anything was last drawn, for a screen that was made from a capture.
+    pub fn set_drawn_at(&mut self, at: Option<Instant>) {
         self.drawn_at = at;
     }
 
-    /// What the program has said of itself since this was asked last, oldest first.
+    /// Takes the signals that the program has sent since the last call, oldest first.
     pub fn take_signals(&mut self) -> Vec<Signal> {
         std::mem::take(&mut self.parser.callbacks_mut().signals)
     }
 
-    /// Is it a full-screen program's, which is gone when that ends?
+    /// Whether a full-screen program has switched to the alternate screen.
     pub fn is_alternate(&self) -> bool {
         self.parser.screen().alternate_screen()
     }
@@ -167,19 +183,20 @@ impl Emulator {
         &self.parser.callbacks().title
     }
 
+    /// The screen as it is now; `mode` is that of the terminal.
     pub fn look(&mut self, mode: Option<LineMode>, now: Instant) -> Look {
         let is_still = self.drawn_at.is_none_or(|at| STILL_AFTER <= now.saturating_duration_since(at));
-        let look = self.guarded(self.parser.screen().size(), look_at).unwrap_or_default();
+        let look = self.catch_panic(self.parser.screen().size(), look_at).unwrap_or_default();
         Look { mode, is_still, ..look }
     }
 }
 
-fn look_at(parser: &mut Parser<Heard>) -> Look {
+fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
     let above = above(parser.screen_mut());
-    let (screen, heard) = (parser.screen(), parser.callbacks());
+    let (screen, out_of_band) = (parser.screen(), parser.callbacks());
     let (height, width) = screen.size();
     let wrapped: Vec<bool> = (0..height.get()).map(|row| screen.row_wrapped(row)).collect();
-    // A row that goes on in the next one may end in a space.
+    // A row that is wrapped may end in a space.
     let row = |(row, wraps): (String, &bool)| if *wraps { row } else { row.trim_end().to_owned() };
     let rows: Vec<String> = screen.rows(0, width.get()).zip(&wrapped).map(row).collect();
     let (row, column) = cursor(screen);
@@ -194,17 +211,17 @@ fn look_at(parser: &mut Parser<Heard>) -> Look {
         rows,
         cursor_row: row.into(),
         before_cursor: part(0..column, &|_| true),
-        // A cursor that the program draws itself is a cell in other colours.
+        // A cursor that the program draws itself is an inverse cell.
         solid_behind_cursor: part(behind.clone(), &|cell| !cell.dim() && !cell.inverse()).trim_end().to_owned(),
         behind_cursor: part(behind, &|_| true).trim_end().to_owned(),
-        title: heard.title.clone(),
+        title: out_of_band.title.clone(),
         is_alternate: screen.alternate_screen(),
-        has_rung: heard.has_rung,
+        has_rung: out_of_band.has_rung,
         ..Look::default()
     }
 }
 
-/// What has scrolled off, a screenful at a time.
+/// The lines that have scrolled off, read a screenful at a time.
 fn above(screen: &mut Screen) -> Vec<String> {
     let (height, width) = screen.size();
     let height = usize::from(height.get());
@@ -227,7 +244,7 @@ fn above(screen: &mut Screen) -> Vec<String> {
     lines
 }
 
-/// Of a program that hides the cursor, the cell that it draws in its place: one alone in other colours.
+/// The position of the cursor. For a program that hides it, the cell that it draws in its place: a single inverse one.
 fn cursor(screen: &Screen) -> (u16, u16) {
     let real = screen.cursor_position();
     if !screen.hide_cursor() {
@@ -250,37 +267,26 @@ fn at_least_one(size: u16) -> NonZeroU16 {
 mod tests {
     use super::*;
 
-    /// Else the thread that passes the agent's output on would end.
+    /// A panic would end the thread that passes the agent's output on.
     #[test]
     fn a_sequence_at_which_the_emulator_panics_leaves_an_empty_screen() {
         let mut emulator = Emulator::new((24, 1));
-        emulator.take_in("\u{26a0}\u{fe0f}".as_bytes(), Instant::now());
+        emulator.process("\u{26a0}\u{fe0f}".as_bytes(), Instant::now());
         assert_eq!(emulator.look(None, Instant::now()).lines(), Vec::<String>::new());
-        emulator.take_in(b"a", Instant::now());
+        emulator.process(b"a", Instant::now());
         assert_eq!(emulator.look(None, Instant::now()).lines(), ["a"]);
     }
 
     #[test]
     fn no_size_and_no_bytes_stop_it() {
         let mut random = fastrand::Rng::with_seed(12);
-        let parts = [
-            "\u{26a0}\u{fe0f}",
-            "漢字",
-            "e\u{301}",
-            "\x1b[2J",
-            "\x1b[3;9H",
-            "\r\n",
-            "\x1b[L",
-            "\x1b[4P",
-            "\t",
-            "\x1b[?1049h",
-            "\x1b[?1049l",
-            "text ",
-        ];
+        let parts =
+            "\u{26a0}\u{fe0f}|漢字|e\u{301}|\x1b[2J|\x1b[3;9H|\r\n|\x1b[L|\x1b[4P|\t|\x1b[?1049h|\x1b[?1049l|text ";
+        let parts: Vec<&str> = parts.split('|').collect();
         for _ in 0..200 {
             let mut emulator = Emulator::new((random.u16(0..30), random.u16(0..90)));
             for _ in 0..60 {
-                (0..20).for_each(|_| emulator.take_in(parts[random.usize(0..parts.len())].as_bytes(), Instant::now()));
+                (0..20).for_each(|_| emulator.process(parts[random.usize(0..parts.len())].as_bytes(), Instant::now()));
                 emulator.resize((random.u16(0..30), random.u16(0..90)));
                 emulator.look(None, Instant::now());
             }

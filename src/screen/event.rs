@@ -1,22 +1,22 @@
-//! What agents say of themselves by their hooks: the JSON that they hand to `sweep watch event`.
+//! What agents report of themselves by their hooks: the JSON that they pass to `sweep watch event`.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
-use crate::text::shown;
+use crate::text::redact;
 
-/// The variable that says where the watcher listens.
+/// The environment variable that holds the path of the watcher's socket.
 pub const VARIABLE: &str = "WATCHED_BY_SWEEP";
 
-/// Characters of a question.
+/// The length of a question in characters.
 const QUESTION_MAX: usize = 300;
 
-/// Of a tool's input: what it is about.
+/// The fields of a tool's input that say what it would do.
 const INPUTS: [&str; 4] = ["command", "file_path", "path", "url"];
 
-/// The fields of the hooks of Claude Code and Gemini CLI, of Codex' `notify`, and of anybody's own: `state`, `kind`, `question`.
+/// The fields of hooks: of Claude Code, Gemini CLI, Codex's `notify`, and custom ones (`state`, `kind`, `question`).
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Fields {
@@ -31,29 +31,23 @@ struct Fields {
     question: String,
 }
 
-/// What an event says: the agent's state, and whether it is a step forward.
+/// What an event means.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct HookEvent {
+    /// What the agent is doing.
     pub statement: Statement,
+    /// Whether the agent has made progress.
     pub is_progress: bool,
 }
 
-/// The same event with nothing but what is read of it: agents hand over all that a tool returned. None: it is no JSON object.
+/// An event reduced to the fields that are read: agents pass all that a tool returned. None if it is no JSON object.
 pub fn shortened(json: &str) -> Option<String> {
-    const NAMES: [&str; 9] = [
-        "hook_event_name",
-        "notification_type",
-        "message",
-        "tool_name",
-        "type",
-        "state",
-        "kind",
-        "question",
-        "tool_input",
-    ];
+    const TEXTS: [&str; 8] =
+        ["hook_event_name", "notification_type", "message", "tool_name", "type", "state", "kind", "question"];
     let mut event: serde_json::Map<String, Value> = serde_json::from_str(json).ok()?;
-    event.retain(|name, value| {
-        NAMES.contains(&name.as_str()) && (value.is_string() || name == "tool_input" && value.is_object())
+    event.retain(|name, value| match name.as_str() {
+        "tool_input" => value.is_string() || value.is_object(),
+        name => TEXTS.contains(&name) && value.is_string(),
     });
     if let Some(Value::Object(input)) = event.get_mut("tool_input") {
         input.retain(|name, _| INPUTS.contains(&name.as_str()));
@@ -69,20 +63,23 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// None: it says nothing of the agent's state, or is no JSON.
-pub fn read(json: &str) -> Option<Told> {
-    let fields: Fields = serde_json::from_str(json).ok()?;
-    let name = [&fields.hook_event_name, &fields.r#type, &fields.state].into_iter().find(|name| !name.is_empty())?;
-    let (activity, kind) = meaning(&fields, name)?;
-    let question = match activity {
-        Activity::Waiting => question(&fields),
-        Activity::Working | Activity::Idle | Activity::Exhausted => String::new(),
-    };
-    let evidence = Evidence { source: Source::Event, what: format!("its event {}", shown(name)) };
-    Some(Told {
-        statement: Statement { activity, kind: kind.map(str::to_owned), question, resumes: None, evidence },
-        is_progress: matches!(name.as_str(), "PostToolUse" | "AfterTool" | "UserPromptSubmit" | "BeforeAgent"),
-    })
+impl HookEvent {
+    /// None if the event says nothing of the agent's state, or is no JSON.
+    pub fn parse(json: &str) -> Option<HookEvent> {
+        let fields: Fields = serde_json::from_str(json).ok()?;
+        let name =
+            [&fields.hook_event_name, &fields.r#type, &fields.state].into_iter().find(|name| !name.is_empty())?;
+        let (activity, kind) = meaning(&fields, name)?;
+        let question = match activity {
+            Activity::Waiting => question(&fields),
+            Activity::Working | Activity::Idle | Activity::Exhausted => String::new(),
+        };
+        let evidence = Evidence { source: Source::Event, what: format!("its event {}", redact(name)) };
+        Some(HookEvent {
+            statement: Statement { activity, kind: kind.map(str::to_owned), question, resumes: None, evidence },
+            is_progress: matches!(name.as_str(), "PostToolUse" | "AfterTool" | "UserPromptSubmit" | "BeforeAgent"),
+        })
+    }
 }
 
 fn meaning<'a>(fields: &'a Fields, name: &str) -> Option<(Activity, Option<&'a str>)> {
@@ -106,13 +103,13 @@ fn meaning<'a>(fields: &'a Fields, name: &str) -> Option<(Activity, Option<&'a s
     }
 }
 
-/// What a tool would do, else what is said of it.
+/// What the tool would do, or else how the event describes it.
 fn question(fields: &Fields) -> String {
     let input = |name: &str| fields.tool_input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let tool = INPUTS.into_iter().find_map(input);
-    let words = [tool.unwrap_or_default(), &fields.question, &fields.message, &fields.tool_name];
-    let words = words.into_iter().find(|words| !words.is_empty()).unwrap_or_default();
-    shown(words).chars().take(QUESTION_MAX).collect()
+    let texts = [tool.unwrap_or_default(), &fields.question, &fields.message, &fields.tool_name];
+    let question = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+    redact(question).chars().take(QUESTION_MAX).collect()
 }
 
 #[cfg(test)]
@@ -142,10 +139,10 @@ mod tests {
     #[case::no_json("rm -rf /", None)]
     #[case::other_types(r#"{"hook_event_name":7}"#, None)]
     fn what_an_event_says(#[case] json: &str, #[case] expected: Option<(Activity, Option<&str>, &str, bool)>) {
-        let told = read(json);
-        let told = told.as_ref().map(|Told { statement, is_progress }| {
+        let event = HookEvent::parse(json);
+        let found = event.as_ref().map(|HookEvent { statement, is_progress }| {
             (statement.activity, statement.kind.as_deref(), statement.question.as_str(), *is_progress)
         });
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 }

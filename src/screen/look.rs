@@ -1,16 +1,16 @@
 //! A screen as it stands at one moment.
 
-/// How a terminal takes what is typed.
+/// The mode in which a terminal takes what is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineMode {
-    /// What is typed is shown by the terminal itself.
+    /// The terminal itself shows what is typed.
     pub echo: bool,
-    /// The program is given whole lines; else it reads each key, and shows what it likes.
+    /// The program is given whole lines; otherwise it reads each key and shows what it likes.
     pub canonical: bool,
 }
 
 impl LineMode {
-    /// A program asks for something that nobody may see.
+    /// Whether the program asks for something that nobody may see, such as a password.
     pub fn hides(self) -> bool {
         self.canonical && !self.echo
     }
@@ -19,39 +19,40 @@ impl LineMode {
 /// A screen as it stands at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Look {
-    /// What has scrolled off it, oldest first: lines as they were before they were wrapped.
+    /// The lines that have scrolled off, oldest first, as before they were wrapped.
     pub above: Vec<String>,
-    /// From top to bottom, without spaces at their ends.
+    /// The rows from top to bottom, without trailing spaces.
     pub rows: Vec<String>,
-    /// Does this row go on in the next one?
+    /// For each row, whether it is wrapped into the next one.
     pub wrapped: Vec<bool>,
-    /// Where the cursor is, or, if the program hides it, the one that it draws in its place: the row, from 0.
+    /// The row of the cursor, from 0; if the program hides the cursor, of the one that it draws itself.
     pub cursor_row: usize,
-    /// That row before the cursor, and from it on.
+    /// The cursor's row, before the cursor.
     pub before_cursor: String,
+    /// The cursor's row, from the cursor on.
     pub behind_cursor: String,
-    /// The same without what is dim, as hints are that a program shows where nothing has been typed.
+    /// The same without dim text: a program shows hints so where nothing has been typed.
     pub solid_behind_cursor: String,
     pub title: String,
-    /// A full-screen program's, which is gone when that ends.
+    /// Whether a full-screen program has switched to the alternate screen.
     pub is_alternate: bool,
-    /// Null where that cannot be seen.
+    /// None if the terminal's mode cannot be read.
     pub mode: Option<LineMode>,
-    /// Has anything been drawn within the last seconds?
+    /// Nothing was drawn within the last seconds.
     pub is_still: bool,
     /// The bell has rung since anything was drawn last.
     pub has_rung: bool,
 }
 
 impl Look {
-    /// Do the rows from this one to the cursor's look like one text, wrapped by the terminal or indented by the program?
+    /// Whether the rows from this one to the cursor's are one text, wrapped by the terminal or indented by the program.
     pub fn is_one_text(&self, first: usize) -> bool {
         let is_indented = |row: usize| self.rows.get(row).is_some_and(|text| text.starts_with("  "));
         let goes_on = |row: usize| self.wrapped.get(row) == Some(&true) || is_indented(row + 1);
         first <= self.cursor_row && (first..self.cursor_row).all(goes_on)
     }
 
-    /// All lines that are not empty, oldest first, as they were before they were wrapped.
+    /// All lines that are not empty, oldest first, as before they were wrapped.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = self.above.clone();
         let mut goes_on = false;

@@ -1,41 +1,41 @@
-//! Is it progress, or does it only move?
+//! Tells progress from mere motion.
 //!
-//! Progress is a line that says something which has not stood there before, or a counter that is further than ever. What
-//! changes by itself (`rules::loops`: times, durations, rates, attempts, spinners, bars, growing dots) says nothing; neither
-//! does a number that counts the seconds in its place, a count of tokens, or the beginning of a line that is known already.
+//! Progress is a line with words that were not on the screen before, or a counter that is higher than ever. What
+//! changes by itself is none (`rules::loops`: times, durations, rates, attempts, spinners, bars, growing dots); neither
+//! is a number that counts seconds, a count of tokens, or the beginning of a line that is known already.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
 use crate::rules::Essence;
 
-/// Lines that are remembered. Whoever says as many different things before the first is said again makes progress.
+/// How many lines are remembered. Printing as many different lines before one of them again is progress.
 const REMEMBERED_MAX: usize = 2000;
 
-/// Lines of which a beginning is recognised.
+/// Among how many of the latest lines a mere beginning of a line is recognised.
 const LAST_MAX: usize = 64;
 
-/// Seconds by which a number may differ from a clock.
+/// By how many seconds a number may differ from a clock.
 const CLOCK_TOLERANCE: f64 = 1.5;
 
 #[derive(Default)]
 pub struct Motion {
-    /// How far the counters of each line were at most.
+    /// The highest counters of each line.
     known: HashMap<String, Vec<f64>>,
-    /// In the order in which they were first seen.
+    /// The lines in the order in which they were first seen.
     order: VecDeque<String>,
-    /// What may be a clock: the words around a number, and what it was when.
+    /// Possible clocks: the words around a number, its first value, and when it was seen.
     clocks: HashMap<String, (f64, Instant)>,
 }
 
 impl Motion {
-    /// Takes in what stands there, and returns whether any of it is progress.
-    pub fn takes_in<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>, now: Instant) -> bool {
+    /// Takes in the lines on the screen, and returns whether any of them is progress.
+    pub fn is_progress<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>, now: Instant) -> bool {
         let essences: Vec<Essence> = lines.into_iter().filter_map(Essence::of).collect();
         let clocks = self.clocks_among(&essences, now);
         let mut is_progress = false;
         for essence in &essences {
-            // What counts something else as well gets somewhere.
+            // A line that also has a counter is no clock.
             let is_clock = essence.counters.is_empty()
                 && essence.only_number().is_some_and(|(around, _)| clocks.contains(&around));
             is_progress |= self.remember(essence) && !is_clock;
@@ -43,7 +43,7 @@ impl Motion {
         is_progress
     }
 
-    /// The words around a number that stand there once, and whose number has grown by the seconds since it was first seen.
+    /// The clocks: words that occur once, around a number that has grown by the seconds since it was first seen.
     fn clocks_among(&mut self, essences: &[Essence], now: Instant) -> HashSet<String> {
         let mut numbers: HashMap<String, Option<f64>> = HashMap::new();
         for (around, number) in essences.iter().filter_map(Essence::only_number) {
@@ -64,7 +64,7 @@ impl Motion {
         clocks
     }
 
-    /// Does this line say something new?
+    /// Remembers a line, and returns whether it is new or has a higher counter.
     fn remember(&mut self, essence: &Essence) -> bool {
         let Essence { words, counters } = essence;
         if let Some(known) = self.known.get_mut(words) {
@@ -96,11 +96,11 @@ mod tests {
 
     use super::*;
 
-    /// Screens two seconds apart: which of them show progress?
+    /// Which of these screens, two seconds apart, show progress.
     fn progress(looks: [&str; 3]) -> Vec<bool> {
         let (mut motion, began) = (Motion::default(), Instant::now());
         let at = |look: usize| began + Duration::from_secs(2 * look as u64);
-        looks.iter().enumerate().map(|(look, screen)| motion.takes_in(screen.lines(), at(look))).collect()
+        looks.iter().enumerate().map(|(look, screen)| motion.is_progress(screen.lines(), at(look))).collect()
     }
 
     #[rstest]

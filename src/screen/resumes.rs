@@ -1,4 +1,4 @@
-//! When an agent can go on that has run out of its quota, from its own words: `3pm`, `15:30 (Europe/Berlin)`, `in 2h 5m`.
+//! When a used-up quota is available again, from the agent's own words: `3pm`, `15:30 (Europe/Berlin)`, `in 2h 5m`.
 
 use std::sync::LazyLock;
 
@@ -13,20 +13,21 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(\d{1,2})(?::(\d{2}))?\s*(am|pm)?\b(?:\s*\(([\w/+-]+)\))?").expect("a pattern")
 });
 
-/// Longer than any quota's period: what says more was misread.
+/// Longer than the period of any quota: a time beyond was misread.
 const LONGEST: TimeDelta = TimeDelta::days(8);
 
-/// `said_at`: when it was said. `zone`: of times that name none. None: it cannot be read.
-pub fn resumes_at(words: &str, said_at: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
-    let at = match words.trim().strip_prefix("in ") {
+/// Parses the time at which a quota is available again, None if that fails. `said_at` is when the agent reported it,
+/// `zone` the time zone of times that name none.
+pub fn resumes_at(text: &str, said_at: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
+    let at = match text.trim().strip_prefix("in ") {
         Some(duration) => said_at + after(duration)?,
-        None => next(words, said_at, zone)?,
+        None => next(text, said_at, zone)?,
     };
     (at - said_at < LONGEST).then_some(at)
 }
 
-fn after(words: &str) -> Option<TimeDelta> {
-    let parts = DURATION.captures_iter(words).map(|part| {
+fn after(text: &str) -> Option<TimeDelta> {
+    let parts = DURATION.captures_iter(text).map(|part| {
         let number: i64 = part[1].parse().ok()?;
         Some(match part[2].to_lowercase().as_str() {
             "d" => TimeDelta::try_days(number)?,
@@ -39,9 +40,9 @@ fn after(words: &str) -> Option<TimeDelta> {
     (!parts.is_empty()).then(|| parts.into_iter().sum())
 }
 
-/// The next time at which a clock of the zone shows this.
-fn next(words: &str, said_at: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
-    let found = TIME.captures(words)?;
+/// The next time at which a clock in the zone shows this.
+fn next(text: &str, said_at: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
+    let found = TIME.captures(text)?;
     let hour: u32 = found[1].parse().ok()?;
     let half = found.get(3).map(|half| half.as_str().to_lowercase());
     if half.is_none() && found.get(2).is_none() {
@@ -80,9 +81,9 @@ mod tests {
     #[case::a_number("15", None)]
     #[case::an_hour_that_there_is_not("27:00", None)]
     #[case::a_zone_that_there_is_not("3pm (Mars/Base)", None)]
-    fn when_it_can_go_on(#[case] words: &str, #[case] expected: Option<&str>) {
+    fn when_it_can_go_on(#[case] text: &str, #[case] expected: Option<&str>) {
         let said_at = Utc.with_ymd_and_hms(2026, 11, 22, 12, 0, 0).single().expect("a time");
-        let at = resumes_at(words, said_at, chrono_tz::Europe::Berlin);
+        let at = resumes_at(text, said_at, chrono_tz::Europe::Berlin);
         assert_eq!(at.map(|at| at.format("%Y-%m-%d %H:%M").to_string()).as_deref(), expected);
     }
 }

@@ -1,8 +1,8 @@
-//! One rule: what stands on a screen when an agent is in a state.
+//! One rule: what the screen looks like when an agent is in a state.
 //!
-//! A rule is a regular expression over the screen as text: its rows from top to bottom, without vertical frames and without
-//! empty rows at its end; `‸` stands where the cursor is. The group `question` is what the agent asks, `resumes` when
-//! it can go on. Other fields are further conditions; all of them must hold.
+//! A rule is a regular expression over the screen as text: its rows from top to bottom, without vertical frames and
+//! trailing empty rows, and with `‸` at the cursor. The group `question` is what the agent asks, `resumes` when its
+//! quota is available again. Other fields are further conditions; all of them must hold.
 
 use serde::Deserialize;
 
@@ -10,36 +10,36 @@ use super::look::{LineMode, Look};
 use super::pattern::Pattern;
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
-use crate::text::shown;
+use crate::text::redact;
 
-/// Stands for the cursor.
+/// The mark at the cursor.
 const CURSOR: char = '‸';
 
 const BORDERS: [char; 12] = ['─', '━', '╌', '═', '╭', '╮', '╰', '╯', '┌', '┐', '└', '┘'];
 
-/// Characters of a question.
+/// The length of a question in characters.
 const QUESTION_MAX: usize = 300;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What explanations call it.
+    /// The rule's name in explanations.
     id: String,
     state: Activity,
     kind: Option<String>,
     screen: Option<Pattern>,
     title: Option<Pattern>,
-    /// Nothing has been drawn for some seconds.
+    /// Demands that nothing has been drawn for some seconds.
     #[serde(default)]
     still: bool,
-    /// The bell has rung since anything was drawn last.
+    /// Demands that the bell has rung since anything was drawn last.
     #[serde(default)]
     rung: bool,
     echo: Option<bool>,
     canonical: Option<bool>,
 }
 
-/// A screen as the rules read it: rows that the terminal has wrapped are one line.
+/// A screen as the rules read it: wrapped rows are joined to one line.
 pub struct Text {
     text: String,
     /// Where each row begins.
@@ -67,33 +67,32 @@ impl Text {
         Text { text, rows }
     }
 
-    /// From 1.
+    /// The number of the row at this position, from 1.
     fn row_of(&self, at: usize) -> usize {
         self.rows.partition_point(|begins| *begins <= at)
     }
 }
 
-/// Nobody else draws our cursor, and frames say nothing.
+/// Adds a row without vertical frames, and without our cursor mark, should the program print one.
 fn plain(text: &mut String, row: &str) {
     text.extend(row.chars().map(|c| if "│┃║▌▎▏╎┆\u{2038}\u{a0}".contains(c) { ' ' } else { c }));
 }
 
 impl Rule {
-    /// What this rule says of a screen, if it matches.
+    /// What this rule states of a screen, if it matches.
     pub fn read(&self, agent: &str, look: &Look, text: &Text) -> Option<Statement> {
         let holds = (!self.still || look.is_still)
             && (!self.rung || look.has_rung)
-            && self.title.as_ref().is_none_or(|title| title.is_match(&look.title))
+            && self.title.as_ref().is_none_or(|title| title.0.is_match(&look.title))
             && is_as(self.echo, look.mode.map(|LineMode { echo, .. }| echo))
             && is_as(self.canonical, look.mode.map(|LineMode { canonical, .. }| canonical));
         if !holds {
             return None;
         }
         let Some(screen) = &self.screen else {
-            let words = look.before_cursor.clone();
-            return Some(self.statement(agent, "title or terminal mode".to_owned(), &words, None));
+            return Some(self.statement(agent, "title or terminal mode".to_owned(), &look.before_cursor, None));
         };
-        let found = screen.captures(&text.text)?;
+        let found = screen.0.captures(&text.text)?;
         let whole = found.get(0)?;
         let (first, last) = (text.row_of(whole.start()), text.row_of(whole.end()));
         let lines = if first == last { format!("line {first}") } else { format!("lines {first} to {last}") };
@@ -103,16 +102,15 @@ impl Rule {
 
     fn statement(&self, agent: &str, lines: String, question: &str, resumes: Option<&str>) -> Statement {
         let question = question.replace(CURSOR, " ");
-        // Borders say nothing.
         let rows =
             question.lines().filter(|row| row.contains(char::is_alphanumeric)).map(|row| row.trim_matches(BORDERS));
-        let question = shown(&rows.collect::<Vec<_>>().join(" ")).chars().take(QUESTION_MAX).collect();
+        let question = redact(&rows.collect::<Vec<_>>().join(" ")).chars().take(QUESTION_MAX).collect();
         let evidence = Evidence { source: Source::Screen, what: format!("screen, rule {agent}/{}, {lines}", self.id) };
-        Statement { activity: self.state, kind: self.kind.clone(), question, resumes: resumes.map(shown), evidence }
+        Statement { activity: self.state, kind: self.kind.clone(), question, resumes: resumes.map(redact), evidence }
     }
 }
 
-/// What is demanded must be known.
+/// Whether a demanded value is known and right.
 fn is_as(demanded: Option<bool>, found: Option<bool>) -> bool {
     demanded.is_none() || demanded == found
 }

@@ -1,11 +1,11 @@
-//! What programs say of themselves to their terminal, besides what is drawn: operating system commands (OSC).
+//! What programs report of themselves to their terminal, besides what they draw: operating system commands (OSC).
 //!
-//! | sequence | who | what it says |
+//! | sequence | whose | what it means |
 //! |---|---|---|
-//! | `9 ; text` | iTerm2's notification | the text, which the agent's rules know |
+//! | `9 ; text` | iTerm2's notification | what the agent's rules make of the text |
 //! | `9 ; 4 ; n` | ConEmu's progress | at work (1, 2, 3), or not (0, 4) |
 //! | `777 ; notify ; title ; body` | urxvt's notification | a state, or a text as above |
-//! | `7501 ; state=…` | program status (Claude Code, Codex) | `working`, `blocked` with `kind=permission`, `done`, `error` |
+//! | `7501 ; state=…` | program status (Claude Code, Codex) | `working`, `blocked` with `kind=…`, `done`, `error` |
 //! | `9999 ; {"state": …}` | program status as JSON | the same |
 //! | `133 ; A … D` | shell integration | C: a command runs; A, B, D: none does |
 
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::rules::session::Activity;
 
-/// Characters of a text.
+/// The length of a text in characters.
 const TEXT_MAX: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,14 +24,14 @@ pub enum Signal {
         activity: Activity,
         kind: Option<String>,
         question: String,
-        /// The sequence, for people.
+        /// The name of the sequence, for people.
         sequence: &'static str,
     },
-    /// For people; what it means, the agent's rules say.
+    /// A text for people; the agent's rules know what it means.
     Notification(String),
 }
 
-/// None of a sequence that says nothing of a state.
+/// Parses an operating system command; None if it reports no state.
 pub fn of_osc(parameters: &[&[u8]]) -> Option<Signal> {
     let text = |parameters: &[&[u8]]| {
         let parts: Vec<_> = parameters.iter().map(|part| String::from_utf8_lossy(part)).collect();
@@ -61,13 +61,13 @@ pub fn of_osc(parameters: &[&[u8]]) -> Option<Signal> {
     }
 }
 
-/// Some agents send their state as a notification.
+/// A notification, or the state that some agents send as one.
 fn notification(text: String, sequence: &'static str) -> Signal {
     let state = text.rsplit(':').next().unwrap_or_default();
     status(sequence, state).unwrap_or(Signal::Notification(text))
 }
 
-/// `state=blocked:app=codex:kind=permission:msg=…`, where the message is Base64; or the state alone.
+/// Parses `state=blocked:app=codex:kind=permission:msg=…`, where the message is Base64; or the state alone.
 fn status(sequence: &'static str, text: &str) -> Option<Signal> {
     let of = |name: &str| text.split([':', ';']).find_map(|part| part.trim().strip_prefix(name));
     let word = of("state=").or_else(|| text.split([':', ';']).next()).unwrap_or_default();

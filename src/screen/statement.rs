@@ -1,21 +1,21 @@
-//! What is known of an agent's state, and how.
+//! What an agent is doing, and how that is known.
 
 use std::fmt;
 
 use crate::rules::session::Activity;
 
-/// Where a statement comes from; a later one of this list is the better witness.
+/// Where a statement comes from, the least reliable source first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// A rule matches what stands on the screen.
     Screen,
-    /// The agent said so to its terminal: a title, a notification, a status sequence.
+    /// The agent reported it to its terminal: by a title, a notification, a status sequence.
     Sequence,
-    /// The agent said so to `sweep watch event`.
+    /// The agent reported it to `sweep watch event`.
     Event,
 }
 
-/// How something is known, for people.
+/// How a statement is known, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     pub source: Source,
@@ -35,9 +35,9 @@ pub struct Statement {
     pub activity: Activity,
     /// `permission`, `trust`, `login`, `password`, `confirmation`, `choice`, `question`, `enter`; `context`, `quota`.
     pub kind: Option<String>,
-    /// The words with which it asks, on one line.
+    /// The question that it asks, on one line; empty if it asks none.
     pub question: String,
-    /// The words that say when its quota is filled again.
+    /// When its quota is available again, in its own words.
     pub resumes: Option<String>,
     pub evidence: Evidence,
 }

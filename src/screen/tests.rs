@@ -1,4 +1,4 @@
-//! Recorded screens of real agents and programs (`tests/agents`), and what the rules say of them.
+//! Recorded screens of real agents and programs (`tests/agents`), and what the rules make of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::*;
 use crate::rules::session::Activity;
 
-/// What a person would say stands on the screen at the end of a recording.
+/// How a person would read the screen at the end of a recording.
 #[derive(Debug, Deserialize)]
 struct Expected {
     command: String,
@@ -25,7 +25,7 @@ struct Expected {
 struct Recording {
     size: (u16, u16),
     mode: Option<LineMode>,
-    /// When, and what was printed.
+    /// The time and the text of each output.
     output: Vec<(Duration, String)>,
 }
 
@@ -56,7 +56,7 @@ impl Recording {
         }
     }
 
-    /// Plays it, with a look at the screen every two seconds, and one a while after its end.
+    /// Plays the recording, looks at the screen every two seconds, and once a while after the end.
     fn play(&self, mut look_at: impl FnMut(&Look, &mut Emulator, Instant)) {
         let (mut emulator, began) = (Emulator::new(self.size), Instant::now());
         let mut next = Duration::from_secs(2);
@@ -66,7 +66,7 @@ impl Recording {
                 look_at(&look, &mut emulator, began + next);
                 next += Duration::from_secs(2);
             }
-            emulator.take_in(text.as_bytes(), began + *at);
+            emulator.process(text.as_bytes(), began + *at);
         }
         let end = began + self.output.last().map_or(Duration::ZERO, |(at, _)| *at) + Duration::from_secs(6);
         let look = emulator.look(self.mode, end);
@@ -78,15 +78,14 @@ fn agent_of(command: &str) -> Option<&'static Agent> {
     Agents::get().of_command(&[OsString::from(command)])
 }
 
-/// What is known at the end of a recording, from all witnesses.
+/// What is known at the end of a recording from all sources, and the screen.
 fn at_the_end(name: &str, expected: &Expected) -> (Option<Statement>, String) {
-    let (agent, mut states, mut screen) = (agent_of(&expected.command), States::default(), String::new());
+    let (agent, mut tracker, mut screen) = (agent_of(&expected.command), ActivityTracker::default(), String::new());
     Recording::read(name).play(|look, emulator, now| {
-        for signal in emulator.take_signals() {
-            Agents::get().read_signal(agent, &signal).into_iter().for_each(|said| states.heard(said, now));
-        }
-        Agents::get().read_title(agent, &look.title).into_iter().for_each(|said| states.heard(said, now));
-        states.seen(Agents::get().read(agent, look, |_| true), now);
+        let signals = emulator.take_signals();
+        let of_signals = signals.iter().filter_map(|signal| Agents::get().read_signal(agent, signal));
+        of_signals.chain(Agents::get().read_title(agent, &look.title)).for_each(|said| tracker.add(said, now));
+        tracker.set_screen(Agents::get().read(agent, look, |_| true), now);
         screen = format!(
             "{}\n[cursor in row {}: {:?}‸{:?}, title {:?}]",
             look.rows.join("\n"),
@@ -96,7 +95,7 @@ fn at_the_end(name: &str, expected: &Expected) -> (Option<Statement>, String) {
             look.title
         );
     });
-    (states.now().map(|known| known.statement.clone()), screen)
+    (tracker.current().map(|known| known.statement.clone()), screen)
 }
 
 #[test]
@@ -121,7 +120,7 @@ fn every_recorded_screen_is_read_as_a_person_reads_it() {
     assert!(wrong.is_empty(), "{} are read wrongly:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Of a program that nobody knows it need not be known in which form it asks.
+/// Whether the kind is right; of an unknown program, the form of a question need not be known.
 fn is_kind(found: &Statement, kind: &str, command: &str) -> bool {
     let form =
         |kind: &str| if ["choice", "confirmation"].contains(&kind) { "question".to_owned() } else { kind.to_owned() };
@@ -129,53 +128,51 @@ fn is_kind(found: &Statement, kind: &str, command: &str) -> bool {
     if agent_of(command).is_some() { found == kind } else { form(found) == form(kind) }
 }
 
-/// Of its looks, every two seconds from the third on: which of them show progress.
+/// Which of the looks at a recording show progress, every two seconds from the third look on.
 fn progress_of(name: &str, expected: &Expected) -> Vec<bool> {
     let (agent, mut motion, mut progress) = (agent_of(&expected.command), Motion::default(), Vec::new());
     Recording::read(name).play(|look, _, now| {
         let lines = Agents::get().output(agent, look);
-        progress.push(motion.takes_in(lines.iter().map(String::as_str), now));
+        progress.push(motion.is_progress(lines.iter().map(String::as_str), now));
     });
     // The last look comes six seconds after the end.
     progress.pop();
     progress.split_off(progress.len().min(2))
 }
 
+/// The progress of all recordings whose names are wanted.
+fn progress_of_all(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<bool>)> {
+    let wanted = expectations().into_iter().filter(|(name, _)| is_wanted(name));
+    let with_progress = |(name, expected): (String, Expected)| {
+        let progress = progress_of(&name, &expected);
+        (name, progress)
+    };
+    let found: Vec<_> = wanted.map(with_progress).collect();
+    assert!(10 < found.len(), "{found:?}");
+    found
+}
+
 #[test]
 fn what_only_moves_is_no_progress() {
-    let hangs = expectations().into_iter().filter(|(name, _)| name.starts_with("hang-") || name.ends_with("-hang"));
-    let found: Vec<(String, Vec<bool>)> = hangs
-        .map(|(name, expected)| {
-            let progress = progress_of(&name, &expected);
-            (name, progress)
-        })
-        .collect();
-    assert!(10 < found.len(), "{found:?}");
+    let found = progress_of_all(|name| name.starts_with("hang-") || name.ends_with("-hang"));
     let moving: Vec<_> = found.iter().filter(|(_, progress)| progress[progress.len() / 2..].contains(&true)).collect();
     assert!(moving.is_empty(), "{moving:#?}");
 }
 
-/// Half a minute of it is enough: it must never be without progress for long.
+/// Healthy work must never be without progress for long.
 #[test]
 fn healthy_work_is_progress() {
-    let healthy =
-        expectations().into_iter().filter(|(name, _)| name.starts_with("healthy-") || name.ends_with("-working"));
     // Nothing but dots is what a hang looks like as well.
-    let healthy = healthy.filter(|(name, _)| name != "healthy-unittest" && !name.contains("-notified-"));
-    let found: Vec<(String, Vec<bool>)> = healthy
-        .map(|(name, expected)| {
-            let progress = progress_of(&name, &expected);
-            (name, progress)
-        })
-        .collect();
-    assert!(10 < found.len(), "{found:?}");
+    let is_excepted = |name: &str| name == "healthy-unittest" || name.contains("-notified-");
+    let is_healthy = |name: &str| name.starts_with("healthy-") || name.ends_with("-working");
+    let found = progress_of_all(|name| is_healthy(name) && !is_excepted(name));
     let still =
         |progress: &[bool]| progress.windows(6.min(progress.len().max(1))).any(|window| !window.contains(&true));
     let standing: Vec<_> = found.iter().filter(|(_, progress)| still(progress)).collect();
     assert!(standing.is_empty(), "{standing:#?}");
 }
 
-/// Classes such as `\pL` need a feature of the crate that the tests have and the program has not.
+/// Classes such as `\pL` need a feature of the crate `regex` that only the tests enable.
 #[test]
 fn no_rule_needs_more_of_unicode_than_the_program_has() {
     for (path, text) in toml_files() {
@@ -219,10 +216,10 @@ fn an_agent_is_known_by_the_program_that_runs_and_by_no_other_word() {
     }
 }
 
-/// What the rules say of what a program prints, that may be an agent.
+/// What the rules make of the output of a command.
 fn read(command: &str, printed: &str) -> Option<Statement> {
     let mut emulator = Emulator::new((24, 80));
-    emulator.take_in(printed.as_bytes(), Instant::now());
+    emulator.process(printed.as_bytes(), Instant::now());
     let look = emulator.look(Some(LineMode { echo: true, canonical: true }), Instant::now());
     Agents::get().read(agent_of(command), &look, |_| true)
 }
@@ -255,10 +252,10 @@ fn a_question_that_the_terminal_wraps_is_one_line_and_its_secrets_are_known() {
 fn a_picture_is_painted_until_its_end_but_not_for_ever() {
     let (mut emulator, now) = (Emulator::new((4, 20)), Instant::now());
     let after = |milliseconds| now + Duration::from_millis(milliseconds);
-    emulator.take_in(b"\x1b[?2026hhalf", now);
+    emulator.process(b"\x1b[?2026hhalf", now);
     assert!(emulator.is_painting(after(1)) && !emulator.is_painting(after(500)));
-    emulator.take_in(b" of it\x1b[?2026l", after(2));
+    emulator.process(b" of it\x1b[?2026l", after(2));
     assert!(!emulator.is_painting(after(3)));
-    emulator.take_in(b"\x1b[?2026h\x1b[?2026l\x1b[?2026hmore", after(600));
+    emulator.process(b"\x1b[?2026h\x1b[?2026l\x1b[?2026hmore", after(600));
     assert!(emulator.is_painting(after(700)));
 }

@@ -7,7 +7,7 @@ use super::environment::{Environment, PREFIX, Source, path_of_secret};
 use super::known::{KNOWN, may_have_a_file};
 use crate::cli::DatabaseFlag;
 use crate::store::open::Url;
-use crate::text::shown;
+use crate::text::redact;
 
 /// One setting; the fields are those of the JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,9 +83,9 @@ impl Environment {
         let secret = is_secret(&name);
         let hide = |value: &str| match name.as_str() {
             _ if secret => HIDDEN.to_owned(),
-            "DATABASE_URL" => shown(&Url::without_secrets(value.trim())),
-            name if name.strip_suffix("_FILE").is_some_and(may_have_a_file) => shown(path_of_secret(value.trim())),
-            _ => shown(value.trim()),
+            "DATABASE_URL" => redact(&Url::without_secrets(value.trim())),
+            name if name.strip_suffix("_FILE").is_some_and(may_have_a_file) => redact(path_of_secret(value.trim())),
+            _ => redact(value.trim()),
         };
         let (value, source, file) = match (self.get(&name), self.source(&name)) {
             (Some(value), Some(Source::File(path, _))) => {
@@ -99,7 +99,7 @@ impl Environment {
                 None => (self.default_of(&name), Origin::Default, None),
             },
         };
-        Setting { name, value, source, file: file.map(|path| shown(&path)), secret, error: None }
+        Setting { name, value, source, file: file.map(|path| redact(&path)), secret, error: None }
     }
 
     /// One that cannot be read has an error instead.
@@ -111,7 +111,7 @@ impl Environment {
         if name == "DATABASE_URL" {
             // None with libpq's variables: then they say it all.
             return match self.database(&DatabaseFlag::default()) {
-                Ok(Url::Sqlite(path)) => Some(shown(&format!("sqlite://{}", path.display()))),
+                Ok(Url::Sqlite(path)) => Some(redact(&format!("sqlite://{}", path.display()))),
                 Ok(Url::Postgres(..)) | Err(_) => None,
             };
         }

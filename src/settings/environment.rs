@@ -3,7 +3,7 @@
 //! An empty variable is an unset one; a `SWEEP_…` that is not known is refused, since a setting that is misspelt is a
 //! setting that is off.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -15,12 +15,12 @@ use super::file::is_of_sweep;
 use super::known::{Variables, refuse_unknown};
 use super::pick;
 use crate::cli::DatabaseFlag;
-use crate::exit::{Refusal, config, usage};
+use crate::conclusion::{Failure, config, usage};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 use crate::parse;
 use crate::store::open::Url;
 use crate::store::open::conninfo::Place;
-use crate::text::shown;
+use crate::text::redact;
 
 /// The variables, as they came, and where each came from.
 #[derive(Clone, Default)]
@@ -113,7 +113,7 @@ impl Environment {
 
     /// What was noticed before there was a log.
     pub fn log_warnings(&self) {
-        self.warnings.iter().for_each(|warning| warn!("{}", shown(warning)));
+        self.warnings.iter().for_each(|warning| warn!("{}", redact(warning)));
     }
 
     /// Where a secret was read: its variable, or the other one and the file.
@@ -125,16 +125,14 @@ impl Environment {
         }
     }
 
-    /// The names of what is set, and not to the same value, in the other one.
-    pub fn differing(&self, other: &Environment) -> Vec<String> {
-        let names: BTreeSet<&String> = self.variables.keys().chain(other.variables.keys()).collect();
-        names.into_iter().filter(|name| self.get(name) != other.get(name)).cloned().collect()
+    /// The names and values of all that is set. Some are secrets.
+    pub fn values(&self) -> BTreeMap<String, String> {
+        self.variables.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned()))).collect()
     }
 
     pub fn variables(&self) -> Result<Variables> {
         self.variables.keys().try_for_each(|name| refuse_unknown(name))?;
-        let set = self.variables.keys().filter_map(|name| Some((name.clone(), self.get(name)?.to_owned())));
-        envy::prefixed(PREFIX).from_iter(set).context("reading the environment")
+        envy::prefixed(PREFIX).from_iter(self.values()).context("reading the environment")
     }
 
     /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
@@ -233,13 +231,13 @@ fn warn_if_unverified(url: &Url) {
             warn!(
                 "others on the way to the database could read what is sent, or answer in its place (sslmode={}): \
                  add sslmode=verify-full and sslrootcert to its URL",
-                shown(sslmode)
+                redact(sslmode)
             );
         });
     }
 }
 
-pub fn malformed(name: &str, value: &str, why: &str) -> Refusal {
+pub fn malformed(name: &str, value: &str, why: &str) -> Failure {
     config(format!("{PREFIX}{}: “{value}”: {why}", name.to_uppercase()))
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Error, Result};
 
 use super::environment::{Environment, PREFIX, Source};
 use super::known::{may_have_a_file, refuse_unknown};
-use crate::exit::{Refusal, code_of, config};
+use crate::conclusion::{Failure, conclusion_of, config};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 
 /// One setting, and where it stands.
@@ -38,7 +38,7 @@ impl Environment {
                     "{option} {shown}: line {number}: the quotes around the value of {name} are a part of it: leave them out"
                 ));
             }
-            refuse_unknown(&name).map_err(|why: Refusal| refuse(format!("line {number}: {why}")))?;
+            refuse_unknown(&name).map_err(|why: Failure| refuse(format!("line {number}: {why}")))?;
             if self.get(&name).is_none() {
                 self.variables.insert(name, (value, Source::File(path.clone(), number)));
             }
@@ -52,7 +52,7 @@ impl Environment {
         let setting = message.split(':').next().and_then(|name| self.source(name));
         match setting {
             Some(Source::File(path, line)) => {
-                Refusal::new(code_of(&error), format!("{}, line {line}: {message}", path.display())).into()
+                Failure::new(conclusion_of(&error), format!("{}, line {line}: {message}", path.display())).into()
             }
             Some(Source::Environment) | None => error,
         }

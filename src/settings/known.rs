@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::environment::PREFIX;
-use crate::exit::{Refusal, config};
+use crate::conclusion::{Failure, config};
 
 /// One setting.
 pub struct Known {
@@ -99,7 +99,7 @@ const ONLY_OPTIONS: [&str; 10] =
     ["dry_run", "yes", "apply", "session", "issue", "step", "no_guard", "detailed_exitcode", "quiet", "verbose"];
 
 /// Refuses a `SWEEP_…` that is not known.
-pub(super) fn refuse_unknown(variable: &str) -> Result<(), Refusal> {
+pub(super) fn refuse_unknown(variable: &str) -> Result<(), Failure> {
     let Some(name) = variable.strip_prefix(PREFIX).filter(|name| !is_service_link(name)) else { return Ok(()) };
     let names = || KNOWN.iter().map(|known| known.name);
     let lower = name.to_lowercase();

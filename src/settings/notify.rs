@@ -5,7 +5,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::environment::{Environment, malformed};
 use super::pick;
-use crate::exit::config;
+use crate::conclusion::config;
 use crate::notify::{Notify, Secret, Target};
 use crate::parse;
 use crate::store::outbox::Event;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::exit::usage;
+use crate::conclusion::usage;
 use crate::files;
-use crate::report::plan::Plan;
+use crate::sweep::plan::Plan;
 
 /// A subject takes about 400 bytes: room for 40,000 of them.
 const PLAN_BYTES_MAX: u64 = 16 << 20;

@@ -1,16 +1,17 @@
-//! One session's episode as its detector remembers it, and what is due of it: the detector's ledger.
+//! A detector's ledger: what was sent in the present episode of its session, and what is due next.
 //!
-//! It holds no rule. What is due at a moment is what `rules::decide` says of the facts at that moment, one thing at a
-//! time and in this order: that a reported stall is over, that there is a stall, a nudge, the escalation.
+//! There is no rule here. What is due at a moment is what `rules::decide` says of the facts at that moment, one event
+//! at a time and in this order: the recovery from a reported stall, the stall, a nudge, the escalation.
 //!
-//! Its moments count from the start of the detector, which is the Unix epoch to it.
+//! Moments count from the start of the detector, which stands at the Unix epoch.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{StallConfig, StallEvent};
+use super::config::StallConfig;
+use super::event::StallEvent;
 use crate::rules::session::{Session, SessionFacts};
 use crate::rules::{Assignee, Decision, Facts, Finding, History, Id, OpenRecovery, decide, detect_loop};
 
@@ -18,71 +19,71 @@ pub type Moment = DateTime<Utc>;
 
 pub const START: Moment = DateTime::UNIX_EPOCH;
 
-/// The session, as it stands while it is looked at.
-pub struct Sight<'a> {
+/// The session at one moment.
+pub struct SessionView<'a> {
     pub session_id: &'a Id,
     pub config: &'a StallConfig,
-    /// Its latest sign of life.
+    /// The latest sign of life.
     pub active_at: Moment,
-    /// Its latest step forward, no later than that.
+    /// The latest progress, not after the latest sign of life.
     pub progressed_at: Moment,
-    /// The last lines of its output, oldest first; none when it reports signs of life only.
+    /// The last lines of output, oldest first; empty if only signs of life are reported.
     pub recent_output: Vec<String>,
     pub now: Moment,
 }
 
-/// What a look at a session finds.
+/// What is due for a session.
 pub enum Due {
-    /// To be sent, and then recorded.
+    /// This event is to be sent, and then recorded.
     Event(StallEvent),
-    /// Nothing before this moment, unless it shows a sign of life.
+    /// Nothing before this moment, unless the session shows a sign of life.
     NotBefore(Moment),
-    /// Nothing until it shows a sign of life.
+    /// Nothing until the session shows a sign of life.
     Nothing,
 }
 
 #[derive(Default)]
 pub struct Episode {
-    /// In this episode.
+    /// Nudges in this episode.
     attempts: u32,
     escalated: bool,
-    /// The last sign of life, or of a loop the last progress, before something was done of which nothing has come yet. A
-    /// later one is a recovery, even in the same tick of the clock.
+    /// Set while something was done that has had no effect yet: the last sign of life before it, or in a loop the last
+    /// progress. A later one is a recovery, even in the same tick of the clock.
     open_since: Option<Moment>,
-    /// The last nudge was asked for, and nobody has said that it was typed.
+    /// The last nudge was asked for, and not confirmed by `nudge_sent` yet.
     is_unconfirmed: bool,
     attempts_at: LastDay,
     escalations_at: LastDay,
     reported: Reported,
 }
 
-/// What the reader of the events knows.
+/// What was sent to the reader of the events.
 #[derive(Default, PartialEq)]
 pub enum Reported {
     #[default]
     Healthy,
     Stalled,
-    /// That it stalled, and not yet that it recovered: after so long, and so many nudges.
-    NotYetRecovered {
+    /// The stall was sent. The recovery, after this time and so many nudges, was not.
+    RecoveryUnsent {
         silent_for: Duration,
         attempts: u32,
     },
 }
 
 impl Episode {
-    pub fn due(&mut self, sight: &Sight) -> Due {
-        self.settle(sight);
-        let session_id = sight.session_id.clone();
-        if let Reported::NotYetRecovered { silent_for, attempts } = self.reported {
+    pub fn due(&mut self, view: &SessionView) -> Due {
+        self.settle(view);
+        let session_id = view.session_id.clone();
+        if let Reported::RecoveryUnsent { silent_for, attempts } = self.reported {
             return Due::Event(StallEvent::SelfRecovered { session_id, silent_for, attempts });
         }
-        let facts = self.facts(sight, sight.now);
+        let facts = self.facts(view, view.now);
         let silent_for = duration(facts.history().idle_for());
-        let verdict = decide(&facts, &sight.config.policy());
+        let verdict = decide(&facts, &view.config.policy());
         if let Some(finding) = verdict.finding
             && self.reported == Reported::Healthy
         {
-            let repeats = detect_loop(&sight.recent_output).filter(|_| finding == Finding::Looping);
+            let repeats = detect_loop(&view.recent_output).filter(|_| finding == Finding::Looping);
             return Due::Event(StallEvent::Stalled { session_id, finding, repeats, silent_for });
         }
         match verdict.decision {
@@ -90,7 +91,7 @@ impl Episode {
                 session_id,
                 attempt,
                 attempts_max: verdict.attempts_max,
-                message: Arc::clone(&sight.config.nudge_message),
+                message: Arc::clone(&view.config.nudge_message),
                 silent_for,
             }),
             Decision::Escalate(cause) => {
@@ -101,92 +102,92 @@ impl Episode {
             | Decision::Recovered(_)
             | Decision::HandedOver(_)
             | Decision::Skip(_)
-            | Decision::Abandon(_) => self.next_change(sight, facts.history().idle_since),
+            | Decision::Abandon(_) => self.next_change(view, facts.history().idle_since),
         }
     }
 
-    /// The event was sent, or there is nobody left to send it to.
-    pub fn record(&mut self, event: &StallEvent, sight: &Sight) {
+    /// Records an event that was sent, or could not be, since the channel is closed.
+    pub fn record(&mut self, event: &StallEvent, view: &SessionView) {
         match event {
             StallEvent::Stalled { .. } => self.reported = Reported::Stalled,
             StallEvent::AutoNudge { .. } => {
-                self.attempt(sight);
+                self.attempt(view);
                 self.is_unconfirmed = true;
             }
             StallEvent::Escalated { .. } => {
                 self.escalated = true;
-                self.escalations_at.add(sight.now, sight.config.attempts_per_day_max);
+                self.escalations_at.add(view.now, view.config.attempts_per_day_max);
             }
             StallEvent::SelfRecovered { .. } => {
                 self.reported = Reported::Healthy;
                 return;
             }
         }
-        self.open_since = Some(self.idle_since(sight));
+        self.open_since = Some(self.idle_since(view));
     }
 
-    /// A nudge was typed: the one that was asked for, or else one more.
-    pub fn nudge_sent(&mut self, sight: &Sight) {
-        self.settle(sight);
+    /// Records that a nudge was typed: the one that was asked for, or a further one.
+    pub fn nudge_sent(&mut self, view: &SessionView) {
+        self.settle(view);
         match self.is_unconfirmed {
-            true => self.attempts_at.move_last(sight.now),
-            false => self.attempt(sight),
+            true => self.attempts_at.move_last(view.now),
+            false => self.attempt(view),
         }
         self.is_unconfirmed = false;
-        self.open_since = Some(self.idle_since(sight));
+        self.open_since = Some(self.idle_since(view));
     }
 
-    /// The clock stood still for so long: what happened before is later by as much.
+    /// Shifts all moments by the length of a pause.
     pub fn postpone(&mut self, by: TimeDelta) {
         let moments = self.attempts_at.0.iter_mut().chain(&mut self.escalations_at.0).chain(&mut self.open_since);
         moments.for_each(|moment| *moment += by);
     }
 
-    pub fn is_stalled(&self, sight: &Sight) -> bool {
-        self.facts(sight, sight.now).diagnose(&sight.config.policy()).is_ok()
+    pub fn is_stalled(&self, view: &SessionView) -> bool {
+        self.facts(view, view.now).diagnose(&view.config.policy()).is_ok()
     }
 
-    /// Does a sign of life have to be reported?
+    /// Whether the next sign of life has to be reported.
     pub fn awaits_sign(&self) -> bool {
         self.reported == Reported::Stalled
     }
 
-    /// Looks at the latest progress at its own time, so that it counts however late it is seen. Signs of life that came
-    /// afterwards are life in the future then, which is life as well.
-    fn settle(&mut self, sight: &Sight) {
+    /// Ends the episode if the session has recovered. The latest progress is judged at its own time, so that it counts
+    /// however late it is seen; signs of life after it lie in the future then, and count as well.
+    fn settle(&mut self, view: &SessionView) {
         let Some(since) = self.open_since else { return };
-        let facts = self.facts(sight, sight.progressed_at);
-        let Decision::Recovered(_) = decide(&facts, &sight.config.policy()).decision else { return };
+        let facts = self.facts(view, view.progressed_at);
+        let Decision::Recovered(_) = decide(&facts, &view.config.policy()).decision else { return };
         if self.reported == Reported::Stalled {
             let silent_for = duration(facts.history().idle_since - since);
-            self.reported = Reported::NotYetRecovered { silent_for, attempts: self.attempts };
+            self.reported = Reported::RecoveryUnsent { silent_for, attempts: self.attempts };
         }
         (self.attempts, self.escalated, self.is_unconfirmed, self.open_since) = (0, false, false, None);
     }
 
-    fn idle_since(&self, sight: &Sight) -> Moment {
-        self.facts(sight, sight.now).history().idle_since
+    fn idle_since(&self, view: &SessionView) -> Moment {
+        self.facts(view, view.now).history().idle_since
     }
 
-    fn attempt(&mut self, sight: &Sight) {
+    fn attempt(&mut self, view: &SessionView) {
         self.attempts = self.attempts.saturating_add(1);
-        self.attempts_at.add(sight.now, sight.config.attempts_per_day_max);
+        self.attempts_at.add(view.now, view.config.attempts_per_day_max);
     }
 
-    /// The earliest moment at which the rules may say something else; it is only when to ask them again.
-    fn next_change(&self, sight: &Sight, idle_since: Moment) -> Due {
-        // Longer than the threshold, not as long; the timer rounds up to its next millisecond.
-        let threshold = sight.config.policy().session_silent_after + TimeDelta::nanoseconds(1);
+    /// The earliest moment at which the rules may decide otherwise, when they are asked again.
+    fn next_change(&self, view: &SessionView, idle_since: Moment) -> Due {
+        // A stall lasts longer than the threshold; the timer rounds up to the next millisecond.
+        let threshold = view.config.policy().session_silent_after + TimeDelta::nanoseconds(1);
         let day_over =
             self.attempts_at.0.iter().chain(&self.escalations_at.0).map(|moment| *moment + TimeDelta::days(1));
-        let changes = day_over.chain([sight.active_at + threshold, idle_since + threshold]);
-        changes.filter(|change| sight.now < *change).min().map_or(Due::Nothing, Due::NotBefore)
+        let changes = day_over.chain([view.active_at + threshold, idle_since + threshold]);
+        changes.filter(|change| view.now < *change).min().map_or(Due::Nothing, Due::NotBefore)
     }
 
-    fn facts(&self, sight: &Sight, now: Moment) -> SessionFacts {
+    fn facts(&self, view: &SessionView, now: Moment) -> SessionFacts {
         let history = History {
             observed_at: now,
-            idle_since: sight.active_at,
+            idle_since: view.active_at,
             episode_began_at: START,
             attempts: self.attempts,
             attempts_unserved: 0,
@@ -196,22 +197,22 @@ impl Episode {
             escalated: self.escalated,
             abandoned: false,
             escalations_last_day: self.escalations_at.count(now),
-            open: self.open_since.map(|since| OpenRecovery { id: sight.session_id.clone(), since }),
+            open: self.open_since.map(|since| OpenRecovery { id: view.session_id.clone(), since }),
             exemption: None,
         };
         let session = Session {
-            id: sight.session_id.clone(),
+            id: view.session_id.clone(),
             identifier: None,
             title: String::new(),
             status: "active".to_owned(),
             declared_wait: None,
             started_at: START,
-            active_at: sight.active_at,
-            progressed_at: sight.progressed_at,
+            active_at: view.active_at,
+            progressed_at: view.progressed_at,
             reports_progress: false,
             ended: None,
             silent_after: None,
-            recent_output: sight.recent_output.clone(),
+            recent_output: view.recent_output.clone(),
             takes_commands: true,
             takes_nudges: true,
             agent: None,
@@ -221,13 +222,13 @@ impl Episode {
     }
 }
 
-/// The latest moments of one kind, oldest first: as many as a day may have, and at least the last one.
+/// The latest attempts, oldest first: as many as a day may have, and at least the last one.
 #[derive(Default)]
 struct LastDay(Vec<Moment>);
 
 impl LastDay {
     fn add(&mut self, now: Moment, count_max: u32) {
-        // The last one is kept however old it is: a nudge's delay may be longer than a day.
+        // The last one is kept even if it is older: a nudge's delay may be longer than a day.
         self.0.retain(|moment| is_in_last_day(*moment, now));
         self.0.push(now);
         let surplus = self.0.len().saturating_sub(count_max.max(1) as usize);
@@ -247,7 +248,7 @@ fn is_in_last_day(moment: Moment, now: Moment) -> bool {
     now - TimeDelta::days(1) < moment
 }
 
-/// A sign of life that lies in the future is no silence.
+/// The length of a silence: zero if the sign of life lies in the future.
 fn duration(delta: TimeDelta) -> Duration {
     delta.to_std().unwrap_or_default()
 }

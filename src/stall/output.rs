@@ -1,61 +1,60 @@
-//! The last lines of one session's output, and when they were last a step forward.
+//! The last lines of a session's output, and when they were last progress.
 //!
-//! It holds no rule: whether lines are a loop is what `rules::detect_loop` says of them.
+//! There is no rule here: `rules::detect_loop` decides whether lines are a loop.
 
 use std::collections::VecDeque;
 
 use chrono::TimeDelta;
 
 use super::episode::Moment;
-use crate::rules::detect_loop;
+use crate::rules::{detect_loop, without_middle};
 
-/// How many of the last lines are kept: as many as the row of a session in a database, so that detectors and sweeps find
-/// the same loops.
+/// How many lines are kept: as many as a session's row holds, so that detectors and sweeps find the same loops.
 const LINES_MAX: usize = 20;
 
-/// How many bytes of a long line are kept, of its beginning and of its end.
+/// How many bytes of a long line are kept, at its beginning and at its end.
 const LINE_END_MAX: usize = 900;
 
-pub struct Output {
+pub struct RecentOutput {
     lines: VecDeque<String>,
     progressed_at: Moment,
     is_looping: bool,
 }
 
-/// What new lines have changed.
+/// What new lines mean.
 #[derive(Debug, PartialEq)]
-pub enum Change {
-    /// They are a step forward.
+pub enum OutputChange {
+    /// They are progress.
     Progress,
-    /// With them the last lines have become a loop.
+    /// They complete a loop.
     LoopBegan,
-    /// The loop goes on.
-    LoopGoesOn,
+    /// They continue a loop.
+    LoopContinues,
 }
 
-impl Output {
-    pub fn new(progressed_at: Moment) -> Output {
-        Output { lines: VecDeque::new(), progressed_at, is_looping: false }
+impl RecentOutput {
+    pub fn new(progressed_at: Moment) -> RecentOutput {
+        RecentOutput { lines: VecDeque::new(), progressed_at, is_looping: false }
     }
 
-    /// Takes in one or more complete lines. They are judged together, so that many lines at once cost little.
-    pub fn add(&mut self, text: &str, now: Moment) -> Change {
+    /// Adds one or more complete lines. They are judged together, so that many lines at once cost little.
+    pub fn add(&mut self, text: &str, now: Moment) -> OutputChange {
         let has_text = |line: &&str| !line.trim().is_empty();
         let last: Vec<&str> = text.lines().rev().filter(has_text).take(LINES_MAX).collect();
         for line in last.into_iter().rev() {
             if self.lines.len() == LINES_MAX {
                 self.lines.pop_front();
             }
-            self.lines.push_back(shortened(line));
+            self.lines.push_back(without_middle(line, LINE_END_MAX).into_owned());
         }
         let was_looping = std::mem::replace(&mut self.is_looping, detect_loop(self.lines.make_contiguous()).is_some());
         match (was_looping, self.is_looping) {
             (_, false) => {
                 self.progressed_at = self.progressed_at.max(now);
-                Change::Progress
+                OutputChange::Progress
             }
-            (false, true) => Change::LoopBegan,
-            (true, true) => Change::LoopGoesOn,
+            (false, true) => OutputChange::LoopBegan,
+            (true, true) => OutputChange::LoopContinues,
         }
     }
 
@@ -64,23 +63,13 @@ impl Output {
         self.lines.iter().cloned().collect()
     }
 
-    /// The time of the latest lines after which the last lines were no loop.
+    /// When lines were last added that were no loop.
     pub fn progressed_at(&self) -> Moment {
         self.progressed_at
     }
 
-    /// The session's clock stood still for so long.
+    /// Shifts the latest progress by the length of a pause.
     pub fn postpone(&mut self, by: TimeDelta, now: Moment) {
         self.progressed_at = (self.progressed_at + by).min(now);
     }
-}
-
-/// The two ends of a long line, and its length: what differs in the middle mostly differs in length, too.
-fn shortened(line: &str) -> String {
-    if line.len() <= 2 * LINE_END_MAX {
-        return line.to_owned();
-    }
-    let head = (0..=LINE_END_MAX).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);
-    let tail = (line.len() - LINE_END_MAX..=line.len()).find(|&at| line.is_char_boundary(at)).unwrap_or(line.len());
-    format!("{} … {} … {}", &line[..head], line.len(), &line[tail..])
 }

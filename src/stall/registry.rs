@@ -1,4 +1,4 @@
-//! The detectors of one process, by session: a session has one at most.
+//! The detectors of one process, by session. A session has at most one.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,8 +6,11 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
 
-use super::{CancellationToken, Outcome, StallDetector, StallDetectorHandle, StallEvent, Watched};
+use super::detector::{StallDetector, StallDetectorHandle};
+use super::event::{Outcome, StallEvent};
+use super::watched::Watched;
 use crate::rules::Id;
 
 /// The detectors of one process, by session. Dropping it stops them all.
@@ -17,21 +20,20 @@ pub struct DetectorRegistry {
     token: Option<CancellationToken>,
 }
 
-/// The session has a detector, which was left as it is: another would forget what was tried.
+/// The session has a detector already. It was left unchanged: a new one would not know what was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlreadyWatched(pub Id);
 
 impl DetectorRegistry {
-    /// Its detectors stop when the token is cancelled, as `StallDetector::spawn_until` says; `shutdown` then has their
-    /// outcomes.
+    /// A registry whose detectors stop when the token is cancelled; `shutdown` then returns their outcomes.
     pub fn with_token(token: CancellationToken) -> DetectorRegistry {
         DetectorRegistry { handles: RwLock::default(), token: Some(token) }
     }
 
-    /// Refuses a second detector for the same session; `remove` the first, if it is to be replaced.
+    /// Starts a detector. To replace that of a session, `remove` it first.
     ///
     /// # Errors
-    /// `AlreadyWatched`: the session has a detector.
+    /// `AlreadyWatched`: the session has a detector already.
     ///
     /// # Panics
     /// Outside of a tokio runtime with a timer.
@@ -50,32 +52,32 @@ impl DetectorRegistry {
         Ok(watched)
     }
 
-    /// Its detector goes on when this is dropped, and does not outlive its place in the registry when it is kept.
+    /// The session with this id. Keeping or dropping the result does not change how long its detector runs.
     pub fn get(&self, id: &Id) -> Option<Arc<Watched>> {
         self.read().get(id).map(|handle| Arc::clone(&handle.watched))
     }
 
-    /// A sign of life; false when nobody watches this session.
+    /// Reports a sign of life; false if the session has no detector.
     pub fn reset(&self, id: &Id) -> bool {
         self.read().get(id).map(|handle| handle.reset()).is_some()
     }
 
-    /// Complete lines of a session's output, as `Watched::output` takes them; false when nobody watches this session.
+    /// Reports complete lines of output, as `Watched::output` does; false if the session has no detector.
     pub fn output(&self, id: &Id, lines: &str) -> bool {
         self.get(id).map(|watched| watched.output(lines)).is_some()
     }
 
-    /// False when nobody watches this session.
+    /// Stops the session's clock, as `Watched::pause` does; false if the session has no detector.
     pub fn pause(&self, id: &Id) -> bool {
         self.read().get(id).map(|handle| handle.pause()).is_some()
     }
 
-    /// False when nobody watches this session.
+    /// Restarts the session's clock, as `Watched::resume` does; false if the session has no detector.
     pub fn resume(&self, id: &Id) -> bool {
         self.read().get(id).map(|handle| handle.resume()).is_some()
     }
 
-    /// Hands over the detector: it ends when it is joined or dropped.
+    /// Removes the session's detector and returns it. It ends when it is joined or dropped.
     pub fn remove(&self, id: &Id) -> Option<StallDetectorHandle> {
         self.write().remove(id)
     }
@@ -88,7 +90,7 @@ impl DetectorRegistry {
         self.read().is_empty()
     }
 
-    /// Stops all detectors and waits until each has ended. What is spawned meanwhile is not among them.
+    /// Stops all detectors, waits until each has ended, and returns their outcomes. Those spawned meanwhile go on.
     pub async fn shutdown(&self) -> Vec<(Id, Result<Outcome, JoinError>)> {
         let handles = std::mem::take(&mut *self.write());
         handles.values().for_each(StallDetectorHandle::stop);
@@ -99,7 +101,7 @@ impl DetectorRegistry {
         outcomes
     }
 
-    // Nothing panics between two changes of the map, so that it is sound even when a thread did.
+    // No panic can happen between two changes of the map, so that a poisoned lock still holds a valid one.
     fn read(&self) -> RwLockReadGuard<'_, HashMap<Id, StallDetectorHandle>> {
         self.handles.read().unwrap_or_else(PoisonError::into_inner)
     }

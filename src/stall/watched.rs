@@ -1,11 +1,11 @@
-//! One session while it is watched: what its task, its handle and the registry share.
+//! A watched session: what its task, its handle and the registry share.
 //!
 //! A sign of life is one store to an atomic. The task sleeps until the earliest moment at which something could be due
-//! and then looks at what was stored, so that no timer is ever moved; a sign of life wakes it only when a stall has been
-//! reported, and output also when it becomes a loop. Both sides store first and look at the other's word afterwards
-//! (`SeqCst`): one of them sees the other.
+//! and then reads what was stored, so that no timer is ever moved. A sign of life wakes the task only when a stall was
+//! reported, and output also when it becomes a loop. Both sides first store their own value and then load the other's
+//! (`SeqCst`), so that at least one of them sees the other.
 //!
-//! Where both locks are held, `state` was locked before `output`.
+//! If both locks are held, `state` was locked before `output`.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,47 +16,48 @@ use tokio::sync::futures::Notified;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::episode::{Due, Episode, Moment, START, Sight};
-use super::output::{Change, Output};
-use super::{Outcome, StallConfig, StallEvent};
+use super::config::StallConfig;
+use super::episode::{Due, Episode, Moment, START, SessionView};
+use super::event::{Outcome, StallEvent};
+use super::output::{OutputChange, RecentOutput};
 use crate::rules::Id;
 
-/// One session while it is watched. None of its methods waits for anything but another of them.
+/// A watched session. Its methods never wait, except for each other.
 pub struct Watched {
     session_id: Id,
     config: StallConfig,
     pulse: Pulse,
-    /// Made by the first output, since many sessions report signs of life only.
-    output: OnceLock<Box<Mutex<Output>>>,
-    state: Mutex<State>,
+    /// Created by the first output, since many sessions report only signs of life.
+    output: OnceLock<Box<Mutex<RecentOutput>>>,
+    state: Mutex<WatchState>,
     wake: Notify,
     token: Option<CancellationToken>,
     #[cfg(test)]
-    pub looks: std::sync::atomic::AtomicU32,
+    pub checks: std::sync::atomic::AtomicU32,
 }
 
-/// All that a sign of life touches, side by side in memory.
+/// All that a sign of life touches, next to each other in memory.
 struct Pulse {
     started: Instant,
-    /// In nanoseconds since the start.
+    /// Nanoseconds since the start.
     active_at: AtomicI64,
     awaits_sign: AtomicBool,
 }
 
 #[derive(Default)]
-struct State {
+struct WatchState {
     episode: Episode,
     paused_at: Option<Moment>,
     is_stopped: bool,
-    unheard: Option<Box<StallEvent>>,
+    undelivered: Option<Box<StallEvent>>,
 }
 
 /// What the task does next.
 pub enum Next {
-    /// Send what is due, as soon as there is room.
+    /// Send what is due, as soon as the channel has room.
     Send,
-    /// Sleep.
-    LookAt(Instant),
+    /// Sleep until this moment, or until it is woken.
+    CheckAt(Instant),
     /// Sleep until it is woken.
     AwaitWake,
 }
@@ -72,7 +73,7 @@ impl Watched {
             wake: Notify::new(),
             token,
             #[cfg(test)]
-            looks: 0.into(),
+            checks: 0.into(),
         }
     }
 
@@ -80,7 +81,7 @@ impl Watched {
         &self.session_id
     }
 
-    /// A sign of life. It says nothing about what the session does: one whose output is a loop goes on looping.
+    /// Reports a sign of life. It is no progress: a session whose output is a loop stays in it.
     pub fn reset(&self) {
         self.pulse.active_at.fetch_max(self.nanoseconds(), SeqCst);
         if self.pulse.awaits_sign.load(SeqCst) {
@@ -88,16 +89,16 @@ impl Watched {
         }
     }
 
-    /// Complete lines of its output, one or more: a sign of life, and progress unless its last lines are now a loop
-    /// (`rules::detect_loop`). The last 20 lines that are not blank are kept, and of long ones both ends, of 900 bytes;
-    /// lines that come together are judged once. Not for the echo of a nudge, which is neither.
+    /// Reports one or more complete lines of output: a sign of life, and progress unless the last lines are a loop now
+    /// (`rules::detect_loop`). The last 20 lines that are not blank are kept, and of long ones both ends of 900 bytes;
+    /// lines that come together are judged once. Leave out the echo of a nudge, which is neither.
     pub fn output(&self, lines: &str) {
         if lines.trim().is_empty() {
             return self.reset();
         }
         let output = self.output.get_or_init(|| {
-            // Until now each sign of life was progress.
-            Box::new(Mutex::new(Output::new(moment_of(self.pulse.active_at.load(SeqCst)))))
+            // Until the first output, each sign of life was progress.
+            Box::new(Mutex::new(RecentOutput::new(moment_of(self.pulse.active_at.load(SeqCst)))))
         });
         let change = {
             let mut output = lock(output);
@@ -106,44 +107,44 @@ impl Watched {
             output.add(lines, moment_of(now))
         };
         let matters = match change {
-            Change::Progress => self.pulse.awaits_sign.load(SeqCst),
-            // What is due follows from its latest progress now.
-            Change::LoopBegan => true,
-            Change::LoopGoesOn => false,
+            OutputChange::Progress => self.pulse.awaits_sign.load(SeqCst),
+            // From now on the latest progress decides what is due.
+            OutputChange::LoopBegan => true,
+            OutputChange::LoopContinues => false,
         };
         if matters {
             self.wake.notify_one();
         }
     }
 
-    /// A nudge was typed into it: the one that `AutoNudge` asked for, whose delay runs from now, or else one more.
+    /// Reports that a nudge was typed: the one that `AutoNudge` asked for, whose delay begins now, or a further one.
     pub fn nudge_sent(&self) {
         let mut state = self.lock();
-        let sight = self.sight(&state);
-        state.episode.nudge_sent(&sight);
+        let view = self.view(&state);
+        state.episode.nudge_sent(&view);
         self.publish(&state);
     }
 
-    /// Stops its clock, also for the delays and the bounds of a day. Nothing is sent before it goes on.
+    /// Stops the session's clock, also for delays and the limits per day. Nothing is sent until `resume`.
     pub fn pause(&self) {
         let mut state = self.lock();
         state.paused_at.get_or_insert_with(|| self.now());
         self.publish(&state);
     }
 
-    /// Nothing is sent any more.
+    /// Stops sending for good.
     pub(super) fn stop(&self) {
         self.lock().is_stopped = true;
     }
 
-    /// Lets its clock go on with the time that was left.
+    /// Restarts the session's clock where it was stopped.
     pub fn resume(&self) {
         let mut state = self.lock();
         let Some(since) = state.paused_at.take() else { return };
         let now = self.now();
         let paused_for = now - since;
         state.episode.postpone(paused_for);
-        // A sign of life that came meanwhile counts from now.
+        // A sign of life during the pause counts from now.
         let later = |at| nanoseconds_of((moment_of(at) + paused_for).min(now));
         let _ = self.pulse.active_at.fetch_update(SeqCst, SeqCst, |at| Some(later(at)));
         if let Some(output) = self.output.get() {
@@ -153,61 +154,61 @@ impl Watched {
         self.wake.notify_one();
     }
 
-    /// Has it been silent, or in a loop, for longer than its threshold? Whether that was reported or not.
+    /// Whether the session has been silent, or in a loop, for longer than its threshold, reported or not.
     pub fn is_stalled(&self) -> bool {
         let state = self.lock();
-        state.episode.is_stalled(&self.sight(&state))
+        state.episode.is_stalled(&self.view(&state))
     }
 
-    /// What has become of the watch so far.
+    /// Whether an escalation was missed so far.
     pub fn outcome(&self) -> Outcome {
-        self.lock().unheard.as_deref().cloned().map_or(Outcome::Heard, Outcome::Unheard)
+        self.lock().undelivered.as_deref().cloned().map_or(Outcome::Delivered, Outcome::Undelivered)
     }
 
     pub(super) fn next(&self) -> Next {
         #[cfg(test)]
-        self.looks.fetch_add(1, SeqCst);
+        self.checks.fetch_add(1, SeqCst);
         let mut state = self.lock();
         if state.paused_at.is_some() || self.is_over(&state) {
             return Next::AwaitWake;
         }
-        let sight = self.sight(&state);
-        let due = state.episode.due(&sight);
+        let view = self.view(&state);
+        let due = state.episode.due(&view);
         self.publish(&state);
         match due {
             Due::Event(_) => Next::Send,
-            Due::NotBefore(moment) => Next::LookAt(self.pulse.started + (moment - START).to_std().unwrap_or_default()),
+            Due::NotBefore(moment) => Next::CheckAt(self.pulse.started + (moment - START).to_std().unwrap_or_default()),
             Due::Nothing => Next::AwaitWake,
         }
     }
 
-    /// Sends what is due now that there is room for it, if anything still is.
-    pub(super) fn send(&self, say: impl FnOnce(StallEvent)) {
+    /// Sends what is still due, now that the channel has room.
+    pub(super) fn send(&self, deliver: impl FnOnce(StallEvent)) {
         let mut state = self.lock();
-        let sight = self.sight(&state);
+        let view = self.view(&state);
         if state.paused_at.is_none()
             && !self.is_over(&state)
-            && let Due::Event(event) = state.episode.due(&sight)
+            && let Due::Event(event) = state.episode.due(&view)
         {
-            state.episode.record(&event, &sight);
+            state.episode.record(&event, &view);
             // Under the lock, so that nothing is sent once `pause` has returned.
-            say(event);
+            deliver(event);
         }
         self.publish(&state);
     }
 
-    /// Nobody listens any more, and nobody will.
-    pub(super) fn send_to_nobody(&self) {
-        let mut unheard = None;
-        self.send(|event| unheard = Some(event));
-        let Some(event) = unheard else { return };
+    /// Records what is due, and logs that it cannot be delivered.
+    pub(super) fn send_to_closed_channel(&self) {
+        let mut undelivered = None;
+        self.send(|event| undelivered = Some(event));
+        let Some(event) = undelivered else { return };
         let session = &self.session_id;
         match &event {
             StallEvent::Escalated { cause, .. } => {
-                self.lock().unheard = Some(Box::new(event.clone()));
+                self.lock().undelivered = Some(Box::new(event.clone()));
                 tracing::warn!(%session, "session {session} needs a person ({cause}), and nobody listens");
             }
-            // Not the event itself: it holds lines of the session's output.
+            // The event itself is not logged: it has lines of the session's output.
             StallEvent::Stalled { finding, silent_for, .. } => {
                 tracing::debug!(%session, ?finding, ?silent_for, "nobody listens");
             }
@@ -217,7 +218,7 @@ impl Watched {
         }
     }
 
-    /// Returns when the token that it was given is cancelled, and then nothing is sent any more; never without a token.
+    /// Waits until the token is cancelled, and then stops sending; without a token it never returns.
     pub(super) async fn cancelled(&self) {
         match &self.token {
             Some(token) => token.cancelled().await,
@@ -226,7 +227,7 @@ impl Watched {
         self.stop();
     }
 
-    fn is_over(&self, state: &State) -> bool {
+    fn is_over(&self, state: &WatchState) -> bool {
         state.is_stopped || self.token.as_ref().is_some_and(CancellationToken::is_cancelled)
     }
 
@@ -234,13 +235,13 @@ impl Watched {
         self.wake.notified()
     }
 
-    fn publish(&self, state: &State) {
+    fn publish(&self, state: &WatchState) {
         self.pulse.awaits_sign.store(state.episode.awaits_sign() && state.paused_at.is_none(), SeqCst);
     }
 
-    /// The session by its own clock: while that stands still, nothing is later than the pause.
-    fn sight(&self, state: &State) -> Sight<'_> {
-        // The output first: what is progress was stored as a sign of life before.
+    /// The session by its own clock. During a pause, nothing is later than its beginning.
+    fn view(&self, state: &WatchState) -> SessionView<'_> {
+        // The output is read first: its progress was stored as a sign of life before.
         let output = self.output.get().map(|output| {
             let output = lock(output);
             (output.progressed_at(), output.lines())
@@ -249,7 +250,7 @@ impl Watched {
         let (progressed_at, recent_output) = output.unwrap_or_else(|| (active_at, Vec::new()));
         let now = state.paused_at.unwrap_or_else(|| self.now());
         let until_pause = |at: Moment| state.paused_at.map_or(at, |paused_at| at.min(paused_at));
-        Sight {
+        SessionView {
             session_id: &self.session_id,
             config: &self.config,
             active_at: until_pause(active_at),
@@ -267,12 +268,12 @@ impl Watched {
         self.pulse.started.elapsed().as_nanos() as i64
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WatchState> {
         lock(&self.state)
     }
 }
 
-/// A panic in one thread must not make the session deaf in all others; every change is complete when it is visible.
+/// Locks a mutex even if a thread has panicked with it: no change is ever incomplete.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@ use std::fmt::{Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 
-use super::types::Since;
+use super::types::RawInstant;
 use crate::rules::Id;
 
 /// One nomination. Its fields decode whatever the row holds; a row that is wrong is found when its facts are read.
@@ -15,22 +15,22 @@ pub struct Candidate {
     pub id: Id,
     /// Subjects of one group are examined one after the other, since they lock the same rows.
     pub group: Id,
-    pub since: Since,
+    pub since: RawInstant,
 }
 
 /// The candidates of one group: how many, and since when the oldest.
-pub type Group = (Id, i64, Option<Since>);
+pub type Group = (Id, i64, Option<RawInstant>);
 
 /// A place between two candidates: after this one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Position {
-    pub since: Since,
+    pub since: RawInstant,
     pub id: Id,
 }
 
 impl Position {
     pub fn beginning() -> Position {
-        Position { since: Since::Beginning, id: Id("00000000-0000-0000-0000-000000000000".to_owned()) }
+        Position { since: RawInstant::Beginning, id: Id("00000000-0000-0000-0000-000000000000".to_owned()) }
     }
 }
 

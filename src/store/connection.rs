@@ -50,23 +50,45 @@ impl Default for Timeouts {
     }
 }
 
-/// Why a transaction did not commit, as far as is known.
+/// Why a transaction did not commit, as far as is known. `E` is the error of what was done in it.
 #[derive(Debug)]
-pub enum Abort {
+pub enum Abort<E = Error> {
     /// Nothing was written.
-    RolledBack(Error),
+    RolledBack(E),
     /// Nothing was written, and the connection is gone.
-    Lost(Error),
+    Lost(E),
     /// What came in place of the commit's answer does not tell what became of it.
     Unknown(Error),
 }
 
-impl From<Abort> for anyhow::Error {
-    fn from(abort: Abort) -> anyhow::Error {
+impl<E: Into<anyhow::Error>> From<Abort<E>> for anyhow::Error {
+    fn from(abort: Abort<E>) -> anyhow::Error {
         match abort {
-            Abort::RolledBack(error) | Abort::Lost(error) | Abort::Unknown(error) => error.into(),
+            Abort::RolledBack(error) | Abort::Lost(error) => error.into(),
+            Abort::Unknown(error) => error.into(),
         }
     }
+}
+
+/// What a transaction is to end with. A commit would wait for the disk even if rows were only locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    Commit,
+    RollBack,
+}
+
+/// How a transaction ended.
+#[derive(Debug)]
+pub enum End {
+    Committed,
+    /// As it was asked to.
+    RolledBack,
+    /// Rolled back, and the connection is gone.
+    Lost,
+    /// The server refused to commit: nothing was written.
+    Refused(Error),
+    /// What came in place of the commit's answer does not tell what became of it.
+    Unknown(Error),
 }
 
 impl DbConnection {
@@ -78,27 +100,42 @@ impl DbConnection {
         matches!(self.db, Db::Sqlite(_))
     }
 
-    /// Runs `body` in one transaction. A body that has nothing to keep may end it with `Error::RollbackTransaction`: a
-    /// commit would wait for the disk even if rows were only locked.
-    pub fn in_transaction<T>(
+    /// Runs `body` in one transaction, which is committed unless it fails.
+    pub fn in_transaction<T, E: From<Error>>(
         &mut self,
         access: Access,
         timeouts: &Timeouts,
-        body: impl FnOnce(&mut Db) -> QueryResult<T>,
-    ) -> Result<T, Abort> {
+        body: impl FnOnce(&mut Db) -> Result<T, E>,
+    ) -> Result<T, Abort<E>> {
         let begin = self.begin_statement(access, OURS, timeouts);
-        self.transact(&begin, body)
+        let (done, end) = self
+            .transact(&begin, |db| match body(db) {
+                Ok(value) => (Finish::Commit, Ok(value)),
+                Err(error) => (Finish::RollBack, Err(error)),
+            })
+            .map_err(|abort| match abort {
+                Abort::RolledBack(error) => Abort::RolledBack(error.into()),
+                Abort::Lost(error) => Abort::Lost(error.into()),
+                Abort::Unknown(error) => Abort::Unknown(error),
+            })?;
+        match (done, end) {
+            (Ok(_), End::Refused(error)) => Err(Abort::RolledBack(error.into())),
+            (Ok(_), End::Unknown(error)) => Err(Abort::Unknown(error)),
+            (Ok(value), _) => Ok(value),
+            (Err(error), End::Lost) => Err(Abort::Lost(error)),
+            (Err(error), _) => Err(Abort::RolledBack(error)),
+        }
     }
 
-    /// The same, for statements that are asked again and again with other ids: each is planned once for a connection, and that is when
-    /// nothing is locked yet if it is asked without a lock first. Planned anew for the first five ids, as by default, the facts of
-    /// one subject take some 20 ms while its row is locked.
+    /// One transaction of many that ask the same with other ids, and say themselves how they are to end: what came of it, and how it
+    /// ended. Each statement is planned once for a connection, and that is when nothing is locked yet if it is asked without a lock
+    /// first. Planned anew for the first five ids, as by default, the facts of one subject take some 20 ms while its row is locked.
     pub fn in_repeated_transaction<T>(
         &mut self,
         access: Access,
         timeouts: &Timeouts,
-        body: impl FnOnce(&mut Db) -> QueryResult<T>,
-    ) -> Result<T, Abort> {
+        body: impl FnOnce(&mut Db) -> (Finish, T),
+    ) -> Result<(T, End), Abort> {
         let mut begin = self.begin_statement(access, OURS, timeouts);
         if !self.is_sqlite() {
             begin += "; SET LOCAL plan_cache_mode = force_generic_plan";
@@ -106,19 +143,28 @@ impl DbConnection {
         self.transact(&begin, body)
     }
 
-    fn transact<T>(&mut self, begin: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T, Abort> {
-        let result = self.run_begin(begin).and_then(|()| body(&mut self.db));
-        let value =
-            result.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })?;
-        self.db.batch_execute("COMMIT").map_err(|error| {
-            // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
-            self.roll_back();
-            match errors::is_refusal(&error) || self.is_sqlite() {
-                true => Abort::RolledBack(error),
-                false => Abort::Unknown(error),
-            }
-        })?;
-        Ok(value)
+    /// Fails only if the transaction could not begin.
+    fn transact<T>(&mut self, begin: &str, body: impl FnOnce(&mut Db) -> (Finish, T)) -> Result<(T, End), Abort> {
+        if let Err(error) = self.run_begin(begin) {
+            return Err(if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) });
+        }
+        let (finish, value) = body(&mut self.db);
+        let end = match finish {
+            Finish::RollBack if self.roll_back() => End::RolledBack,
+            Finish::RollBack => End::Lost,
+            Finish::Commit => self.commit(),
+        };
+        Ok((value, end))
+    }
+
+    fn commit(&mut self) -> End {
+        let Err(error) = self.db.batch_execute("COMMIT") else { return End::Committed };
+        // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
+        self.roll_back();
+        match errors::is_refusal(&error) || self.is_sqlite() {
+            true => End::Refused(error),
+            false => End::Unknown(error),
+        }
     }
 
     /// Looks at a database of which nothing is known yet, and changes nothing: whose schema is it, what is there?

@@ -4,6 +4,7 @@ use std::error::Error as _;
 
 use diesel::result::{DatabaseErrorKind, Error, UnexpectedNullError};
 
+use crate::conclusion::Failure;
 use crate::rules::Kind;
 
 /// Somebody else was first, or is at it: the next sweep looks again.
@@ -20,6 +21,34 @@ pub fn is_contention(error: &Error) -> bool {
                 .any(|phrase| info.message().contains(phrase))
         }
         _ => false,
+    }
+}
+
+/// Why a transaction did not do what was asked for: the database's error, or a refusal of the request.
+#[derive(Debug)]
+pub enum Refused {
+    Query(Error),
+    Request(Failure),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Query(error)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Refused {
+        Refused::Request(failure)
+    }
+}
+
+impl From<Refused> for anyhow::Error {
+    fn from(refused: Refused) -> anyhow::Error {
+        match refused {
+            Refused::Query(error) => error.into(),
+            Refused::Request(failure) => failure.into(),
+        }
     }
 }
 

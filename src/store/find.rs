@@ -8,12 +8,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use uuid::Uuid;
 
+use super::errors::{self, Refused};
 use super::open::Store;
 use super::schema::plans;
-use super::{Access, Db, Subject, Timeouts, errors, for_kind, has_any};
-use crate::exit::{Refusal, usage};
+use super::{Access, Db, Subject, Timeouts, for_kind, has_any};
+use crate::conclusion::{Failure, usage};
 use crate::rules::{Id, Kind};
-use crate::text::shown;
+use crate::text::redact;
 
 /// What a subject is called.
 #[derive(Clone, Debug, PartialEq, Queryable)]
@@ -31,16 +32,16 @@ impl Label {
 
     /// As people call it.
     pub fn name(&self) -> String {
-        shown(self.identifier.as_deref().unwrap_or(&self.id.0))
+        redact(self.identifier.as_deref().unwrap_or(&self.id.0))
     }
 
     /// On SQLite an id is what others wrote, too.
-    pub fn shown_id(&self) -> String {
-        shown(&self.id.0)
+    pub fn redact_id(&self) -> String {
+        redact(&self.id.0)
     }
 
     /// Refuses a subject of another tenant than is wanted.
-    pub fn of_tenant(self, kind: Kind, wanted: Option<&str>) -> Result<Label, Refusal> {
+    pub fn of_tenant(self, kind: Kind, wanted: Option<&str>) -> Result<Label, Failure> {
         match (&self.tenant, wanted) {
             (Some(its), Some(wanted)) if its != wanted => {
                 Err(usage(format!("the {kind} {} belongs to the tenant {its}, not to {wanted}", self.name())))
@@ -111,8 +112,8 @@ impl Found {
     }
 
     /// The one subject, or plan, that there must be.
-    pub fn one(self, kind: impl Display, name: &str) -> Result<Label, Refusal> {
-        let name = shown(name);
+    pub fn one(self, kind: impl Display, name: &str) -> Result<Label, Failure> {
+        let name = redact(name);
         match self {
             Found::One(label) => Ok(label),
             Found::Nothing => Err(usage(format!("there is no {kind} {name} in this database"))),
@@ -124,7 +125,7 @@ impl Found {
     }
 
     /// The same, or an id of which only sweep's own tables know: its subject may be gone.
-    pub fn one_or_gone(self, db: &Db, kind: Kind, name: &str) -> Result<Label, Refusal> {
+    pub fn one_or_gone(self, db: &Db, kind: Kind, name: &str) -> Result<Label, Failure> {
         match (&self, as_id(db, name)) {
             (Found::Nothing, Some(id)) => Ok(Label::of_id(id)),
             _ => self.one(kind, name),
@@ -134,8 +135,8 @@ impl Found {
 
 fn told_apart(label: &Label) -> String {
     match &label.tenant {
-        Some(tenant) => format!("{} (tenant {})", label.shown_id(), shown(tenant)),
-        None => label.shown_id(),
+        Some(tenant) => format!("{} (tenant {})", label.redact_id(), redact(tenant)),
+        None => label.redact_id(),
     }
 }
 
@@ -160,7 +161,7 @@ pub fn subject(store: &mut Store, timeouts: &Timeouts, kind: Kind, name: &str) -
 
 impl Store {
     /// Refuses a kind that the host does not have.
-    pub fn refuse_unprovided(&self, kind: Kind) -> Result<(), Refusal> {
+    pub fn refuse_unprovided(&self, kind: Kind) -> Result<(), Failure> {
         match self.kinds.contains(&kind) {
             true => Ok(()),
             false => Err(usage(format!("{}: not provided by this database", kind.plural()))),
@@ -178,9 +179,9 @@ pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryRe
 }
 
 /// Refuses a tenant to whom nothing belongs: it is more likely a typing error.
-pub fn tenant(db: &mut Db, kinds: &[Kind], tenant: &str) -> QueryResult<Result<(), Refusal>> {
-    Ok(match has_any(db, kinds, Some(tenant))? {
+pub fn tenant(db: &mut Db, kinds: &[Kind], tenant: &str) -> Result<(), Refused> {
+    match has_any(db, kinds, Some(tenant))? {
         true => Ok(()),
-        false => Err(usage(format!("--tenant: there is no tenant {} in this database", shown(tenant)))),
-    })
+        false => Err(usage(format!("--tenant: there is no tenant {} in this database", redact(tenant))).into()),
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Db;
 use super::schema::sweeps;
-use super::types::{Document, Instant, Since};
+use super::types::{Document, Instant, RawInstant};
 use crate::rules::Policy;
 
 /// Shards, and sweeps of one tenant each, may have begun since the one that is looked for.
@@ -34,7 +34,7 @@ pub fn latest(
     let judged = sweeps::table.filter(guard_decided_at.is_not_null()).filter(version.eq(env!("CARGO_PKG_VERSION")));
     let lately = judged.filter(started_at.gt(Instant(from))).filter(started_at.le(Instant(until)));
     let columns = (guard_decided_at, guard_held, sweeps::policy);
-    let rows: Vec<(Option<Since>, Option<Document>, Document)> =
+    let rows: Vec<(Option<RawInstant>, Option<Document>, Document)> =
         lately.order(started_at.desc()).limit(ROWS_MAX).select(columns).load(db)?;
     let policy = json!(policy);
     let same = rows.into_iter().filter(|(.., Document(theirs))| *theirs == policy);

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::Db;
-use super::open::exists;
+use super::catalog::exists;
 use super::schema::host_blocks;
 use super::types::Words;
 use crate::rules::Id;

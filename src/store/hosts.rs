@@ -3,40 +3,28 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use crate::exit::{Refusal, config};
-
-const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/postgres/native");
-const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip");
-const PAPERCLIP_LISTEN: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip_listen");
+use crate::conclusion::{Failure, config};
 
 /// The control plane whose database it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// sweep's own tables
+    /// sweep's own tables.
     Native,
-    /// Paperclip's database
+    /// Paperclip's database.
     Paperclip,
 }
 
 impl Host {
+    pub const ALL: [Host; 2] = [Host::Native, Host::Paperclip];
+
     pub fn name(self) -> &'static str {
         match self {
             Host::Native => "native",
             Host::Paperclip => "paperclip",
-        }
-    }
-
-    /// What follows the ledger's migrations on PostgreSQL.
-    pub(super) fn migrations(self) -> EmbeddedMigrations {
-        match self {
-            Host::Native => NATIVE,
-            Host::Paperclip => PAPERCLIP,
         }
     }
 
@@ -45,14 +33,6 @@ impl Host {
         match self {
             Host::Native => None,
             Host::Paperclip => Some(&PAPERCLIP_TABLES),
-        }
-    }
-
-    /// What only `--with-listen` adds: a trigger on a table of the host's. On tables of our own it is there anyway.
-    pub(super) fn listen_migrations(self) -> Option<EmbeddedMigrations> {
-        match self {
-            Host::Native => None,
-            Host::Paperclip => Some(PAPERCLIP_LISTEN),
         }
     }
 }
@@ -135,7 +115,7 @@ fn refuse_old_paperclip(db: &mut PgConnection) -> Result<()> {
     if missing.is_empty() { Ok(()) } else { Err(old_paperclip(&missing).into()) }
 }
 
-fn old_paperclip(missing: &[&str]) -> Refusal {
+fn old_paperclip(missing: &[&str]) -> Failure {
     config(format!(
         "this Paperclip is older than {PAPERCLIP_OLDEST}, the oldest release that sweep works with (it lacks {}): upgrade Paperclip first",
         missing.join(", ")

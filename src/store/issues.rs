@@ -12,7 +12,7 @@ use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_s
 use super::types::{Document, Instant, Words};
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
-use crate::rules::{Cause, Escalation, Id, Kind, Policy, Remedy};
+use crate::rules::{Cause, ContinueBy, Escalation, Id, Kind, Policy};
 use crate::text::{plain, quoted};
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
@@ -82,7 +82,7 @@ impl Subject for IssueFacts {
         None
     }
 
-    fn resume(&self, db: &mut Db, _remedy: Remedy, wake_id: &Id, _policy: &Policy) -> QueryResult<()> {
+    fn resume(&self, db: &mut Db, _remedy: ContinueBy, wake_id: &Id, _policy: &Policy) -> QueryResult<()> {
         let payload = json!({
             "issueId": self.id, "retryOfRunId": self.last_run_id, "wakeReason": REASON, "retryReason": REASON,
         });

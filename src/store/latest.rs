@@ -10,10 +10,10 @@ use diesel::sql_types::Bool;
 
 use super::Db;
 use super::schema::sweeps;
-use super::types::{Document, Instant, Since};
+use super::types::{Document, Instant, RawInstant};
 
-/// It did all that it had to: `Exit::is_success`. Sweeps of older versions recorded no exit code, and ended so only when they had.
-const SUCCEEDED: &str = "NOT partial AND ended = 'completed' AND (exit_code IS NULL OR exit_code IN (0, 2))";
+/// It looked at everything, and did all that it had to.
+const SUCCEEDED: &str = "succeeded";
 
 /// It has ended, however, and was meant to look at everything.
 const WHOLE: &str = "NOT narrowed AND finished_at IS NOT NULL";
@@ -49,7 +49,7 @@ fn success_of(
     for index in 0..count {
         let of_shard = sweeps::table.filter(sql::<Bool>(SUCCEEDED)).filter(shards.eq(count)).filter(shard.eq(index));
         let latest = of_shard.filter(finished_at.le(Some(Instant(now)))).order(finished_at.desc()).select(finished_at);
-        let at: Option<Option<Since>> = latest.first(db).optional()?;
+        let at: Option<Option<RawInstant>> = latest.first(db).optional()?;
         let at = at.flatten().and_then(|at| at.instant());
         if at <= known {
             return Ok(None);
@@ -62,8 +62,8 @@ fn success_of(
 /// One row of `sweeps`, whatever it holds.
 #[derive(Clone, Debug, Queryable)]
 pub struct EndedSweep {
-    pub started_at: Since,
-    pub finished_at: Option<Since>,
+    pub started_at: RawInstant,
+    pub finished_at: Option<RawInstant>,
     pub exit_code: Option<i32>,
     pub shards: i32,
     pub counts: Document,

@@ -9,14 +9,14 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::candidates::Shard;
+use super::catalog::is_readable;
 use super::guarded::{self, Remembered};
-use super::open::is_readable;
 use super::schema::{recoveries, sweeps};
-use super::types::{Document, Instant, Since};
-use super::{Db, Subject, totals};
-use crate::exit::Exit;
+use super::types::{Document, Instant, RawInstant};
+use super::{Db, Subject, boards, totals};
+use crate::conclusion::Conclusion;
 use crate::rules::{Id, OpenRecovery, Policy};
-use crate::text::{plain, shown};
+use crate::text::{plain, redact};
 
 /// Who wrote it, wherever the host asks.
 pub const ACTOR: &str = "sweep";
@@ -81,7 +81,7 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
             recoveries::subject_id.eq(id),
             recoveries::action.eq(entry.action.name()),
             // A host copies it to where its people read it.
-            recoveries::reason.eq(plain(&shown(&entry.reason))),
+            recoveries::reason.eq(plain(&redact(&entry.reason))),
             recoveries::episode_began_at.eq(Instant(history.episode_began_at)),
             recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
             recoveries::wake_id.eq(entry.wake_id),
@@ -101,7 +101,7 @@ fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<(
 /// When its newest row was written; none that cannot be told.
 pub fn newest(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
     let newest = recoveries::table.order(recoveries::created_at.desc()).select(recoveries::created_at);
-    Ok(newest.first::<Since>(db).optional()?.and_then(|at| at.instant()))
+    Ok(newest.first::<RawInstant>(db).optional()?.and_then(|at| at.instant()))
 }
 
 /// Nothing can come any more of what is open about subjects that were deleted.
@@ -169,7 +169,7 @@ pub struct Opening<'a> {
 /// And when it has ended.
 pub struct Closing {
     pub ended: Ended,
-    pub exit: Exit,
+    pub conclusion: Conclusion,
     /// As at its opening, or the deadline came before everything was seen.
     pub partial: bool,
     pub counts: serde_json::Value,
@@ -183,6 +183,9 @@ pub struct Closing {
 pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryResult<()> {
     let Opening { began_at, narrowed, shard, policy } = opening;
     let Shard { index, count } = shard.unwrap_or(Shard { index: 0, count: 1 });
+    if !narrowed {
+        boards::write(db, policy)?;
+    }
     diesel::insert_into(sweeps::table)
         .values((
             sweeps::id.eq(id),
@@ -200,7 +203,7 @@ pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryRe
 }
 
 pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
-    let Closing { ended, exit, partial, counts, oldest_left, guard } = closing;
+    let Closing { ended, conclusion, partial, counts, oldest_left, guard } = closing;
     let now = db.now()?;
     let (ledger_until, ledger_counts) = totals::to_remember(db, now)?;
     if guard.as_ref().is_some_and(|guard| guard.stands) {
@@ -211,8 +214,9 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
         .set((
             sweeps::finished_at.eq(Some(Instant(now))),
             sweeps::ended.eq(Some(ended.name())),
-            sweeps::exit_code.eq(Some(exit as i32)),
+            sweeps::exit_code.eq(Some(conclusion as i32)),
             sweeps::partial.eq(partial),
+            sweeps::succeeded.eq(!partial && ended == Ended::Completed && conclusion.is_success()),
             sweeps::counts.eq(Document(counts)),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
             sweeps::ledger_until.eq(Some(ledger_until)),

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::open::{Url, refuse_at_first_look};
 use super::schema::host_behavior;
 use super::{Access, Db, DbConnection, Timeouts, migrate};
-use crate::exit::{config, unavailable, usage};
+use crate::conclusion::{config, unavailable, usage};
 use crate::rules::Id;
 
 /// How long the first notification may take: behind a transaction pooler it never comes.
@@ -96,6 +96,6 @@ fn refuse_silence(db: &mut Db) -> Result<()> {
     refuse_at_first_look(db, Access::ReadOnly)?;
     let (host, _) = migrate::check(db)?;
     let Db::Postgres(db) = db else { return Ok(()) };
-    let tells = host.listen_migrations().is_none() || diesel::select(sql::<Bool>(TELLS)).get_result(db)?;
+    let tells = host.tables().is_none() || diesel::select(sql::<Bool>(TELLS)).get_result(db)?;
     if tells { Ok(()) } else { Err(config("nothing tells of runs that end: run `sweep migrate --with-listen`").into()) }
 }

@@ -16,10 +16,10 @@ use super::rights::Purpose;
 use super::schema::{exemptions, failures, notifications, recoveries};
 use super::status::{Limits, false_rescues};
 use super::totals::{self, Totals};
-use super::types::{Instant, Since, Words};
+use super::types::{Instant, RawInstant, Words};
 use super::wakes::{StuckWakes, stuck};
 use super::{Access, Db, Timeouts};
-use crate::exit::Exit;
+use crate::conclusion::Conclusion;
 use crate::rules::Kind;
 
 /// Everything that is measured at one moment.
@@ -88,7 +88,7 @@ pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
 
 pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
     let Store { db, kinds, .. } = store;
-    let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
+    let read = db.in_transaction(Access::ReadOnly, timeouts, |db| -> QueryResult<_> {
         let read_at = db.now()?;
         let limits = Limits::read(db)?;
         Ok(Reading {
@@ -125,7 +125,10 @@ impl LastSweep {
         (!shards.is_empty()).then(|| LastSweep {
             ended_at: ends().map(|(_, ended)| ended).max(),
             took: ends().map(|(began, ended)| (ended - began).max(TimeDelta::zero())).max(),
-            exit_code: codes().filter(|code| !Exit::is_success(*code)).max().or(codes().max()),
+            exit_code: codes()
+                .filter(|code| !Conclusion::of(*code).is_some_and(Conclusion::is_success))
+                .max()
+                .or(codes().max()),
             kinds,
         })
     }
@@ -164,7 +167,7 @@ fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<S
         .filter(exemptions::until.is_null().or(exemptions::until.gt(Some(Instant(now)))));
     let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls)).filter(not(exists(exempted)));
     let mut waiting: BTreeMap<String, BTreeMap<String, Waiting>> = BTreeMap::new();
-    for (what, of_kind, subjects, oldest) in open.load::<(Words, Words, i64, Option<Since>)>(db)? {
+    for (what, of_kind, subjects, oldest) in open.load::<(Words, Words, i64, Option<RawInstant>)>(db)? {
         let oldest_at = oldest.and_then(|at| at.instant());
         waiting.entry(what.0).or_default().insert(of_kind.0, Waiting { subjects, oldest_at });
     }
@@ -180,7 +183,7 @@ fn handed_over(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<String, 
 
 fn outbox(db: &mut Db) -> QueryResult<Outbox> {
     use notifications::*;
-    let oldest: Option<Since> = waiting!().order(created_at).select(created_at).first(db).optional()?;
+    let oldest: Option<RawInstant> = waiting!().order(created_at).select(created_at).first(db).optional()?;
     let of_each = (destination, count_star());
     let dead = notifications::table.filter(dead_at.is_not_null());
     Ok(Outbox {

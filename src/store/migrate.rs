@@ -4,67 +4,27 @@
 
 mod made;
 mod printed;
+mod source;
 mod trust;
 mod turn;
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Error, Result};
-use clap::ValueEnum;
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
-use diesel::dsl::sql;
-use diesel::prelude::*;
-use diesel::sql_types::Text;
-use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-use include_dir::{Dir, include_dir};
+use diesel_migrations::MigrationHarness;
 
+use super::catalog::{applied, folders, is_of_listening, made_by_others, name, version};
 use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
-use super::open::{exists, sqlite};
-use super::{Db, rights};
-use crate::exit::{config, unavailable, usage};
+use super::{Db, boards, rights};
+use crate::conclusion::{config, unavailable, usage};
 use made::refuse_broken;
-pub(in crate::store) use made::relations;
 pub use printed::print;
+use source::Folders;
 pub use trust::Superuser;
 use turn::{is_duplicate, take_turn};
-
-const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/postgres/ledger");
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-
-/// The same files once more, as text, to print them.
-static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
-
-/// diesel's own table, in our schema.
-pub(super) const VERSIONS: &str = "__diesel_schema_migrations";
-
-/// The folders of a host's migrations below `migrations/`, in the order in which they run; with them those that only who wants
-/// them has.
-fn folders(db: &Db, host: Host) -> Vec<String> {
-    let sources = match db {
-        Db::Sqlite(_) => vec!["sqlite".to_owned()],
-        Db::Postgres(_) => {
-            let host = host.name();
-            vec!["postgres/ledger".to_owned(), format!("postgres/{host}"), format!("postgres/{host}_listen")]
-        }
-    };
-    let inside = |source: String| FILES.get_dir(source).into_iter().flat_map(|dir| dir.dirs());
-    let mut folders: Vec<String> =
-        sources.into_iter().flat_map(inside).map(|dir| dir.path().display().to_string()).collect();
-    folders.sort_by_key(|folder| version(folder));
-    folders
-}
-
-/// The number that a migration's name begins with, as diesel records it.
-fn version(folder: &str) -> String {
-    let name = folder.rsplit('/').next().unwrap_or_default();
-    name.split('_').next().unwrap_or_default().replace('-', "")
-}
-
-fn is_of_listening(folder: &str) -> bool {
-    folder.contains("_listen/")
-}
 
 /// What there is of sweep's schema.
 #[derive(Default)]
@@ -88,13 +48,13 @@ impl Found {
     }
 }
 
-/// The first migration of the versions before the first release: no migration leads on from theirs.
-const UNRELEASED: &str = "20261121000100";
+/// The first migration of the first release: no migration leads on from those that were made before.
+const FIRST: &str = "20261123001001";
 
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.
 fn look(db: &mut Db) -> Result<Found> {
     let applied = applied(db)?;
-    if applied.contains(UNRELEASED) {
+    if applied.first().is_some_and(|first| first.as_str() < FIRST) {
         let anew = match db {
             Db::Postgres(_) => "run `drop schema sweep cascade`, then `sweep migrate`",
             Db::Sqlite(_) => "move the file away, then run `sweep migrate`",
@@ -106,7 +66,7 @@ fn look(db: &mut Db) -> Result<Found> {
         .into());
     }
     let hosts: &[Host] = match db {
-        Db::Postgres(_) => Host::value_variants(),
+        Db::Postgres(_) => &Host::ALL,
         Db::Sqlite(_) => &[Host::Native],
     };
     let of_host = |host| folders(db, host).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
@@ -127,27 +87,6 @@ fn look(db: &mut Db) -> Result<Found> {
     let telling = applied.iter().find(|version| known.len() == 1 || !is_shared(version));
     let host = telling.and_then(|version| known.iter().find(|(_, versions)| versions.contains(version)));
     Ok(Found { host: host.map(|(host, _)| *host), applied })
-}
-
-/// The versions of the migrations that have run.
-fn applied(db: &mut Db) -> Result<BTreeSet<String>> {
-    let reading = "reading the schema's version";
-    if !exists(db, VERSIONS).context(reading)? {
-        return Ok(BTreeSet::new());
-    }
-    let versions = match db {
-        Db::Postgres(db) => sql::<Text>(&format!("SELECT version FROM sweep.{VERSIONS}")).load::<String>(db),
-        Db::Sqlite(db) => sql::<Text>(&format!("SELECT version FROM {VERSIONS}")).load::<String>(db),
-    };
-    Ok(versions.context(reading)?.into_iter().collect())
-}
-
-/// The database's name, or its file.
-fn name(db: &mut Db) -> QueryResult<String> {
-    match db {
-        Db::Postgres(db) => sql::<Text>("SELECT current_database()::text").get_result(db),
-        Db::Sqlite(db) => sql::<Text>("SELECT file FROM pragma_database_list WHERE name = 'main'").get_result(db),
-    }
 }
 
 /// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights are
@@ -214,7 +153,7 @@ pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     let host = match (found.host, &mut *db) {
         (Some(host), _) => host,
         (None, Db::Postgres(db)) => hosts::detect(db, wanted.host)?,
-        (None, Db::Sqlite(sqlite)) => match sqlite::made_by_others(sqlite)?.as_slice() {
+        (None, Db::Sqlite(sqlite)) => match made_by_others(sqlite)?.as_slice() {
             [] => Host::Native,
             theirs => {
                 let (file, theirs) = (name(db)?, theirs.join(", "));
@@ -266,26 +205,18 @@ fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     // A rival may have been faster.
     let plan = plan(db, wanted)?;
     match db {
-        Db::Postgres(db) if !plan.missing.is_empty() => run_postgres(db, &plan)?,
-        Db::Sqlite(db) => run(db, SQLITE)?,
-        Db::Postgres(_) => {}
+        Db::Postgres(db) => {
+            db.batch_execute(&format!("SET LOCAL search_path = {OURS}"))?;
+            run(db, &plan)?;
+        }
+        Db::Sqlite(db) => run(db, &plan)?,
     }
     Ok(plan)
 }
 
-fn run_postgres(db: &mut PgConnection, plan: &Plan) -> Result<()> {
-    db.batch_execute(&format!("SET LOCAL search_path = {OURS}"))?;
-    run(db, LEDGER)?;
-    run(db, plan.host.migrations())?;
-    match plan.host.listen_migrations().filter(|_| plan.missing.iter().any(|folder| is_of_listening(folder))) {
-        Some(source) => run(db, source),
-        None => Ok(()),
-    }
-}
-
-fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, source: EmbeddedMigrations) -> Result<()> {
-    match db.run_pending_migrations(source) {
-        Ok(_) => Ok(()),
+fn run<C: MigrationHarness<DB> + SimpleConnection, DB: Backend>(db: &mut C, plan: &Plan) -> Result<()> {
+    match db.run_pending_migrations(Folders(&plan.missing)) {
+        Ok(_) => Ok(db.batch_execute(&boards::first_row())?),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),
     }
 }

@@ -9,14 +9,12 @@ use std::fmt::{Debug, Formatter};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
-use diesel::dsl::sql;
-use diesel::prelude::*;
-use diesel::sql_types::{Bool, Text};
 
+use super::catalog::kinds;
 use super::hosts::Host;
 use super::rights::{self, Purpose};
 use super::{Access, Db, DbConnection, errors, migrate};
-use crate::exit::{Refusal, config, unavailable};
+use crate::conclusion::{Failure, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
 
@@ -163,9 +161,7 @@ impl Url {
                 rights::check(db, purpose)?;
             }
             let (host, schema_version) = migrate::check(db).map_err(|error| self.explain(error))?;
-            let relations = migrate::relations(db, host);
-            let is_provided = |kind: &Kind| relations.contains(&format!("{kind}_facts"));
-            Ok((host, schema_version, Kind::ALL.into_iter().filter(is_provided).collect()))
+            Ok((host, schema_version, kinds(db, host)))
         })?;
         Ok(Store { db, host, schema_version, kinds })
     }
@@ -173,7 +169,7 @@ impl Url {
     /// Names the file of an embedded database in an error of SQLite's, adds to one of PostgreSQL's what can be done about it, and
     /// tells what may pass from what will not.
     pub fn explain(&self, error: Error) -> Error {
-        if error.is::<Refusal>() {
+        if error.is::<Failure>() {
             return error;
         }
         let words = format!("{error:#}");
@@ -206,31 +202,4 @@ pub(super) fn refuse_at_first_look(db: &mut Db, access: Access) -> Result<()> {
         Db::Sqlite(_) => true,
     };
     if is_there { Ok(()) } else { migrate::refuse_unmigrated(db) }
-}
-
-/// Is there such a table or view of ours, which this role may read?
-pub(super) fn is_readable(db: &mut Db, relation: &str) -> QueryResult<bool> {
-    match db {
-        Db::Postgres(db) => diesel::select(
-            sql::<Bool>("coalesce(has_table_privilege(to_regclass(")
-                .bind::<Text, _>(format!("sweep.{relation}"))
-                .sql("), 'SELECT'), false)"),
-        )
-        .get_result(db),
-        Db::Sqlite(_) => exists(db, relation),
-    }
-}
-
-/// Is there such a table or view of ours?
-pub(super) fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
-    match db {
-        Db::Postgres(db) => diesel::select(
-            sql::<Bool>("to_regclass(").bind::<Text, _>(format!("sweep.{relation}")).sql(") IS NOT NULL"),
-        )
-        .get_result(db),
-        Db::Sqlite(db) => diesel::select(
-            sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ").bind::<Text, _>(relation).sql(")"),
-        )
-        .get_result(db),
-    }
 }

@@ -16,7 +16,7 @@ use super::Db;
 use super::schema::notifications;
 use super::types::{Document, Instant};
 use crate::rules::{Finding, Id, Kind};
-use crate::text::{cut, plain, shown};
+use crate::text::{cut, plain, redact};
 
 /// What people can be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -101,12 +101,12 @@ impl Destination {
 
 /// What a sweep must know of notifications: of what to queue one, and for whom. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Queueing {
+pub struct Subscriptions {
     pub destinations: Vec<Destination>,
     pub events: Vec<Event>,
 }
 
-impl Queueing {
+impl Subscriptions {
     pub fn wants(&self, event: Event) -> bool {
         self.destinations_of(event).next().is_some()
     }
@@ -155,16 +155,16 @@ const PART_MAX: usize = 200;
 
 impl Details {
     /// As they may be shown to others, and kept.
-    fn shown(&self) -> Details {
-        let shown = |text: &String| plain(&cut(&shown(text), TEXT_MAX));
+    fn redacted(&self) -> Details {
+        let short = |text: &String| plain(&cut(&redact(text), TEXT_MAX));
         let Details { identifier, title, tenant, agent, finding, reason, attempts, resolved, none_is_taken } = self;
         Details {
-            identifier: identifier.as_ref().map(shown),
-            title: title.as_ref().map(shown),
-            tenant: tenant.as_ref().map(shown),
-            agent: agent.as_ref().map(shown),
+            identifier: identifier.as_ref().map(short),
+            title: title.as_ref().map(short),
+            tenant: tenant.as_ref().map(short),
+            agent: agent.as_ref().map(short),
             finding: *finding,
-            reason: shown(reason),
+            reason: short(reason),
             attempts: *attempts,
             resolved: *resolved,
             none_is_taken: *none_is_taken,
@@ -173,20 +173,20 @@ impl Details {
 }
 
 /// Queues one notification for each destination that wants it.
-pub fn queue(db: &mut Db, queueing: &Queueing, notice: &Notice) -> QueryResult<()> {
-    queueing.destinations_of(notice.event).try_for_each(|destination| insert(db, destination, notice, ""))
+pub fn queue(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice) -> QueryResult<()> {
+    subscriptions.destinations_of(notice.event).try_for_each(|destination| insert(db, destination, notice, ""))
 }
 
 /// The guard that stops sweep after sweep is told once in this time.
 const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
 
 /// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if it is empty.
-pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str) -> QueryResult<()> {
+pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, part: &str) -> QueryResult<()> {
     let part = plain(&cut(part, PART_MAX));
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
     let now = db.now()?;
-    for destination in queueing.destinations_of(notice.event) {
+    for destination in subscriptions.destinations_of(notice.event) {
         let told = earlier(notice, &part, destination, now);
         let told = told.filter(notifications::created_at.gt(Instant(now - GUARD_TOLD_EVERY)));
         if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
@@ -198,10 +198,10 @@ pub fn queue_guard(db: &mut Db, queueing: &Queueing, notice: &Notice, part: &str
 
 /// The same for what lasts: once when it begins, once when it comes to be that nothing works any more, and once when it is over,
 /// whatever sweeps see in between. `of`: a tenant's alone.
-pub fn queue_outage(db: &mut Db, queueing: &Queueing, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
+pub fn queue_outage(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
     let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
     let to_notify = |db: &mut Db| -> QueryResult<Vec<Destination>> {
-        let of_each = queueing.destinations_of(notice.event);
+        let of_each = subscriptions.destinations_of(notice.event);
         of_each.filter_map(|to| is_news(db, notice, &part, to).map(|news| news.then_some(to)).transpose()).collect()
     };
     // Most sweeps have no news, and lock nothing.
@@ -251,7 +251,7 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice, part: &str) ->
             notifications::part.eq(part),
             notifications::subject_id.eq(*subject_id),
             notifications::sweep_id.eq(*sweep_id),
-            notifications::details.eq(Document(json!(details.shown()))),
+            notifications::details.eq(Document(json!(details.redacted()))),
         ))
         .execute(db)
         .map(drop)

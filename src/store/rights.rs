@@ -8,9 +8,9 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Text};
 
-use super::migrate::VERSIONS;
+use super::catalog::VERSIONS;
 use super::{Access, Subject, for_kind};
-use crate::exit::config;
+use crate::conclusion::config;
 use crate::rules::Kind;
 
 /// A relation, and a privilege on it.
@@ -52,6 +52,9 @@ const TO_ACT: &[Right] = &[
     ("untaken_wakes", "SELECT"),
     ("wake_pickups", "SELECT"),
     ("activity", "INSERT"),
+    ("policy", "SELECT"),
+    ("policy", "INSERT"),
+    ("policy", "UPDATE"),
     ("recoveries", "SELECT"),
     ("recoveries", "INSERT"),
     ("recoveries", "UPDATE"),

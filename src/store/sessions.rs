@@ -14,7 +14,7 @@ use super::schema::{exemptions, session_candidates, session_subjects};
 use super::types::Words;
 use super::{Db, Lock, LockStatement, Subject, ledger};
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
-use crate::rules::{Cause, Id, Kind, Policy, Remedy};
+use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
 
 /// The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
@@ -80,10 +80,10 @@ impl Subject for SessionFacts {
         self.issue.as_ref().map(|issue| &issue.id)
     }
 
-    fn resume(&self, db: &mut Db, remedy: Remedy, wake_id: &Id, policy: &Policy) -> QueryResult<()> {
+    fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()> {
         let (command, message) = match remedy {
-            Remedy::Relaunch => ("relaunch", None),
-            Remedy::Nudge | Remedy::Wake => ("nudge", Some(&policy.nudge_message)),
+            ContinueBy::Relaunch => ("relaunch", None),
+            ContinueBy::Nudge | ContinueBy::Wake => ("nudge", Some(&policy.nudge_message)),
         };
         diesel::insert_into(session_commands::table)
             .values((

@@ -13,11 +13,12 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use diesel::result::Error;
 use serde::Serialize;
 
 use super::open::Store;
 use super::schema::work::policy;
-use super::types::Since;
+use super::types::RawInstant;
 use super::wakes::{self, StuckWake};
 use super::{Access, Db, DbConnection, Timeouts, latest};
 use crate::rules::{Id, Kind};
@@ -25,7 +26,7 @@ pub use plan::{Plan, PlanReport, StepReport};
 pub(super) use swept::false_rescues;
 pub use swept::{Effect, Exemptions, Quarantined, Sweep};
 pub use told::{Notifications, Untold};
-pub use work::{Counts, State, Work};
+pub use work::{Counts, Work};
 
 /// The version of the JSON.
 const SCHEMA: u32 = 1;
@@ -148,17 +149,19 @@ fn snapshot<T>(db: &mut DbConnection, timeouts: &Timeouts, read: impl FnOnce(&mu
     read.map_err(anyhow::Error::from).context("reading the status")
 }
 
-/// What the latest sweep called too long, else the defaults.
+/// What the latest sweep of everything called too long, else the defaults.
 pub(super) struct Limits {
     step_stalled_after: TimeDelta,
     pub wake_stuck_after: TimeDelta,
 }
 
+const LOST_ROW: &str = "the table policy has lost its row: the next sweep of everything writes it";
+
 impl Limits {
     pub fn read(db: &mut Db) -> QueryResult<Limits> {
         let columns = (policy::step_stalled_after_seconds, policy::wake_stuck_after_seconds);
-        let (step, wake) = policy::table.select(columns).first::<(f64, f64)>(db)?;
-        // The view keeps them between zero and ten years.
+        let row = policy::table.select(columns).first::<(f64, f64)>(db).optional()?;
+        let (step, wake) = row.ok_or_else(|| Error::DeserializationError(LOST_ROW.into()))?;
         let duration = |seconds: f64| TimeDelta::milliseconds((seconds * 1000.0) as i64);
         Ok(Limits { step_stalled_after: duration(step), wake_stuck_after: duration(wake) })
     }
@@ -170,7 +173,7 @@ fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
 }
 
 /// A time, if it is one that can be told, and its age.
-fn told(since: &Since, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<i64>) {
+fn told(since: &RawInstant, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<i64>) {
     let at = since.instant();
     (at, at.map(|at| age_seconds(at, now)))
 }

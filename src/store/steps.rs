@@ -13,7 +13,7 @@ use super::schema::{exemptions, plans, step_candidates, step_facts, step_subject
 use super::types::{Document, Instant, Words};
 use super::{Db, Lock, LockStatement, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
-use crate::rules::{Cause, Id, Kind, Policy, Remedy};
+use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
@@ -77,7 +77,7 @@ impl Subject for StepFacts {
         self.issue_id.as_ref()
     }
 
-    fn resume(&self, db: &mut Db, _remedy: Remedy, wake_id: &Id, _policy: &Policy) -> QueryResult<()> {
+    fn resume(&self, db: &mut Db, _remedy: ContinueBy, wake_id: &Id, _policy: &Policy) -> QueryResult<()> {
         self.set_plan_status(db, "stalled")?;
         let payload = json!({
             "planId": self.plan_id, "planStepId": self.step.id, "issueId": self.issue_id, "wakeReason": REASON,

@@ -10,11 +10,11 @@ use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use super::Db;
-use super::open::exists;
+use super::catalog::exists;
 use super::schema::sessions::{session_commands, sessions};
 use super::types::Instant;
 use crate::rules::Id;
-pub use commands::{Order, Takes, What, claim, fail, has_command};
+pub use commands::{ClaimedCommand, Takes, What, claim, fail, has_command};
 
 diesel::table! {
     use diesel::sql_types::*;
@@ -59,7 +59,7 @@ pub struct Beginning<'a> {
 
 /// A session in the hands of a supervisor.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct Lease {
     pub id: Id,
     /// When its present process was started; what both databases can hold of it.
     pub started_at: DateTime<Utc>,
@@ -67,7 +67,7 @@ pub struct Held {
 
 /// Begins a session, active from now on: the one of this name and tenant that has ended, else a new one. What is not given
 /// stays as it was. Fails with `UniqueViolation` when one that has not ended is called so.
-pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
+pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
     if let Some(name) = beginning.identifier {
         let ended = sessions::table
             .filter(sessions::identifier.eq(name))
@@ -75,7 +75,7 @@ pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
             .filter(sessions::ended_at.is_not_null());
         if let Some(id) = ended.select(sessions::id).first::<Id>(db).optional()? {
             // Unless another watcher is faster.
-            if let Some(held) = take_up(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
+            if let Some(held) = acquire(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
                 let links = (
                     beginning.agent_id.map(|agent| sessions::agent_id.eq(Some(agent))),
                     beginning.issue_id.map(|issue| sessions::issue_id.eq(Some(issue))),
@@ -92,8 +92,8 @@ pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
 /// Longer than any supervisor sleeps.
 const NEVER: TimeDelta = TimeDelta::days(36_500);
 
-fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
-    let held = Held { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
+fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
+    let held = Lease { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
     let Beginning { tenant, identifier, title, agent_id, issue_id, silent_after_seconds } = beginning;
     diesel::insert_into(sessions::table)
         .values((
@@ -117,13 +117,13 @@ fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Held> {
 
 /// Takes a session up, active from now on, unless a supervisor keeps it: it has not ended, and was heard of within
 /// `silence`. What is queued for it was meant for the process before.
-pub fn take_up(
+pub fn acquire(
     db: &mut Db,
     id: &Id,
     title: &str,
     silent_after_seconds: Option<i32>,
     silence: TimeDelta,
-) -> QueryResult<Option<Held>> {
+) -> QueryResult<Option<Lease>> {
     let now = db.now()?.trunc_subsecs(3);
     let left = sessions::status
         .ne("active")
@@ -147,7 +147,7 @@ pub fn take_up(
     diesel::update(stale)
         .set((session_commands::status.eq("failed"), session_commands::updated_at.eq(Instant(now))))
         .execute(db)?;
-    Ok(Some(Held { id: id.clone(), started_at: now }))
+    Ok(Some(Lease { id: id.clone(), started_at: now }))
 }
 
 /// What a row is told of a process that begins in it.
@@ -203,7 +203,7 @@ pub struct AgentState {
 }
 
 /// Writes what has changed, and that somebody keeps the session. Fails with `NotFound` when it is somebody else's now.
-pub fn note(db: &mut Db, held: &Held, changes: &Changes, now: DateTime<Utc>) -> QueryResult<()> {
+pub fn heartbeat(db: &mut Db, held: &Lease, changes: &Changes, now: DateTime<Utc>) -> QueryResult<()> {
     let rows = diesel::update(held_by(held)).set((changes, sessions::updated_at.eq(Instant(now)))).execute(db)?;
     found(rows)
 }
@@ -218,7 +218,7 @@ pub enum Close {
 }
 
 /// Closes a session that nobody has closed or paused.
-pub fn close(db: &mut Db, held: &Held, close: Close) -> QueryResult<()> {
+pub fn close(db: &mut Db, held: &Lease, close: Close) -> QueryResult<()> {
     let status = match close {
         Close::Terminated => "terminated",
         Close::Interrupted => "interrupted",
@@ -228,7 +228,7 @@ pub fn close(db: &mut Db, held: &Held, close: Close) -> QueryResult<()> {
 }
 
 #[diesel::dsl::auto_type(no_type_alias)]
-fn held_by<'a>(held: &'a Held) -> _ {
+fn held_by<'a>(held: &'a Lease) -> _ {
     let id: &'a Id = &held.id;
     let started_at: Instant = Instant(held.started_at);
     sessions::table.filter(sessions::id.eq(id)).filter(sessions::started_at.eq(started_at))

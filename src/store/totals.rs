@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Db;
 use super::schema::{recoveries, sweeps};
-use super::types::{Document, Instant, Since, Words};
+use super::types::{Document, Instant, RawInstant, Words};
 
 /// By kind, then by action, as stored.
 pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
@@ -36,20 +36,20 @@ pub fn to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Doc
 }
 
 /// By the latest sweep that did.
-fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Since, Totals)> {
+fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Totals)> {
     // One whose clock was ahead remembers a time that has not come.
     let rows = sweeps::table.filter(sweeps::ledger_until.le(Some(Instant(now))));
     let rows = rows.order(sweeps::started_at.desc());
-    let latest: Option<(Option<Since>, Option<Document>)> =
+    let latest: Option<(Option<RawInstant>, Option<Document>)> =
         rows.select((sweeps::ledger_until, sweeps::ledger_counts)).first(db).optional()?;
     let totals = |Document(counts)| serde_json::from_value(counts).ok();
     // What cannot be read is counted again, from the beginning.
     let read = latest.and_then(|(until, counts)| Some((until?, totals(counts?)?)));
-    Ok(read.unwrap_or((Since::Beginning, Totals::new())))
+    Ok(read.unwrap_or((RawInstant::Beginning, Totals::new())))
 }
 
 /// Adds the rows from one time on, and before another.
-fn count(db: &mut Db, mut totals: Totals, from: &Since, until: Option<DateTime<Utc>>) -> QueryResult<Totals> {
+fn count(db: &mut Db, mut totals: Totals, from: &RawInstant, until: Option<DateTime<Utc>>) -> QueryResult<Totals> {
     use recoveries::{action, created_at, kind};
     let grouped = recoveries::table.group_by((kind, action)).select((kind, action, count_star())).into_boxed();
     let later = grouped.filter(created_at.ge(from));

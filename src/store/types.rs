@@ -3,7 +3,7 @@
 //! | SQL type | PostgreSQL | SQLite | Rust |
 //! |---|---|---|---|
 //! | `sql::Id` | uuid | text | `Id` |
-//! | `sql::Instant` | timestamptz | text, `2026-11-21T09:30:00.000Z`: of one width, so that it sorts | `DateTime<Utc>`, `Instant`, `Since` |
+//! | `sql::Instant` | timestamptz | text, `2026-11-21T09:30:00.000Z`: of one width, so that it sorts | `DateTime<Utc>`, `Instant`, `RawInstant` |
 //! | `sql::Document` | jsonb | text | `Document` |
 //! | diesel's `Text` | text | text | `String`; `Words`, whatever it holds |
 
@@ -44,22 +44,22 @@ impl diesel::sql_types::SqlOrd for sql::Instant {}
 /// timestamp cannot end a scan: on PostgreSQL microseconds with both infinities, on SQLite any text.
 #[derive(Clone, Debug, PartialEq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = sql::Instant)]
-pub enum Since {
+pub enum RawInstant {
     /// Before every timestamp.
     Beginning,
     Micros(i64),
     Text(String),
 }
 
-impl Since {
+impl RawInstant {
     /// As a time, if it is one.
     pub fn instant(&self) -> Option<DateTime<Utc>> {
         /// PostgreSQL counts from the year 2000.
         const EPOCH_MICROS: i64 = 946_684_800_000_000;
         match self {
-            Since::Beginning => None,
-            Since::Micros(micros) => DateTime::from_timestamp_micros(micros.checked_add(EPOCH_MICROS)?),
-            Since::Text(text) => DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc()),
+            RawInstant::Beginning => None,
+            RawInstant::Micros(micros) => DateTime::from_timestamp_micros(micros.checked_add(EPOCH_MICROS)?),
+            RawInstant::Text(text) => DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc()),
         }
     }
 }
@@ -112,10 +112,10 @@ macro_rules! readable {
     };
 }
 portable!(sql::Id: Id);
-portable!(sql::Instant: Instant, Since);
+portable!(sql::Instant: Instant, RawInstant);
 portable!(sql::Document: Document);
 readable!(sql::Id: Id);
-readable!(sql::Instant: DateTime<Utc>, Since);
+readable!(sql::Instant: DateTime<Utc>, RawInstant);
 
 mod anything;
 pub use anything::Words;
@@ -175,37 +175,37 @@ impl ToSql<sql::Instant, Sqlite> for Instant {
     }
 }
 
-impl FromSql<sql::Instant, Pg> for Since {
+impl FromSql<sql::Instant, Pg> for RawInstant {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
         let micros: [u8; 8] = bytes.as_bytes().try_into()?;
-        Ok(Since::Micros(i64::from_be_bytes(micros)))
+        Ok(RawInstant::Micros(i64::from_be_bytes(micros)))
     }
 }
 
-impl ToSql<sql::Instant, Pg> for Since {
+impl ToSql<sql::Instant, Pg> for RawInstant {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         let micros = match self {
-            Since::Beginning => i64::MIN,
-            Since::Micros(micros) => *micros,
-            Since::Text(_) => return Err("a text is no place in a scan of PostgreSQL".into()),
+            RawInstant::Beginning => i64::MIN,
+            RawInstant::Micros(micros) => *micros,
+            RawInstant::Text(_) => return Err("a text is no place in a scan of PostgreSQL".into()),
         };
         out.write_all(&micros.to_be_bytes())?;
         Ok(IsNull::No)
     }
 }
 
-impl FromSql<sql::Instant, Sqlite> for Since {
+impl FromSql<sql::Instant, Sqlite> for RawInstant {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
-        Ok(Since::Text(lossy(value)))
+        Ok(RawInstant::Text(lossy(value)))
     }
 }
 
-impl ToSql<sql::Instant, Sqlite> for Since {
+impl ToSql<sql::Instant, Sqlite> for RawInstant {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(match self {
-            Since::Beginning => String::new(),
-            Since::Text(text) => text.clone(),
-            Since::Micros(micros) => return Err(format!("{micros} is no place in a scan of SQLite").into()),
+            RawInstant::Beginning => String::new(),
+            RawInstant::Text(text) => text.clone(),
+            RawInstant::Micros(micros) => return Err(format!("{micros} is no place in a scan of SQLite").into()),
         });
         Ok(IsNull::No)
     }

@@ -7,9 +7,9 @@ use diesel::prelude::*;
 use serde::Serialize;
 
 use super::Db;
-use super::open::is_readable;
+use super::catalog::is_readable;
 use super::schema::work::{untaken_wakes, wake_pickups};
-use super::types::{Instant, Since, Words};
+use super::types::{Instant, RawInstant, Words};
 use crate::rules::{AHEAD_MAX, Id, RESTING, TERMINATED};
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
@@ -57,7 +57,7 @@ pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<
         return Ok(StuckWakes::default());
     }
     let columns = (count_star(), min(untaken_wakes::created_at));
-    let (count, oldest): (i64, Option<Since>) = stuck!(tenant, after, now).select(columns).get_result(db)?;
+    let (count, oldest): (i64, Option<RawInstant>) = stuck!(tenant, after, now).select(columns).get_result(db)?;
     // Asked only when it matters: a host may have to look through its runs.
     let none_is_taken = 0 < count && is_readable(db, "wake_pickups")? && is_none_taken(db, tenant, after, now)?;
     Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
@@ -68,13 +68,13 @@ pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<
 fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<bool> {
     use untaken_wakes::{agent_status, created_at};
     let that_tell = stuck!(tenant, after, now).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));
-    let newest: Option<Since> = that_tell.select(max(created_at)).get_result(db)?;
+    let newest: Option<RawInstant> = that_tell.select(max(created_at)).get_result(db)?;
     let Some(newest) = newest.and_then(|at| at.instant()) else { return Ok(false) };
     let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(Instant(newest), Instant(now)));
     Ok(!select(is_any(taken)).get_result::<bool>(db)?)
 }
 
-type Row = (Id, Option<Words>, Option<Id>, Words, Option<Words>, Option<Words>, Option<Words>, Since);
+type Row = (Id, Option<Words>, Option<Id>, Words, Option<Words>, Option<Words>, Option<Words>, RawInstant);
 
 /// The oldest of them.
 pub fn oldest(

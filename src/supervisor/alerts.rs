@@ -1,6 +1,6 @@
-//! Notifications of what the watcher itself has queued, delivered by the watcher: no other process is needed for them.
+//! Delivers the notifications that the watcher itself queues, so that no other process is needed for them.
 //!
-//! What others queued waits beside them and is delivered as well. Nothing here stops the watch.
+//! Whatever else waits in the outbox is delivered as well. A delivery that fails does not stop the watch.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -9,23 +9,24 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tracing::warn;
 
-use crate::text::shown;
+use crate::text::redact;
 
-/// Before what could not be delivered is tried again; the outbox says when it is due.
+/// The pause before a failed delivery is tried again; the outbox decides what is due by then.
 const RETRY_EVERY: Duration = Duration::from_secs(60);
 
-/// Delivers what is due, and says how many messages could not be.
+/// Delivers what is due, and returns how many messages failed.
 pub type Deliver = dyn Fn() -> Result<u64> + Send + Sync;
 
+/// The watcher's deliveries: at most one at a time.
 #[derive(Clone)]
 pub struct Alerts {
-    /// None: there is nobody to notify.
+    /// None: no destination is configured.
     deliver: Option<Arc<Deliver>>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<DeliveryState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct DeliveryState {
     due_at: Option<Instant>,
     is_delivering: bool,
 }
@@ -35,14 +36,14 @@ impl Alerts {
         Alerts { deliver, state: Arc::default() }
     }
 
-    /// Something may have been queued.
+    /// Notifications may have been queued: the next delivery is due now.
     pub fn queued(&self) {
         if self.deliver.is_some() {
             self.state().due_at = Some(Instant::now());
         }
     }
 
-    /// Delivers what is due, if anything is, on a thread of its own.
+    /// Delivers on a thread of its own, if a delivery is due.
     pub fn deliver_due(&self) {
         if self.take_turn(Instant::now()) {
             let alerts = self.clone();
@@ -50,7 +51,7 @@ impl Alerts {
         }
     }
 
-    /// Delivers what is due before the end, which it delays by half a minute at most.
+    /// Delivers what is due before the watch ends, which delays the end by half a minute at most.
     pub fn finish(&self) {
         while self.state().is_delivering {
             thread::sleep(Duration::from_millis(20));
@@ -64,7 +65,7 @@ impl Alerts {
         let mut state = self.state();
         let is_due = !state.is_delivering && state.due_at.is_some_and(|at| at <= now);
         if is_due {
-            *state = State { due_at: None, is_delivering: true };
+            *state = DeliveryState { due_at: None, is_delivering: true };
         }
         is_due
     }
@@ -72,7 +73,7 @@ impl Alerts {
     fn deliver(&self) {
         let failed = self.deliver.as_ref().map_or(Ok(0), |deliver| deliver());
         if let Err(error) = &failed {
-            warn!("{}", shown(&format!("{error:#}")));
+            warn!("{}", redact(&format!("{error:#}")));
         }
         let mut state = self.state();
         state.is_delivering = false;
@@ -81,7 +82,7 @@ impl Alerts {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DeliveryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

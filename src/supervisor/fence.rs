@@ -1,76 +1,79 @@
 //! The fence before everything that is typed into a session.
 //!
-//! A key answers whatever stands there. So a message is typed only into a composer that is known to be idle and empty; it must
-//! be seen to stand in it, alone, before it is sent; else it is taken back by the keys that the program takes for that, if
-//! it is still the composer that would get them, and reported as not delivered.
+//! A key answers whatever question is on the screen. So a message is typed only into a composer that is known to be
+//! idle and empty, and it is sent only when it is seen to stand in it, alone. Otherwise it is cleared by the keys that
+//! the program has for that, if they would still reach the composer, and reported as not delivered.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::record::{Draft, Shared};
+use super::record::{Draft, SharedRecord};
 
-/// Between a message and the return key: many programs take both together for a paste.
-pub const BEFORE_RETURN: Duration = Duration::from_millis(150);
+/// The pause between a message and the return key: many programs take both together for a paste.
+const BEFORE_RETURN: Duration = Duration::from_millis(150);
 
 /// How long a program may take to show what was typed.
 const SHOWING_LASTS: Duration = Duration::from_secs(3);
 
-/// How long it is waited until a program has drawn its screen.
+/// How long to wait for a program to finish drawing its screen.
 const DRAWING_LASTS: Duration = Duration::from_secs(3);
 
 const TICK: Duration = Duration::from_millis(50);
 
 const BETWEEN_PICTURES: Duration = Duration::from_millis(5);
 
-/// The terminal into which something is typed.
-pub trait Hands {
-    /// False: it could not be typed.
+/// A terminal that messages are typed into.
+pub trait TypingTarget {
+    /// Types these keys; false if that failed.
     fn press(&mut self, keys: &str) -> bool;
-    /// Has the record show what stands there now, and says whether keys would reach the agent.
+    /// Updates the record with the present screen, and returns whether keys would reach the agent.
     fn look(&mut self) -> bool;
-    /// Takes back what was typed and nobody has read.
+    /// Discards what was typed and not read yet.
     fn discard(&mut self);
 }
 
-/// Types a message and sends it. An error says why it was not delivered, in words that follow “the session”.
-pub fn deliver(hands: &mut impl Hands, record: &Shared, message: &str) -> Result<(), String> {
+/// Types a message and sends it.
+///
+/// # Errors
+/// Why it was not delivered, as a phrase that follows “the session”.
+pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -> Result<(), String> {
     let message = &as_typed(message);
     if message.is_empty() {
         return Err("would be sent an empty message".to_owned());
     }
-    await_leave(hands, record)?;
+    wait_until_allowed(target, record)?;
     record.lock().typed(message, Instant::now());
-    if !hands.press(message) {
+    if !target.press(message) {
         return Err("takes no keys".to_owned());
     }
     let began = Instant::now();
-    let is_whole = |hands: &mut _| draft(hands, record, message) == Draft::Message;
-    while !is_whole(hands) {
+    let is_whole = |target: &mut _| draft(target, record, message) == Draft::Message;
+    while !is_whole(target) {
         if SHOWING_LASTS < began.elapsed() || record.lock().was_keyed_since(began) {
-            return Err(take_back(hands, record, message, began));
+            return Err(retract(target, record, message, began));
         }
         thread::sleep(TICK);
     }
     thread::sleep(BEFORE_RETURN);
-    // Something else may have come up meanwhile.
-    if !is_whole(hands) || record.lock().was_keyed_since(began) {
-        return Err(take_back(hands, record, message, began));
+    // A question may have come up meanwhile.
+    if !is_whole(target) || record.lock().was_keyed_since(began) {
+        return Err(retract(target, record, message, began));
     }
     record.lock().typed(message, Instant::now());
-    if hands.press("\r") { Ok(()) } else { Err("takes no keys".to_owned()) }
+    if target.press("\r") { Ok(()) } else { Err("takes no keys".to_owned()) }
 }
 
-/// Nothing is typed while the screen is drawn; that an idle program now and then draws a hint is no reason to give up.
-fn await_leave(hands: &mut impl Hands, record: &Shared) -> Result<(), String> {
+/// Waits while the screen is being drawn: an idle program that draws a hint now and then is no reason to give up.
+fn wait_until_allowed(target: &mut impl TypingTarget, record: &SharedRecord) -> Result<(), String> {
     let began = Instant::now();
     loop {
-        if !hands.look() {
+        if !target.look() {
             return Err("is not listened to there".to_owned());
         }
         let now = Instant::now();
         let (refusal, is_drawing) = {
             let mut record = record.lock();
-            (record.refuses_typing(now), record.is_drawing(now))
+            (record.assess_refusal(now), record.is_drawing(now))
         };
         match refusal {
             Some(refusal) => return Err(refusal),
@@ -81,22 +84,23 @@ fn await_leave(hands: &mut impl Hands, record: &Shared) -> Result<(), String> {
     }
 }
 
-fn draft(hands: &mut impl Hands, record: &Shared, message: &str) -> Draft {
+fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -> Draft {
     while record.lock().is_painting(Instant::now()) {
         thread::sleep(BETWEEN_PICTURES);
     }
-    if hands.look() { record.lock().draft(message, Instant::now()) } else { Draft::NoComposer }
+    if target.look() { record.lock().draft(message, Instant::now()) } else { Draft::NoComposer }
 }
 
-fn take_back(hands: &mut impl Hands, record: &Shared, message: &str, began: Instant) -> String {
-    hands.discard();
-    let is_a_person_there = record.lock().was_keyed_since(began);
-    let why = match draft(hands, record, message) {
+/// Clears a message that cannot be sent, as far as that is safe, and returns why it cannot.
+fn retract(target: &mut impl TypingTarget, record: &SharedRecord, message: &str, began: Instant) -> String {
+    target.discard();
+    let is_a_person_typing = record.lock().was_keyed_since(began);
+    let why = match draft(target, record, message) {
         Draft::Empty => "did not show it",
-        // The composer was empty, and nobody else has typed: what stands there is ours.
-        Draft::Message | Draft::Other if !is_a_person_there => {
+        // The composer was empty and nobody else has typed: the draft is ours.
+        Draft::Message | Draft::Other if !is_a_person_typing => {
             let keys = record.lock().clearing_keys();
-            hands.press(keys);
+            target.press(keys);
             "did not show it as it was typed, and it was taken back"
         }
         Draft::Message | Draft::Other => "is being typed into by a person; a part of it stands in the composer",
@@ -106,8 +110,8 @@ fn take_back(hands: &mut impl Hands, record: &Shared, message: &str, began: Inst
     why.to_owned()
 }
 
-/// No message begins with a key that may be an answer to what comes up in the same moment, or with one that some composers take
-/// for a command line of the shell. A command of the agent's own (`/compact`) is typed as it is.
+/// Puts a prefix before a message: its first key could answer a question that comes up in the same moment, and some
+/// composers take a first `!` for a command of the shell. A command of the agent's own (`/compact`) is typed as it is.
 fn as_typed(message: &str) -> String {
     let message = message.trim();
     if message.is_empty() || message.starts_with(['(', '/']) {

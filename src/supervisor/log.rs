@@ -1,7 +1,6 @@
-//! The log of a watched process: its plain output, kept in a file of the operator's own when it crashes.
+//! The log of a watched process: its plain output, in a file that stays when the process crashes.
 //!
-//! The last mebibyte of it, without what looks like a credential. A log that cannot be written is given up, and stops
-//! nothing.
+//! It keeps the last mebibyte, without what looks like a credential. A log that cannot be written is given up.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, Permissions, remove_file};
@@ -12,9 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::files::make_private_directory;
-use crate::text::shown;
+use crate::text::redact;
 
-/// Bytes of the output that are kept.
+/// How many bytes of the output are kept.
 const KEPT: u64 = 1 << 20;
 
 pub struct Log {
@@ -24,20 +23,20 @@ pub struct Log {
 }
 
 impl Log {
-    /// Makes the file, and the directories above it, for nobody else's eyes.
+    /// Creates the file, and the directories above it, readable by this user only.
     pub fn create(path: &Path) -> std::io::Result<Log> {
         if let Some(directory) = path.parent() {
             make_private_directory(directory)?;
         }
         let mut options = OpenOptions::new();
-        // No link is followed, and no reader of a pipe waited for.
+        // A link is not followed, and opening a pipe does not wait for its reader.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         options.read(true).write(true).create(true).mode(0o600).custom_flags(flags.bits() as i32);
         let file = options.open(path)?;
         if !file.metadata()?.is_file() {
             return Err(Error::other("no regular file"));
         }
-        // One that was there may have been for everybody.
+        // An existing file may have been readable by everybody.
         file.set_permissions(Permissions::from_mode(0o600))?;
         file.set_len(0)?;
         Ok(Log { path: path.to_owned(), file, length: 0 })
@@ -48,14 +47,14 @@ impl Log {
     }
 
     pub fn write(&mut self, lines: &VecDeque<String>) -> std::io::Result<()> {
-        let text: String = lines.iter().map(|line| shown(line) + "\n").collect();
+        let text: String = lines.iter().map(|line| redact(line) + "\n").collect();
         self.file.write_all(text.as_bytes())?;
         self.length += text.len() as u64;
-        // Seldom, so that each byte is written about twice.
+        // The file is shortened seldom, so that each byte is written about twice.
         if 2 * KEPT < self.length { self.shorten() } else { Ok(()) }
     }
 
-    /// Leaves whole lines only, at most as much as is kept.
+    /// Cuts the file to the last whole lines that fit into what is kept.
     pub fn shorten(&mut self) -> std::io::Result<()> {
         if self.length <= KEPT {
             return Ok(());
@@ -71,13 +70,13 @@ impl Log {
         Ok(())
     }
 
-    /// Nobody will want to read it.
+    /// Removes the file, after an end that was no crash.
     pub fn remove(self) {
         let _ = remove_file(&self.path);
     }
 }
 
-/// A log is overwritten and removed: that may happen to a file, or to nothing at all, but to no device, link or pipe.
+/// Whether a log may overwrite and remove what is there: a regular file or nothing, but no device, link or pipe.
 pub fn may_be_log(path: &Path) -> bool {
     path.symlink_metadata().map_or(true, |metadata| metadata.is_file())
 }

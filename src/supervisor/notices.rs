@@ -1,70 +1,69 @@
-//! What is said to the operator while an agent has their terminal.
+//! Notices to the operator while an agent has their terminal.
 //!
-//! Nothing is drawn into the screen of a full-screen program: it may be the second line of a question. There the terminal's
-//! title, its bell and a notification (OSC 9) say it, and its words follow when the agent has ended.
+//! Nothing is drawn into the screen of a full-screen program: it could be read as a part of a question. The terminal's
+//! title, its bell and a desktop notification (OSC 9) take its place, and the notice is printed at the end.
 
 use std::collections::VecDeque;
 use std::io::{Write, stderr};
 
-use super::place::Place;
-use super::record::Shared;
-use crate::text::shown;
+use super::backend::Backend;
+use super::record::SharedRecord;
+use crate::text::redact;
 
-/// Words that wait for the end.
-const HELD_MAX: usize = 20;
+/// Notices that are kept for the end; older ones are dropped.
+const DEFERRED_MAX: usize = 20;
 
 pub struct Notices {
-    record: Shared,
-    /// In raw mode a newline does not go back to the beginning of the line.
+    record: SharedRecord,
+    /// In raw mode a newline does not return to the first column.
     is_raw: bool,
-    held: VecDeque<String>,
+    deferred: VecDeque<String>,
     is_marked: bool,
 }
 
 impl Notices {
-    pub fn new(record: Shared, is_raw: bool) -> Notices {
-        Notices { record, is_raw, held: VecDeque::new(), is_marked: false }
+    pub fn new(record: SharedRecord, is_raw: bool) -> Notices {
+        Notices { record, is_raw, deferred: VecDeque::new(), is_marked: false }
     }
 
-    /// A sentence about the watch.
-    pub fn say(&mut self, place: &Place, words: &str) {
-        self.print(place, &format!("sweep: {}", shown(words)));
+    /// Prints a sentence about the watch.
+    pub fn print(&mut self, backend: &Backend, notice: &str) {
+        self.print_line(backend, &format!("sweep: {}", redact(notice)));
     }
 
-    /// The session needs a person: what for.
-    pub fn needs_person(&mut self, place: &Place, what: &str) {
-        let what = shown(what);
-        place.mark(Some(&what));
+    /// Prints and marks that the session needs a person, for this reason.
+    pub fn needs_person(&mut self, backend: &Backend, reason: &str) {
+        let reason = redact(reason);
+        backend.mark(Some(&reason));
         self.is_marked = true;
-        self.print(place, &format!("⚠ session needs a person: {what}"));
+        self.print_line(backend, &format!("⚠ session needs a person: {reason}"));
     }
 
-    /// It goes on.
-    pub fn goes_on(&mut self, place: &Place) {
-        self.unmark(place);
-        self.say(place, "the session goes on");
+    /// Prints that the session no longer needs a person, and removes the mark.
+    pub fn recovered(&mut self, backend: &Backend) {
+        self.unmark(backend);
+        self.print(backend, "the session goes on");
     }
 
-    /// What the terminal itself says of it is over.
-    pub fn unmark(&mut self, place: &Place) {
+    pub fn unmark(&mut self, backend: &Backend) {
         if std::mem::take(&mut self.is_marked) {
-            place.mark(None);
+            backend.mark(None);
         }
     }
 
-    fn print(&mut self, place: &Place, line: &str) {
-        if matches!(place, Place::Terminal(_)) && self.record.lock().is_full_screen() {
-            if self.held.len() == HELD_MAX {
-                self.held.pop_front();
+    fn print_line(&mut self, backend: &Backend, line: &str) {
+        if matches!(backend, Backend::Terminal(_)) && self.record.lock().is_full_screen() {
+            if self.deferred.len() == DEFERRED_MAX {
+                self.deferred.pop_front();
             }
-            return self.held.push_back(line.to_owned());
+            return self.deferred.push_back(line.to_owned());
         }
         let (before, after) = if self.is_raw { ("\r\n", "\r\n") } else { ("", "\n") };
         let _ = stderr().write_all(format!("{before}{line}{after}").as_bytes());
     }
 
-    /// What could not be said while the agent had the terminal.
-    pub fn held(self) -> Vec<String> {
-        self.held.into()
+    /// The lines that could not be printed while the agent had the terminal.
+    pub fn into_deferred(self) -> Vec<String> {
+        self.deferred.into()
     }
 }

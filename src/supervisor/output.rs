@@ -1,37 +1,37 @@
-//! What an agent's process prints, as plain lines: without escape sequences, redraws, invisible characters and keys.
+//! What an agent's process prints, as plain lines: without escape sequences, redraws and invisible characters.
 //!
-//! A line ends in a newline, and of what was drawn over itself, with carriage returns, the last drawing stays. What was
-//! drawn anywhere else on the screen is a line as it comes.
+//! A line ends in a newline. Of a line that was redrawn after carriage returns, the last drawing counts. What was drawn
+//! elsewhere on the screen is a line where it comes in the output.
 
 use anstream::adapter::StripBytes;
 
 use crate::rules::words::is_invisible;
-use crate::text::shown;
+use crate::text::redact;
 
-/// How many of the last lines a session's row keeps.
+/// How many lines of recent output a session's row holds.
 pub const LINES_MAX: usize = 40;
 
-/// Characters of a line in a session's row.
+/// The length of a line in a session's row, in characters.
 const LINE_CHARACTERS_MAX: usize = 400;
 
-/// Bytes of a line that are looked at: more than is kept of it, so that no credential is cut in two before it is hidden.
+/// How many bytes of a line are read: more than the row holds, so that no credential is cut in two before it is hidden.
 const LINE_BYTES_MAX: usize = 4096;
 
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 #[derive(Default)]
-pub struct Cutter {
+pub struct LineSplitter {
     strip: StripBytes,
     line: Vec<u8>,
-    /// A carriage return came last: what follows is drawn over the line, unless it is the newline.
+    /// The last byte was a carriage return: what follows overwrites the line, unless it is the newline.
     returned: bool,
     in_private_key: bool,
 }
 
-impl Cutter {
-    /// The lines that end in these bytes and are not empty.
-    pub fn cut(&mut self, bytes: &[u8]) -> Vec<String> {
+impl LineSplitter {
+    /// Returns the lines that end in these bytes and are not empty.
+    pub fn split(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
-        let Cutter { strip, line, returned, in_private_key } = self;
+        let LineSplitter { strip, line, returned, in_private_key } = self;
         for &byte in strip.strip_next(bytes).flatten() {
             match byte {
                 b'\n' => {
@@ -54,15 +54,15 @@ impl Cutter {
     }
 }
 
-/// A line as text; None if there is nothing to see in it.
-pub fn plain(line: &[u8]) -> Option<String> {
+/// A line as text; None if nothing in it is visible.
+fn plain(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line).replace('\t', " ");
     let text: String = text.chars().filter(|c| !is_invisible(*c)).collect();
     let text = text.trim_end();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// `text::shown` sees one line at a time, and a private key is many.
+/// Hides the lines of a private key, which `text::redact` cannot recognise one by one.
 fn without_private_key(line: String, in_private_key: &mut bool) -> String {
     let begins = line.contains("-----BEGIN ") && line.contains("PRIVATE KEY");
     let ends = line.contains("-----END ");
@@ -73,32 +73,21 @@ fn without_private_key(line: String, in_private_key: &mut bool) -> String {
 
 const HIDDEN: &str = "***";
 
-/// A line as keys have many, in the middle of one.
+/// Whether a line looks like one from the middle of a private key.
 fn is_base64(line: &str) -> bool {
     let line = line.trim();
     60 <= line.len() && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
 }
 
-/// Lines as a session's row may hold them.
-pub fn shown_lines(lines: &[String]) -> Vec<String> {
-    // The beginning of a key may have scrolled away.
+/// The lines as a session's row may hold them: shortened, and without what looks like a credential.
+pub fn redacted(lines: &[String]) -> Vec<String> {
+    // The first line of a key may have scrolled away.
     let begins = lines.iter().position(|line| line.contains("-----BEGIN "));
     let ends = lines.iter().position(|line| line.contains("-----END "));
     let mut in_private_key = ends.is_some_and(|ends| begins.is_none_or(|begins| ends < begins));
     let plain = lines.iter().map(|line| without_private_key(line.clone(), &mut in_private_key));
     let hidden = plain.map(|line| if is_base64(&line) { HIDDEN.to_owned() } else { line });
-    hidden.map(|line| shown(&line).chars().take(LINE_CHARACTERS_MAX).collect()).collect()
-}
-
-/// Is a line no more than what a terminal shows of a message that is typed into it? It is if it has nothing to read in it,
-/// is a part of the message, or shares eight letters and digits in a row with it: prompts and frames stand around it,
-/// terminals wrap it, and other output runs into it.
-pub fn is_echo(line: &str, message: &str) -> bool {
-    const RUN: usize = 8;
-    let readable = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<char>>();
-    let (line, message) = (readable(line), readable(message));
-    let is_in_message = |part: &[char]| message.windows(part.len()).any(|run| run == part);
-    line.is_empty() || is_in_message(&line) || line.windows(RUN).any(is_in_message)
+    hidden.map(|line| redact(&line).chars().take(LINE_CHARACTERS_MAX).collect()).collect()
 }
 
 #[cfg(test)]
@@ -106,11 +95,11 @@ mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
 
-    use super::{Cutter, is_echo, shown_lines};
+    use super::{LineSplitter, redacted};
 
-    fn cut(chunks: &[&[u8]]) -> Vec<String> {
-        let mut cutter = Cutter::default();
-        chunks.iter().flat_map(|bytes| cutter.cut(bytes)).collect()
+    fn split(chunks: &[&[u8]]) -> Vec<String> {
+        let mut splitter = LineSplitter::default();
+        chunks.iter().flat_map(|bytes| splitter.split(bytes)).collect()
     }
 
     #[rstest]
@@ -125,51 +114,36 @@ mod tests {
     #[case::keys(b"a\x00b\x07\x08c\x7f\n", &["abc"])]
     #[case::a_wide_control(b"a\xc2\x9b31mb\n", &["a31mb"])]
     fn of_a_line_stays_what_can_be_read(#[case] bytes: &[u8], #[case] lines: &[&str]) {
-        assert_eq!(cut(&[bytes]), lines);
+        assert_eq!(split(&[bytes]), lines);
         let one_by_one: Vec<&[u8]> = bytes.chunks(1).collect();
-        assert_eq!(cut(&one_by_one), lines, "byte by byte");
+        assert_eq!(split(&one_by_one), lines, "byte by byte");
     }
 
     #[test]
     fn a_private_key_is_hidden_over_many_lines() {
         let key = b"-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nhunter2\n-----END RSA PRIVATE KEY-----\nafter\n";
-        assert_eq!(shown_lines(&cut(&[key])), ["***", "***", "***", "-----END RSA PRIVATE KEY-----", "after"]);
+        assert_eq!(redacted(&split(&[key])), ["***", "***", "***", "-----END RSA PRIVATE KEY-----", "after"]);
     }
 
     #[test]
     fn a_private_key_whose_beginning_has_scrolled_away_is_hidden() {
         let lines = ["MIIEow", "hunter2", "-----END RSA PRIVATE KEY-----", "after"].map(str::to_owned);
-        assert_eq!(shown_lines(&lines), ["***", "***", "-----END RSA PRIVATE KEY-----", "after"]);
+        assert_eq!(redacted(&lines), ["***", "***", "-----END RSA PRIVATE KEY-----", "after"]);
         let middle = ["MIIEowIBAAKCAQEA7vPp6Wb9Zk0TqkS5bYwQq4G6W1n3nX4y5y0u8c3K2b1a0Z9x".to_owned()];
-        assert_eq!(shown_lines(&middle), ["***"]);
+        assert_eq!(redacted(&middle), ["***"]);
     }
 
     #[test]
     fn of_a_line_a_row_holds_four_hundred_characters_without_credentials() {
         let lines = ["é ".repeat(5000), "export TOKEN=hunter2hunter2".to_owned()];
-        let shown = shown_lines(&lines);
-        assert_eq!((shown[0].chars().count(), shown[1].as_str()), (400, "export TOKEN=***"));
-    }
-
-    const MESSAGE: &str = "You seem to be stuck. Go on with your task.";
-
-    #[rstest]
-    #[case::the_message("You seem to be stuck. Go on with your task.", true)]
-    #[case::behind_a_prompt("agent> You seem to be stuck. Go on with your task.", true)]
-    #[case::framed("│ > You seem to be stuck. Go on      │", true)]
-    #[case::a_frame("╭──────────╮", true)]
-    #[case::its_end("task.", true)]
-    #[case::a_loop_in_it("You seem to Error: connection refused", true)]
-    #[case::an_answer("Sorry, I was waiting for the tests.", false)]
-    #[case::a_short_answer("ok", false)]
-    fn an_echo_is_known_by_the_message(#[case] line: &str, #[case] is_one: bool) {
-        assert_eq!(is_echo(line, MESSAGE), is_one);
+        let lines = redacted(&lines);
+        assert_eq!((lines[0].chars().count(), lines[1].as_str()), (400, "export TOKEN=***"));
     }
 
     proptest! {
         #[test]
         fn any_bytes_become_lines_without_control_characters(bytes in any::<Vec<u8>>()) {
-            let lines = shown_lines(&cut(&[&bytes, b"\n"]));
+            let lines = redacted(&split(&[&bytes, b"\n"]));
             prop_assert!(lines.iter().all(|line| !line.chars().any(char::is_control)));
         }
     }

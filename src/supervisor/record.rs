@@ -1,253 +1,220 @@
-//! What is known of a watched process: its screen, its signs of life, what it is doing, how it ended.
+//! What is known of a watched process: its screen, its signs of life, its activity, its end; and whether to nudge it.
 //!
-//! Any output is a sign of life, and so are children that use the processor; progress is what `screen::Motion` says. With one
-//! exception: what stands there within three seconds after a nudge was typed, and was not there before, is neither, if it
-//! has anything of the nudge in it.
+//! Any output is a sign of life, and so are children that use the processor. Progress is what `screen::Motion` says.
+//! One exception: output within three seconds after a nudge was typed, which was not on the screen before and shares a
+//! part with the nudge, is its echo, and neither.
 
-mod assess;
-mod draft;
-mod unlogged;
+mod echo;
+mod intake;
+mod log_buffer;
 
-use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::output::{Cutter, shown_lines};
-use super::probe::Probe;
-use crate::screen::{Agent, Emulator, Known, Motion, States, event};
-pub use draft::{Draft, Nudges};
-use unlogged::Unlogged;
+use super::output::{LINES_MAX, redacted};
+use super::probe::is_shell;
+use crate::rules::detect_loop;
+use crate::rules::session::{Activity, phrase};
+use crate::screen::{Agents, KnownActivity, Look, condensed};
+use echo::ECHO_LASTS;
+pub use intake::{End, Nudges, Record};
 
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct End {
-    pub at: Instant,
-    /// None: by a signal, or nobody saw it.
-    pub exit_code: Option<i32>,
-    /// None: by itself, or nobody saw it.
-    pub signal: Option<i32>,
-}
+/// After a resize everything is drawn anew for so long, which is no progress.
+const REDRAWING_LASTS: Duration = Duration::from_secs(1);
+
+/// How often the processor time of the children is measured, and which share of the time makes it a sign of life.
+const CHILDREN_EVERY: Duration = Duration::from_secs(10);
+const CHILDREN_WORK: f64 = 0.1;
+
+/// A person who typed a key within this time is typing.
+const TYPING_LASTS: Duration = Duration::from_secs(3);
+
+/// A screen that was drawn within this time may not be complete.
+const DRAWING_LASTS: Duration = Duration::from_millis(500);
+
+/// Ctrl-U, by which terminals and line editors clear a line.
+const KILL_LINE: &str = "\x15";
 
 /// What the keeper of the session's row needs to know.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Glimpse {
+pub struct Snapshot {
     pub active_at: Option<Instant>,
     pub progressed_at: Option<Instant>,
     pub recent_output: Vec<String>,
-    pub state: Option<Known>,
+    pub activity: Option<KnownActivity>,
     pub takes_nudges: bool,
     pub end: Option<End>,
     /// The operator has stopped the watcher.
     pub is_stopped: bool,
 }
 
-pub struct Record {
-    probe: Probe,
-    emulator: Emulator,
-    states: States,
-    motion: Motion,
-    nudges: Nudges,
-    agent: Option<&'static Agent>,
-    composer_is_empty: bool,
-    /// For the log.
-    cutter: Cutter,
-    /// Of output that is being passed on: what follows it is not known.
-    is_passing: bool,
-    drawn_at: Option<Instant>,
-    active_at: Option<Instant>,
-    progressed_at: Option<Instant>,
-    /// The operator's last key.
-    keyed_at: Option<Instant>,
-    resized_at: Option<Instant>,
-    /// When the children were last looked at, and how long they had worked until then.
-    children: Option<(Instant, Duration)>,
-    /// The latest nudge, when it was typed, and the lines that stood there before.
-    nudge: Option<(String, Instant, HashSet<String>)>,
-    /// Lines that came with a nudge: they stay on the screen.
-    echoes: HashSet<String>,
-    /// The words of a used-up quota that is filled again.
-    refilled: Option<String>,
-    lines: Vec<String>,
-    unlogged: Unlogged,
-    end: Option<End>,
-    is_stopped: bool,
+/// What stands in the composer that a message was typed into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draft {
+    /// The message, and nothing else.
+    Message,
+    /// Nothing.
+    Empty,
+    /// A part of the message, or what the program made of it.
+    Other,
+    /// There is no composer that keys would reach.
+    NoComposer,
 }
 
-/// A record that several threads know.
+/// A record that several threads share.
 #[derive(Clone)]
-pub struct Shared(Arc<Mutex<Record>>);
+pub struct SharedRecord(Arc<Mutex<Record>>);
 
-impl Shared {
-    pub fn new(nudges: Nudges) -> Shared {
-        Shared(Arc::new(Mutex::new(Record::new(nudges))))
+impl SharedRecord {
+    pub fn new(nudges: Nudges) -> SharedRecord {
+        SharedRecord(Arc::new(Mutex::new(Record::new(nudges))))
     }
 
-    /// A thread that panicked with it leaves it as good as it was.
+    /// Locks the record; a thread that panicked while it held the lock left the record valid.
     pub fn lock(&self) -> MutexGuard<'_, Record> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Record {
-    pub fn new(nudges: Nudges) -> Record {
-        Record {
-            probe: Probe::default(),
-            emulator: Emulator::new((24, 80)),
-            states: States::default(),
-            motion: Motion::default(),
-            nudges,
-            agent: None,
-            composer_is_empty: false,
-            cutter: Cutter::default(),
-            is_passing: false,
-            drawn_at: None,
-            active_at: None,
-            progressed_at: None,
-            keyed_at: None,
-            resized_at: None,
-            children: None,
-            nudge: None,
-            echoes: HashSet::new(),
-            refilled: None,
-            lines: Vec::new(),
-            unlogged: Unlogged::default(),
-            end: None,
-            is_stopped: false,
-        }
-    }
-
-    /// A process runs in a terminal of so many rows and columns.
-    pub fn runs(&mut self, probe: Probe, size: (u16, u16)) {
-        self.probe = probe;
-        self.emulator.resize(size);
-    }
-
-    pub fn resized(&mut self, size: (u16, u16), now: Instant) {
-        self.emulator.resize(size);
-        self.resized_at = Some(now);
-    }
-
-    /// Output of a process in a terminal.
-    pub fn take_in(&mut self, bytes: &[u8], now: Instant) {
-        self.emulator.take_in(bytes, now);
-        self.drawn(now);
-        for line in self.cutter.cut(bytes) {
-            self.unlogged.push(line);
-        }
-    }
-
-    /// A pane as it stands, and whether anything in it has changed.
-    pub fn take_in_screen(&mut self, mut screen: Emulator, has_changed: bool, now: Instant) {
-        if has_changed {
-            self.drawn(now);
-        }
-        screen.drawn_at(self.drawn_at);
-        self.emulator = screen;
-    }
-
-    fn drawn(&mut self, now: Instant) {
-        self.drawn_at = Some(now);
-        if !self.is_echo_awaited(now) {
-            self.active_at = Some(now);
-        }
-    }
-
-    /// Output is being passed on, and until that is done no more of it is taken in.
-    pub fn passes(&mut self, is_passing: bool) {
-        self.is_passing = is_passing;
-    }
-
-    /// Who waits to be read is at work, and can print no sign of life.
-    pub fn is_held_up(&mut self, now: Instant) {
-        self.active_at = Some(now);
-        self.progressed_at = Some(now);
-    }
-
-    /// The operator types.
-    pub fn keyed(&mut self, now: Instant) {
-        self.keyed_at = Some(now);
-    }
-
-    /// Has the operator typed since then? Their keys wait for ours.
-    pub fn was_keyed_since(&self, then: Instant) -> bool {
-        self.keyed_at.is_some_and(|at| then <= at)
-    }
-
-    /// The agent says something of itself by a hook.
-    pub fn told(&mut self, json: &str, now: Instant) {
-        let Some(event::Told { statement, is_progress }) = event::read(json) else { return };
-        let had_question = self.question_since();
-        self.states.heard(statement, now);
-        self.active_at = Some(now);
-        if is_progress || self.question_since() != had_question {
-            self.progressed_at = Some(now);
-        }
-    }
-
-    /// Its quota is filled again: what is left on the screen of that is history.
-    pub fn refilled(&mut self) {
-        self.refilled = self.states.now().map(|known| known.statement.question.clone());
-    }
-
-    fn question_since(&self) -> Option<Instant> {
-        self.states.now().filter(|known| known.statement.activity.needs_person()).map(|known| known.since)
-    }
-
-    pub fn ended(&mut self, end: End) {
-        self.end = Some(end);
-    }
-
-    pub fn stopped(&mut self) {
-        self.is_stopped = true;
-    }
-
-    /// The process was started again: what the one before printed is no part of its output.
-    pub fn began_again(&mut self) {
-        let unlogged = std::mem::take(&mut self.unlogged);
-        *self = Record { unlogged, is_stopped: self.is_stopped, ..Record::new(self.nudges) };
-        self.unlogged.push(BEGAN_AGAIN.to_owned());
-        self.emulator.take_in(BEGAN_AGAIN.as_bytes(), Instant::now());
-        self.emulator.take_in(b"\r\n", Instant::now());
-    }
-
-    pub fn log_all(&mut self, lines: Vec<String>) {
-        lines.into_iter().for_each(|line| self.unlogged.push(line));
-    }
-
-    /// Hands over what is to be written into the log.
-    pub fn take_unlogged(&mut self) -> VecDeque<String> {
-        self.unlogged.take()
-    }
-
-    /// Is it a program that draws where it likes? Then no line of ours may stand between its own.
-    pub fn is_full_screen(&self) -> bool {
-        self.end.is_none()
-            && (self.emulator.is_alternate() || self.probe.mode().is_none_or(|mode| !mode.canonical || !mode.echo))
-    }
-
-    pub fn title(&self) -> &str {
-        self.emulator.title()
-    }
-
-    pub fn glimpse(&mut self, now: Instant) -> Glimpse {
+    pub fn snapshot(&mut self, now: Instant) -> Snapshot {
         self.assess(now);
         if self.end.is_none() {
-            self.look_at_children(now);
+            self.measure_children(now);
         }
-        Glimpse {
+        Snapshot {
             active_at: self.active_at,
             progressed_at: self.progressed_at,
-            recent_output: shown_lines(&self.lines),
-            state: self.states.now().filter(|_| self.end.is_none()).cloned(),
+            recent_output: redacted(&self.lines),
+            activity: self.activities.current().filter(|_| self.end.is_none()).cloned(),
             takes_nudges: self.refusal(now).is_none(),
             end: self.end,
             is_stopped: self.is_stopped,
         }
     }
-}
 
-/// The first line of a process that was started again.
-const BEGAN_AGAIN: &str = "(started again)";
+    /// Reads the screen: what the agent is doing, and whether it has made progress.
+    fn assess(&mut self, now: Instant) {
+        if self.end.is_none() {
+            let prompt = Agents::get().prompt().filter(|_| self.nudges == Nudges::Idle);
+            self.agent = Agents::get().of_command(&self.probe.foreground()).or(prompt);
+        }
+        // A screen that is painted in part says nothing that is true.
+        if self.is_painting(now) && self.end.is_none() {
+            return;
+        }
+        let look = self.emulator.look(self.probe.mode(), now);
+        let had_question = self.question_since();
+        self.read_activities(&look, now);
+        let has_new_question = self.question_since() != had_question;
+        let lines = self.output_lines(&look, now);
+        let is_redrawn = self.resized_at.is_some_and(|at| now.duration_since(at) < REDRAWING_LASTS);
+        let is_new = self.motion.is_progress(lines.iter().map(String::as_str), now) && !is_redrawn;
+        self.lines = lines;
+        let composed = Agents::get().composed(self.agent, &look);
+        self.composer_is_empty = composed.is_some_and(|(before, behind)| before.is_empty() && behind.is_empty());
+        if has_new_question || is_new && detect_loop(&self.lines).is_none() {
+            self.progressed_at = self.drawn_at.or(Some(now));
+            self.active_at = self.active_at.max(self.progressed_at);
+        }
+    }
+
+    /// Takes in what the agent reports of itself, and what its screen shows.
+    fn read_activities(&mut self, look: &Look, now: Instant) {
+        let (agents, agent) = (Agents::get(), self.agent);
+        let signals = self.emulator.take_signals();
+        let of_signals = signals.iter().filter_map(|signal| agents.read_signal(agent, signal));
+        let of_title = agents.read_title(agent, &look.title);
+        of_signals.chain(of_title).for_each(|statement| self.activities.add(statement, now));
+        let is_outdated = |question: &str| self.refilled_quota.as_deref() == Some(question);
+        let on_screen = agents.read(agent, look, |statement| !is_outdated(&statement.question));
+        self.activities.set_screen(on_screen, now);
+    }
+
+    /// The lines that are the agent's own output, oldest first.
+    fn output_lines(&mut self, look: &Look, now: Instant) -> Vec<String> {
+        let mut lines = Agents::get().output(self.agent, look);
+        self.echoes.remove_from(&mut lines, now);
+        if self.keyed_at.is_some_and(|at| now.duration_since(at) < ECHO_LASTS) {
+            let typed = format!("{}{}", look.before_cursor, look.behind_cursor);
+            lines.retain(|line| line.trim() != typed.trim());
+        }
+        lines.split_off(lines.len().saturating_sub(LINES_MAX))
+    }
+
+    /// A silent process whose children use the processor is at work.
+    fn measure_children(&mut self, now: Instant) {
+        if self.children.is_some_and(|(at, _)| now.duration_since(at) < CHILDREN_EVERY) {
+            return;
+        }
+        let worked = self.probe.children_worked_for();
+        if let Some((at, before)) = self.children.replace((now, worked)) {
+            let share = worked.saturating_sub(before).as_secs_f64() / now.duration_since(at).as_secs_f64();
+            if CHILDREN_WORK <= share {
+                self.active_at = Some(now);
+            }
+        }
+    }
+
+    /// Why nothing may be typed, as a phrase that follows “it”; None if a message may be typed.
+    fn refusal(&self, now: Instant) -> Option<String> {
+        let known = self.activities.current().map(|known| &known.statement);
+        let on_screen = self.activities.on_screen();
+        let is_idle = [known, on_screen].iter().all(|it| it.is_some_and(|it| it.activity == Activity::Idle));
+        let refusal = match self.probe.mode() {
+            _ if self.nudges == Nudges::Off => "takes no nudges (--nudge off)",
+            _ if self.end.is_some() => "has ended",
+            None => "has a terminal that cannot be looked at",
+            Some(mode) if mode.hides() => "asks for something that nobody may see",
+            Some(_) if self.agent.is_none() => "is no agent whose screens are known (--nudge idle)",
+            Some(_) if is_shell(&self.probe.foreground()) => "is a shell",
+            Some(_) if is_idle && self.keyed_at.is_some_and(|at| now.duration_since(at) < TYPING_LASTS) => {
+                "is being typed into by a person"
+            }
+            Some(_) if is_idle && !self.composer_is_empty => "has a draft in its composer",
+            Some(_) if is_idle => return None,
+            Some(_) => match known {
+                Some(known) if known.activity != Activity::Idle => phrase(known.activity, known.kind.as_deref()),
+                Some(_) | None => "is not known to be idle at its prompt",
+            },
+        };
+        Some(refusal.to_owned())
+    }
+
+    /// Reads the screen anew, and returns why nothing may be typed now.
+    pub fn assess_refusal(&mut self, now: Instant) -> Option<String> {
+        self.assess(now);
+        self.refusal(now)
+    }
+
+    /// Whether the screen is being drawn, so that what is known of it may be out of date.
+    pub fn is_drawing(&self, now: Instant) -> bool {
+        self.is_passing || self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
+    }
+
+    /// Whether only a part of the screen is painted, by the program's own account.
+    pub fn is_painting(&self, now: Instant) -> bool {
+        self.emulator.is_painting(now)
+    }
+
+    /// Reads the screen anew, and returns what stands in the composer that this message was typed into.
+    pub fn draft(&mut self, message: &str, now: Instant) -> Draft {
+        self.assess(now);
+        let asks = self.activities.on_screen().is_some_and(|seen| seen.activity.needs_person());
+        let look = self.emulator.look(self.probe.mode(), now);
+        match Agents::get().composed(self.agent, &look).filter(|_| !asks && !self.is_passing) {
+            None => Draft::NoComposer,
+            Some((before, behind)) if before == condensed(message) && behind.is_empty() => Draft::Message,
+            Some((before, behind)) if before.is_empty() && behind.is_empty() => Draft::Empty,
+            Some(_) => Draft::Other,
+        }
+    }
+
+    /// The keys that clear the composer.
+    pub fn clearing_keys(&self) -> &'static str {
+        self.agent.and_then(|agent| agent.clear.as_deref()).unwrap_or(KILL_LINE)
+    }
+}
 
 #[cfg(test)]
 mod tests;

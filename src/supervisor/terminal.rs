@@ -1,11 +1,11 @@
-//! A command in a pseudo-terminal, between it and the operator's own terminal, if there is one.
+//! Runs a command in a pseudo-terminal, connected to the operator's own terminal, if there is one.
 //!
-//! All bytes pass both ways as they are: the operator's terminal is in raw mode meanwhile, and as it was before at the end.
-//! Without a terminal, what is on stdin is typed, and its end is not passed on: a nudge may come yet.
+//! All bytes pass both ways unchanged: the operator's terminal is in raw mode meanwhile, and restored at the end.
+//! Without a terminal, stdin is typed, and its end is not passed on: a nudge may still come.
 
 mod boundary;
 mod keyboard;
-mod outlet;
+mod output_pump;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdin, stdout};
@@ -22,36 +22,36 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtyPair, PtySize, native_pt
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::Event;
+use super::event::WatchEvent;
 use super::probe::Probe;
-use super::record::{End, Shared};
-use crate::rules::Id;
+use super::record::{End, SharedRecord};
 use crate::screen::event::VARIABLE;
-use crate::text::shown;
+use crate::text::redact;
 use keyboard::Keyboard;
-use outlet::Outlet;
+use output_pump::OutputPump;
 
-/// The command of a session, and where it is started.
+/// The command of a session, and how it is started.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct AgentCommand {
+    /// The program and its arguments.
     pub words: Vec<OsString>,
     pub directory: PathBuf,
-    /// Where shells look for it.
+    /// The directories in which the program is searched, as in `PATH`.
     pub search_path: String,
-    /// The variables that it does not inherit.
+    /// The variables that the command does not inherit.
     pub withheld: Vec<String>,
-    /// What is started after a crash, if it is something else.
+    /// The command that is started after a crash, if it is a different one.
     pub relaunch: Option<Vec<OsString>>,
-    /// Further arguments, which make it tell of itself.
+    /// Further arguments, which set up the agent's hooks.
     pub hooks: Vec<OsString>,
-    /// Where it tells.
-    pub events: Option<PathBuf>,
-    /// Is stdout a terminal that knows titles and notifications?
+    /// The socket to which the hooks write.
+    pub hook_socket: Option<PathBuf>,
+    /// Whether stdout is a terminal that understands titles and notifications.
     pub shows_sequences: bool,
 }
 
-impl Command {
-    /// Is there such a program?
+impl AgentCommand {
+    /// Whether the program exists and is executable.
     pub fn exists(&self) -> bool {
         let Some(program) = self.words.first() else { return false };
         let is_executable = |file: &Path| {
@@ -70,93 +70,71 @@ impl Command {
         builder.cwd(&self.directory);
         builder.env("PATH", &self.search_path);
         self.withheld.iter().for_each(|name| builder.env_remove(name));
-        if let Some(events) = &self.events {
-            builder.env(VARIABLE, events);
+        if let Some(socket) = &self.hook_socket {
+            builder.env(VARIABLE, socket);
         }
         builder
     }
 }
 
 pub struct Terminal {
-    command: Command,
+    command: AgentCommand,
     master: Box<dyn MasterPty + Send>,
     process: Option<Pid>,
-    outlet: Arc<Outlet>,
-    keyboard: Keyboard,
-    record: Shared,
-    events: Sender<Event>,
+    pub output: Arc<OutputPump>,
+    pub keyboard: Keyboard,
+    record: SharedRecord,
+    events: Sender<WatchEvent>,
 }
 
 impl Terminal {
-    /// Starts the command, and passes keys and output on from now on.
-    pub fn start(command: Command, record: Shared, events: Sender<Event>) -> Result<Terminal> {
+    /// Starts the command, and passes keys and output on.
+    pub fn start(command: AgentCommand, record: SharedRecord, events: Sender<WatchEvent>) -> Result<Terminal> {
         let pair = open()?;
         let writer = pair.master.take_writer()?;
-        let (process, outlet) = spawn(&command, &pair, &record, &events)?;
+        let (process, output) = spawn(&command, &pair, &record, &events)?;
         let keyboard = Keyboard::new(writer, probe(&command, &pair, process), record.clone(), events.clone());
-        Ok(Terminal { command, master: pair.master, process, outlet, keyboard, record, events })
+        Ok(Terminal { command, master: pair.master, process, output, keyboard, record, events })
     }
 
-    /// The same command again, in a new terminal in the place of the old one: what the old process did to it is over.
-    pub fn start_again(&mut self) -> Result<()> {
+    /// Starts the command again, in a new pseudo-terminal: the old process may have changed the mode of its own.
+    pub fn relaunch(&mut self) -> Result<()> {
         let pair = open()?;
         let writer = pair.master.take_writer()?;
-        self.record.lock().began_again();
+        self.record.lock().relaunched();
         if let Some(words) = &self.command.relaunch {
             self.command.words.clone_from(words);
         }
-        (self.process, self.outlet) = spawn(&self.command, &pair, &self.record, &self.events)?;
+        (self.process, self.output) = spawn(&self.command, &pair, &self.record, &self.events)?;
         self.keyboard.move_to(writer, probe(&self.command, &pair, self.process));
         self.master = pair.master;
         Ok(())
     }
 
-    /// Has a message typed. Is there room for it?
-    pub fn type_message(&self, message: String, command_id: Id) -> bool {
-        self.keyboard.type_message(message, command_id)
-    }
-
-    /// When the operator last typed Ctrl-C or Ctrl-\.
-    pub fn interrupted_at(&self) -> Option<Instant> {
-        self.keyboard.interrupted_at()
-    }
-
-    /// Says by the operator's terminal, and not on its screen, that a person is needed; none: no more.
-    pub fn mark(&self, what: Option<&str>) {
+    /// Shows by the terminal's title, its bell and a notification why a person is needed; None removes the title.
+    pub fn mark(&self, reason: Option<&str>) {
         if !self.command.shows_sequences {
             return;
         }
         let title = self.record.lock().title().to_owned();
-        self.outlet.insert(
-            match what {
-                Some(what) => format!("\x1b]0;⚠ {what}\x07\x07\x1b]9;{what}\x07"),
-                None => format!("\x1b]0;{}\x07", shown(&title)),
-            }
-            .as_bytes(),
-        );
+        let sequence = match reason {
+            Some(reason) => format!("\x1b]0;⚠ {reason}\x07\x07\x1b]9;{reason}\x07"),
+            None => format!("\x1b]0;{}\x07", redact(&title)),
+        };
+        self.output.insert(sequence.as_bytes());
     }
 
-    /// What was to be said before, if it could not be.
-    pub fn try_inserts(&self) {
-        self.outlet.try_inserts();
-    }
-
-    /// Does the agent wait for the reader of stdout?
-    pub fn is_held_up(&self) -> bool {
-        self.outlet.is_held_up()
-    }
-
-    /// The operator's window has another size.
+    /// Adopts the new size of the operator's window.
     pub fn resize(&self) {
         let size = window_size();
         self.record.lock().resized((size.rows, size.cols), Instant::now());
         let _ = self.master.resize(size);
     }
 
-    /// Passes a signal on to the process and its children. Nobody waits for the output of what has to be killed.
+    /// Sends a signal to the process and its children. The output of a process that is killed is not waited for.
     pub fn kill(&self, signal: Signal) {
         if signal == Signal::KILL {
-            self.outlet.abandon();
+            self.output.abandon();
         }
         if let Some(process) = self.process {
             let _ = kill_process_group(process, signal);
@@ -168,7 +146,7 @@ fn open() -> Result<PtyPair> {
     native_pty_system().openpty(window_size()).context("opening a pseudo-terminal")
 }
 
-/// Of the operator's terminal; where there is none, the size that terminals once had.
+/// The size of the operator's terminal, or 24 by 80 if there is none.
 fn window_size() -> PtySize {
     let size = tcgetwinsize(stdout()).or_else(|_| tcgetwinsize(stdin()));
     match size {
@@ -179,36 +157,41 @@ fn window_size() -> PtySize {
     }
 }
 
-fn probe(command: &Command, pair: &PtyPair, process: Option<Pid>) -> Probe {
+fn probe(command: &AgentCommand, pair: &PtyPair, process: Option<Pid>) -> Probe {
     let process = process.map(|process| process.as_raw_nonzero().get());
     Probe { terminal: pair.master.tty_name(), process, command: command.words.clone() }
 }
 
-type Spawned = (Option<Pid>, Arc<Outlet>);
+type Spawned = (Option<Pid>, Arc<OutputPump>);
 
-/// Starts the command, with one thread that passes its output on and one that waits for its end.
-fn spawn(command: &Command, pair: &PtyPair, record: &Shared, events: &Sender<Event>) -> Result<Spawned> {
+/// Starts the command, a thread that passes its output on, and one that waits for its end.
+fn spawn(
+    command: &AgentCommand,
+    pair: &PtyPair,
+    record: &SharedRecord,
+    events: &Sender<WatchEvent>,
+) -> Result<Spawned> {
     let reader = pair.master.try_clone_reader()?;
     let child: Box<dyn Child> = pair.slave.spawn_command(command.builder()).context("starting the command")?;
-    // Only so its signal can be told.
+    // Only the concrete type reports the signal that ended it.
     let child = child.downcast::<std::process::Child>().map_err(|_| anyhow!("the command is no process"))?;
     let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let size = pair.master.get_size().map_or((24, 80), |size| (size.rows, size.cols));
     record.lock().runs(probe(command, pair, process), size);
-    let (rest, is_over) = sync_channel(1);
-    let outlet = Arc::new(Outlet::new(record.clone()));
-    let of_reader = Arc::clone(&outlet);
+    let (done, is_done) = sync_channel(1);
+    let output = Arc::new(OutputPump::new(record.clone()));
+    let pump = Arc::clone(&output);
     thread::spawn(move || {
-        of_reader.pass(reader);
-        let _ = rest.send(());
+        pump.run(reader);
+        let _ = done.send(());
     });
-    let (of_waiter, events) = (Arc::clone(&outlet), events.clone());
+    let (pump, events) = (Arc::clone(&output), events.clone());
     thread::spawn(move || {
         let end = end_of(*child);
-        of_waiter.wait_for_rest(&is_over);
-        let _ = events.send(Event::Ended(end));
+        pump.wait_for_rest(&is_done);
+        let _ = events.send(WatchEvent::Ended(end));
     });
-    Ok((process, outlet))
+    Ok((process, output))
 }
 
 fn end_of(mut child: std::process::Child) -> End {
@@ -217,11 +200,11 @@ fn end_of(mut child: std::process::Child) -> End {
     End { at: Instant::now(), exit_code, signal }
 }
 
-/// The operator's terminal in raw mode. Dropped, it is as it was before.
+/// The operator's terminal in raw mode. Dropping it restores the mode before.
 pub struct RawMode(Option<Termios>);
 
 impl RawMode {
-    /// Nothing, when stdin is no terminal.
+    /// Switches to raw mode, if stdin is a terminal.
     pub fn begin() -> RawMode {
         let before = stdin().is_terminal().then(|| tcgetattr(stdin()).ok()).flatten();
         if let Some(before) = &before {
@@ -232,7 +215,7 @@ impl RawMode {
         RawMode(before)
     }
 
-    /// The operator's terminal stays as it is.
+    /// Leaves the terminal unchanged.
     pub fn none() -> RawMode {
         RawMode(None)
     }

@@ -9,7 +9,7 @@ use crate::rules::AHEAD_MAX;
 use crate::store::{Access, Db, ledger};
 
 /// What there is to say of the database's clock.
-pub struct Clocks {
+pub struct Comparison {
     pub now: DateTime<Utc>,
     /// By how much it is ahead of this machine's.
     pub skew: TimeDelta,
@@ -18,13 +18,13 @@ pub struct Clocks {
 }
 
 /// Whoever may only look need not have the right to read the ledger itself.
-pub fn compare(db: &mut Db, access: Access) -> QueryResult<Clocks> {
+pub fn compare(db: &mut Db, access: Access) -> QueryResult<Comparison> {
     let before = this_machines();
     let now = db.now()?;
     let meanwhile = this_machines() - before;
     let newest = if access == Access::Write { ledger::newest(db)? } else { None };
     let ledger_ahead = newest.map(|at| at - now).filter(|ahead| AHEAD_MAX < *ahead);
-    Ok(Clocks { now, skew: now - (before + meanwhile / 2), ledger_ahead })
+    Ok(Comparison { now, skew: now - (before + meanwhile / 2), ledger_ahead })
 }
 
 /// For this comparison alone.

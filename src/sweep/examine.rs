@@ -4,13 +4,14 @@
 use diesel::QueryResult;
 use diesel::result::Error;
 
-use super::terms::Terms;
+use super::describe::{describe, details};
+use super::outcome::{Examined, Outcome};
+use super::terms::ExamineContext;
 use super::unreadable::why;
-use crate::report::{Examined, Outcome};
-use crate::rules::{Assignee, Decision, History, Id, Verdict, decide};
+use crate::rules::{Decision, Id, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
-use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::{Abort, Access, Db, DbConnection, Lock, Subject, errors};
+use crate::store::outbox::{self, Event, Notice};
+use crate::store::{Abort, Access, Db, DbConnection, End, Finish, Lock, Subject, errors};
 
 /// The result for one subject, and whether the connection survived it.
 pub struct Examination {
@@ -26,9 +27,16 @@ pub enum Lost {
     Commit { entry_id: Id, intended: Outcome },
 }
 
-/// How far a transaction got.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
+/// One look at a subject, and how far it got.
+struct Attempt<S> {
+    /// None: it is gone, or could not be read.
+    seen: Option<(S, Verdict)>,
+    step: Step,
+}
+
+/// How far an attempt got.
+#[derive(Debug, PartialEq)]
+enum Step {
     /// Looked at and decided; there is nothing to write.
     Decided,
     /// Looked at without a lock; what is decided under the lock is to be written.
@@ -36,91 +44,139 @@ enum Progress {
     /// The subject, or a row that its recovery refers to, is in other hands.
     Held,
     Gone,
-    /// The plan says something else.
-    Changed,
+    /// The plan says something else: what.
+    Changed(String),
     /// Its agent was woken often enough.
     Deferred,
-    Writing,
+    Written,
+    /// By the database, while it was looked at or written.
+    Failed(Error),
 }
 
 /// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
-pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms) -> Examination {
-    let (looked, progress) = transact::<S>(db, id, terms, Access::ReadOnly);
-    match progress {
-        Progress::Wanted => transact::<S>(db, id, terms, Access::Write).0,
-        _ => looked,
+pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext) -> Examination {
+    match transact::<S>(db, id, terms, Access::ReadOnly) {
+        Transaction::Wanted => match transact::<S>(db, id, terms, Access::Write) {
+            Transaction::Wanted => unreachable!("what is locked is written or left"),
+            Transaction::Over(examination) => examination,
+        },
+        Transaction::Over(examination) => examination,
     }
 }
 
+/// What one transaction came to.
+enum Transaction {
+    /// There is something to write, and nothing is locked yet.
+    Wanted,
+    Over(Examination),
+}
+
 /// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
-fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &Terms, access: Access) -> (Examination, Progress) {
+fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext, access: Access) -> Transaction {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
-    let (mut seen, mut progress) = (None, Progress::Gone);
-    let result = db.in_repeated_transaction(access, &terms.timeouts, |db| {
+    let ran = db.in_repeated_transaction(access, &terms.timeouts, |db| {
+        let attempt = attempt::<S>(db, id, &entry_id, terms, access);
+        let finish = if attempt.step == Step::Written { Finish::Commit } else { Finish::RollBack };
+        (finish, attempt)
+    });
+    let (attempt, end) = match ran {
+        Ok((Attempt { step: Step::Wanted, .. }, _)) => return Transaction::Wanted,
+        Ok(ran) => ran,
+        Err(Abort::RolledBack(error) | Abort::Unknown(error)) => (Attempt::failed(error), End::RolledBack),
+        Err(Abort::Lost(error)) => (Attempt::failed(error), End::Lost),
+    };
+    Transaction::Over(conclude::<S>(db, id, attempt, end, entry_id, terms))
+}
+
+impl<S> Attempt<S> {
+    fn failed(error: Error) -> Attempt<S> {
+        Attempt { seen: None, step: Step::Failed(error) }
+    }
+}
+
+/// Locks, reads, decides and writes, in a transaction.
+fn attempt<S: Subject>(db: &mut Db, id: &Id, entry_id: &Id, terms: &ExamineContext, access: Access) -> Attempt<S> {
+    let mut look = || {
         let lock = match access {
             Access::Write => S::lock(db, id)?,
             Access::ReadOnly => Lock::Everything,
         };
-        let Some(facts) = S::read(db, id)? else { return Err(Error::RollbackTransaction) };
-        let verdict = decide(&facts, terms.policy);
-        let (facts, verdict) = seen.insert((facts, verdict));
-        progress = match lock.covers(facts) {
-            false => Progress::Held,
-            true => advance(id, facts, verdict, terms, access),
-        };
-        match progress {
-            Progress::Writing => carry_out(db, id, facts, verdict, &entry_id, terms),
-            _ => Err(Error::RollbackTransaction),
-        }
-    });
-    if let (Progress::Writing, Err(Abort::RolledBack(_) | Abort::Lost(_)), Some((facts, verdict))) =
-        (progress, &result, &seen)
-        && let Some(agent) = woken(facts, &verdict.decision)
-    {
-        terms.wakes.give_back(agent);
-    }
-    let decided = describe(id, seen.as_ref().map(|(facts, verdict)| (facts, verdict)), terms);
-    let because = |outcome, reason: &str| Examined { outcome, reason: reason.to_owned(), ..decided.clone() };
-    let (examined, lost) = match result {
-        Ok(()) => (decided, None),
-        Err(Abort::Unknown(error)) => {
-            let lost = Lost::Commit { entry_id, intended: decided.outcome };
-            (because(Outcome::Unknown, &errors::words(&error)), Some(lost))
-        }
-        Err(Abort::RolledBack(Error::RollbackTransaction)) => (told(progress, &decided, because, terms), None),
-        Err(Abort::Lost(Error::RollbackTransaction)) => {
-            (told(progress, &decided, because, terms), Some(Lost::Connection))
-        }
-        Err(Abort::RolledBack(error)) => {
-            let failed = because(outcome_of(&error), &why::<S>(db, id, &error, terms));
-            (Examined { outage: errors::is_outage(&error), ..failed }, None)
-        }
-        Err(Abort::Lost(error)) => {
-            let failed = because(Outcome::Failed, &errors::words(&error));
-            (Examined { outage: true, ..failed }, Some(Lost::Connection))
-        }
+        Ok(S::read(db, id)?.map(|facts| (lock, facts)))
     };
-    (Examination { examined, lost }, progress)
+    let (lock, facts) = match look() {
+        Ok(Some(found)) => found,
+        Ok(None) => return Attempt { seen: None, step: Step::Gone },
+        Err(error) => return Attempt::failed(error),
+    };
+    let verdict = decide(&facts, terms.policy);
+    let step = match lock.covers(&facts) {
+        false => Step::Held,
+        true => advance(id, &facts, &verdict, terms, access),
+    };
+    let step = match step {
+        Step::Written => match carry_out(db, id, &facts, &verdict, entry_id, terms) {
+            Ok(()) => Step::Written,
+            Err(error) => Step::Failed(error),
+        },
+        step => step,
+    };
+    Attempt { seen: Some((facts, verdict)), step }
 }
 
 /// How far a subject that is decided, and held, may go.
-fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &Terms, access: Access) -> Progress {
-    if terms.plan.is_some_and(|plan| plan.change(&describe(id, Some((facts, verdict)), terms).shown()).is_some()) {
-        return Progress::Changed;
+fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &ExamineContext, access: Access) -> Step {
+    let changed = terms.plan.and_then(|plan| plan.change(&describe(id, Some((facts, verdict)), terms).redacted()));
+    if let Some(change) = changed {
+        return Step::Changed(change);
     }
     let is_dry_run = terms.access == Access::ReadOnly;
     if !is_dry_run && !Outcome::of(&verdict.decision).is_change() {
-        return Progress::Decided;
+        return Step::Decided;
     }
     if !is_dry_run && access == Access::ReadOnly {
-        return Progress::Wanted;
+        return Step::Wanted;
     }
     match woken(facts, &verdict.decision) {
-        Some(agent) if !terms.wakes.take(agent) => Progress::Deferred,
-        _ if is_dry_run => Progress::Decided,
-        _ => Progress::Writing,
+        Some(agent) if !terms.wakes.take(agent) => Step::Deferred,
+        _ if is_dry_run => Step::Decided,
+        _ => Step::Written,
     }
+}
+
+/// What there is to report of an attempt that is over, and whether the connection survived it.
+fn conclude<S: Subject>(
+    db: &mut DbConnection,
+    id: &Id,
+    Attempt { seen, step }: Attempt<S>,
+    end: End,
+    entry_id: Id,
+    terms: &ExamineContext,
+) -> Examination {
+    let seen = seen.as_ref().map(|(facts, verdict)| (facts, verdict));
+    let decided = describe(id, seen, terms);
+    let because = |outcome, reason: String| Examined { outcome, reason, ..decided.clone() };
+    let is_lost = matches!(end, End::Lost);
+    let (examined, lost) = match (step, end) {
+        (Step::Written, End::Unknown(error)) => {
+            let lost = Lost::Commit { entry_id, intended: decided.outcome };
+            return Examination { examined: because(Outcome::Unknown, errors::words(&error)), lost: Some(lost) };
+        }
+        (Step::Written, End::Committed) => (decided, None),
+        (Step::Written, End::Refused(error)) | (Step::Failed(error), _) => {
+            if let Some(agent) = seen.and_then(|(facts, verdict)| woken(facts, &verdict.decision)) {
+                terms.wakes.give_back(agent);
+            }
+            let failed = match is_lost {
+                true => because(Outcome::Failed, errors::words(&error)),
+                false => because(outcome_of(&error), why::<S>(db, id, &error, terms)),
+            };
+            let outage = is_lost || errors::is_outage(&error);
+            (Examined { outage, ..failed }, is_lost.then_some(Lost::Connection))
+        }
+        (step, _) => (left(step, &decided, because, terms), is_lost.then_some(Lost::Connection)),
+    };
+    Examination { examined, lost }
 }
 
 /// The agent that this decision wakes.
@@ -132,27 +188,26 @@ fn woken<'a>(facts: &'a impl Subject, decision: &Decision) -> Option<&'a Id> {
 }
 
 /// A subject about which nothing was written.
-fn told(
-    progress: Progress,
+fn left(
+    step: Step,
     decided: &Examined,
-    because: impl Fn(Outcome, &str) -> Examined,
-    terms: &Terms,
+    because: impl Fn(Outcome, String) -> Examined,
+    terms: &ExamineContext,
 ) -> Examined {
-    match progress {
-        Progress::Decided | Progress::Wanted | Progress::Writing => decided.clone(),
-        Progress::Held => because(Outcome::Busy, "somebody else has it in hand"),
+    match step {
+        Step::Decided | Step::Wanted | Step::Written | Step::Failed(_) => decided.clone(),
+        Step::Held => because(Outcome::Busy, "somebody else has it in hand".to_owned()),
         // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
-        Progress::Gone if decided.id.0.contains('\u{FFFD}') => because(Outcome::Unreadable, "its id is no UTF-8"),
-        Progress::Gone if terms.plan.is_some() => because(Outcome::Changed, "it no longer exists"),
-        Progress::Gone => because(Outcome::Healthy, "it no longer exists"),
-        Progress::Changed => {
-            let change = terms.plan.and_then(|plan| plan.change(&decided.clone().shown()));
-            because(Outcome::Changed, &change.unwrap_or_default())
+        Step::Gone if decided.id.0.contains('\u{FFFD}') => {
+            because(Outcome::Unreadable, "its id is no UTF-8".to_owned())
         }
-        Progress::Deferred => {
+        Step::Gone if terms.plan.is_some() => because(Outcome::Changed, "it no longer exists".to_owned()),
+        Step::Gone => because(Outcome::Healthy, "it no longer exists".to_owned()),
+        Step::Changed(change) => because(Outcome::Changed, change),
+        Step::Deferred => {
             let wakes = terms.wakes.per_agent_max;
             let times = if wakes == 1 { "once".to_owned() } else { format!("{wakes} times") };
-            because(Outcome::Deferred, &format!("its agent was woken or nudged {times} in this sweep"))
+            because(Outcome::Deferred, format!("its agent was woken or nudged {times} in this sweep"))
         }
     }
 }
@@ -172,7 +227,7 @@ fn carry_out<S: Subject>(
     facts: &S,
     verdict: &Verdict,
     entry_id: &Id,
-    terms: &Terms,
+    terms: &ExamineContext,
 ) -> QueryResult<()> {
     let wake_id = Id::generate();
     let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
@@ -210,55 +265,5 @@ fn carry_out<S: Subject>(
         Action::Abandon => Event::Abandoned,
     };
     let (kind, details) = (S::KIND.name(), details(facts, verdict));
-    outbox::queue(db, terms.queueing, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
-}
-
-fn name_of(assignee: &Assignee) -> Option<String> {
-    match assignee {
-        Assignee::Agent { name, .. } => name.clone(),
-        Assignee::Nobody => None,
-    }
-}
-
-/// What people are told of a subject.
-fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
-    let agent = name_of(facts.assignee());
-    Details {
-        identifier: facts.identifier().map(str::to_owned),
-        title: Some(facts.title().to_owned()),
-        tenant: Some(facts.tenant().to_owned()).filter(|tenant| !tenant.is_empty()),
-        agent,
-        finding: verdict.finding,
-        reason: verdict.decision.to_string(),
-        attempts: Some(facts.history().attempts),
-        ..Details::default()
-    }
-}
-
-/// The subject in the report, as if what was decided were carried out; with little to say if it could not be read.
-fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, terms: &Terms) -> Examined {
-    let decision = seen.map(|(_, verdict)| &verdict.decision);
-    let history = seen.map(|(facts, _)| facts.history());
-    Examined {
-        kind: S::KIND,
-        id: id.clone(),
-        identifier: seen.and_then(|(facts, _)| facts.identifier()).map(str::to_owned),
-        tenant: seen.map(|(facts, _)| facts.tenant().to_owned()),
-        finding: seen.and_then(|(_, verdict)| verdict.finding),
-        decision: decision.map(Decision::name),
-        reason: decision.map(Decision::to_string).unwrap_or_default(),
-        attempt: match decision {
-            Some(Decision::Continue { attempt, .. }) => Some(*attempt),
-            _ => history.map(|history| history.attempts),
-        },
-        attempts_max: seen.map_or(0, |(_, verdict)| verdict.attempts_max),
-        agent_id: seen.and_then(|(facts, _)| facts.assignee().id()).cloned(),
-        agent_name: seen.and_then(|(facts, _)| name_of(facts.assignee())),
-        idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
-        outcome: decision.map_or(Outcome::Failed, Outcome::of),
-        shadow: terms.shadow,
-        outage: false,
-        idle_since: history.map(|history| history.idle_since),
-        ahead: history.and_then(History::ahead),
-    }
+    outbox::queue(db, terms.subscriptions, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
 }

@@ -11,17 +11,18 @@ mod memory;
 use anyhow::Result;
 use tracing::debug;
 
-use super::limits::{Limits, Wakes};
+use super::limits::{Limits, WakeBudget};
 use super::logs;
+use super::outcome::Outcome;
 use super::scan::Scan;
-use super::terms::Terms;
+use super::tally::{Guarded, HeldBack};
+use super::terms::ExamineContext;
 use super::workers::Workers;
-use crate::report::{Guarded, HeldBack, Outcome};
 use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::{Access, DbConnection, Subject, guarded};
-use crate::text::shown;
+use crate::text::redact;
 pub use memory::Memory;
 use memory::{Found, HeldPart};
 
@@ -53,7 +54,7 @@ pub struct Judge<'a, 'b, 'c, S> {
     pub memory: &'a mut Memory,
     pub scan: &'a mut Scan<'b, S>,
     pub workers: &'a mut Workers,
-    pub terms: &'a Terms<'c>,
+    pub terms: &'a ExamineContext<'c>,
     pub limits: &'a Limits,
 }
 
@@ -145,7 +146,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     fn recall(&mut self) {
         let (policy, (from, until)) = (self.terms.policy, self.memory.span());
         let rows = self.scan.look("recalling what was held back of", |db| guarded::latest(db, policy, from, until));
-        let known = rows.inspect_err(|error| debug!("it is decided anew: {}", shown(&format!("{error:#}"))));
+        let known = rows.inspect_err(|error| debug!("it is decided anew: {}", redact(&format!("{error:#}"))));
         self.memory.recall(S::KIND, known.unwrap_or_default());
     }
 
@@ -212,14 +213,14 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// Decides each of them, as in a dry run.
     fn count(&mut self, part: &Part, in_progress: u64) -> Result<Counted> {
         let counted_max = self.memory.guard.stranded_max(in_progress).max(COUNTED_MAX) + 1;
-        let look = Terms {
+        let look = ExamineContext {
             access: Access::ReadOnly,
             plan: None,
             shard: None,
             tenant: part.tenant,
             group: part.group,
             held: part.except,
-            wakes: &Wakes::new(u32::MAX),
+            wakes: &WakeBudget::new(u32::MAX),
             ..*self.terms
         };
         let left = u32::try_from(counted_max).ok();
@@ -236,7 +237,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 }
 
 /// Logs what is held back, and has people notified of it. That it cannot be queued is logged, and no reason for the sweep to fail.
-pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &Terms) {
+pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &ExamineContext) {
     let said: Vec<(String, Guarded, String)> = match held {
         Held::Nothing => Vec::new(),
         Held::Everything(guarded) => vec![(String::new(), *guarded, guarded.tell(kind))],
@@ -253,7 +254,7 @@ pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &Terms) {
         let (event, sweep_id) = (Event::GuardStopped, terms.sweep_id);
         let notice = Notice { event, kind: kind.name(), subject_id: None, sweep_id, details };
         let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
-            outbox::queue_guard(db, terms.queueing, &notice, &part)
+            outbox::queue_guard(db, terms.subscriptions, &notice, &part)
         });
         if let Err(abort) = queued {
             logs::untold(kind, abort);

@@ -1,7 +1,7 @@
 //! What the host blocked itself without telling anybody is said once, if somebody asked for it: nothing else is done about it.
 
 use super::logs;
-use super::terms::Terms;
+use super::terms::ExamineContext;
 use crate::rules::Kind;
 use crate::store::host_blocks::{self, HostBlock};
 use crate::store::outbox::{self, Details, Event, Notice};
@@ -9,8 +9,8 @@ use crate::store::types::Words;
 use crate::store::{Access, Db, DbConnection};
 
 /// Queues what has not been told of. That it cannot be queued is logged, and no reason for the sweep to fail.
-pub fn announce(db: &mut DbConnection, terms: &Terms) {
-    if terms.access == Access::ReadOnly || !terms.queueing.wants(Event::HostBlocked) {
+pub fn announce(db: &mut DbConnection, terms: &ExamineContext) {
+    if terms.access == Access::ReadOnly || !terms.subscriptions.wants(Event::HostBlocked) {
         return;
     }
     let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
@@ -23,7 +23,7 @@ pub fn announce(db: &mut DbConnection, terms: &Terms) {
     }
 }
 
-fn queue(db: &mut Db, block: HostBlock, terms: &Terms) -> diesel::QueryResult<()> {
+fn queue(db: &mut Db, block: HostBlock, terms: &ExamineContext) -> diesel::QueryResult<()> {
     let HostBlock { id, tenant, identifier, title, agent_name, reason } = block;
     let details = Details {
         identifier: identifier.map(Words::into),
@@ -35,5 +35,5 @@ fn queue(db: &mut Db, block: HostBlock, terms: &Terms) -> diesel::QueryResult<()
     };
     let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue.name(), terms.sweep_id);
     let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
-    outbox::queue(db, terms.queueing, &notice)
+    outbox::queue(db, terms.subscriptions, &notice)
 }

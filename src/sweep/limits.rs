@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::signals::Stop;
-use crate::report::{Outcome, Stopper};
+use super::cancel::Cancel;
+use super::observer::Progress;
+use super::outcome::Outcome;
+use super::tally::StopReason;
 use crate::rules::Id;
 
 /// The bounds of the sweep as a whole; the coordinator counts.
@@ -15,7 +17,8 @@ pub struct Limits {
     pub left: Option<u32>,
     /// Nothing is begun after it.
     pub deadline: Instant,
-    pub stop: Stop,
+    pub cancel: Cancel,
+    pub progress: Progress,
     /// Does an outcome take one of those that are left?
     pub counts: fn(Outcome) -> bool,
 }
@@ -23,15 +26,15 @@ pub struct Limits {
 impl Limits {
     /// Must nothing more be begun, although what is in hand may still leave room?
     pub fn are_over(&self) -> bool {
-        self.stop.is_set() || self.deadline <= Instant::now()
+        self.cancel.is_set() || self.deadline <= Instant::now()
     }
 
     /// Why there is more that this sweep will not see; a signal tells by itself.
-    pub fn stopper(&self) -> Option<Stopper> {
+    pub fn stop_reason(&self) -> Option<StopReason> {
         match self {
-            Limits { stop, .. } if stop.is_set() => None,
-            Limits { left: Some(0), .. } => Some(Stopper::Limit),
-            Limits { deadline, .. } => (*deadline <= Instant::now()).then_some(Stopper::Deadline),
+            Limits { cancel, .. } if cancel.is_set() => None,
+            Limits { left: Some(0), .. } => Some(StopReason::Limit),
+            Limits { deadline, .. } => (*deadline <= Instant::now()).then_some(StopReason::Deadline),
         }
     }
 
@@ -44,14 +47,14 @@ impl Limits {
 
 /// How often each agent was woken in this sweep: recovered work must not stampede one of them.
 #[derive(Debug)]
-pub struct Wakes {
+pub struct WakeBudget {
     pub per_agent_max: u32,
     queued: Mutex<HashMap<Id, u32>>,
 }
 
-impl Wakes {
-    pub fn new(per_agent_max: u32) -> Wakes {
-        Wakes { per_agent_max, queued: Mutex::default() }
+impl WakeBudget {
+    pub fn new(per_agent_max: u32) -> WakeBudget {
+        WakeBudget { per_agent_max, queued: Mutex::default() }
     }
 
     /// Takes one of the wakes that are left for this agent, if there is one.

@@ -3,13 +3,13 @@
 use chrono::{DateTime, Utc};
 use tracing::{error, info, warn};
 
-use crate::exit::Exit;
-use crate::report::heading::Mode;
-use crate::report::{EMPTY, Examined, Guarded, Outcome, Report};
+use super::heading::Mode;
+use super::outcome::{Examined, Outcome};
+use super::summary::Summary;
+use super::tally::Guarded;
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Abort;
-use crate::store::ledger::Ended;
-use crate::text::shown;
+use crate::text::redact;
 
 /// Who logs: what a program that reads the logs groups lines by.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +24,8 @@ pub struct Source<'a> {
 /// One line for each subject that was touched or could not be, after its commit.
 pub fn subject(examined: &Examined, source: &Source) {
     let Examined { kind, id, outcome, .. } = examined;
-    let (id, reason) = (shown(&id.0), shown(&examined.reason));
-    let name = examined.identifier.as_deref().map_or(id.clone(), shown);
+    let (id, reason) = (redact(&id.0), redact(&examined.reason));
+    let name = examined.identifier.as_deref().map_or(id.clone(), redact);
     let Source { sweep, host, mode } = source;
     let (finding, decision) = (examined.finding.map(Finding::name), examined.decision);
     macro_rules! line {
@@ -58,13 +58,13 @@ pub fn taken_over(kind: Kind, decided_at: DateTime<Utc>) {
 }
 
 pub fn quarantine(kind: Kind, id: &Id, why: &str) {
-    let (id, why) = (shown(&id.0), shown(why));
+    let (id, why) = (redact(&id.0), redact(why));
     error!(%kind, %id, "{kind} {id} is in quarantine from now on, since it failed in too many sweeps running: {why}");
 }
 
 /// What the quarantine should have known of a subject, and does not.
 pub fn uncounted(kind: Kind, id: &Id, what: &str, why: Abort) {
-    let (id, why) = (shown(&id.0), words(why));
+    let (id, why) = (redact(&id.0), words(why));
     warn!(%kind, %id, "that {kind} {id} {what} could not be recorded: {why}");
 }
 
@@ -84,21 +84,24 @@ pub fn stuck_wakes(what: &str, why: Abort) {
 }
 
 fn words(why: Abort) -> String {
-    shown(&format!("{:#}", anyhow::Error::from(why)))
+    redact(&format!("{:#}", anyhow::Error::from(why)))
 }
 
+/// What is said of a database in which no control plane has written anything yet.
+pub const EMPTY: &str = "There is no session, issue or plan in this database yet";
+
 /// One line for the sweep, and what its operator should know of the clocks.
-pub fn sweep(report: &Report, sweep: &Id, ended: Ended, exit: Exit) {
-    for warning in report.clocks().warnings() {
+pub fn sweep(summary: &Summary, sweep: &Id) {
+    for warning in summary.clocks.warnings() {
         warn!("{warning}");
     }
-    if report.is_empty() {
+    if summary.empty {
         info!("{EMPTY}");
     }
-    let total = report.total();
+    let total = summary.total();
     info!(
-        ended = ended.name(),
-        exit = exit as i32,
+        ended = summary.ended.name(),
+        exit = summary.conclusion as i32,
         scanned = total.scanned,
         continued = total.continued,
         escalated = total.escalated,
@@ -111,14 +114,14 @@ pub fn sweep(report: &Report, sweep: &Id, ended: Ended, exit: Exit) {
         unknown = total.unknown,
         failed = total.failed,
         sweep = sweep.0,
-        host = report.heading().host,
-        mode = report.heading().mode.name(),
+        host = summary.heading.host,
+        mode = summary.heading.mode.name(),
         "{} {}",
-        match report.heading().mode {
+        match summary.heading.mode {
             Mode::Sweep => "sweep",
             Mode::DryRun => "dry run, nothing was written:",
             Mode::Apply => "sweep of a plan",
         },
-        ended.name()
+        summary.ended.name()
     );
 }

@@ -12,13 +12,13 @@ use diesel::result::Error::DatabaseError;
 use tracing::warn;
 
 use super::logs;
-use super::terms::Terms;
-use crate::report::{Examined, Outcome};
+use super::outcome::{Examined, Outcome};
+use super::terms::ExamineContext;
 use crate::rules::{Id, Kind};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::quarantine;
 use crate::store::{Abort, Access, DbConnection, Subject};
-use crate::text::shown;
+use crate::text::redact;
 
 /// More are not kept: memory does not grow with what goes wrong.
 const KEPT_MAX: usize = 1000;
@@ -30,14 +30,14 @@ const FEW_MAX: u64 = 3;
 pub struct Failures {
     before: HashSet<Id>,
     in_quarantine: u64,
-    unreadable: Trial,
-    unwritten: Trial,
+    unreadable: FailureRate,
+    unwritten: FailureRate,
     healed: Vec<Id>,
 }
 
 /// What was tried with the subjects of a kind, and with which it failed.
 #[derive(Default)]
-struct Trial {
+struct FailureRate {
     tried: u64,
     failed: u64,
     /// Why, as it may be shown: it is kept for whoever reads the table.
@@ -52,19 +52,19 @@ struct Failed {
     why: String,
 }
 
-impl Trial {
+impl FailureRate {
     fn note(&mut self, examined: &Examined, failed: bool) {
         self.tried += 1;
         self.failed += u64::from(failed);
         if failed && self.reasons.len() < KEPT_MAX {
             let Examined { id, identifier, tenant, reason, .. } = examined.clone();
-            self.reasons.push(Failed { id, identifier, tenant, why: shown(&reason) });
+            self.reasons.push(Failed { id, identifier, tenant, why: redact(&reason) });
         }
     }
 
     /// The failures that are the subjects' own fault.
     fn own(self, kind: Kind) -> Vec<Failed> {
-        let Trial { tried, failed, reasons } = self;
+        let FailureRate { tried, failed, reasons } = self;
         if FEW_MAX < failed && tried < 2 * failed {
             warn!("{failed} of {tried} {} failed: that is not their own fault, no failure is counted", kind.plural());
             return Vec::new();
@@ -74,8 +74,8 @@ impl Trial {
 }
 
 impl Failures {
-    pub fn load<S: Subject>(db: &mut DbConnection, terms: &Terms) -> Result<Failures> {
-        let loaded = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| {
+    pub fn load<S: Subject>(db: &mut DbConnection, terms: &ExamineContext) -> Result<Failures> {
+        let loaded = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| -> diesel::QueryResult<_> {
             let (examined, held) = quarantine::failing(db, S::KIND)?;
             let in_quarantine = if held.is_empty() { 0 } else { S::count_in_quarantine(db, terms.tenant)? };
             Ok((examined, in_quarantine as u64))
@@ -104,7 +104,7 @@ impl Failures {
     }
 
     /// That it cannot be recorded is told, and no reason for the sweep to fail.
-    pub fn record(self, db: &mut DbConnection, kind: Kind, terms: &Terms, sweep_began_at: DateTime<Utc>) {
+    pub fn record(self, db: &mut DbConnection, kind: Kind, terms: &ExamineContext, sweep_began_at: DateTime<Utc>) {
         let failed = [self.unreadable, self.unwritten].into_iter().flat_map(|trial| trial.own(kind));
         for Failed { id, identifier, tenant, why } in failed {
             let details = Details { identifier, tenant, reason: why.clone(), ..Details::default() };
@@ -113,7 +113,7 @@ impl Failures {
             let recorded = db.in_transaction(Access::Write, &terms.timeouts, |db| {
                 let is_held = quarantine::record(db, kind, &id, &why, sweep_began_at)?;
                 if is_held {
-                    outbox::queue(db, terms.queueing, &notice)?;
+                    outbox::queue(db, terms.subscriptions, &notice)?;
                 }
                 Ok(is_held)
             });

@@ -1,38 +1,41 @@
-//! All that a scan yields of one kind, examined, noted and reported.
+//! All that a scan yields of one kind, examined, logged and counted.
 
 use anyhow::Result;
 
 use super::limits::Limits;
 use super::logs;
+use super::observer::Observer;
 use super::quarantine::Failures;
 use super::scan::Scan;
-use super::terms::Terms;
+use super::summary::Summary;
+use super::terms::ExamineContext;
 use super::workers::Workers;
-use crate::report::{Examined, Report};
 use crate::store::Subject;
 
 /// Examines what the scan yields, within the limits.
 pub fn examine_all<S: Subject>(
     mut scan: Scan<S>,
-    terms: &Terms,
+    terms: &ExamineContext,
     workers: &mut Workers,
     limits: &mut Limits,
     failures: &mut Failures,
-    report: &mut Report,
+    summary: &mut Summary,
+    observer: &mut impl Observer,
 ) -> Result<()> {
-    let not_begun = workers.examine_all(&mut scan, terms, limits, |examined: Examined| {
-        let heading = report.heading();
+    let not_begun = workers.examine_all(&mut scan, terms, limits, |examined| {
+        let heading = &summary.heading;
         let (sweep, host, mode) = (terms.sweep_id, Some(heading.host.as_str()), heading.mode.name());
         logs::subject(&examined, &logs::Source { sweep, host, mode });
         failures.note(&examined);
-        report.add(examined);
+        summary.count(&examined);
+        observer.subject(&examined);
     })?;
-    report.defer(not_begun);
+    summary.defer(not_begun);
     if limits.left == Some(0) || limits.are_over() {
         let rest = scan.rest();
-        report.defer(rest);
+        summary.defer(rest);
         if 0 < rest.count + not_begun.count && !terms.shadow {
-            limits.stopper().into_iter().for_each(|stopper| report.stop_by(stopper));
+            summary.stopped_by = limits.stop_reason().or(summary.stopped_by);
         }
     }
     Ok(())

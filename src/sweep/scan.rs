@@ -7,14 +7,14 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 use tracing::warn;
 
-use super::terms::Terms;
-use crate::exit::config;
-use crate::report::Deferred;
+use super::tally::Deferred;
+use super::terms::ExamineContext;
+use crate::conclusion::config;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::{Candidate, Part, Position, Shard};
-use crate::store::types::Since;
+use crate::store::types::RawInstant;
 use crate::store::{Access, Db, DbConnection, Subject};
-use crate::text::shown;
+use crate::text::redact;
 
 /// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
 const PAGE: i64 = 1000;
@@ -22,7 +22,7 @@ const PAGE: i64 = 1000;
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds back a vacuum.
 pub struct Scan<'a, S> {
     db: &'a mut DbConnection,
-    terms: &'a Terms<'a>,
+    terms: &'a ExamineContext<'a>,
     position: Position,
     page: VecDeque<Candidate>,
     ended: bool,
@@ -30,12 +30,12 @@ pub struct Scan<'a, S> {
 }
 
 impl<'a, S: Subject> Scan<'a, S> {
-    pub fn new(db: &'a mut DbConnection, terms: &'a Terms) -> Scan<'a, S> {
+    pub fn new(db: &'a mut DbConnection, terms: &'a ExamineContext) -> Scan<'a, S> {
         Scan { db, terms, position: Position::beginning(), page: VecDeque::new(), ended: false, kind: PhantomData }
     }
 
     /// These, whether they are candidates or not.
-    pub fn named(db: &'a mut DbConnection, terms: &'a Terms, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
+    pub fn named(db: &'a mut DbConnection, terms: &'a ExamineContext, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
         let Position { since, .. } = Position::beginning();
         let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id);
         let page = of_kind.map(|id| Candidate { id: id.clone(), group: id.clone(), since: since.clone() }).collect();
@@ -43,7 +43,7 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     /// The same from the beginning, on other terms.
-    pub fn again<'b>(&'b mut self, terms: &'b Terms) -> Scan<'b, S> {
+    pub fn again<'b>(&'b mut self, terms: &'b ExamineContext) -> Scan<'b, S> {
         Scan::new(self.db, terms)
     }
 
@@ -79,7 +79,8 @@ impl<'a, S: Subject> Scan<'a, S> {
     fn rest_of(&mut self, shard: Shard) -> Deferred {
         let unseen = if self.ended { Vec::new() } else { told(self.ask("counting", S::count_by_group)) };
         let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
-        let unseen = unseen.iter().map(|(group, n, since)| (group, *n as u64, since.as_ref().and_then(Since::instant)));
+        let unseen =
+            unseen.iter().map(|(group, n, since)| (group, *n as u64, since.as_ref().and_then(RawInstant::instant)));
         let mut rest = Deferred::default();
         in_hand.chain(unseen).filter(|(group, ..)| shard.has(group)).for_each(|(_, count, oldest)| {
             rest.add(Deferred { count, oldest });
@@ -99,7 +100,7 @@ impl<'a, S: Subject> Scan<'a, S> {
     fn name_null(&mut self, error: Error) -> Error {
         match self.look("scanning", S::candidate_without_group) {
             Ok(Some(id)) => {
-                let (kind, id) = (S::KIND, shown(&id.0));
+                let (kind, id) = (S::KIND, redact(&id.0));
                 config(format!(
                     "the column group_id of the view {kind}_candidates is null for {kind} {id}, and must not be"
                 ))
@@ -133,7 +134,7 @@ impl<S: Subject> Iterator for Scan<'_, S> {
 
 fn told<T: Default>(counted: Result<T>) -> T {
     counted.unwrap_or_else(|error| {
-        warn!("more is left than is told: {}", shown(&format!("{error:#}")));
+        warn!("more is left than is told: {}", redact(&format!("{error:#}")));
         T::default()
     })
 }

@@ -3,8 +3,8 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::terms::Terms;
-use crate::report::{Examined, Outcome};
+use super::outcome::{Examined, Outcome};
+use super::terms::ExamineContext;
 use crate::rules::Id;
 use crate::store::{Access, DbConnection, Lock, Subject, ledger};
 
@@ -19,7 +19,7 @@ pub fn settle<S: Subject>(
     unknown: Examined,
     entry_id: &Id,
     intended: Outcome,
-    terms: &Terms,
+    terms: &ExamineContext,
 ) -> Examined {
     let ask = |db: &mut DbConnection| {
         db.in_transaction(Access::Write, &terms.timeouts, |db| match S::lock(db, &unknown.id)? {

@@ -1,15 +1,15 @@
 //! What a sweep examines its subjects with.
 
-use super::limits::Wakes;
-use crate::report::plan::Plan;
+use super::limits::WakeBudget;
+use super::plan::Plan;
 use crate::rules::{Id, Policy};
 use crate::store::candidates::{Part, Portion, Position, Shard};
-use crate::store::outbox::Queueing;
+use crate::store::outbox::Subscriptions;
 use crate::store::{Access, Timeouts};
 
 /// What the subjects of one kind are examined with.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct ExamineContext<'a> {
     pub sweep_id: &'a Id,
     pub access: Access,
     pub policy: &'a Policy,
@@ -24,17 +24,17 @@ pub struct Terms<'a> {
     pub among: Option<&'a [Id]>,
     /// Touch only what it says, if a fresh decision is the same.
     pub plan: Option<&'a Plan>,
-    pub wakes: &'a Wakes,
+    pub wakes: &'a WakeBudget,
     /// Who is to be told, and of what.
-    pub queueing: &'a Queueing,
+    pub subscriptions: &'a Subscriptions,
     /// A kind in shadow is only looked at, in a sweep that writes otherwise.
     pub shadow: bool,
 }
 
-impl Terms<'_> {
+impl ExamineContext<'_> {
     /// The candidates that they are about.
     pub fn part(&self) -> Part<'_> {
-        let Terms { tenant, group, among, held, .. } = *self;
+        let ExamineContext { tenant, group, among, held, .. } = *self;
         Part { after: Position::beginning(), tenant, group, among, except: held }
     }
 }

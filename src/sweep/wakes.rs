@@ -4,27 +4,27 @@
 use tracing::warn;
 
 use super::logs;
-use crate::report::Stuck;
+use super::options::Options;
+use super::tally::Stuck;
 use crate::rules::Id;
-use crate::settings::Settings;
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::wakes::stuck;
 use crate::store::{Access, DbConnection};
 
 /// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
-pub fn check(db: &mut DbConnection, settings: &Settings, access: Access, sweep_id: &Id) -> Option<Stuck> {
-    let stuck = look(db, settings)?;
+pub fn check(db: &mut DbConnection, options: &Options, access: Access, sweep_id: &Id) -> Option<Stuck> {
+    let stuck = look(db, options)?;
     if access == Access::Write {
-        announce(db, settings, sweep_id, &stuck);
+        announce(db, options, sweep_id, &stuck);
     }
     Some(stuck)
 }
 
 /// The wakes that are stuck; none when that cannot be asked, which is logged and no reason for a sweep to fail.
-fn look(db: &mut DbConnection, settings: &Settings) -> Option<Stuck> {
-    let (tenant, after) = (settings.tenant.as_deref(), settings.policy.wake_stuck_after);
+fn look(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
+    let (tenant, after) = (options.tenant.as_deref(), options.policy.wake_stuck_after);
     // By the clock of now: a sweep may have taken long, and has queued wakes itself.
-    let looked = db.in_transaction(Access::ReadOnly, &settings.timeouts, |db| {
+    let looked = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| {
         let now = db.now()?;
         Ok((now, stuck(db, tenant, after, now)?))
     });
@@ -38,12 +38,12 @@ fn look(db: &mut DbConnection, settings: &Settings) -> Option<Stuck> {
 }
 
 /// Has people notified: once for each time that it begins, and once when the oldest has waited for less than half the limit again.
-fn announce(db: &mut DbConnection, settings: &Settings, sweep_id: &Id, found: &Stuck) {
-    let queueing = settings.notify.queueing();
-    if !queueing.wants(Event::WakesStuck) {
+fn announce(db: &mut DbConnection, options: &Options, sweep_id: &Id, found: &Stuck) {
+    let subscriptions = &options.subscriptions;
+    if !subscriptions.wants(Event::WakesStuck) {
         return;
     }
-    let tenant = settings.tenant.as_deref();
+    let tenant = options.tenant.as_deref();
     let notice = |resolved: bool| {
         let reason = if resolved { found.all_clear() } else { found.sentence() };
         let tenant = tenant.map(str::to_owned);
@@ -51,11 +51,11 @@ fn announce(db: &mut DbConnection, settings: &Settings, sweep_id: &Id, found: &S
         let details = Details { reason, tenant, resolved: Some(resolved), none_is_taken, ..Details::default() };
         Notice { event: Event::WakesStuck, kind: "wake", subject_id: None, sweep_id, details }
     };
-    let queued = db.in_transaction(Access::Write, &settings.timeouts, |db| {
+    let queued = db.in_transaction(Access::Write, &options.timeouts, |db| {
         let is_over = 0 == found.wakes.count && 0 == stuck(db, tenant, found.after / 2, found.now)?.count;
         match (0 < found.wakes.count, is_over) {
-            (true, _) => outbox::queue_outage(db, &queueing, &notice(false), tenant),
-            (false, true) => outbox::queue_outage(db, &queueing, &notice(true), tenant),
+            (true, _) => outbox::queue_outage(db, subscriptions, &notice(false), tenant),
+            (false, true) => outbox::queue_outage(db, subscriptions, &notice(true), tenant),
             (false, false) => Ok(()),
         }
     });

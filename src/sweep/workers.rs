@@ -14,10 +14,11 @@ use anyhow::{Error, Result};
 
 use super::examine::{Examination, Lost, examine};
 use super::limits::Limits;
+use super::outcome::Examined;
 use super::scan::Scan;
 use super::settle::settle;
-use super::terms::Terms;
-use crate::report::{Deferred, Examined};
+use super::tally::Deferred;
+use super::terms::ExamineContext;
 use crate::store::candidates::{Candidate, Shard};
 use crate::store::open::Url;
 use crate::store::{Access, DbConnection, Subject};
@@ -34,21 +35,21 @@ pub struct Workers {
 }
 
 /// What the workers of one kind share.
-struct Shift<'a> {
+struct WorkerPool<'a> {
     url: &'a Url,
     access: Access,
-    terms: &'a Terms<'a>,
+    terms: &'a ExamineContext<'a>,
     limits: Limits,
 }
 
 /// What became of one subject that was handed out.
 struct Done {
-    fate: Fate,
+    fate: Disposition,
     /// This worker could not get a connection: it examines nothing more.
     retired: Option<(usize, Error)>,
 }
 
-enum Fate {
+enum Disposition {
     Examined(Examined),
     /// Not begun, since the sweep is ending.
     Dropped(Candidate),
@@ -73,11 +74,11 @@ impl Workers {
     pub fn examine_all<S: Subject>(
         &mut self,
         candidates: &mut Scan<S>,
-        terms: &Terms,
+        terms: &ExamineContext,
         limits: &mut Limits,
         report: impl FnMut(Examined),
     ) -> Result<Deferred> {
-        let shift = Shift { url: &self.url, access: self.access, terms, limits: limits.clone() };
+        let shift = WorkerPool { url: &self.url, access: self.access, terms, limits: limits.clone() };
         thread::scope(|scope| {
             let (sender, answers) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
@@ -110,7 +111,7 @@ fn coordinate(
                 None => break,
                 Some(Err(error)) => failure = Some(error),
                 Some(Ok(candidate)) => {
-                    limits.stop.step();
+                    limits.progress.step();
                     // Passed over here, where the limits are looked at: a shard may have nothing of very many.
                     if shard.is_none_or(|shard| shard.has(&candidate.group)) {
                         queues.send(candidate);
@@ -123,17 +124,17 @@ fn coordinate(
             return failure.map_or(Ok(not_begun), Err);
         }
         let Done { fate, retired } = receive(answers);
-        limits.stop.step();
+        limits.progress.step();
         failure = failure.or(retired.and_then(|(worker, error)| queues.retire(worker, error)));
         match fate {
-            Fate::HandedBack(candidate) if failure.is_none() && !limits.are_over() => {
+            Disposition::HandedBack(candidate) if failure.is_none() && !limits.are_over() => {
                 queues.send(candidate);
                 continue;
             }
-            Fate::HandedBack(candidate) | Fate::Dropped(candidate) => {
+            Disposition::HandedBack(candidate) | Disposition::Dropped(candidate) => {
                 not_begun.add(Deferred { count: 1, oldest: candidate.since.instant() });
             }
-            Fate::Examined(examined) => {
+            Disposition::Examined(examined) => {
                 limits.count(examined.outcome);
                 report(examined);
             }
@@ -151,15 +152,15 @@ fn receive(answers: &Receiver<Answer>) -> Done {
 fn work<S: Subject>(
     worker: usize,
     connection: &mut Option<DbConnection>,
-    shift: &Shift,
+    shift: &WorkerPool,
     jobs: &Receiver<Candidate>,
     answers: &Sender<Answer>,
 ) {
     let mut retired = false;
     for candidate in jobs {
         let answer = match (shift.limits.are_over(), retired) {
-            (true, _) => Ok((Fate::Dropped(candidate), None)),
-            (false, true) => Ok((Fate::HandedBack(candidate), None)),
+            (true, _) => Ok((Disposition::Dropped(candidate), None)),
+            (false, true) => Ok((Disposition::HandedBack(candidate), None)),
             (false, false) => catch_unwind(AssertUnwindSafe(|| shift.examine::<S>(connection, candidate))),
         };
         let panicked = answer.is_err();
@@ -173,19 +174,19 @@ fn work<S: Subject>(
     }
 }
 
-impl Shift<'_> {
+impl WorkerPool<'_> {
     /// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was lost.
     /// Beside the fate: why no connection could be had.
     fn examine<S: Subject>(
         &self,
         connection: &mut Option<DbConnection>,
         candidate: Candidate,
-    ) -> (Fate, Option<Error>) {
+    ) -> (Disposition, Option<Error>) {
         let db = match connection {
             Some(db) => db,
             None => match self.url.connect(self.access) {
                 Ok(db) => connection.insert(db),
-                Err(error) => return (Fate::HandedBack(candidate), Some(error)),
+                Err(error) => return (Disposition::HandedBack(candidate), Some(error)),
             },
         };
         let Examination { examined, lost } = examine::<S>(db, &candidate.id, self.terms);
@@ -193,14 +194,14 @@ impl Shift<'_> {
             *connection = None;
         }
         let Some(Lost::Commit { entry_id, intended }) = lost else {
-            return (Fate::Examined(examined), None);
+            return (Disposition::Examined(examined), None);
         };
         match self.url.connect(self.access) {
             Ok(db) => {
                 let examined = settle::<S>(connection.insert(db), examined, &entry_id, intended, self.terms);
-                (Fate::Examined(examined), None)
+                (Disposition::Examined(examined), None)
             }
-            Err(error) => (Fate::Examined(examined), Some(error)),
+            Err(error) => (Disposition::Examined(examined), Some(error)),
         }
     }
 }

@@ -3,14 +3,14 @@
 
 mod content;
 mod embedded_files;
-mod guard;
-mod http;
-mod images;
-mod listening;
+mod forged_notifications;
+mod hostile_receivers;
+mod http_clients;
+mod image_digests;
+mod noisy_tenants;
 mod passwords;
 mod privileges;
 mod quoting;
-mod receivers;
 mod search_path;
 mod setting_files;
 mod urls;

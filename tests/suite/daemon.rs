@@ -1,15 +1,15 @@
 //! `sweep daemon`: the built binary, with real signals and a real clock.
 
 mod deliveries;
-pub mod fixture;
 mod http;
-mod hung;
-mod listening;
-mod managers;
+mod hung_sweeps;
 mod outages;
 mod overlap;
 mod reactions;
-mod refused;
+mod refused_starts;
 mod reload;
+mod resumed_at_once;
+mod run_end_triggers;
 mod schedules;
+mod service_managers;
 mod signals;

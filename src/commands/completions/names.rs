@@ -16,7 +16,7 @@ use crate::settings::Environment;
 use crate::store::find::Label;
 use crate::store::rights::Purpose;
 use crate::store::{Access, Timeouts, beginnings};
-use crate::text::shown;
+use crate::text::redact;
 
 /// Nobody waits longer at a TAB.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -73,11 +73,11 @@ impl Names {
 /// What is inserted is one plain word: shells differ in how they would quote another. The id is always right.
 fn candidate(label: &Label) -> Option<CompletionCandidate> {
     let is_plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
-    let (name, id) = (label.name(), label.shown_id());
+    let (name, id) = (label.name(), label.redact_id());
     if is_plain(&name) {
         return Some(CompletionCandidate::new(name));
     }
-    is_plain(&id).then(|| CompletionCandidate::new(id).help(Some(shown(&name).into())))
+    is_plain(&id).then(|| CompletionCandidate::new(id).help(Some(redact(&name).into())))
 }
 
 /// What stands on the line that is completed.

@@ -6,51 +6,65 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use owo_colors::OwoColorize;
 
-use crate::exit::Exit;
-use crate::report::plan::Plan;
-use crate::settings::{Selection, Settings};
-use crate::sweep::{self, signals::Stop};
-use crate::unattended;
+use super::{printed, refuse_unwritten, with_progress};
+use crate::conclusion::Conclusion;
+use crate::cycle::CycleOptions;
+use crate::report::{Detail, Format, Report};
+use crate::sweep::plan::Plan;
+use crate::sweep::{self, Cancel, Options, Selection};
+use crate::telemetry::Loudness;
 
 /// How soon Ctrl-C is noticed.
 const MOMENT: Duration = Duration::from_millis(50);
 
-pub fn run(settings: &Settings, stop: &Stop) -> Result<Exit> {
-    let (shown, plan) = sweep::plan(settings, stop, &mut anstream::stderr())?;
-    if stop.is_set() || plan.order.is_empty() {
-        return Ok(shown.exit);
+/// `report`: of what is done then.
+pub fn run(options: &CycleOptions, report: Report, loudness: Loudness, cancel: &Cancel) -> Result<Conclusion> {
+    let (shown, plan) = show(options, loudness, cancel)?;
+    if cancel.is_set() || plan.order.is_empty() {
+        return Ok(shown);
     }
-    match is_wanted(&plan, stop) {
+    match is_wanted(&plan, cancel) {
         true => {
-            let settings = Settings { selection: Selection::Plan(Box::new(plan)), ..settings.clone() };
-            let done = unattended::sweep(&settings, stop, &mut anstream::stdout())?;
-            Ok(both(shown.exit, done.exit))
+            let sweep = Options { selection: Selection::Plan(Box::new(plan)), ..options.sweep.clone() };
+            let done = printed(&CycleOptions { sweep, ..options.clone() }, report, cancel)?;
+            Ok(both(shown, done.conclusion))
         }
         false => {
             ask("Nothing was written.\n");
-            Ok(stop.exit().unwrap_or(Exit::SomeFailed))
+            Ok(cancel.conclusion().unwrap_or(Conclusion::SomeFailed))
         }
     }
 }
 
+/// A dry run on stderr: what it shows, whole, is the plan.
+fn show(options: &CycleOptions, loudness: Loudness, cancel: &Cancel) -> Result<(Conclusion, Plan)> {
+    let mut out = anstream::stderr();
+    let mut report = with_progress(Report::new(Format::Table, Detail::Whole, &mut out), loudness);
+    let options = Options { dry_run: true, ..options.sweep.clone() };
+    let summary = sweep::run(&options, cancel, &mut report)?;
+    let plan = report.plan(&summary).context("a dry run has no plan")?;
+    refuse_unwritten(report)?;
+    Ok((summary.conclusion, plan))
+}
+
 /// What was left by the guard, or could not be read, is no part of a plan: that it was so is still to be told.
-fn both(shown: Exit, done: Exit) -> Exit {
+fn both(shown: Conclusion, done: Conclusion) -> Conclusion {
     match (shown, done) {
-        (Exit::Guarded | Exit::SomeFailed, Exit::Done | Exit::Changed) => shown,
+        (Conclusion::Guarded | Conclusion::SomeFailed, Conclusion::Done | Conclusion::Changed) => shown,
         (_, done) => done,
     }
 }
 
-fn is_wanted(plan: &Plan, stop: &Stop) -> bool {
+fn is_wanted(plan: &Plan, cancel: &Cancel) -> bool {
     let subjects = match plan.order.len() {
         1 => "1 subject".to_owned(),
         n => format!("{n} subjects"),
     };
     ask(&format!("\n{} Type yes to go on: ", format!("Do this, for {subjects}?").bold()));
-    let answer = answer(stop);
+    let answer = answer(cancel);
     if !matches!(answer.as_deref(), Some(text) if text.ends_with('\n')) {
         ask("\n");
     }
@@ -58,7 +72,7 @@ fn is_wanted(plan: &Plan, stop: &Stop) -> bool {
 }
 
 /// A line of stdin. None: a signal came first, or there is no more to read.
-fn answer(stop: &Stop) -> Option<String> {
+fn answer(cancel: &Cancel) -> Option<String> {
     let (line, read) = channel();
     thread::spawn(move || {
         let mut text = String::new();
@@ -68,7 +82,7 @@ fn answer(stop: &Stop) -> Option<String> {
     loop {
         match read.recv_timeout(MOMENT) {
             Ok(answer) => return answer,
-            Err(RecvTimeoutError::Timeout) if !stop.is_set() => {}
+            Err(RecvTimeoutError::Timeout) if !cancel.is_set() => {}
             Err(_) => return None,
         }
     }

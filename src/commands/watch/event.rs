@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::cli::EventFlags;
 use crate::screen::event::{VARIABLE, shortened};
 use crate::settings::Environment;
-use crate::supervisor::events::send;
-use crate::text::shown;
+use crate::supervisor::hook_socket::send;
+use crate::text::redact;
 
 /// Bytes of an event: agents hand over all that a tool returned.
 const EVENT_MAX: u64 = 64 << 20;
@@ -20,7 +20,7 @@ const STDIN_LASTS: Duration = Duration::from_secs(5);
 /// A hook that fails or waits may hold its agent up, or change what it does.
 pub fn run(flags: &EventFlags, environment: &Environment) {
     if let Err(why) = hand_over(flags, environment) {
-        let _ = writeln!(stderr(), "sweep watch event: {}", shown(&why));
+        let _ = writeln!(stderr(), "sweep watch event: {}", redact(&why));
     }
 }
 

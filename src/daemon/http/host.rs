@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-type Refusal = (StatusCode, &'static str);
+type Failure = (StatusCode, &'static str);
 
 pub async fn check(request: Request, next: Next) -> Response {
     match refusal(request.uri(), request.headers()) {
@@ -21,7 +21,7 @@ pub async fn check(request: Request, next: Next) -> Response {
 }
 
 /// The request line may have a name as well (`GET http://name/ HTTP/1.1`).
-fn refusal(uri: &Uri, headers: &HeaderMap) -> Option<Refusal> {
+fn refusal(uri: &Uri, headers: &HeaderMap) -> Option<Failure> {
     let mut hosts = headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
         return Some((StatusCode::BAD_REQUEST, "Host: expected exactly one\n"));

@@ -51,7 +51,7 @@ fn private_addresses_can_be_allowed_and_a_cloud_s_metadata_cannot() {
     assert!(Target::parse("https://169.254.169.254/", true).is_err());
 }
 
-/// What a name resolves to is looked at when it is resolved: these forms are no literals to a parser of addresses.
+/// These forms of addresses are names to a parser of URLs, and are checked when they are resolved.
 #[rstest]
 #[case("https://2130706433/", "its address is this machine's")]
 #[case("https://127.1/", "its address is this machine's")]

@@ -6,9 +6,9 @@ use owo_colors::OwoColorize;
 use super::{age, counted, paint, spoken};
 use crate::report::grid::{with_header, without_header};
 use crate::rules::AHEAD_MAX;
-use crate::rules::words::Spoken;
+use crate::rules::words::HumanDuration;
 use crate::store::status::{Effect, Plan, Status, Sweep, Work};
-use crate::text::shown;
+use crate::text::redact;
 
 pub fn orphans(status: &Status) -> String {
     let Some(headline) = headline(status.orphans_total, "orphan", "orphans") else { return String::new() };
@@ -19,7 +19,7 @@ pub fn orphans(status: &Status) -> String {
             paint(work.state.name(), work.state.name()),
             age(work.age_seconds),
             agent(work),
-            shown(&work.title),
+            redact(&work.title),
         ]
     });
     let table = with_header(["kind", "subject", "state", "for", "agent", "title"], rows, &[3]);
@@ -36,8 +36,8 @@ pub fn escalations(status: &Status) -> String {
         return String::new();
     };
     let rows = status.escalations.iter().map(|work| {
-        let why = shown(work.detail.as_deref().unwrap_or_default());
-        [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), why, shown(&work.title)]
+        let why = redact(work.detail.as_deref().unwrap_or_default());
+        [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), why, redact(&work.title)]
     });
     let table = with_header(["kind", "subject", "for", "agent", "why", "title"], rows, &[2]);
     section(&format!("{headline} for a person"), table, status.escalations_total, status.escalations.len())
@@ -48,9 +48,9 @@ pub fn plans(status: &Status) -> String {
     let rows = status.plans.iter().map(|Plan { id: _, tenant: _, title, status }| {
         let current = status.current_step.as_ref();
         [
-            shown(title),
+            redact(title),
             format!("{}%", status.progress_percent),
-            current.map(|(position, title)| format!("#{position} {}", shown(title))).unwrap_or_default(),
+            current.map(|(position, title)| format!("#{position} {}", redact(title))).unwrap_or_default(),
             status.stuck_seconds.map(spoken).unwrap_or_default(),
         ]
     });
@@ -61,8 +61,8 @@ pub fn plans(status: &Status) -> String {
 pub fn abandoned(status: &Status) -> String {
     let Some(headline) = headline(status.abandoned_total, "subject is", "subjects are") else { return String::new() };
     let rows = status.abandoned.iter().map(|work| {
-        let why = shown(work.detail.as_deref().unwrap_or_default());
-        [work.kind.to_string(), name(work), age(work.age_seconds), why, shown(&work.title)]
+        let why = redact(work.detail.as_deref().unwrap_or_default());
+        [work.kind.to_string(), name(work), age(work.age_seconds), why, redact(&work.title)]
     });
     let table = with_header(["kind", "subject", "for", "why", "title"], rows, &[2]);
     section(
@@ -77,14 +77,14 @@ pub fn stuck_wakes(status: &Status) -> String {
     let Some(headline) = headline(status.stuck_wakes_total, "wake is", "wakes are") else { return String::new() };
     let rows = status.stuck_wakes.iter().map(|wake| {
         let subject = wake.identifier.as_deref().or(wake.subject_id.as_ref().map(|id| id.0.as_str()));
-        let of = |text: Option<&str>| shown(text.unwrap_or_default());
+        let of = |text: Option<&str>| redact(text.unwrap_or_default());
         let kind = of(wake.kind.as_deref());
         let queued_for =
             ahead(wake.since, status).map_or_else(|| age(wake.age_seconds), |ahead| format!("dated in {ahead}"));
         [kind, of(subject), queued_for, of(wake.agent.as_deref()), of(wake.title.as_deref())]
     });
     let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
-    let limit = Spoken(TimeDelta::seconds(status.wake_stuck_after_seconds));
+    let limit = HumanDuration(TimeDelta::seconds(status.wake_stuck_after_seconds));
     let none = if status.no_wake_is_taken { ", and none was taken up in that time" } else { "" };
     let told = format!("{headline} stuck: queued for longer than {limit}{none}");
     section(&told, table, status.stuck_wakes_total, status.stuck_wakes.len())
@@ -93,8 +93,8 @@ pub fn stuck_wakes(status: &Status) -> String {
 pub fn quarantined(status: &Status) -> String {
     let Some(headline) = headline(status.quarantined_total, "row is", "rows are") else { return String::new() };
     let rows = status.quarantined.iter().map(|row| {
-        let name = shown(row.identifier.as_deref().unwrap_or(&row.id.0));
-        [shown(&row.kind), name, age(row.age_seconds), shown(&row.reason)]
+        let name = redact(row.identifier.as_deref().unwrap_or(&row.id.0));
+        [redact(&row.kind), name, age(row.age_seconds), redact(&row.reason)]
     });
     let table = with_header(["kind", "subject", "for", "why"], rows, &[2]);
     section(
@@ -145,8 +145,8 @@ pub fn sweeps(status: &Status) -> String {
 }
 
 /// By how much it lies in the future, if the clock that dated it was ahead.
-fn ahead(at: Option<DateTime<Utc>>, status: &Status) -> Option<Spoken> {
-    at.map(|at| at - status.observed_at).filter(|ahead| AHEAD_MAX < *ahead).map(Spoken)
+fn ahead(at: Option<DateTime<Utc>>, status: &Status) -> Option<HumanDuration> {
+    at.map(|at| at - status.observed_at).filter(|ahead| AHEAD_MAX < *ahead).map(HumanDuration)
 }
 
 /// `completed`, `failed, exit 69`.
@@ -154,7 +154,7 @@ fn ending(sweep: &Sweep) -> String {
     let how = match sweep.ended.as_deref() {
         None => "running, or killed".yellow().to_string(),
         Some("completed") => "completed".to_owned(),
-        Some(how) => shown(how).red().to_string(),
+        Some(how) => redact(how).red().to_string(),
     };
     match sweep.exit_code {
         None | Some(0) => how,
@@ -250,9 +250,9 @@ pub(super) fn section(told: &str, table: String, total: i64, listed: usize) -> S
 }
 
 fn name(work: &Work) -> String {
-    shown(work.identifier.as_deref().unwrap_or(&work.id.0))
+    redact(work.identifier.as_deref().unwrap_or(&work.id.0))
 }
 
 fn agent(work: &Work) -> String {
-    work.agent.as_deref().map(shown).unwrap_or_default()
+    work.agent.as_deref().map(redact).unwrap_or_default()
 }

@@ -5,9 +5,9 @@ use owo_colors::OwoColorize;
 use super::sections::{headline, section};
 use super::{age, counted, spoken};
 use crate::report::grid::with_header;
-use crate::rules::words::spaced;
+use crate::rules::words::humanize;
 use crate::store::status::{Notifications, Status};
-use crate::text::shown;
+use crate::text::redact;
 
 /// What waits for longer than a sweep or two need is worth a line.
 const LATE_SECONDS: i64 = 600;
@@ -24,11 +24,11 @@ fn dead(notifications: &Notifications) -> String {
     let rows = notifications.dead.iter().map(|row| {
         let subject = row.identifier.as_deref().or(row.subject_id.as_ref().map(|id| id.0.as_str()));
         [
-            shown(&row.destination),
-            spaced(&shown(&row.event)),
-            shown(&format!("{} {}", row.kind, subject.unwrap_or("–"))),
+            redact(&row.destination),
+            humanize(&redact(&row.event)),
+            redact(&format!("{} {}", row.kind, subject.unwrap_or("–"))),
             age(row.age_seconds),
-            shown(row.last_error.as_deref().unwrap_or_default()),
+            redact(row.last_error.as_deref().unwrap_or_default()),
         ]
     });
     let table = with_header(["destination", "event", "subject", "since", "last error"], rows, &[3]);
@@ -38,6 +38,6 @@ fn dead(notifications: &Notifications) -> String {
 fn late(notifications: &Notifications) -> String {
     let Some(age) = notifications.pending_age_seconds.filter(|age| LATE_SECONDS < *age) else { return String::new() };
     let n = counted(notifications.pending, "notification waits", "notifications wait");
-    let why = notifications.pending_error.as_deref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
+    let why = notifications.pending_error.as_deref().map(|why| format!(": {}", redact(why))).unwrap_or_default();
     format!("{}, the oldest for {}{why}\n", n.bold(), spoken(age))
 }

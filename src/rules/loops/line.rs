@@ -1,54 +1,54 @@
-//! One line of output: what it says, and how far its counters are.
+//! One line of output: its words and its counters.
 //!
-//! A line says something if and only if a letter or a digit is left when counters and all that changes by itself are
-//! taken out, and it does not spin.
+//! A line has words if and only if it has no spinner, and a letter or a digit outside of counters and changing parts.
 
-use super::scan::scan;
+use super::scan::{COUNTER, scan};
 use super::terminal::visible;
 
-/// So much of a line is kept for reports.
+/// How many characters of a line are kept for reports.
 const SEEN_MAX: usize = 200;
 
-/// Glyphs that turn, and mean other things elsewhere: a bullet, a table's border.
+/// Glyphs of spinners that have other meanings elsewhere, such as a bullet or a table's border.
 const TURNING: &str = "|/-\\*·";
 
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Equal words have equally many counters.
+    /// The line without what changes by itself. Lines with equal words have equally many counters.
     pub words: String,
-    /// What may be a picture of an animation, if the same words appear with another one: `|` before them, dots behind.
+    /// What may be a picture of an animation, if the same words occur with another one: `|` before them, dots behind.
     frame: String,
-    /// In the order in which they stand.
+    /// The counters, in their order in the line.
     pub counters: Vec<f64>,
-    /// As opposed to what only spins or counts.
-    pub says_something: bool,
+    /// False for a line that is only a spinner, a bar or a counter.
+    pub has_words: bool,
+    /// The line as it was visible, shortened.
     pub seen: String,
 }
 
 impl Line {
-    /// None of what neither says nor counts anything.
+    /// Reads a line; None if it has neither words nor counters.
     pub fn read(line: &str) -> Option<Line> {
         let seen = visible(line);
         let (text, frame) = without_frame(&seen);
         let scan = scan(text);
-        let says_something = scan.words.contains(char::is_alphanumeric) && !scan.spins;
+        let has_words = scan.words.contains(char::is_alphanumeric) && !scan.spins;
         let line = Line {
-            says_something,
+            has_words,
             frame,
             words: scan.words,
             counters: scan.counters,
             seen: seen.chars().take(SEEN_MAX).collect(),
         };
-        (line.says_something || !line.counters.is_empty()).then_some(line)
+        (line.has_words || !line.counters.is_empty()).then_some(line)
     }
 
-    pub fn says_the_same_as(&self, other: &Line) -> bool {
+    pub fn equals(&self, other: &Line) -> bool {
         self.words == other.words && self.frame == other.frame
     }
 
-    /// Is it the earlier one but for numbers, ids and at most one name, and not for ids alone? Then it is about the next
-    /// thing: `31 passed` after `30 passed`, `deploying b` after `deploying a`. An id alone may be random.
-    pub fn goes_on_from(&self, earlier: &Line) -> bool {
+    /// Whether this line is the earlier one but for numbers, ids and at most one name: then it is about the next thing,
+    /// as `31 passed` after `30 passed`, or `deploying b` after `deploying a`. Not for ids alone, which may be random.
+    pub fn continues(&self, earlier: &Line) -> bool {
         let before: Vec<&str> = earlier.words.split(' ').collect();
         let now: Vec<&str> = self.words.split(' ').collect();
         let differing = || before.iter().zip(&now).filter(|(before, now)| before != now);
@@ -57,26 +57,56 @@ impl Line {
         before.len() == now.len() && names <= 1 && 0 < names + numbers
     }
 
-    /// Is the next line this one, only further on?
+    /// Whether a later line is this one with other counters.
     fn is_redrawn_as(&self, later: &Line) -> bool {
-        self.says_the_same_as(later) && self.counters != later.counters
+        self.equals(later) && self.counters != later.counters
     }
 }
 
-/// Words that appear in several frames move without saying anything.
-pub fn still_animations(lines: &mut Vec<Line>) {
+/// A line without what changes by itself: times, durations, rates, attempts, spinners, bars, trailing dots.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Essence {
+    pub words: String,
+    /// The counters, in their order in the line.
+    pub counters: Vec<f64>,
+}
+
+impl Essence {
+    /// The essence of a line; None if it has neither words nor counters.
+    pub fn of(line: &str) -> Option<Essence> {
+        let Line { words, counters, .. } = Line::read(line)?;
+        Some(Essence { words, counters })
+    }
+
+    /// The words around the only number, and the number; None if there are more numbers or none.
+    pub fn only_number(&self) -> Option<(String, f64)> {
+        let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+        let first = self.words.find(|c: char| c.is_ascii_digit())?;
+        let (before, rest) = self.words.split_at(first);
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(length);
+        if behind.contains(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let number = number.trim_end_matches(['.', ',']).replace(',', "").parse().ok()?;
+        Some((format!("{before}{COUNTER}{behind}"), number))
+    }
+}
+
+/// Drops the words that occur in several frames: they are an animation.
+pub fn drop_animations(lines: &mut Vec<Line>) {
     let moves = |line: &Line| {
         let differs = |other: &Line| other.words == line.words && other.frame != line.frame && !other.frame.is_empty();
         !line.frame.is_empty() && lines.iter().any(differs)
     };
     let moving: Vec<bool> = lines.iter().map(moves).collect();
     for (line, moves) in lines.iter_mut().zip(moving) {
-        line.says_something &= !moves;
+        line.has_words &= !moves;
     }
-    lines.retain(|line| line.says_something || !line.counters.is_empty());
+    lines.retain(|line| line.has_words || !line.counters.is_empty());
 }
 
-/// A counter that moves draws its line again; the last one counts.
+/// Of successive lines that differ only by their counters, keeps the last one: it is the same line, drawn again.
 pub fn keep_last_drawings(lines: &mut Vec<Line>) {
     let drawn_again = |at: usize| lines.get(at + 1).is_some_and(|later| lines[at].is_redrawn_as(later));
     let mut last = (0..lines.len()).map(|at| !drawn_again(at)).collect::<Vec<_>>().into_iter();
@@ -101,7 +131,7 @@ fn without_digits(word: &str) -> impl Iterator<Item = char> {
     word.chars().filter(|c| !c.is_ascii_digit())
 }
 
-/// Without numbers and ids: `deps` and `app` of `deps/app-8f3a1c`, none of `550e8400-e29b-beef`.
+/// The parts of a word that are no numbers or ids: `deps` and `app` of `deps/app-8f3a1c`, none of `550e8400-e29b-beef`.
 fn names_in(word: &str) -> Vec<&str> {
     let has_digit = |text: &str| text.contains(|c: char| c.is_ascii_digit());
     let is_hexadecimal = has_digit(word) && word.chars().all(|c| c.is_ascii_hexdigit() || !c.is_alphanumeric());

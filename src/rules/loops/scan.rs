@@ -1,30 +1,28 @@
-//! The words of a line without what changes by itself, and its counters.
+//! Scans a line for its words, without what changes by itself, and for its counters.
 //!
-//! *What changes by itself* says nothing: a time of day, a duration, a rate, the number of an attempt, the id of a request,
-//! a glyph that spins, a bar. *A counter* is a part of a whole (`12/300`, `12 of 300`), a percentage, or an amount of bytes.
-//! Every other number is a word: `test 12 passed` and `test 13 passed` say different things.
+//! *What changes by itself* is a time of day, a duration, a rate, the number of an attempt, the id of a request, a
+//! spinner, a bar. *A counter* is a part of a whole (`12/300`, `12 of 300`), a percentage, or an amount of bytes. Any
+//! other number is a word: `test 12 passed` and `test 13 passed` are different lines.
 
 mod amount;
+mod marks;
 mod time;
 
 use amount::Amount;
+pub use marks::{CHANGING, COUNTER};
 
-/// Stand for what is taken out; no visible text has them, so that a `#` that somebody wrote is not taken for a counter.
-pub const COUNTER: char = '\u{1}';
-pub const CHANGING: char = '\u{2}';
-
-/// What is left of a line.
+/// The result of a scan.
 #[derive(Default)]
 pub struct Scan {
-    /// With `COUNTER` and `CHANGING` for what was taken out.
+    /// The words, with `COUNTER` and `CHANGING` in the place of what was taken out.
     pub words: String,
-    /// In the order of their `COUNTER`s.
+    /// The counters, in the order of their `COUNTER` marks.
     pub counters: Vec<f64>,
-    /// A glyph that does nothing but turn was among them.
+    /// Whether there was a spinner.
     pub spins: bool,
-    /// The number that comes next counts attempts.
+    /// The next number counts attempts.
     counts_attempts: bool,
-    /// The word that comes next is the id of a request.
+    /// The next word is the id of a request.
     names_request: bool,
     last_word: String,
 }
@@ -41,7 +39,7 @@ pub fn scan(text: &str) -> Scan {
 }
 
 impl Scan {
-    /// Takes the part with which the rest begins, and tells its length.
+    /// Takes in the part with which the rest begins, and returns its length.
     fn part(&mut self, before: Option<char>, next: char, rest: &str) -> usize {
         if is_spinner(next) {
             self.spins = true;
@@ -53,7 +51,7 @@ impl Scan {
         if let Some(length) = bracketed_bar(rest) {
             return length;
         }
-        // `"time":1763784903`: a value in JSON stands by itself.
+        // A value in JSON may follow a colon directly: `"time":1763784903`.
         if before.is_none_or(|before| !is_attached(before)) || self.words.ends_with("\":") {
             if let Some(length) = time::length(rest, &self.words) {
                 self.skip();
@@ -86,14 +84,15 @@ impl Scan {
         }
     }
 
-    /// Two in a row are one: `59s` becomes `1m 0s`.
+    /// Marks a changing part; several in a row are one: `59s` becomes `1m 0s`.
     fn skip(&mut self) {
         if !self.words.trim_end().ends_with(CHANGING) {
             self.words.push(CHANGING);
         }
     }
 
-    /// A line of hyphens is as long as a terminal is wide, and brackets are padded: `[  5%]`.
+    /// Takes in a punctuation mark. Three or more in a row are two, since a line of hyphens is as long as the terminal
+    /// is wide; spaces after a bracket are dropped: `[  5%]`.
     fn mark(&mut self, mark: char) {
         let repeats = self.words.chars().rev().take(2).filter(|&before| before == mark).count() == 2;
         let separates = mark == ' ' && self.words.chars().next_back().is_none_or(|before| " [(".contains(before));
@@ -118,7 +117,7 @@ impl Scan {
     }
 }
 
-/// Not the beginning of a number but a part of one, of a version, a path, or a place in a file.
+/// Whether a digit after this character is only a part of a word, a version, a path, or a place in a file.
 fn is_attached(before: char) -> bool {
     before.is_alphanumeric() || "_-.:/\\@$".contains(before)
 }
@@ -130,29 +129,10 @@ fn is_spinner(c: char) -> bool {
 }
 
 fn is_bar(c: char) -> bool {
-    matches!(
-        c,
-        '▀'
-            ..='▕'
-                | '■'
-                | '□'
-                | '▪'
-                | '▫'
-                | '▬'
-                | '▭'
-                | '▮'
-                | '▯'
-                | '▰'
-                | '▱'
-                | '━'
-                | '╸'
-                | '╺'
-                | '╾'
-                | '╼'
-    )
+    matches!(c, '▀'..='▕') || "■□▪▫▬▭▮▯▰▱━╸╺╾╼".contains(c)
 }
 
-/// `[=====>   ]`
+/// The length of a bar such as `[=====>   ]`.
 fn bracketed_bar(rest: &str) -> Option<usize> {
     let inside = rest.strip_prefix('[')?;
     let length = inside.find(|c| !"=->#.* ".contains(c))?;

@@ -1,4 +1,4 @@
-//! Tables of what does and what does not loop; properties of both.
+//! Tables of what is a loop and what is not; properties of both.
 
 use rstest::rstest;
 
@@ -8,7 +8,7 @@ mod lines;
 mod odd_lines;
 mod properties;
 
-/// The period, and how often.
+/// The period of the loop that is found, and how often its lines are repeated.
 fn found(lines: &[&str]) -> Option<(usize, usize)> {
     detect_loop(lines).map(|found| (found.period(), found.times))
 }
@@ -17,7 +17,7 @@ fn times(times: usize, lines: &[&str]) -> Vec<String> {
     (0..times).flat_map(|_| lines.iter().map(|&line| line.to_owned())).collect()
 }
 
-/// `{}` becomes 1, 2, 3 …
+/// The lines so many times, with 1, 2, 3 … for `{}`.
 fn counted(times: usize, lines: &[&str]) -> Vec<String> {
     (1..=times).flat_map(|at| lines.iter().map(move |line| line.replace("{}", &at.to_string()))).collect()
 }
@@ -134,11 +134,11 @@ fn a_loop_may_end_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn a_line_is_told_as_it_was_seen_and_not_at_length() {
+fn a_line_is_reported_as_it_was_seen_and_shortened() {
     let line = format!("\x1b[31m12:00:01\x1b[0m Error: {}", "no ".repeat(100));
-    let told = detect_loop(&vec![line; 6]).expect("a loop").lines;
-    assert!(told[0].starts_with("12:00:01 Error: no no"), "{told:?}");
-    assert_eq!(told[0].chars().count(), 200);
+    let lines = detect_loop(&vec![line; 6]).expect("a loop").lines;
+    assert!(lines[0].starts_with("12:00:01 Error: no no"), "{lines:?}");
+    assert_eq!(lines[0].chars().count(), 200);
 }
 
 #[test]

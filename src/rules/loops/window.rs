@@ -1,65 +1,86 @@
-//! The last lines of an output, as far as they say or count something.
+//! The last lines of an output that have words or counters.
 
-use super::counters;
 use super::line::{self, Line};
 
-/// So many lines that say something are looked at: four turns of eight lines with an odd one in each, and a few more.
-const SAID_MAX: usize = 40;
+/// How many lines with words are examined: four turns of eight lines with an odd one in each, and a few more.
+const WORDED_MAX: usize = 40;
 
-/// So many lines are searched for them, that a screen full of spinners costs little.
+/// Among how many lines they are searched, so that a screen full of spinners costs little.
 const SEARCHED_MAX: usize = 100;
 
-/// Oldest first.
+/// The lines of a window, oldest first.
 pub struct Window {
-    /// Those that say something, and between them those that count something.
+    /// The lines with words, and between them those with only counters.
     lines: Vec<Line>,
-    /// Where among them those stand that say something.
-    said: Vec<usize>,
-    /// What each of those says: equal numbers for the same.
-    says: Vec<usize>,
+    /// The positions of the lines with words.
+    worded: Vec<usize>,
+    /// A number for each line with words: the same number for equal lines.
+    classes: Vec<usize>,
 }
 
 /// The end of a window.
 pub struct Tail<'a> {
     lines: &'a [Line],
-    said: Vec<usize>,
-    pub says: &'a [usize],
+    worded: Vec<usize>,
+    pub classes: &'a [usize],
 }
 
 impl Window {
     pub fn read(output: &[impl AsRef<str>]) -> Window {
-        let mut said = 0;
-        let enough = |line: &Line| {
-            said += usize::from(line.says_something);
-            said <= SAID_MAX
+        let mut worded = 0;
+        let is_wanted = |line: &Line| {
+            worded += usize::from(line.has_words);
+            worded <= WORDED_MAX
         };
         let read = output.iter().rev().take(SEARCHED_MAX).filter_map(|line| Line::read(line.as_ref()));
-        let mut lines: Vec<Line> = read.take_while(enough).collect();
+        let mut lines: Vec<Line> = read.take_while(is_wanted).collect();
         lines.reverse();
-        line::still_animations(&mut lines);
+        line::drop_animations(&mut lines);
         line::keep_last_drawings(&mut lines);
-        let said: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].says_something).collect();
-        let first_to_say = |&at: &usize| said.iter().position(|&first| lines[first].says_the_same_as(&lines[at]));
-        let says = said.iter().filter_map(first_to_say).collect();
-        Window { lines, said, says }
+        let worded: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].has_words).collect();
+        let class = |&at: &usize| worded.iter().position(|&first| lines[first].equals(&lines[at]));
+        let classes = worded.iter().filter_map(class).collect();
+        Window { lines, worded, classes }
     }
 
-    /// So many of the lines that say something, and what counts something between them.
+    /// The last so many lines with words, and the counters between them.
     pub fn last(&self, count: usize) -> Tail<'_> {
-        let (first, began) = self.said.len().checked_sub(count).map_or((0, 0), |first| (first, self.said[first]));
-        let said = self.said[first..].iter().map(|at| at - began).collect();
-        Tail { lines: &self.lines[began..], said, says: &self.says[first..] }
+        let (first, began) = self.worded.len().checked_sub(count).map_or((0, 0), |first| (first, self.worded[first]));
+        let worded = self.worded[first..].iter().map(|at| at - began).collect();
+        Tail { lines: &self.lines[began..], worded, classes: &self.classes[first..] }
     }
 }
 
 impl Tail<'_> {
-    /// Of those that say something.
+    /// The line with words at this position among them.
     pub fn line(&self, at: usize) -> &Line {
-        &self.lines[self.said[at]]
+        &self.lines[self.worded[at]]
     }
 
-    /// Does a counter get somewhere, from this line on?
+    /// Whether a counter advances from this line with words on.
     pub fn advances_from(&self, at: usize) -> bool {
-        counters::advance(self.lines, self.said[at])
+        advance(self.lines, self.worded[at])
     }
+}
+
+/// Whether a counter advances from this line on.
+fn advance(window: &[Line], began: usize) -> bool {
+    (began..window.len()).any(|at| {
+        let line = &window[at];
+        let same: Vec<&Line> = window[..=at].iter().filter(|earlier| earlier.words == line.words).collect();
+        let is_last = window[at + 1..].iter().all(|later| later.words != line.words);
+        (0..line.counters.len()).any(|which| {
+            let counts: Vec<f64> = same.iter().map(|line| line.counters[which]).collect();
+            is_further_than_ever(&counts) || (is_last && falls_every_time(&counts))
+        })
+    })
+}
+
+fn is_further_than_ever(counts: &[f64]) -> bool {
+    counts.split_last().is_some_and(|(last, earlier)| !earlier.is_empty() && earlier.iter().all(|before| before < last))
+}
+
+/// Whether a counter falls every time, at least twice. Once could be chance: of two downloads, one breaks off sooner.
+fn falls_every_time(counts: &[f64]) -> bool {
+    counts.len() > 2 && counts.windows(2).all(|pair| pair[1] < pair[0])
 }

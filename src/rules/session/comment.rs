@@ -2,7 +2,7 @@
 
 use super::{Session, SessionFacts};
 use crate::rules::issue::tried;
-use crate::rules::words::{Quote, Spoken};
+use crate::rules::words::{HumanDuration, Quote};
 use crate::rules::{Assignee, Cause, Finding, Policy};
 
 /// Markdown. Of the session's output it holds the question that its agent asks, quoted, and nothing else: the rest may hold
@@ -37,15 +37,15 @@ impl SessionFacts {
     pub fn happened(&self, policy: &Policy) -> String {
         let now = self.history.observed_at;
         let Session { ended, active_at, progressed_at, .. } = &self.session;
-        let no_progress_for = Spoken(now - *progressed_at);
+        let no_progress_for = HumanDuration(now - *progressed_at);
         match (self.suspicion(policy), ended, self.question()) {
             (Finding::Waiting, _, Some(agent)) => format!("It {}.", agent.describe()),
             (Finding::Crashed, Some(ended), _) => {
-                format!("Its process ended {}, {} ago.", ended.describe(), Spoken(now - ended.at))
+                format!("Its process ended {}, {} ago.", ended.describe(), HumanDuration(now - ended.at))
             }
             (Finding::Looping, ..) => format!("It repeats itself and made no progress for {no_progress_for}."),
             (Finding::NoProgress, ..) => format!("It moves, and did nothing new for {no_progress_for}."),
-            _ => format!("It showed no sign of life for {}.", Spoken(now - *active_at)),
+            _ => format!("It showed no sign of life for {}.", HumanDuration(now - *active_at)),
         }
     }
 }

@@ -3,22 +3,22 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::clause::no_run_is_live;
-use super::super::words::{Spoken, moment, spaced};
-use super::{Ended, Session, SessionFacts};
+use super::super::words::{HumanDuration, format_utc, humanize};
+use super::{Ended, FINISHED, Session, SessionFacts};
 use crate::rules::{Clause, Finding, Policy, Reason};
 
 impl SessionFacts {
     pub(super) fn issue_is_not_finished(&self) -> Option<Clause> {
         let status = &self.issue.as_ref()?.status;
-        let is_finished = matches!(status.as_str(), "done" | "cancelled");
+        let is_finished = FINISHED.contains(&status.as_str());
         let failure = is_finished.then(|| Reason::IssueFinished(status.clone()));
-        Some(Clause::new("its issue is not finished", spaced(status), failure))
+        Some(Clause::new("its issue is not finished", humanize(status), failure))
     }
 
     /// Any age is enough for a command that is on its way; what nobody takes is `unreachable`.
     pub(super) fn no_command_is_pending(&self, policy: &Policy) -> Clause {
         let pending = self.command_pending_for();
-        let found = pending.map_or("none".to_owned(), |age| format!("one, for {}", Spoken(age)));
+        let found = pending.map_or("none".to_owned(), |age| format!("one, for {}", HumanDuration(age)));
         let is_on_its_way = pending.is_some_and(|age| age <= policy.nudge_delay);
         Clause::new("no command is on its way to it", found, is_on_its_way.then_some(Reason::PendingCommand))
     }
@@ -26,9 +26,9 @@ impl SessionFacts {
     pub(super) fn clauses_of(&self, finding: Finding, policy: &Policy) -> Vec<Clause> {
         let now = self.history.observed_at;
         let lasts = |demand: &str, since: DateTime<Utc>, threshold: TimeDelta| {
-            let found = format!("{}, since {}", Spoken(now - since), moment(since));
+            let found = format!("{}, since {}", HumanDuration(now - since), format_utc(since));
             let failure = (now - since <= threshold).then_some(Reason::Recent);
-            Clause::new(format!("{demand} for longer than {}", Spoken(threshold)), found, failure)
+            Clause::new(format!("{demand} for longer than {}", HumanDuration(threshold)), found, failure)
         };
         let (threshold, Session { progressed_at, active_at, ended, .. }) = (self.threshold(policy), &self.session);
         match (finding, ended, &self.repeats, self.question()) {
@@ -55,7 +55,7 @@ impl SessionFacts {
         vec![
             Clause::new(
                 "its process has ended",
-                format!("at {}", moment(ended.at)),
+                format!("at {}", format_utc(ended.at)),
                 (!is_past).then_some(Reason::Recent),
             ),
             Clause::new(

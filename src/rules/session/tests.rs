@@ -109,7 +109,7 @@ fn decision(session: Session, history: History) -> Decision {
 }
 
 fn nudge(attempt: u32) -> Decision {
-    Decision::Continue { attempt, remedy: Remedy::Nudge }
+    Decision::Continue { attempt, remedy: ContinueBy::Nudge }
 }
 
 #[rstest]

@@ -1,21 +1,20 @@
 //! A token that is cancelled stops the detectors that were given it, and no others.
 
-use tokio::runtime::Handle;
-
 use super::*;
 
-fn tasks() -> usize {
-    Handle::current().metrics().num_alive_tasks()
+/// A detector of the session `one` with a token.
+fn spawn_until_cancelled() -> (StallDetectorHandle, Receiver<StallEvent>, CancellationToken) {
+    let ((events, inbox), token) = (mpsc::channel(8), CancellationToken::new());
+    (StallDetector::new(id("one"), config()).spawn_until(events, token.clone()), inbox, token)
 }
 
-/// So many seconds of silence bring a new session there.
+/// States of a session, and after how many seconds of silence it is in them.
 const STATES: [(&str, u64); 4] = [("new", 0), ("healthy", 30), ("nudged", 70), ("escalated", 110)];
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_detector_sends_nothing_more_and_leaves_no_task() {
     for (state, seconds) in STATES {
-        let ((events, mut inbox), token) = (mpsc::channel(8), CancellationToken::new());
-        let session = StallDetector::new(id("one"), config()).spawn_until(events, token.clone());
+        let (session, mut inbox, token) = spawn_until_cancelled();
         sleep(Duration::from_secs(seconds)).await;
         settle().await;
         assert_eq!(tasks(), 1, "{state}: negative control");
@@ -27,21 +26,20 @@ async fn a_cancelled_detector_sends_nothing_more_and_leaves_no_task() {
         assert_eq!(inbox.recv().await, None, "{state}: its sender is gone");
         session.reset();
         session.output("still there");
-        assert_eq!(session.join().await.expect("no panic"), Outcome::Heard, "{state}");
+        assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered, "{state}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn until_its_token_is_cancelled_a_detector_is_like_any_other() {
-    let ((events, mut inbox), token) = (mpsc::channel(8), CancellationToken::new());
-    let session = StallDetector::new(id("one"), config()).spawn_until(events, token.clone());
+    let (session, mut inbox, token) = spawn_until_cancelled();
     sleep(10 * MINUTE).await;
     session.reset();
-    let mut heard = Vec::new();
-    while heard.len() < 5 {
-        heard.push(spoken(&inbox.recv().await.expect("an event")));
+    let mut received = Vec::new();
+    while received.len() < 5 {
+        received.push(described(&inbox.recv().await.expect("an event")));
     }
-    assert_eq!(heard, ["stalled", "nudge 1/2", "nudge 2/2", "escalated after 2: Exhausted", "recovered after 2"]);
+    assert_eq!(received, ["stalled", "nudge 1/2", "nudge 2/2", "escalated after 2: Exhausted", "recovered after 2"]);
     drop(session);
     assert_eq!(inbox.recv().await, None, "it ends with its handle as well");
     assert!(!token.is_cancelled() && tasks() == 0);
@@ -59,15 +57,14 @@ async fn a_detector_that_waits_for_room_or_is_paused_is_cancelled_as_well() {
     assert!(matches!(inbox.recv().await, Some(StallEvent::Stalled { .. })), "it was sent before");
     assert_eq!((inbox.recv().await, tasks()), (None, 0), "room came too late");
     for session in [full, paused] {
-        assert_eq!(session.join().await.expect("no panic"), Outcome::Heard);
+        assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_due_when_the_token_is_cancelled_is_not_sent() {
     for is_cancelled in [true, false] {
-        let ((events, mut inbox), token) = (mpsc::channel(8), CancellationToken::new());
-        let session = StallDetector::new(id("one"), config()).spawn_until(events, token.clone());
+        let (session, mut inbox, token) = spawn_until_cancelled();
         settle().await;
         tokio::time::advance(2 * MINUTE).await;
         // Its timer is over, and its task has not run.
@@ -86,17 +83,16 @@ async fn with_a_token_that_is_cancelled_already_it_ends_at_once() {
     token.cancel();
     let session = StallDetector::new(id("one"), config()).spawn_until(events, token);
     assert_eq!(inbox.recv().await, None);
-    assert_eq!(session.join().await.expect("no panic"), Outcome::Heard);
+    assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unheard_escalation_is_the_outcome_of_a_cancelled_detector() {
-    let ((events, inbox), token) = (mpsc::channel(8), CancellationToken::new());
-    let session = StallDetector::new(id("one"), config()).spawn_until(events, token.clone());
+async fn an_undelivered_escalation_is_the_outcome_of_a_cancelled_detector() {
+    let (session, inbox, token) = spawn_until_cancelled();
     drop(inbox);
     sleep(10 * MINUTE).await;
     token.cancel();
-    assert!(matches!(session.join().await, Ok(Outcome::Unheard(StallEvent::Escalated { .. }))));
+    assert!(matches!(session.join().await, Ok(Outcome::Undelivered(StallEvent::Escalated { .. }))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,12 +112,12 @@ async fn a_token_stops_its_registry_and_no_other() {
     assert_eq!((tasks(), cancelled.len()), (2, 3), "the late one ended at once");
 
     sleep(MINUTE + MINUTE / 60).await;
-    let mut heard = 0;
+    let mut received = 0;
     while inbox.try_recv().is_ok() {
-        heard += 1;
+        received += 1;
     }
-    assert_eq!(heard, 4, "two stalls and two nudges, of the other one");
+    assert_eq!(received, 4, "two stalls and two nudges, of the other one");
     let outcomes = cancelled.shutdown().await;
-    assert!(outcomes.iter().all(|(_, outcome)| *outcome.as_ref().expect("no panic") == Outcome::Heard));
+    assert!(outcomes.iter().all(|(_, outcome)| *outcome.as_ref().expect("no panic") == Outcome::Delivered));
     assert_eq!((outcomes.len(), other.shutdown().await.len(), tasks()), (3, 2, 0));
 }

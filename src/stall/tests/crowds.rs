@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tokio::runtime::Handle;
-
 use super::*;
 
 const SESSIONS: usize = 10_000;
 
 struct Crowd {
     registry: DetectorRegistry,
-    inbox: mpsc::Receiver<StallEvent>,
+    inbox: Receiver<StallEvent>,
 }
 
 fn name(n: usize) -> Id {
@@ -27,21 +25,20 @@ impl Crowd {
         Crowd { registry, inbox }
     }
 
-    /// Of each event, by how many sessions it was told. The clock goes on only when all have done what they can.
-    async fn heard(&mut self) -> BTreeMap<String, usize> {
+    /// How many sessions have sent each event. The clock advances only when all have done what they can.
+    async fn received(&mut self) -> BTreeMap<String, usize> {
         sleep(Duration::from_millis(1)).await;
-        let mut heard = BTreeMap::new();
+        let mut received = BTreeMap::new();
         while let Ok(event) = self.inbox.try_recv() {
-            *heard.entry(spoken(&event)).or_default() += 1;
+            *received.entry(described(&event)).or_default() += 1;
         }
-        heard
+        received
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_of_ten_thousand_sessions_has_its_own_clock_and_none_leaves_a_task() {
     let mut crowd = Crowd::new();
-    let tasks = || Handle::current().metrics().num_alive_tasks();
     assert_eq!((crowd.registry.len(), tasks()), (SESSIONS, SESSIONS));
 
     // A quarter each: alive, paused, removed, silent.
@@ -56,8 +53,9 @@ async fn each_of_ten_thousand_sessions_has_its_own_clock_and_none_leaves_a_task(
     }
     sleep(MINUTE / 2 + Duration::from_millis(1)).await;
     let quarter = SESSIONS / 4;
-    let words = |words: &[&str]| words.iter().map(|word| (word.to_string(), quarter)).collect::<BTreeMap<_, _>>();
-    assert_eq!(crowd.heard().await, words(&["stalled", "nudge 1/2"]));
+    let by_a_quarter =
+        |events: &[&str]| events.iter().map(|event| (event.to_string(), quarter)).collect::<BTreeMap<_, _>>();
+    assert_eq!(crowd.received().await, by_a_quarter(&["stalled", "nudge 1/2"]));
     assert_eq!((crowd.registry.len(), tasks()), (3 * quarter, 3 * quarter));
 
     for n in 0..SESSIONS {
@@ -67,13 +65,17 @@ async fn each_of_ten_thousand_sessions_has_its_own_clock_and_none_leaves_a_task(
             _ => assert!(crowd.registry.reset(&name(n))),
         }
     }
-    assert_eq!(crowd.heard().await, words(&["recovered after 1"]));
+    assert_eq!(crowd.received().await, by_a_quarter(&["recovered after 1"]));
     sleep(MINUTE / 2 + Duration::from_millis(1)).await;
-    assert_eq!(crowd.heard().await, words(&["stalled", "nudge 1/2"]), "the paused ones had half a minute left");
+    assert_eq!(
+        crowd.received().await,
+        by_a_quarter(&["stalled", "nudge 1/2"]),
+        "the paused ones had half a minute left"
+    );
 
     let kept = crowd.registry.get(&name(0)).expect("it is watched");
     let outcomes = crowd.registry.shutdown().await;
-    assert!(outcomes.iter().all(|(_, outcome)| matches!(outcome, Ok(Outcome::Heard))));
+    assert!(outcomes.iter().all(|(_, outcome)| matches!(outcome, Ok(Outcome::Delivered))));
     assert_eq!((outcomes.len(), crowd.registry.len(), tasks()), (3 * quarter, 0, 0));
     assert_eq!(Arc::strong_count(&kept), 1);
     assert_eq!(crowd.inbox.recv().await, None, "all senders are gone");
@@ -97,7 +99,7 @@ async fn a_session_has_one_detector_at_most() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_session_that_nobody_watches_the_registry_says_so() {
+async fn the_registry_reports_that_a_session_has_no_detector() {
     let (registry, nobody) = (DetectorRegistry::default(), id("nobody"));
     assert!(!registry.reset(&nobody) && !registry.pause(&nobody) && !registry.resume(&nobody));
     assert!(registry.get(&nobody).is_none() && registry.remove(&nobody).is_none());

@@ -2,19 +2,13 @@
 
 use std::sync::Weak;
 
-use tokio::runtime::Handle;
 use tracing::span::{Attributes, Id as SpanId, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 use super::*;
 
-fn tasks() -> usize {
-    Handle::current().metrics().num_alive_tasks()
-}
-
-fn spawned() -> (StallDetectorHandle, mpsc::Receiver<StallEvent>, Weak<Watched>) {
-    let (events, inbox) = mpsc::channel(8);
-    let session = StallDetector::new(id("one"), config()).spawn(events);
+fn spawned() -> (StallDetectorHandle, Receiver<StallEvent>, Weak<Watched>) {
+    let (session, inbox) = spawn(config(), 8);
     let watched = Arc::downgrade(&session.watched);
     (session, inbox, watched)
 }
@@ -26,7 +20,7 @@ async fn joining_stops_it_and_leaves_nothing() {
         sleep(Duration::from_secs(seconds)).await;
         settle().await;
         assert_eq!(tasks(), 1, "negative control");
-        assert_eq!(session.join().await.expect("no panic"), Outcome::Heard);
+        assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered);
         assert_eq!((tasks(), watched.strong_count()), (0, 0), "after {seconds} s");
         while inbox.try_recv().is_ok() {}
         assert_eq!(inbox.recv().await, None, "its sender is gone");
@@ -50,7 +44,7 @@ async fn a_detector_that_waits_for_room_or_is_paused_ends_as_well() {
     paused.pause();
     sleep(2 * MINUTE).await;
     drop(paused);
-    assert_eq!(full.join().await.expect("no panic"), Outcome::Heard);
+    assert_eq!(full.join().await.expect("no panic"), Outcome::Delivered);
     settle().await;
     assert_eq!(tasks(), 0);
     assert!(matches!(inbox.recv().await, Some(StallEvent::Stalled { .. })));
@@ -58,7 +52,7 @@ async fn a_detector_that_waits_for_room_or_is_paused_ends_as_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_told_once_it_is_stopped() {
+async fn nothing_is_sent_once_it_is_stopped() {
     let (session, mut inbox, _) = spawned();
     sleep(MINUTE).await;
     session.stop();
@@ -67,7 +61,7 @@ async fn nothing_is_told_once_it_is_stopped() {
     assert_eq!(inbox.recv().await, None);
     session.reset();
     session.nudge_sent();
-    assert_eq!(session.join().await.expect("no panic"), Outcome::Heard);
+    assert_eq!(session.join().await.expect("no panic"), Outcome::Delivered);
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,9 +95,9 @@ async fn a_panic_reaches_whoever_joins() {
 async fn a_panic_of_one_is_reported_by_the_shutdown_of_all() {
     let _guard = tracing::subscriber::set_default(PanicsAtWarnings);
     let registry = DetectorRegistry::default();
-    let ((heard, _inbox), (unheard, _)) = (mpsc::channel(8), mpsc::channel(8));
-    registry.spawn(StallDetector::new(id("well"), config()), heard).expect("the first");
-    registry.spawn(StallDetector::new(id("broken"), config()), unheard).expect("the first");
+    let ((open, _inbox), (closed, _)) = (mpsc::channel(8), mpsc::channel(8));
+    registry.spawn(StallDetector::new(id("well"), config()), open).expect("the first");
+    registry.spawn(StallDetector::new(id("broken"), config()), closed).expect("the first");
     sleep(10 * MINUTE).await;
     let outcomes = registry.shutdown().await;
     for (session_id, outcome) in outcomes {

@@ -1,4 +1,4 @@
-//! Whatever happens to a session, its detector says what a naive model says, at the same moments.
+//! Whatever happens to a session, its detector sends what a naive model sends, at the same moments.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -41,9 +41,9 @@ fn clock_of_its_own() -> Runtime {
     Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime")
 }
 
-type Said = Vec<(u128, String)>;
+type Sent = Vec<(u128, String)>;
 
-/// How a session shows that it gets on.
+/// How a session shows progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Life {
     Signs,
@@ -53,24 +53,24 @@ enum Life {
 }
 
 impl Life {
-    /// It prints the same as ever.
-    fn goes_on(self, session: &Watched) {
+    /// Prints the same as ever.
+    fn repeats(self, session: &Watched) {
         if self == Life::NewLinesInALoop {
             (0..6).for_each(|_| session.output("no"));
         }
     }
 
-    fn gets_on(self, session: &Watched, step: usize) {
+    fn progresses(self, session: &Watched, step: usize) {
         match self {
             Life::Signs => session.reset(),
             Life::NewLines | Life::NewLinesInALoop => session.output(&loops::new_line(step)),
         }
-        self.goes_on(session);
+        self.repeats(session);
     }
 }
 
-/// What the detector says, or the promise that it breaks.
-async fn play(history: &[Step], limits: &Limits, life: Life) -> Result<Said, String> {
+/// What the detector sends, or the promise that it breaks.
+async fn play(history: &[Step], limits: &Limits, life: Life) -> Result<Sent, String> {
     let scene = Scene::new(StallConfig {
         silent_after: Duration::from_millis(limits.silent_after),
         nudge_delay: Duration::from_millis(limits.nudge_delay),
@@ -79,36 +79,36 @@ async fn play(history: &[Step], limits: &Limits, life: Life) -> Result<Said, Str
         ..StallConfig::default()
     });
     settle().await;
-    let heard = || scene.heard.lock().unwrap().len();
+    let count = || scene.received.lock().unwrap().len();
     let mut is_paused = false;
-    life.goes_on(&scene.session);
+    life.repeats(&scene.session);
     for (number, step) in history.iter().enumerate() {
-        let before = heard();
+        let before = count();
         match step {
             Step::Pass(milliseconds) => {
                 scene.pass(*milliseconds as f64 / 1e3).await;
-                life.goes_on(&scene.session);
+                life.repeats(&scene.session);
             }
-            Step::Reset => life.gets_on(&scene.session, number),
+            Step::Reset => life.progresses(&scene.session, number),
             Step::Pause => scene.session.pause(),
             Step::Resume => scene.session.resume(),
             Step::NudgeSent => scene.session.nudge_sent(),
         }
         settle().await;
         is_paused = *step == Step::Pause || (is_paused && *step != Step::Resume);
-        if is_paused && before < heard() {
-            return Err(format!("told in a pause: {:?}", scene.heard.lock().unwrap()));
+        if is_paused && before < count() {
+            return Err(format!("sent in a pause: {:?}", scene.received.lock().unwrap()));
         }
     }
-    let heard = scene.heard.lock().unwrap();
-    let events: Vec<_> = heard.iter().map(|(_, event)| event.clone()).collect();
+    let received = scene.received.lock().unwrap();
+    let events: Vec<_> = received.iter().map(|(_, event)| event.clone()).collect();
     grammatical(&events, limits.nudges_max)?;
-    // What kind of stall it was is another matter.
-    let words = |event| spoken(event).replace("stalled, Looping", "stalled");
-    Ok(heard.iter().map(|(at, event)| (*at, words(event))).collect())
+    // The model does not tell the kinds of stalls apart.
+    let described = |event| described(event).replace("stalled, Looping", "stalled");
+    Ok(received.iter().map(|(at, event)| (*at, described(event))).collect())
 }
 
-fn expect(history: &[Step], limits: &Limits) -> Said {
+fn expect(history: &[Step], limits: &Limits) -> Sent {
     let mut model = Model::new(limits.clone());
     for step in history {
         match step {
@@ -119,7 +119,7 @@ fn expect(history: &[Step], limits: &Limits) -> Said {
             Step::NudgeSent => model.nudge_sent(),
         }
     }
-    model.said
+    model.sent
 }
 
 /// Stalled, then at most so many nudges, then at most one escalation, then recovered; and again.
@@ -147,9 +147,9 @@ pub fn grammatical(events: &[StallEvent], nudges_max: u32) -> Result<(), String>
 
 proptest! {
     #[test]
-    fn a_detector_says_what_the_naive_model_says(history in history(), limits in limits()) {
-        let said = clock_of_its_own().block_on(play(&history, &limits, Life::Signs)).map_err(TestCaseError::fail)?;
-        prop_assert_eq!(said, expect(&history, &limits));
+    fn a_detector_sends_what_the_naive_model_sends(history in history(), limits in limits()) {
+        let sent = clock_of_its_own().block_on(play(&history, &limits, Life::Signs)).map_err(TestCaseError::fail)?;
+        prop_assert_eq!(sent, expect(&history, &limits));
     }
 }
 
@@ -161,8 +161,8 @@ proptest! {
     fn progress_in_silence_and_in_a_loop_is_what_signs_of_life_are_to_the_naive_model(
         history in history(), limits in limits(), life in prop::sample::select(vec![Life::NewLines, Life::NewLinesInALoop])
     ) {
-        let said = clock_of_its_own().block_on(play(&history, &limits, life)).map_err(TestCaseError::fail)?;
-        prop_assert_eq!(said, expect(&history, &limits));
+        let sent = clock_of_its_own().block_on(play(&history, &limits, life)).map_err(TestCaseError::fail)?;
+        prop_assert_eq!(sent, expect(&history, &limits));
     }
 }
 
@@ -172,16 +172,16 @@ fn samples() -> Vec<(Vec<Step>, Limits)> {
     (0..100).map(|_| strategy.new_tree(&mut runner).expect("a history").current()).collect()
 }
 
-/// Negative controls: a model that differs in one limit, or hears one kind of step less, is found out.
+/// Negative controls: a model that differs in one limit, or ignores one kind of step, is found out.
 #[test]
 fn a_model_that_differs_in_anything_is_found_out() {
-    let differ = |other: &dyn Fn(&[Step], &Limits) -> Said| {
+    let differ = |other: &dyn Fn(&[Step], &Limits) -> Sent| {
         let is_different = |(history, limits): &(Vec<Step>, Limits)| expect(history, limits) != other(history, limits);
         samples().iter().filter(|sample| is_different(sample)).count()
     };
-    let without = |deaf: Step| {
+    let without = |ignored: Step| {
         differ(&move |history, limits| {
-            expect(&history.iter().copied().filter(|step| *step != deaf).collect::<Vec<_>>(), limits)
+            expect(&history.iter().copied().filter(|step| *step != ignored).collect::<Vec<_>>(), limits)
         })
     };
     let differences = [
@@ -198,12 +198,12 @@ fn a_model_that_differs_in_anything_is_found_out() {
 }
 
 #[test]
-fn in_random_histories_everything_is_said() {
-    let said: Vec<_> = samples().iter().flat_map(|(history, limits)| expect(history, limits)).collect();
-    let words = ["stalled", "nudge 1/", "nudge 2/", "Exhausted", "NotAllowed", "TooManyAttempts", "recovered after 2"];
-    for word in words {
-        let count = said.iter().filter(|(_, said)| said.contains(word)).count();
-        assert!(10 <= count, "{word}: {count} times in 100 histories");
+fn in_random_histories_everything_is_sent() {
+    let sent: Vec<_> = samples().iter().flat_map(|(history, limits)| expect(history, limits)).collect();
+    let events = ["stalled", "nudge 1/", "nudge 2/", "Exhausted", "NotAllowed", "TooManyAttempts", "recovered after 2"];
+    for event in events {
+        let count = sent.iter().filter(|(_, sent)| sent.contains(event)).count();
+        assert!(10 <= count, "{event}: {count} times in 100 histories");
     }
 }
 

@@ -2,63 +2,54 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use super::episode::{Due, Episode, START, Sight};
-use super::output::{Change, Output};
+use chrono::TimeDelta;
+use rstest::rstest;
+
+use super::episode::{Due, Episode, START, SessionView};
+use super::output::{OutputChange, RecentOutput};
 use super::*;
+use crate::rules::Loop;
 
-const LOOP: &str = "Error: connection refused";
-
-/// A line that no other number has.
+/// A line that differs for each number.
 pub fn new_line(number: usize) -> String {
     let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
     format!("wrote the page {}{}{}", letter(number / 676), letter(number / 26), letter(number))
 }
 
-impl Scene {
-    /// Prints a line in each of so many seconds.
-    async fn print(&self, seconds: usize, line: impl Fn(usize) -> String) {
-        for number in 0..seconds {
-            self.pass(1.0).await;
-            self.session.output(&line(number));
-        }
-    }
-
-    async fn print_loop(&self, seconds: usize) {
-        self.print(seconds, |_| LOOP.to_owned()).await;
-    }
+#[rstest]
+#[case::it_is_reported_nudged_twice_and_escalated_once(
+    "loop*365",
+    "65.001 stalled, Looping, 65.001 nudge 1/2, 85.001 nudge 2/2, 105.001 escalated after 2: Exhausted"
+)]
+#[case::it_is_the_same_stall_when_it_falls_silent_and_loops_again(
+    "loop*70 300 loop 1 progress",
+    "65.001 stalled, Looping, 65.001 nudge 1/2, 85.001 nudge 2/2, 105.001 escalated after 2: Exhausted, 371 recovered after 2"
+)]
+#[case::its_clock_stands_still_in_a_pause_and_progress_in_one_is_reported_when_it_ends(
+    "loop*35 pause loop*1000 resume loop*30 0.001 pause progress 100 resume",
+    "1065.001 stalled, Looping, 1065.001 nudge 1/2, 1165.001 recovered after 1"
+)]
+#[tokio::test(start_paused = true)]
+async fn a_loop_is_a_stall(#[case] steps: &str, #[case] expected: &str) {
+    assert_eq!(transcript_of(steps).await, expected);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_loops_is_reported_nudged_twice_and_escalated_once() {
-    let scene = Scene::new(config());
-    scene.print_loop(65).await;
-    assert_eq!(scene.said().await, "", "its sixth line was no progress, its fifth was, a minute ago");
-    scene.print_loop(300).await;
-    assert_eq!(
-        scene.said().await,
-        "65.001 stalled, Looping, 65.001 nudge 1/2, 85.001 nudge 2/2, 105.001 escalated after 2: Exhausted"
-    );
-
+async fn as_many_lines_of_which_no_two_are_the_same_are_no_stall() {
     let scene = Scene::new(config());
     scene.print(365, new_line).await;
-    assert_eq!(scene.said().await, "", "negative control: as many lines, and no two of them the same");
+    assert_eq!(scene.transcript().await, "");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_loops_between_signs_of_life_is_found_all_the_same() {
     let scene = Scene::new(config());
-    for _ in 0..70 {
-        scene.print_loop(1).await;
-        scene.session.reset();
-    }
-    assert_eq!(scene.said().await, "65.001 stalled, Looping, 65.001 nudge 1/2");
+    scene.play(&"loop*1 reset ".repeat(70)).await;
+    assert_eq!(scene.transcript().await, "65.001 stalled, Looping, 65.001 nudge 1/2");
 
     let scene = Scene::new(config());
-    for _ in 0..70 {
-        scene.pass(1.0).await;
-        scene.session.reset();
-    }
-    assert_eq!(scene.said().await, "", "negative control: signs of life alone are no loop");
+    scene.play(&"1 reset ".repeat(70)).await;
+    assert_eq!(scene.transcript().await, "", "negative control: signs of life alone are no loop");
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,21 +59,25 @@ async fn progress_ends_a_loop_in_every_state_and_the_count_begins_anew() {
         let scene = Scene::new(config());
         scene.print_loop(seconds).await;
         assert!(scene.session.is_stalled(), "{state}");
-        scene.said().await;
+        scene.transcript().await;
         scene.print_loop(5).await;
-        assert_eq!(scene.said().await, "", "{state}: more of the same is no recovery");
+        assert_eq!(scene.transcript().await, "", "{state}: more of the same is no recovery");
         scene.session.output("I try another port.");
         assert!(!scene.session.is_stalled(), "{state}: at once");
         // One odd line is no end of a loop that goes on.
         (0..50).for_each(|port| scene.session.output(&format!("port {port} is taken")));
         let at = seconds + 5;
-        assert_eq!(scene.said().await, format!("{at} recovered after {nudges}"), "{state}");
+        assert_eq!(scene.transcript().await, format!("{at} recovered after {nudges}"), "{state}");
         // Five of them are no loop yet.
         scene.print_loop(65).await;
-        assert_eq!(scene.said().await, "", "{state}: a whole threshold");
+        assert_eq!(scene.transcript().await, "", "{state}: a whole threshold");
         scene.pass(0.001).await;
         let due = (at + 65) as f64 + 0.001;
-        assert_eq!(scene.said().await, format!("{due} stalled, Looping, {due} nudge 1/2"), "{state}: a new count");
+        assert_eq!(
+            scene.transcript().await,
+            format!("{due} stalled, Looping, {due} nudge 1/2"),
+            "{state}: a new count"
+        );
     }
 }
 
@@ -92,15 +87,15 @@ async fn the_report_holds_the_lines_of_the_loop_and_the_recovery_its_length() {
     scene.print(100, |second| ["building", "it failed"][second % 2].to_owned()).await;
     scene.session.output("I ask for help.");
     settle().await;
-    let heard: Vec<_> = scene.heard.lock().unwrap().drain(..).map(|(_, event)| event).collect();
+    let received = scene.events();
     // The eighth line made it a loop; of the twenty last lines each is one of ten.
     let repeats = Loop { lines: vec!["it failed".to_owned(), "building".to_owned()], times: 10 };
     let silent_for = Duration::from_millis(60_001);
     let finding = Finding::Looping;
     let first = StallEvent::Stalled { session_id: id("one"), finding, repeats: Some(repeats), silent_for };
-    assert_eq!(heard[0], first);
+    assert_eq!(received[0], first);
     let silent_for = Duration::from_secs(100 - 7);
-    assert_eq!(heard[3], StallEvent::SelfRecovered { session_id: id("one"), silent_for, attempts: 2 });
+    assert_eq!(received[3], StallEvent::SelfRecovered { session_id: id("one"), silent_for, attempts: 2 });
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,24 +104,9 @@ async fn a_session_that_prints_and_falls_silent_is_silent_also_when_it_looped_be
         let scene = Scene::new(config());
         (0..8).for_each(|_| scene.session.output(line));
         scene.pass(61.0).await;
-        assert_eq!(scene.said().await, "60.001 stalled, 60.001 nudge 1/2", "{line}");
+        assert_eq!(scene.transcript().await, "60.001 stalled, 60.001 nudge 1/2", "{line}");
         assert!(scene.session.is_stalled());
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_loop_that_falls_silent_is_the_same_stall() {
-    let scene = Scene::new(config());
-    scene.print_loop(70).await;
-    scene.pass(300.0).await;
-    assert_eq!(
-        scene.said().await,
-        "65.001 stalled, Looping, 65.001 nudge 1/2, 85.001 nudge 2/2, 105.001 escalated after 2: Exhausted"
-    );
-    scene.session.output(LOOP);
-    assert_eq!(scene.said().await, "", "and so it is when it goes on");
-    scene.session.output("something else");
-    assert_eq!(scene.said().await, "370 recovered after 2", "negative control");
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,15 +115,15 @@ async fn a_silence_after_a_loop_is_ended_by_progress_and_only_interrupted_by_sig
     (0..8).for_each(|_| scene.session.output(LOOP));
     scene.session.output("something else");
     scene.pass(70.0).await;
-    assert_eq!(scene.said().await, "60.001 stalled, 60.001 nudge 1/2");
+    assert_eq!(scene.transcript().await, "60.001 stalled, 60.001 nudge 1/2");
     scene.session.reset();
     assert!(!scene.session.is_stalled());
     scene.pass(60.0).await;
-    assert_eq!(scene.said().await, "", "the second nudge was not due while it showed signs of life");
+    assert_eq!(scene.transcript().await, "", "the second nudge was not due while it showed signs of life");
     scene.pass(5.0).await;
-    assert_eq!(scene.said().await, "130.001 nudge 2/2", "the same episode goes on");
+    assert_eq!(scene.transcript().await, "130.001 nudge 2/2", "the same episode goes on");
     scene.session.output("and now something else");
-    assert_eq!(scene.said().await, "135 recovered after 2");
+    assert_eq!(scene.transcript().await, "135 recovered after 2");
 }
 
 /// A task may be late, on a machine that is busy.
@@ -153,11 +133,11 @@ fn progress_counts_at_its_own_time_however_late_it_is_seen() {
     let (session_id, config) = (id("one"), config());
     let look = |episode: &mut Episode, progressed_at, now| {
         let recent_output = vec![LOOP.to_owned(); 20];
-        let sight =
-            Sight { session_id: &session_id, config: &config, active_at: now, progressed_at, recent_output, now };
-        let Due::Event(event) = episode.due(&sight) else { panic!("nothing is due") };
-        episode.record(&event, &sight);
-        spoken(&event)
+        let view =
+            SessionView { session_id: &session_id, config: &config, active_at: now, progressed_at, recent_output, now };
+        let Due::Event(event) = episode.due(&view) else { panic!("nothing is due") };
+        episode.record(&event, &view);
+        described(&event)
     };
     let mut episode = Episode::default();
     assert_eq!(look(&mut episode, at(0), at(61)), "stalled, Looping");
@@ -171,51 +151,28 @@ fn progress_counts_at_its_own_time_however_late_it_is_seen() {
 async fn a_loop_is_reported_in_time_when_its_latest_progress_was_long_ago() {
     let scene = Scene::new(config());
     (0..5).for_each(|_| scene.session.output(LOOP));
-    for _ in 0..100 {
-        scene.pass(1.0).await;
-        scene.session.reset();
-    }
-    assert_eq!(scene.said().await, "", "five lines are no loop, and it shows signs of life");
+    scene.play(&"1 reset ".repeat(100)).await;
+    assert_eq!(scene.transcript().await, "", "five lines are no loop, and it shows signs of life");
     scene.session.output(LOOP);
-    assert_eq!(scene.said().await, "100 stalled, Looping, 100 nudge 1/2");
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_clock_of_a_loop_stands_still_in_a_pause() {
-    let scene = Scene::new(config());
-    scene.print_loop(35).await;
-    scene.session.pause();
-    scene.print_loop(1000).await;
-    assert_eq!(scene.said().await, "");
-    scene.session.resume();
-    scene.print_loop(30).await;
-    assert_eq!(scene.said().await, "", "thirty seconds before the pause, and thirty after it");
-    scene.pass(0.001).await;
-    assert_eq!(scene.said().await, "1065.001 stalled, Looping, 1065.001 nudge 1/2");
-    scene.session.pause();
-    scene.session.output("something else");
-    scene.pass(100.0).await;
-    assert_eq!(scene.said().await, "");
-    scene.session.resume();
-    assert_eq!(scene.said().await, "1165.001 recovered after 1", "progress in a pause is reported when it ends");
+    assert_eq!(scene.transcript().await, "100 stalled, Looping, 100 nudge 1/2");
 }
 
 #[tokio::test(start_paused = true)]
 async fn lines_wake_nobody_unless_a_loop_begins_or_ends_what_was_reported() {
     let scene = Scene::new(config());
-    let looks = || scene.session.looks.load(SeqCst);
+    let checks = || scene.session.checks.load(SeqCst);
     scene.print(30, new_line).await;
-    assert_eq!(looks(), 1, "it looked when it was started");
+    assert_eq!(checks(), 1, "it was checked at the start");
     scene.print_loop(29).await;
-    assert_eq!(looks(), 2, "a loop began");
+    assert_eq!(checks(), 2, "a loop began");
     scene.print_loop(41).await;
-    assert_eq!(scene.said().await, "95.001 stalled, Looping, 95.001 nudge 1/2");
-    let stalled = looks();
+    assert_eq!(scene.transcript().await, "95.001 stalled, Looping, 95.001 nudge 1/2");
+    let stalled = checks();
     scene.print_loop(10).await;
-    assert_eq!(looks(), stalled, "the loop goes on");
+    assert_eq!(checks(), stalled, "the loop goes on");
     scene.session.output("something else");
     settle().await;
-    assert!(stalled < looks(), "negative control");
+    assert!(stalled < checks(), "negative control");
 }
 
 #[tokio::test(start_paused = true)]
@@ -226,13 +183,13 @@ async fn blank_lines_are_signs_of_life_and_nothing_else() {
         scene.session.output("\n  \r\n");
         scene.session.output("");
     }
-    assert_eq!(scene.said().await, "65.001 stalled, Looping, 65.001 nudge 1/2", "the loop is seen between them");
+    assert_eq!(scene.transcript().await, "65.001 stalled, Looping, 65.001 nudge 1/2", "the loop is seen between them");
 
     let scene = Scene::new(config());
     scene.print(70, |_| "  ".to_owned()).await;
-    assert_eq!(scene.said().await, "");
+    assert_eq!(scene.transcript().await, "");
     scene.pass(61.0).await;
-    assert_eq!(scene.said().await, "130.001 stalled, 130.001 nudge 1/2", "negative control");
+    assert_eq!(scene.transcript().await, "130.001 stalled, 130.001 nudge 1/2", "negative control");
 }
 
 #[tokio::test(start_paused = true)]
@@ -249,9 +206,9 @@ async fn the_registry_takes_output_by_id() {
 
 #[test]
 fn the_last_lines_are_kept_and_of_long_ones_both_ends() {
-    let mut output = Output::new(START);
+    let mut output = RecentOutput::new(START);
     let text: String = (0..100).map(|number| format!("{} {}\n", new_line(number), "é".repeat(5000))).collect();
-    assert_eq!(output.add(&text, START), Change::Progress, "they begin differently");
+    assert_eq!(output.add(&text, START), OutputChange::Progress, "they begin differently");
     output.add(&format!("{}\rdone", "é".repeat(5000)), START);
     let lines = output.lines();
     assert_eq!(lines.len(), 20);
@@ -263,15 +220,15 @@ fn the_last_lines_are_kept_and_of_long_ones_both_ends() {
 
 #[test]
 fn lines_that_come_together_are_judged_together() {
-    let mut output = Output::new(START);
+    let mut output = RecentOutput::new(START);
     let later = |seconds| START + TimeDelta::seconds(seconds);
-    assert_eq!(output.add("one", later(1)), Change::Progress);
-    assert_eq!(output.add(&"no\n".repeat(5), later(2)), Change::Progress, "no loop yet");
-    assert_eq!(output.add("no", later(3)), Change::LoopBegan);
-    assert_eq!(output.add("no", later(4)), Change::LoopGoesOn);
+    assert_eq!(output.add("one", later(1)), OutputChange::Progress);
+    assert_eq!(output.add(&"no\n".repeat(5), later(2)), OutputChange::Progress, "no loop yet");
+    assert_eq!(output.add("no", later(3)), OutputChange::LoopBegan);
+    assert_eq!(output.add("no", later(4)), OutputChange::LoopContinues);
     assert_eq!(output.progressed_at(), later(2));
-    assert_eq!(output.add(&"yes\n".repeat(6), later(5)), Change::LoopGoesOn, "another loop");
+    assert_eq!(output.add(&"yes\n".repeat(6), later(5)), OutputChange::LoopContinues, "another loop");
     assert_eq!(output.progressed_at(), later(2));
-    assert_eq!(output.add("one", later(6)), Change::Progress);
+    assert_eq!(output.add("one", later(6)), OutputChange::Progress);
     assert_eq!(output.progressed_at(), later(6));
 }

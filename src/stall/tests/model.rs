@@ -1,6 +1,6 @@
-//! A naive detector: it counts the milliseconds one by one and says the rules in its own words.
+//! A naive detector: it counts the milliseconds one by one and has rules of its own.
 
-/// In milliseconds.
+/// The limits, with durations in milliseconds.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub silent_after: u64,
@@ -16,8 +16,8 @@ pub struct Model {
     wall: u64,
     is_paused: bool,
     active_at: u64,
-    is_told: bool,
-    /// Nudges in the episode that ended, and nobody was told.
+    is_reported: bool,
+    /// Nudges in an episode whose end was not sent yet.
     over_after: Option<u32>,
     nudges: u32,
     is_unconfirmed: bool,
@@ -25,7 +25,7 @@ pub struct Model {
     is_escalated: bool,
     nudges_of_day: u32,
     escalations_of_day: u32,
-    pub said: Vec<(u128, String)>,
+    pub sent: Vec<(u128, String)>,
 }
 
 impl Model {
@@ -36,7 +36,7 @@ impl Model {
             wall: 0,
             is_paused: false,
             active_at: 0,
-            is_told: false,
+            is_reported: false,
             over_after: None,
             nudges: 0,
             is_unconfirmed: false,
@@ -44,7 +44,7 @@ impl Model {
             is_escalated: false,
             nudges_of_day: 0,
             escalations_of_day: 0,
-            said: Vec::new(),
+            sent: Vec::new(),
         }
     }
 
@@ -60,10 +60,10 @@ impl Model {
         // A sign of life in the same moment as the last one is no later.
         if self.active_at < self.clock {
             self.active_at = self.clock;
-            if self.is_told {
+            if self.is_reported {
                 self.over_after = Some(self.nudges);
             }
-            (self.is_told, self.nudges, self.is_escalated, self.is_unconfirmed) = (false, 0, false, false);
+            (self.is_reported, self.nudges, self.is_escalated, self.is_unconfirmed) = (false, 0, false, false);
         }
         self.look();
     }
@@ -91,17 +91,17 @@ impl Model {
         while !self.is_paused && self.step() {}
     }
 
-    /// Says one thing, if anything is due.
+    /// Sends one event, if any is due.
     fn step(&mut self) -> bool {
         if let Some(nudges) = self.over_after.take() {
-            return self.say(format!("recovered after {nudges}"));
+            return self.send(format!("recovered after {nudges}"));
         }
         if self.clock - self.active_at <= self.limits.silent_after {
             return false;
         }
-        if !self.is_told {
-            self.is_told = true;
-            return self.say("stalled".to_owned());
+        if !self.is_reported {
+            self.is_reported = true;
+            return self.send("stalled".to_owned());
         }
         let is_resting = self.last_nudge.is_some_and(|last| self.clock - last < self.limits.nudge_delay);
         if self.is_escalated || is_resting {
@@ -118,20 +118,20 @@ impl Model {
             Some(cause) => {
                 self.is_escalated = true;
                 self.escalations_of_day += 1;
-                self.say(format!("escalated after {}: {cause}", self.nudges))
+                self.send(format!("escalated after {}: {cause}", self.nudges))
             }
             None => {
                 self.nudges += 1;
                 self.nudges_of_day += 1;
                 self.is_unconfirmed = true;
                 self.last_nudge = Some(self.clock);
-                self.say(format!("nudge {}/{}", self.nudges, self.limits.nudges_max))
+                self.send(format!("nudge {}/{}", self.nudges, self.limits.nudges_max))
             }
         }
     }
 
-    fn say(&mut self, words: String) -> bool {
-        self.said.push((self.wall.into(), words));
+    fn send(&mut self, event: String) -> bool {
+        self.sent.push((self.wall.into(), event));
         true
     }
 }

@@ -1,80 +1,53 @@
-//! When each event is told.
+//! When each event is sent.
+
+use rstest::rstest;
 
 use super::*;
+use crate::rules::Policy;
 
 const DAY: f64 = 86_400.0;
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_session_is_told_nudged_twice_and_escalated_once() {
+async fn a_silent_session_is_reported_nudged_twice_and_escalated_once() {
     let scene = Scene::new(config());
     scene.pass(60.0).await;
-    assert_eq!(scene.said().await, "", "as long as its threshold is not longer");
+    assert_eq!(scene.transcript().await, "", "as long as its threshold is not longer");
     scene.pass(3600.0).await;
     assert_eq!(
-        scene.said().await,
+        scene.transcript().await,
         "60.001 stalled, 60.001 nudge 1/2, 80.001 nudge 2/2, 100.001 escalated after 2: Exhausted"
     );
     scene.pass(10.0 * DAY).await;
-    assert_eq!(scene.said().await, "", "once, whatever time passes");
+    assert_eq!(scene.transcript().await, "", "once, whatever time passes");
 }
 
+#[rstest]
+#[case::the_defaults(
+    StallConfig::default(),
+    "300.001 stalled, 300.001 nudge 1/2, 420.001 nudge 2/2, 540.001 escalated after 2: Exhausted"
+)]
+#[case::no_nudges(StallConfig { nudges_max: 0, ..config() }, "60.001 stalled, 60.001 escalated after 0: NotAllowed")]
+#[case::one_nudge(StallConfig { nudges_max: 1, ..config() },
+    "60.001 stalled, 60.001 nudge 1/1, 80.001 escalated after 1: Exhausted")]
+#[case::no_delay(StallConfig { nudge_delay: Duration::ZERO, ..config() },
+    "60.001 stalled, 60.001 nudge 1/2, 60.001 nudge 2/2, 60.001 escalated after 2: Exhausted")]
+#[case::no_threshold(StallConfig { silent_after: Duration::ZERO, nudges_max: 0, ..config() },
+    "0.001 stalled, 0.001 escalated after 0: NotAllowed")]
+#[case::a_day_of_one_nudge(StallConfig { attempts_per_day_max: 1, ..config() },
+    "60.001 stalled, 60.001 nudge 1/2, 80.001 escalated after 1: TooManyAttempts")]
+#[case::a_day_of_none(StallConfig { attempts_per_day_max: 0, ..config() },
+    "60.001 stalled, 60.001 escalated after 0: TooManyAttempts")]
+#[case::between_two_ticks_of_the_timer(
+    StallConfig { silent_after: Duration::from_micros(1500), nudges_max: 0, ..config() },
+    "0.002 stalled, 0.002 escalated after 0: NotAllowed")]
+#[case::for_ever(StallConfig { silent_after: Duration::MAX, ..config() }, "")]
+#[case::a_delay_without_end(StallConfig { nudge_delay: Duration::MAX, ..config() },
+    "60.001 stalled, 60.001 nudge 1/2")]
 #[tokio::test(start_paused = true)]
-async fn the_moments_follow_from_the_limits() {
-    let base = config();
-    let micros = Duration::from_micros;
-    let cases = [
-        (
-            "the defaults",
-            StallConfig::default(),
-            "300.001 stalled, 300.001 nudge 1/2, 420.001 nudge 2/2, 540.001 escalated after 2: Exhausted",
-        ),
-        (
-            "no nudges",
-            StallConfig { nudges_max: 0, ..base.clone() },
-            "60.001 stalled, 60.001 escalated after 0: NotAllowed",
-        ),
-        (
-            "one nudge",
-            StallConfig { nudges_max: 1, ..base.clone() },
-            "60.001 stalled, 60.001 nudge 1/1, 80.001 escalated after 1: Exhausted",
-        ),
-        (
-            "no delay",
-            StallConfig { nudge_delay: Duration::ZERO, ..base.clone() },
-            "60.001 stalled, 60.001 nudge 1/2, 60.001 nudge 2/2, 60.001 escalated after 2: Exhausted",
-        ),
-        (
-            "no threshold",
-            StallConfig { silent_after: Duration::ZERO, nudges_max: 0, ..base.clone() },
-            "0.001 stalled, 0.001 escalated after 0: NotAllowed",
-        ),
-        (
-            "a day of one nudge",
-            StallConfig { attempts_per_day_max: 1, ..base.clone() },
-            "60.001 stalled, 60.001 nudge 1/2, 80.001 escalated after 1: TooManyAttempts",
-        ),
-        (
-            "a day of none",
-            StallConfig { attempts_per_day_max: 0, ..base.clone() },
-            "60.001 stalled, 60.001 escalated after 0: TooManyAttempts",
-        ),
-        (
-            "between two ticks of the timer",
-            StallConfig { silent_after: micros(1500), nudges_max: 0, ..base.clone() },
-            "0.002 stalled, 0.002 escalated after 0: NotAllowed",
-        ),
-        ("for ever", StallConfig { silent_after: Duration::MAX, ..base.clone() }, ""),
-        (
-            "a delay without end",
-            StallConfig { nudge_delay: Duration::MAX, ..base.clone() },
-            "60.001 stalled, 60.001 nudge 1/2",
-        ),
-    ];
-    for (case, config, expected) in cases {
-        let scene = Scene::new(config);
-        scene.pass(3600.0).await;
-        assert_eq!(scene.said().await, expected, "{case}");
-    }
+async fn the_moments_follow_from_the_limits(#[case] config: StallConfig, #[case] expected: &str) {
+    let scene = Scene::new(config);
+    scene.pass(3600.0).await;
+    assert_eq!(scene.transcript().await, expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,8 +56,8 @@ async fn an_event_carries_what_its_reader_needs() {
     scene.pass(100.5).await;
     scene.session.reset();
     settle().await;
-    let heard: Vec<_> = scene.heard.lock().unwrap().drain(..).map(|(_, event)| event).collect();
-    assert!(heard.iter().all(|event| *event.session_id() == id("one")));
+    let received = scene.events();
+    assert!(received.iter().all(|event| *event.session_id() == id("one")));
     let silent = Duration::from_millis;
     let nudge = |attempt, silent_for| StallEvent::AutoNudge {
         session_id: id("one"),
@@ -101,7 +74,7 @@ async fn an_event_carries_what_its_reader_needs() {
         StallEvent::Escalated { session_id: id("one"), cause, attempts: 2, silent_for: silent(100_001) },
         StallEvent::SelfRecovered { session_id: id("one"), silent_for: silent(100_500), attempts: 2 },
     ];
-    assert_eq!(heard, expected);
+    assert_eq!(received, expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -111,15 +84,15 @@ async fn a_day_has_so_many_nudges_however_often_the_session_recovers() {
     for _ in 0..10 {
         scene.pass(61.0).await;
         scene.session.reset();
-        episodes.push(scene.said().await);
+        episodes.push(scene.transcript().await);
     }
-    let count = |word| episodes.iter().filter(|said| said.contains(word)).count();
+    let count = |word| episodes.iter().filter(|events| events.contains(word)).count();
     assert_eq!([count("nudge 1/2"), count("TooManyAttempts"), count("stalled"), count("recovered")], [3, 3, 10, 10]);
 
     scene.pass(DAY - 610.0 + 60.0).await;
-    assert_eq!(scene.said().await, "670.001 stalled", "nudges and escalations are spent");
+    assert_eq!(scene.transcript().await, "670.001 stalled", "nudges and escalations are spent");
     scene.pass(1.0).await;
-    assert_eq!(scene.said().await, "86460.001 nudge 1/2", "a day after the first one");
+    assert_eq!(scene.transcript().await, "86460.001 nudge 1/2", "a day after the first one");
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,9 +100,9 @@ async fn an_escalation_that_the_day_forbids_comes_when_the_day_is_over() {
     let scene = Scene::new(StallConfig { nudges_max: 0, attempts_per_day_max: 1, ..config() });
     scene.pass(61.0).await;
     scene.session.reset();
-    assert_eq!(scene.said().await, "60.001 stalled, 60.001 escalated after 0: NotAllowed, 61 recovered after 0");
+    assert_eq!(scene.transcript().await, "60.001 stalled, 60.001 escalated after 0: NotAllowed, 61 recovered after 0");
     scene.pass(2.0 * DAY).await;
-    assert_eq!(scene.said().await, "121.001 stalled, 86460.001 escalated after 0: NotAllowed");
+    assert_eq!(scene.transcript().await, "121.001 stalled, 86460.001 escalated after 0: NotAllowed");
 }
 
 #[test]

@@ -25,8 +25,7 @@ fn hasty() -> StallConfig {
 /// wake it for an hour, since a person has just nudged the session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_stall_is_followed_by_the_recovery_that_another_thread_reports() {
-    let (events, mut inbox) = mpsc::channel(64);
-    let session = StallDetector::new(id("one"), StallConfig { nudge_delay: 60 * MINUTE, ..hasty() }).spawn(events);
+    let (session, mut inbox) = spawn(StallConfig { nudge_delay: 60 * MINUTE, ..hasty() }, 64);
     let watched = Arc::clone(&session.watched);
     let reporter = thread::spawn(move || {
         for round in 0..1000 {
@@ -40,7 +39,7 @@ async fn every_stall_is_followed_by_the_recovery_that_another_thread_reports() {
     session.join().await.expect("no panic");
 }
 
-fn spin_until(inbox: &mut mpsc::Receiver<StallEvent>, is_wanted: impl Fn(&StallEvent) -> bool, round: usize) {
+fn spin_until(inbox: &mut Receiver<StallEvent>, is_wanted: impl Fn(&StallEvent) -> bool, round: usize) {
     let began = std::time::Instant::now();
     while !inbox.try_recv().is_ok_and(|event| is_wanted(&event)) {
         assert!(began.elapsed() < PATIENCE, "round {round}: nothing came");
@@ -48,28 +47,25 @@ fn spin_until(inbox: &mut mpsc::Receiver<StallEvent>, is_wanted: impl Fn(&StallE
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_told_after_a_stop_in_the_midst_of_telling() {
+async fn nothing_is_sent_after_a_stop_in_the_midst_of_sending() {
     let talkative = StallConfig { nudge_delay: Duration::ZERO, nudges_max: u32::MAX, ..hasty() };
-    let mut told = 0;
+    let mut sent = 0;
     for round in 0..100 {
-        let (events, mut inbox) = mpsc::channel(100_000);
-        let session = StallDetector::new(id("one"), talkative.clone()).spawn(events);
+        let (session, mut inbox) = spawn(talkative.clone(), 100_000);
         thread::sleep(Duration::from_micros(2000 + 10 * round));
         session.stop();
         while inbox.try_recv().is_ok() {
-            told += 1;
+            sent += 1;
         }
         session.join().await.expect("no panic");
         assert!(inbox.try_recv().is_err(), "round {round}");
     }
-    assert!(1000 < told, "negative control: {told} events in 100 rounds");
+    assert!(1000 < sent, "negative control: {sent} events in 100 rounds");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_that_two_threads_report_alive_is_never_told() {
-    let (events, mut inbox) = mpsc::channel(64);
-    let config = StallConfig { silent_after: Duration::from_secs(1), ..hasty() };
-    let session = StallDetector::new(id("one"), config).spawn(events);
+async fn a_session_that_two_threads_report_alive_never_stalls() {
+    let (session, mut inbox) = spawn(StallConfig { silent_after: Duration::from_secs(1), ..hasty() }, 64);
     let is_over = Arc::new(AtomicBool::new(false));
     let report = || {
         let (watched, is_over) = (Arc::clone(&session.watched), Arc::clone(&is_over));
@@ -88,42 +84,50 @@ async fn a_session_that_two_threads_report_alive_is_never_told() {
     assert!(matches!(silence, Some(StallEvent::Stalled { .. })));
 }
 
+/// One of twenty sessions.
+fn name(n: usize) -> Id {
+    id(&format!("session-{}", n % 20))
+}
+
+/// Does all that can be done to the sessions, in an order of its own.
+fn disturb(registry: &DetectorRegistry, events: &mpsc::Sender<StallEvent>, seed: usize) {
+    for n in (0..40_000).map(|n| n * 7 + seed) {
+        let id = name(n / 3);
+        match n % 11 {
+            0..=3 => _ = registry.reset(&id),
+            4 => _ = registry.pause(&id),
+            5..=7 => _ = registry.resume(&id),
+            8 => _ = registry.get(&id).map(|session| session.nudge_sent()),
+            9 => _ = registry.get(&id).map(|session| session.is_stalled()),
+            // A session that comes and goes, and is not among those that are judged.
+            _ => match registry.spawn(StallDetector::new(Id(format!("guest-{seed}")), hasty()), events.clone()) {
+                Ok(_) => {}
+                Err(refused) => drop(registry.remove(&refused.0)),
+            },
+        }
+        if n % 500 == 0 {
+            thread::sleep(Duration::from_millis(3));
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_threads_do_at_once_each_session_is_told_of_in_order() {
+async fn whatever_threads_do_at_once_the_events_of_each_session_are_in_order() {
     let (events, mut inbox) = mpsc::channel(4);
     let registry = Arc::new(DetectorRegistry::default());
-    let name = |n: usize| id(&format!("session-{}", n % 20));
     for n in 0..20 {
         registry.spawn(StallDetector::new(name(n), hasty()), events.clone()).expect("the first");
     }
-    let work = |seed: usize| {
-        let (registry, runtime, events) = (Arc::clone(&registry), tokio::runtime::Handle::current(), events.clone());
+    let disturber = |seed: usize| {
+        let (registry, runtime, events) = (Arc::clone(&registry), Handle::current(), events.clone());
         thread::spawn(move || {
             let _runtime = runtime.enter();
-            for n in (0..40_000).map(|n| n * 7 + seed) {
-                let id = name(n / 3);
-                match n % 11 {
-                    0..=3 => _ = registry.reset(&id),
-                    4 => _ = registry.pause(&id),
-                    5..=7 => _ = registry.resume(&id),
-                    8 => _ = registry.get(&id).map(|session| session.nudge_sent()),
-                    9 => _ = registry.get(&id).map(|session| session.is_stalled()),
-                    // A session that comes and goes; it is none of those that are judged.
-                    _ => match registry.spawn(StallDetector::new(Id(format!("guest-{seed}")), hasty()), events.clone())
-                    {
-                        Ok(_) => {}
-                        Err(refused) => drop(registry.remove(&refused.0)),
-                    },
-                }
-                if n % 500 == 0 {
-                    thread::sleep(Duration::from_millis(3));
-                }
-            }
+            disturb(&registry, &events, seed);
         })
     };
-    let threads: Vec<_> = (0..4).map(work).collect();
-    let heard: Arc<Mutex<HashMap<Id, Vec<StallEvent>>>> = Arc::default();
-    let writes = Arc::clone(&heard);
+    let threads: Vec<_> = (0..4).map(disturber).collect();
+    let received: Arc<Mutex<HashMap<Id, Vec<StallEvent>>>> = Arc::default();
+    let writes = Arc::clone(&received);
     let reader = tokio::spawn(async move {
         while let Some(event) = inbox.recv().await {
             writes.lock().unwrap().entry(event.session_id().clone()).or_default().push(event);
@@ -134,8 +138,8 @@ async fn whatever_threads_do_at_once_each_session_is_told_of_in_order() {
     for n in 0..20 {
         registry.resume(&name(n));
     }
-    let is_escalated = |told: &Vec<StallEvent>| matches!(told.last(), Some(StallEvent::Escalated { .. }));
-    let all_escalated = || (0..20).all(|n| heard.lock().unwrap().get(&name(n)).is_some_and(is_escalated));
+    let is_escalated = |events: &Vec<StallEvent>| matches!(events.last(), Some(StallEvent::Escalated { .. }));
+    let all_escalated = || (0..20).all(|n| received.lock().unwrap().get(&name(n)).is_some_and(is_escalated));
     let wait = async {
         while !all_escalated() {
             sleep(Duration::from_millis(10)).await
@@ -145,7 +149,7 @@ async fn whatever_threads_do_at_once_each_session_is_told_of_in_order() {
     assert!(registry.shutdown().await.iter().all(|(_, outcome)| outcome.is_ok()));
     drop(events);
     timeout(PATIENCE, reader).await.expect("all senders are gone").expect("no panic");
-    for told in (0..20).map(|n| heard.lock().unwrap()[&name(n)].clone()) {
-        grammatical(&told, hasty().nudges_max).expect("in order");
+    for events in (0..20).map(|n| received.lock().unwrap()[&name(n)].clone()) {
+        grammatical(&events, hasty().nudges_max).expect("in order");
     }
 }

@@ -5,20 +5,10 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text};
 
-use super::{FILES, folders, name};
-use crate::exit::config;
+use crate::conclusion::config;
 use crate::store::Db;
+use crate::store::catalog::{name, relations};
 use crate::store::hosts::Host;
-
-/// The tables and views that a host's migrations make.
-pub(in crate::store) fn relations(db: &Db, host: Host) -> Vec<String> {
-    let made = |line: &str| {
-        let made = line.strip_prefix("create table ").or_else(|| line.strip_prefix("create view "))?;
-        made.split([' ', '(']).next().map(str::to_owned)
-    };
-    let text = |folder: &String| FILES.get_file(format!("{folder}/up.sql")).and_then(|file| file.contents_utf8());
-    folders(db, host).iter().filter_map(text).flat_map(str::lines).filter_map(made).collect()
-}
 
 /// A relation that is gone must not look like a kind of work that there is none of.
 pub(super) fn refuse_broken(db: &mut Db, host: Host) -> Result<()> {

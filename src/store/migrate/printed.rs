@@ -1,7 +1,8 @@
 //! A migration to be read, and run by an operator's own hand.
 
-use super::{FILES, OURS, Plan, VERSIONS, Wanted, trust, version};
-use crate::store::DbConnection;
+use super::{OURS, Plan, Wanted, trust};
+use crate::store::catalog::{VERSIONS, text, version};
+use crate::store::{DbConnection, boards};
 
 /// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
 pub fn print(db: &DbConnection, plan: &Plan, wanted: Wanted) -> String {
@@ -19,8 +20,8 @@ pub fn print(db: &DbConnection, plan: &Plan, wanted: Wanted) -> String {
          run_on timestamp not null default current_timestamp\n);\n"
     );
     for folder in &plan.missing {
-        let file = FILES.get_file(format!("{folder}/up.sql")).and_then(|file| file.contents_utf8()).unwrap_or_default();
+        let file = text(folder, "up.sql");
         sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
     }
-    sql + "commit;\n"
+    sql + &boards::first_row() + "commit;\n"
 }

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::Wanted;
-use crate::exit::config;
+use crate::conclusion::config;
 use crate::store::hosts::Host;
 
 const STRANGERS: &str = include_str!("strangers.sql");

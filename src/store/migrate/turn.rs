@@ -8,7 +8,7 @@ use diesel::result::DatabaseErrorKind;
 use diesel::sql_types::Bool;
 
 use super::trust::{self, BECOME_OWNER};
-use crate::exit::config;
+use crate::conclusion::config;
 
 /// Makes the schema, if need be, and waits for whoever else changes it: a comment locks what it is about, and takes its owner's
 /// rights, while any role could hold an advisory lock for ever.

@@ -8,7 +8,7 @@ use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::StatementCache;
 use super::conninfo::{self, Conninfo, Place};
-use crate::exit::{Refusal, config, unavailable};
+use crate::conclusion::{Failure, config, unavailable};
 use crate::store::{Access, Db, DbConnection};
 
 /// Connects to a server.
@@ -110,7 +110,7 @@ fn words_of(error: &ConnectionError) -> String {
 const NO_PORT: &str = "the port is no number from 1 to 65535; behind the password of a URL stands @ and the host";
 
 /// libpq looks at the port of a further host only when it gets there.
-fn refuse_ports(url: &str) -> Result<(), Refusal> {
+fn refuse_ports(url: &str) -> Result<(), Failure> {
     let is_too_large = |port: &&str| {
         !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_err()
     };
@@ -170,7 +170,7 @@ const LASTING: [&str; 34] = [
 ];
 
 /// All else may pass: the server starts, is full, shuts down or is out of reach, for us or for the pooler in between.
-fn refuse_connection(error: ConnectionError) -> Refusal {
+fn refuse_connection(error: ConnectionError) -> Failure {
     let message = words_of(&error);
     // Once it has let us in, it is no more than busy or on its way down.
     let is_in = matches!(error, ConnectionError::CouldntSetupConfiguration(_));

@@ -9,14 +9,11 @@ use std::time::Duration;
 use anyhow::Result;
 use backon::{BlockingRetryable, ConstantBuilder};
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
-use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
 
 use super::nearest;
-use crate::exit::{Refusal, busy, config, unavailable};
+use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::files;
-use crate::store::migrate::VERSIONS;
 use crate::store::{Access, Db, DbConnection, errors};
 
 /// SQLite itself waits for a lock: as long as anybody would.
@@ -37,7 +34,7 @@ pub(super) fn path_in(url: &str) -> Result<PathBuf, String> {
 }
 
 /// Makes the file, for its owner only; SQLite gives its journals the same mode. One that is there stays as it is.
-pub(super) fn create(path: &Path) -> Result<(), Refusal> {
+pub(super) fn create(path: &Path) -> Result<(), Failure> {
     let shown = path.display();
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(()),
@@ -65,7 +62,7 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
 }
 
 /// SQLite takes a URI, in which each character of the path stands for itself, and none makes a file that is missing.
-fn uri(path: &Path, access: Access) -> Result<String, Refusal> {
+fn uri(path: &Path, access: Access) -> Result<String, Failure> {
     let text = path.to_str().ok_or_else(|| config(format!("{}: the path is no UTF-8", path.display())))?;
     let text = text.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     // What follows two slashes would be a host.
@@ -79,7 +76,7 @@ fn uri(path: &Path, access: Access) -> Result<String, Refusal> {
 
 /// A missing file is not made here: a sweep of an empty database that reports success would hide a wrong path for weeks. What
 /// it holds SQLite finds out: closing a handle of ours would release the locks of every other connection of this process.
-fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Refusal> {
+fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
     let refuse = |why: &str| Err(config(format!("{}: {why}", path.display())));
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => refuse(&format!(
@@ -98,7 +95,7 @@ fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Refusal> {
 }
 
 /// An error of SQLite about the file as a whole.
-pub(super) fn explain(path: &Path, message: &str) -> Refusal {
+pub(super) fn explain(path: &Path, message: &str) -> Failure {
     let lasting = [
         ("malformed", "the file is corrupt; restore it from a backup"),
         ("not a database", "it is corrupt, encrypted, or is not a SQLite database"),
@@ -147,13 +144,4 @@ pub(in crate::store) fn immediately<T>(db: &mut Db, body: impl FnOnce(&mut Db) -
         Err(_) => drop(Manager::rollback_transaction(db)),
     }
     result
-}
-
-/// The first few things in a file that sweep has not made.
-pub(in crate::store) fn made_by_others(db: &mut SqliteConnection) -> QueryResult<Vec<String>> {
-    sql::<Text>(&format!(
-        "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name <> '{VERSIONS}' \
-         ORDER BY name LIMIT 3"
-    ))
-    .load(db)
 }

@@ -13,7 +13,7 @@ use crate::rules::Id;
 use crate::store::Db;
 use crate::store::schema::notifications;
 use crate::store::types::{Document, Instant};
-use crate::text::shown_id;
+use crate::text::redact_id;
 
 /// What is not delivered within this time is given up: by then it is no news any more.
 pub const GIVEN_UP_AFTER: TimeDelta = TimeDelta::days(1);
@@ -164,11 +164,11 @@ fn read(db: &mut Db, destination: Destination, id: Id, attempt: i32, at: DateTim
             id,
             event,
             kind,
-            subject_id: subject_id.as_ref().map(shown_id),
-            sweep_id: shown_id(&sweep_id),
+            subject_id: subject_id.as_ref().map(redact_id),
+            sweep_id: redact_id(&sweep_id),
             created_at,
             // Once more: others may have written to the outbox as well.
-            details: from_value::<Details>(details.0).unwrap_or_default().shown(),
+            details: from_value::<Details>(details.0).unwrap_or_default().redacted(),
         })
         .collect();
     Ok(Message { id, at, attempt, counts, named, newest_at })

@@ -30,6 +30,7 @@ diesel::table! {
         finished_at -> Nullable<Instant>,
         ended -> Nullable<Text>,
         exit_code -> Nullable<Integer>,
+        succeeded -> Bool,
         narrowed -> Bool,
         partial -> Bool,
         shard -> Integer,

@@ -14,7 +14,7 @@ use crate::rules::step::{PlanStatus, Step};
 use crate::store::Db;
 use crate::store::schema::work::step_work_state;
 use crate::store::schema::{plans, step_facts};
-use crate::store::types::{Since, Words};
+use crate::store::types::{RawInstant, Words};
 
 /// A plan and its status; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -109,7 +109,7 @@ struct StepRow {
     position: i32,
     title: Words,
     status: Words,
-    since: Since,
+    since: RawInstant,
     stalled_after_seconds: Option<i32>,
 }
 

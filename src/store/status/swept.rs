@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ROWS_MAX, told};
-use crate::exit::Exit;
+use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::find::label_of_row;
 use crate::store::schema::work::false_rescues;
 use crate::store::schema::{exemptions, failures, sweeps};
-use crate::store::types::{Document, Instant, Since, Words, sql};
+use crate::store::types::{Document, Instant, RawInstant, Words, sql};
 
 /// How many of the last sweeps are shown.
 const SWEEPS_MAX: i64 = 10;
@@ -48,12 +48,12 @@ pub struct Sweep {
 impl Sweep {
     /// Did it do all that it had to? One that is under way, or of an older version, has not said otherwise.
     pub fn is_well(&self) -> bool {
-        self.exit_code.is_none_or(Exit::is_success)
+        self.exit_code.is_none_or(|code| Conclusion::of(code).is_some_and(Conclusion::is_success))
     }
 
     /// Did the guard hold work back?
     pub fn is_guarded(&self) -> bool {
-        self.exit_code == Some(Exit::Guarded as i32)
+        self.exit_code == Some(Conclusion::Guarded as i32)
     }
 }
 
@@ -90,7 +90,7 @@ pub struct Exemptions {
     pub expired: i64,
 }
 
-type SweepRow = (Since, Option<Since>, Option<Words>, Option<i32>, bool, i32, i32, Document);
+type SweepRow = (RawInstant, Option<RawInstant>, Option<Words>, Option<i32>, bool, i32, i32, Document);
 
 pub fn latest(db: &mut Db) -> QueryResult<Vec<Sweep>> {
     use sweeps::*;
@@ -128,7 +128,7 @@ impl From<SweepRow> for Sweep {
     }
 }
 
-type FailureRow = (Words, Id, Words, Option<Since>);
+type FailureRow = (Words, Id, Words, Option<RawInstant>);
 
 /// The oldest, and how many there are.
 pub fn quarantined(

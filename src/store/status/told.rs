@@ -9,7 +9,7 @@ use crate::rules::Id;
 use crate::store::Db;
 use crate::store::outbox::delivery::waiting;
 use crate::store::schema::notifications;
-use crate::store::types::{Document, Instant, Since, Words};
+use crate::store::types::{Document, Instant, RawInstant, Words};
 
 /// What was given up longer ago is no news any more.
 const DEAD_DAYS: i64 = 7;
@@ -44,12 +44,12 @@ pub struct Untold {
     pub last_error: Option<String>,
 }
 
-type Row = (Id, Words, Words, Words, Option<Id>, Document, Since, i32, Option<Words>);
+type Row = (Id, Words, Words, Words, Option<Id>, Document, RawInstant, i32, Option<Words>);
 
 pub fn notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notifications> {
     use notifications::*;
     let pending = waiting!().count().get_result(db)?;
-    let oldest: Option<(Since, Option<Words>)> =
+    let oldest: Option<(RawInstant, Option<Words>)> =
         waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
     let (pending_since, pending_age_seconds) = oldest.as_ref().map_or((None, None), |(since, _)| told(since, now));
     let given_up = || table.filter(dead_at.gt(Some(Instant(now - TimeDelta::days(DEAD_DAYS)))));

@@ -8,86 +8,10 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::{Serialize, Serializer};
 
 use super::{ROWS_MAX, told};
+use crate::rules::board::State;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::types::{Since, Words, sql};
-
-/// The state of one subject, in the order of urgency: the words of the views.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// An issue that nobody is working on.
-    Orphaned,
-    /// A plan step that has been in progress for too long, and nothing is on its way.
-    Stalled,
-    /// A session without a sign of life, and nothing is on its way.
-    Silent,
-    /// A session whose process ended before its work.
-    Crashed,
-    /// A person has been told and has not answered.
-    Escalated,
-    /// Its agent cannot be woken, and people were notified of it.
-    Abandoned,
-    /// Its agent cannot be woken.
-    Skipped,
-    /// A wake is pending.
-    Queued,
-    /// It declares a wait.
-    Waiting,
-    /// In progress on purpose.
-    Exempt,
-    /// A run is live, or there was a sign of life a moment ago.
-    Active,
-}
-
-impl State {
-    const ALL: [State; 11] = [
-        State::Orphaned,
-        State::Stalled,
-        State::Silent,
-        State::Crashed,
-        State::Escalated,
-        State::Abandoned,
-        State::Skipped,
-        State::Queued,
-        State::Waiting,
-        State::Exempt,
-        State::Active,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Orphaned => "orphaned",
-            State::Stalled => "stalled",
-            State::Silent => "silent",
-            State::Crashed => "crashed",
-            State::Escalated => "escalated",
-            State::Abandoned => "abandoned",
-            State::Skipped => "skipped",
-            State::Queued => "queued",
-            State::Waiting => "waiting",
-            State::Exempt => "exempt",
-            State::Active => "active",
-        }
-    }
-
-    /// Can a subject of this kind be in it?
-    fn is_of(self, kind: Kind) -> bool {
-        match self {
-            State::Orphaned => kind == Kind::Issue,
-            State::Stalled => kind == Kind::Step,
-            State::Silent | State::Crashed => kind == Kind::Session,
-            State::Waiting => kind != Kind::Step,
-            State::Escalated | State::Abandoned | State::Skipped | State::Queued | State::Exempt | State::Active => {
-                true
-            }
-        }
-    }
-
-    fn parse(name: &str) -> Option<State> {
-        State::ALL.into_iter().find(|state| state.name() == name)
-    }
-}
+use crate::store::types::{RawInstant, Words, sql};
 
 /// How many subjects of one kind are in which state; none if the database does not provide the kind.
 #[derive(Debug)]
@@ -166,7 +90,7 @@ struct Row {
     #[diesel(sql_type = Nullable<Text>)]
     detail: Option<Words>,
     #[diesel(sql_type = Nullable<sql::Instant>)]
-    since: Option<Since>,
+    since: Option<RawInstant>,
     #[diesel(sql_type = Nullable<sql::Id>)]
     plan_id: Option<Id>,
     #[diesel(sql_type = BigInt)]

@@ -3,7 +3,7 @@
 use chrono::{DateTime, SubsecRound, Utc};
 use diesel::prelude::*;
 
-use super::{Held, Restart, found, held_by, queued};
+use super::{Lease, Restart, found, held_by, queued};
 use crate::rules::Id;
 use crate::store::Db;
 use crate::store::schema::sessions::{session_commands, sessions};
@@ -11,7 +11,7 @@ use crate::store::types::Instant;
 
 /// A command that a supervisor has taken, and must carry out.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Order {
+pub struct ClaimedCommand {
     pub id: Id,
     pub what: What,
 }
@@ -34,14 +34,14 @@ pub enum Takes {
 }
 
 /// Is any command queued?
-pub fn has_command(db: &mut Db, held: &Held) -> QueryResult<bool> {
+pub fn has_command(db: &mut Db, held: &Lease) -> QueryResult<bool> {
     let of_session = session_commands::table.filter(session_commands::session_id.eq(&held.id)).filter(queued());
     diesel::select(diesel::dsl::exists(of_session)).get_result(db)
 }
 
 /// Takes the oldest command that is queued. One that the process cannot take, or that would disturb a session that is not
 /// active or must not be disturbed, has failed.
-pub fn claim(db: &mut Db, held: &Held, takes: Takes, now: DateTime<Utc>) -> QueryResult<Option<Order>> {
+pub fn claim(db: &mut Db, held: &Lease, takes: Takes, now: DateTime<Utc>) -> QueryResult<Option<ClaimedCommand>> {
     let oldest = session_commands::table
         .filter(session_commands::session_id.eq(&held.id))
         .filter(queued())
@@ -70,7 +70,7 @@ pub fn claim(db: &mut Db, held: &Held, takes: Takes, now: DateTime<Utc>) -> Quer
         // At once: between the command and its effect the session would look crashed, with nothing on the way.
         found(diesel::update(held_by(held)).set(Restart::at(started_at)).execute(db)?)?;
     }
-    Ok(what.map(|what| Order { id, what }))
+    Ok(what.map(|what| ClaimedCommand { id, what }))
 }
 
 /// A command that was taken could not be carried out.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::screen::Capture;
+use crate::screen::{Capture, Emulator};
+use crate::supervisor::probe::Probe;
 
 const MESSAGE: &str = "You seem to be stuck. Go on with your task.";
 
@@ -17,9 +18,8 @@ impl Story {
     fn of_a_nudge() -> Story {
         let mut story = Story::new();
         story.prints("working\r\n", 0.0);
-        story.glimpse(1.0);
-        let at = story.at(10.0);
-        story.record.typed(MESSAGE, at);
+        story.snapshot(1.0);
+        story.types(10.0);
         story
     }
 
@@ -29,20 +29,26 @@ impl Story {
 
     fn prints(&mut self, text: &str, seconds: f64) {
         let at = self.at(seconds);
-        self.record.take_in(text.as_bytes(), at);
+        self.record.output(text.as_bytes(), at);
     }
 
-    fn glimpse(&mut self, seconds: f64) -> Glimpse {
+    /// A nudge is typed.
+    fn types(&mut self, seconds: f64) {
         let at = self.at(seconds);
-        self.record.glimpse(at)
+        self.record.typed(MESSAGE, at);
+    }
+
+    fn snapshot(&mut self, seconds: f64) -> Snapshot {
+        let at = self.at(seconds);
+        self.record.snapshot(at)
     }
 
     /// When it was last active, and last made progress, in seconds.
     #[track_caller]
     fn was(&mut self, active: f64, progressed: f64, now: f64) {
-        let glimpse = self.glimpse(now);
+        let snapshot = self.snapshot(now);
         let expected = (Some(self.at(active)), Some(self.at(progressed)));
-        assert_eq!((glimpse.active_at, glimpse.progressed_at), expected);
+        assert_eq!((snapshot.active_at, snapshot.progressed_at), expected);
     }
 }
 
@@ -52,7 +58,7 @@ fn the_echo_of_a_nudge_is_no_sign_of_life() {
     story.prints(&format!("{MESSAGE}\r\n"), 10.1);
     story.prints("\x1b[2K\x1b[1G> \x1b[1mYou seem to be stuck.\x1b[0m\r\n", 10.2);
     story.was(0.0, 0.0, 10.5);
-    assert_eq!(story.glimpse(11.0).recent_output, ["working"]);
+    assert_eq!(story.snapshot(11.0).recent_output, ["working"]);
 }
 
 #[test]
@@ -69,21 +75,20 @@ fn an_answer_to_a_nudge_is_progress_at_once() {
     story.was(10.1, 10.1, 10.5);
 }
 
-/// Today's finding: the echo of a nudge broke the loop, and so was its recovery.
+/// The echo of a nudge must not break a loop: it would look like a recovery.
 #[test]
 fn the_echo_of_a_nudge_is_no_end_of_a_loop() {
     let mut story = Story::new();
     story.prints("beginning\r\n", 0.0);
-    story.glimpse(0.5);
+    story.snapshot(0.5);
     (0..10).for_each(|_| story.prints("edit a.rs\r\ntest failed\r\n", 1.0));
-    story.glimpse(2.0);
-    let typed_at = story.at(10.0);
-    story.record.typed(MESSAGE, typed_at);
+    story.snapshot(2.0);
+    story.types(10.0);
     story.prints(&format!("{MESSAGE}\r\n"), 10.1);
-    let before = story.glimpse(10.5).progressed_at;
+    let before = story.snapshot(10.5).progressed_at;
     for turn in 0..5 {
         story.prints("edit a.rs\r\ntest failed\r\n", 14.0 + f64::from(turn));
-        assert_eq!(story.glimpse(14.5 + f64::from(turn)).progressed_at, before);
+        assert_eq!(story.snapshot(14.5 + f64::from(turn)).progressed_at, before);
     }
 }
 
@@ -93,11 +98,10 @@ fn in_a_pane_only_lines_that_came_with_the_nudge_are_its_echo() {
     let mut shows = |lines: &[&str], seconds: f64| {
         let capture = Capture { size: (24, 80), text: lines.join("\n"), ..Capture::default() };
         let at = story.at(seconds);
-        story.record.take_in_screen(Emulator::of(&capture), true, at);
-        let Glimpse { progressed_at, recent_output, .. } = story.record.glimpse(at);
+        story.record.replace_screen(Emulator::of(&capture), true, at);
+        let Snapshot { progressed_at, recent_output, .. } = story.record.snapshot(at);
         if seconds == 0.0 {
-            let typed_at = story.at(10.0);
-            story.record.typed(MESSAGE, typed_at);
+            story.types(10.0);
         }
         (progressed_at == Some(at), recent_output)
     };
@@ -121,9 +125,9 @@ fn the_same_line_again_and_again_is_activity_and_no_progress() {
     story.prints("one\r\n", 0.0);
     story.was(0.0, 0.0, 0.5);
     story.prints(&"no\r\n".repeat(20), 1.0);
-    story.glimpse(1.5);
+    story.snapshot(1.5);
     story.prints("no\r\n", 2.0);
-    let progressed_at = story.glimpse(2.5).progressed_at;
+    let progressed_at = story.snapshot(2.5).progressed_at;
     assert_eq!(progressed_at, Some(story.at(0.0)));
 }
 
@@ -144,32 +148,32 @@ fn a_redraw_after_a_resize_is_no_progress() {
 fn a_person_who_types_makes_no_progress() {
     let mut story = Story::new();
     story.prints("> ", 0.0);
-    story.glimpse(0.5);
+    story.snapshot(0.5);
     let at = story.at(1.0);
     story.record.keyed(at);
     story.prints("do as I say", 1.0);
-    let glimpse = story.glimpse(1.5);
-    assert_eq!((glimpse.active_at, glimpse.progressed_at), (Some(at), None));
+    let snapshot = story.snapshot(1.5);
+    assert_eq!((snapshot.active_at, snapshot.progressed_at), (Some(at), None));
 }
 
 #[test]
 fn the_log_is_not_held_in_more_than_a_megabyte() {
     let mut story = Story::new();
     (0..3000).for_each(|n| story.prints(&format!("{n} {}\n", "x".repeat(1000)), 0.0));
-    let lines = story.record.take_unlogged();
+    let lines = story.record.take_log();
     assert!((1_000..1_100).contains(&lines.len()), "{}", lines.len());
     assert!(lines.back().is_some_and(|line| line.starts_with("2999 ")));
 }
 
-/// Claude Code, with this in its composer and the cursor so many columns behind its mark.
+/// Claude Code with this draft in its composer, and the cursor so many columns behind its mark.
 fn composing(draft: &str, column: usize) -> Record {
     let mut record = Record::new(Nudges::Known);
     let probe = Probe { command: vec!["claude".into()], ..Probe::default() };
     record.runs(probe, (24, 80));
     let rule = "─".repeat(80);
     let screen = format!("\x1b[H{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{}H", column + 3);
-    record.take_in(screen.as_bytes(), Instant::now());
-    record.glimpse(Instant::now());
+    record.output(screen.as_bytes(), Instant::now());
+    record.snapshot(Instant::now());
     record
 }
 
@@ -202,13 +206,13 @@ fn a_message_stands_in_the_composer_when_it_is_there_alone_and_whole() {
     }
 }
 
-/// What the agent prints meanwhile waits behind it: a question may stand there by now.
+/// Output that is not read yet may hold a question by now.
 #[test]
-fn a_screen_whose_output_nobody_reads_is_not_believed() {
+fn a_screen_whose_output_is_not_read_is_not_believed() {
     let mut record = composing("(sweep) go on", 13);
-    record.passes(true);
+    record.set_passing(true);
     assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::NoComposer);
     assert!(record.is_drawing(Instant::now() + Duration::from_secs(9)));
-    record.passes(false);
+    record.set_passing(false);
     assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::Message, "negative control");
 }

@@ -1,16 +1,19 @@
-//! Where in a stream of bytes another one may be inserted without tearing a character or a sequence apart.
+//! Where bytes may be inserted into a terminal's output without breaking a character or an escape sequence.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Boundary {
+    /// Between characters and sequences.
     #[default]
     Ground,
-    /// So many bytes of a character are to come.
+    /// Inside a character, of which so many bytes are missing.
     Character(u8),
+    /// Behind an `ESC`.
     Escape,
-    /// `ESC [`, up to a letter.
+    /// Inside `ESC [`, up to a letter.
     Control,
-    /// `ESC ]` and its like, up to BEL or `ESC \`.
+    /// Inside `ESC ]` and its like, up to BEL or `ESC \`.
     String,
+    /// Behind an `ESC` inside such a string.
     StringEscape,
 }
 

@@ -1,6 +1,6 @@
-//! Keys on their way into a terminal: the operator's, and the messages of nudges.
+//! Types the operator's keys and the messages of nudges into a terminal.
 //!
-//! They are typed one after the other: a process that does not read keeps its typist waiting, and nobody else.
+//! They are typed one after the other, by a thread of their own: a process that does not read blocks nothing else.
 
 use std::io::{ErrorKind, Read, Write, stdin};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, sync_channel};
@@ -8,19 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::outlet::BEFORE_RETRY;
+use super::output_pump::BEFORE_RETRY;
 use crate::rules::Id;
-use crate::supervisor::Event;
-use crate::supervisor::fence::{Hands, deliver};
+use crate::supervisor::event::WatchEvent;
+use crate::supervisor::fence::{TypingTarget, deliver};
 use crate::supervisor::probe::Probe;
-use crate::supervisor::record::Shared;
+use crate::supervisor::record::SharedRecord;
 
-/// Ctrl-C and Ctrl-\, with which an operator ends what runs in a terminal.
+/// Ctrl-C and Ctrl-\, which end what runs in a terminal.
 const INTERRUPTING: [u8; 2] = [0x03, 0x1c];
 
 enum Keys {
     Bytes(Vec<u8>),
-    /// With the id of the command that it came from.
+    /// A nudge's message, and the id of its command.
     Message(String, Id),
 }
 
@@ -28,35 +28,34 @@ pub type Writer = Box<dyn Write + Send>;
 
 #[derive(Clone)]
 pub struct Keyboard {
-    state: Arc<Mutex<State>>,
-    record: Shared,
-    events: Sender<Event>,
+    state: Arc<Mutex<KeyboardState>>,
+    record: SharedRecord,
+    events: Sender<WatchEvent>,
 }
 
-struct State {
-    /// To the typist of the terminal that is there now.
+struct KeyboardState {
+    /// The queue of the present terminal's typist.
     keys: SyncSender<Keys>,
-    /// When the operator last typed one of the interrupting keys.
     interrupted_at: Option<Instant>,
 }
 
 impl Keyboard {
-    /// Types what is on stdin from now on.
-    pub fn new(writer: Writer, probe: Probe, record: Shared, events: Sender<Event>) -> Keyboard {
+    /// Starts typing what is on stdin.
+    pub fn new(writer: Writer, probe: Probe, record: SharedRecord, events: Sender<WatchEvent>) -> Keyboard {
         let keys = typist(writer, probe, &record, &events);
-        let state = Arc::new(Mutex::new(State { keys, interrupted_at: None }));
+        let state = Arc::new(Mutex::new(KeyboardState { keys, interrupted_at: None }));
         let keyboard = Keyboard { state, record, events };
         let of_operator = keyboard.clone();
         thread::spawn(move || of_operator.pass_keys());
         keyboard
     }
 
-    /// Types into another terminal from now on. Keys that nobody has read yet were meant for the one before.
+    /// Types into another terminal from now on. Keys that were not read yet are dropped, as meant for the old one.
     pub fn move_to(&self, writer: Writer, probe: Probe) {
         self.state().keys = typist(writer, probe, &self.record, &self.events);
     }
 
-    /// Has a message typed. Is there room for it?
+    /// Queues a message; false if the queue is full.
     pub fn type_message(&self, message: String, command_id: Id) -> bool {
         match self.state().keys.try_send(Keys::Message(message, command_id)) {
             Ok(()) => true,
@@ -64,6 +63,7 @@ impl Keyboard {
         }
     }
 
+    /// When the operator last typed Ctrl-C or Ctrl-\.
     pub fn interrupted_at(&self) -> Option<Instant> {
         self.state().interrupted_at
     }
@@ -92,13 +92,13 @@ impl Keyboard {
         let _ = keys.send(Keys::Bytes(bytes.to_vec()));
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, KeyboardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Starts one, which stays as long as somebody can send it keys.
-fn typist(writer: Writer, probe: Probe, record: &Shared, events: &Sender<Event>) -> SyncSender<Keys> {
+/// Starts a typist, which ends when its queue is closed.
+fn typist(writer: Writer, probe: Probe, record: &SharedRecord, events: &Sender<WatchEvent>) -> SyncSender<Keys> {
     let (keys, typed) = sync_channel(64);
     let mut typist = Typist { writer, probe, record: record.clone(), events: events.clone() };
     thread::spawn(move || typist.run(&typed));
@@ -108,8 +108,8 @@ fn typist(writer: Writer, probe: Probe, record: &Shared, events: &Sender<Event>)
 struct Typist {
     writer: Writer,
     probe: Probe,
-    record: Shared,
-    events: Sender<Event>,
+    record: SharedRecord,
+    events: Sender<WatchEvent>,
 }
 
 impl Typist {
@@ -120,7 +120,7 @@ impl Typist {
                 Keys::Message(message, command_id) => {
                     let record = self.record.clone();
                     if let Err(why) = deliver(self, &record, &message) {
-                        let _ = self.events.send(Event::Undelivered(command_id, why));
+                        let _ = self.events.send(WatchEvent::Undelivered(command_id, why));
                     }
                 }
             }
@@ -132,12 +132,12 @@ impl Typist {
     }
 }
 
-impl Hands for Typist {
+impl TypingTarget for Typist {
     fn press(&mut self, keys: &str) -> bool {
         self.write(keys.as_bytes()).is_ok()
     }
 
-    /// The terminal's output is taken in as it comes.
+    /// The record is always up to date: the output is passed to it as it comes.
     fn look(&mut self) -> bool {
         true
     }

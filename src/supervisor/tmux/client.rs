@@ -1,16 +1,16 @@
-//! Calls of the program tmux.
+//! Calls of the program `tmux`.
 
 use std::io::Result;
 use std::process::{Command, Output, Stdio};
 
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// The variables that no call inherits: while it runs, the agent could read them, which is the same user.
+    /// The variables that no call inherits: the agent, which is the same user, could read them from the running call.
     pub withheld: Vec<String>,
 }
 
 impl Client {
-    /// What tmux answers; None if it refuses.
+    /// What tmux prints; None if it fails.
     pub fn ask(&self, arguments: &[&str]) -> Option<String> {
         let output = self.call(arguments).ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
@@ -21,7 +21,12 @@ impl Client {
         for name in &self.withheld {
             command.env_remove(name);
         }
-        // Whatever the locale is here, the agent writes UTF-8.
+        // The agent writes UTF-8, whatever the locale is here.
         command.arg("-u").args(arguments).stdin(Stdio::null()).output()
     }
+}
+
+/// A word as an argument: tmux takes a semicolon at its end for the end of the command.
+pub fn escaped(word: &str) -> String {
+    word.strip_suffix(';').map_or(word.to_owned(), |word| format!("{word}\\;"))
 }

@@ -1,29 +1,30 @@
-//! A pane that is looked at again and again, and typed into.
+//! Watches a pane: queries it at each interval, and types messages into it.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::alert::Alert;
-use super::{Answer, Look, Pane};
+use super::client::escaped;
+use super::mark::WindowMark;
+use super::pane::{Answer, Pane, PaneState};
 use crate::rules::Id;
 use crate::screen::{Capture, Emulator};
-use crate::supervisor::Event;
-use crate::supervisor::fence::{Hands, deliver};
-use crate::supervisor::output::Cutter;
-use crate::supervisor::record::{End, Shared};
+use crate::supervisor::event::WatchEvent;
+use crate::supervisor::fence::{TypingTarget, deliver};
+use crate::supervisor::output::LineSplitter;
+use crate::supervisor::record::{End, SharedRecord};
 
-/// What starts an agent may be a shell for a moment.
-const SHELL_STAYS: Duration = Duration::from_secs(1);
+/// How long a shell must run until the agent counts as ended: a shell may run for a moment when an agent starts.
+const SHELL_LASTS: Duration = Duration::from_secs(1);
 
-/// How long the exit code of a dead pane is waited for.
+/// How long to wait for the exit code of a dead pane.
 const STATUS_TAKES: Duration = Duration::from_secs(2);
 
-/// How long tmux may fail to answer: one call that fails says nothing of the agent.
+/// How long tmux may fail to answer until the agent counts as ended: a single failed call proves nothing.
 const SILENCE_LASTS: Duration = Duration::from_secs(3);
 
-/// What the last look at a pane saw.
+/// What the last queries of a pane have shown.
 #[derive(Default)]
 struct Seen {
     screen: Option<Capture>,
@@ -32,29 +33,36 @@ struct Seen {
     dead_since: Option<Instant>,
 }
 
-/// A pane that is looked at.
 #[derive(Clone)]
 pub struct WatchedPane {
-    pub(super) pane: Pane,
-    pub(super) interval: Duration,
-    pub(super) record: Shared,
-    pub(super) events: Sender<Event>,
-    pub(super) alert: Arc<Alert>,
+    pane: Pane,
+    interval: Duration,
+    record: SharedRecord,
+    events: Sender<WatchEvent>,
+    mark: Arc<WindowMark>,
 }
 
 impl WatchedPane {
-    /// Until its agent has ended.
-    pub(super) fn look_on(&self) {
+    /// Starts watching: the pane is queried at each interval.
+    pub fn start(pane: Pane, interval: Duration, record: SharedRecord, events: Sender<WatchEvent>) -> WatchedPane {
+        let mark = Arc::new(WindowMark::new(pane.client.clone(), pane.id.clone()));
+        let watched = WatchedPane { pane, interval, record, events, mark };
+        watched.spawn();
+        watched
+    }
+
+    /// Starts a thread that watches the pane until its agent has ended.
+    fn spawn(&self) {
         let watched = self.clone();
         thread::spawn(move || {
             let mut seen = Seen::default();
             loop {
                 if let Some(end) = watched.observe(&mut seen) {
-                    // Of a pane that is gone stays what was seen of it last.
-                    let seen = seen.screen.map(|capture| Cutter::default().cut(capture.text.as_bytes()));
+                    // A pane that is gone has no lines any more but those that were seen last.
+                    let seen = seen.screen.map(|capture| LineSplitter::default().split(capture.text.as_bytes()));
                     let lines = watched.pane.last_lines().or(seen);
                     watched.record.lock().log_all(lines.unwrap_or_default());
-                    let _ = watched.events.send(Event::Ended(end));
+                    let _ = watched.events.send(WatchEvent::Ended(end));
                     return;
                 }
                 thread::sleep(watched.interval);
@@ -62,12 +70,12 @@ impl WatchedPane {
         });
     }
 
-    /// Takes in what is new; returns the end, if it has come.
+    /// Queries the pane and updates the record; returns the end, if the agent has ended.
     fn observe(&self, seen: &mut Seen) -> Option<End> {
         let at = Instant::now();
         let unseen = End { at, exit_code: None, signal: None };
-        let look = match self.pane.ask() {
-            Answer::Pane(look) => look,
+        let state = match self.pane.query() {
+            Answer::Pane(state) => state,
             Answer::Gone => return Some(unseen),
             Answer::Nothing => {
                 let since = *seen.silent_since.get_or_insert(at);
@@ -75,40 +83,37 @@ impl WatchedPane {
             }
         };
         seen.silent_since = None;
-        if look.is_dead {
-            // tmux sees that its terminal is closed before it hears how the process ended.
+        if state.is_dead {
+            // tmux sees the end of the terminal before it knows how the process ended.
             let since = *seen.dead_since.get_or_insert(at);
-            let is_told = look.exit_code.is_some() || look.signal.is_some();
-            return (is_told || STATUS_TAKES <= at - since).then_some(End {
-                at: since,
-                exit_code: look.exit_code,
-                signal: look.signal,
-            });
+            let PaneState { exit_code, signal, .. } = state;
+            let is_complete = exit_code.is_some() || signal.is_some() || STATUS_TAKES <= at - since;
+            return is_complete.then_some(End { at: since, exit_code, signal });
         }
-        if self.pane.is_left_to_a_shell(&look) {
+        if self.pane.is_left_to_a_shell(&state) {
             let since = *seen.shell_since.get_or_insert(at);
-            return (SHELL_STAYS <= at - since).then_some(End { at: since, ..unseen });
+            return (SHELL_LASTS <= at - since).then_some(End { at: since, ..unseen });
         }
         seen.shell_since = None;
-        let has_changed = seen.screen.as_ref().is_some_and(|seen| *seen != look.capture);
-        self.show_record(&look, has_changed, at);
-        seen.screen = Some(look.capture);
+        let has_changed = seen.screen.as_ref().is_some_and(|seen| *seen != state.capture);
+        self.update_record(&state, has_changed, at);
+        seen.screen = Some(state.capture);
         None
     }
 
-    fn show_record(&self, look: &Look, has_changed: bool, now: Instant) {
+    fn update_record(&self, state: &PaneState, has_changed: bool, now: Instant) {
         let mut record = self.record.lock();
-        record.runs(look.probe.clone(), look.capture.size);
-        record.take_in_screen(Emulator::of(&look.capture), has_changed, now);
+        record.runs(state.probe.clone(), state.capture.size);
+        record.replace_screen(Emulator::of(&state.capture), has_changed, now);
     }
 
-    /// Types a message, if it is known to be right; nobody waits for it.
+    /// Starts a thread that types a message, if that is safe.
     pub fn type_message(&self, message: String, command_id: Id) -> bool {
-        let mut hands = self.clone();
+        let mut pane = self.clone();
         thread::spawn(move || {
-            let record = hands.record.clone();
-            if let Err(why) = deliver(&mut hands, &record, &message) {
-                let _ = hands.events.send(Event::Undelivered(command_id, why));
+            let record = pane.record.clone();
+            if let Err(why) = deliver(&mut pane, &record, &message) {
+                let _ = pane.events.send(WatchEvent::Undelivered(command_id, why));
             }
         });
         true
@@ -118,50 +123,44 @@ impl WatchedPane {
         self.pane.client.ask(&[&["send-keys", "-t", &self.pane.id], keys].concat()).is_some()
     }
 
-    /// Starts the pane's command again. Not where a shell has taken over: it is somebody's.
-    pub fn start_again(&self) -> bool {
+    /// Starts the pane's command again; false if the pane is not dead: a shell that runs there now is the operator's.
+    pub fn relaunch(&self) -> bool {
         let is_started = self.pane.client.ask(&["respawn-pane", "-t", &self.pane.id]).is_some();
         if is_started {
-            self.record.lock().began_again();
-            self.look_on();
+            self.record.lock().relaunched();
+            self.spawn();
         }
         is_started
     }
 
-    /// Marks its window in the status line, or takes the mark away.
+    /// Marks the window in the status line, or removes the mark.
     pub fn mark(&self, is_stuck: bool) {
-        self.alert.set(is_stuck);
+        self.mark.set(is_stuck);
     }
 }
 
-impl Hands for WatchedPane {
+impl TypingTarget for WatchedPane {
     fn press(&mut self, keys: &str) -> bool {
         match keys {
             "\r" => self.send(&["Enter"]),
-            // What is no text is sent byte by byte.
+            // Control keys are sent byte by byte.
             keys if keys.chars().any(char::is_control) => {
                 let codes: Vec<String> = keys.bytes().map(|byte| format!("{byte:x}")).collect();
                 self.send(&[&["-H"], codes.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat())
             }
-            keys => {
-                // A semicolon at the end would end the command.
-                let keys = keys.strip_suffix(';').map_or(keys.to_owned(), |keys| format!("{keys}\\;"));
-                self.send(&["-l", "--", &keys])
-            }
+            keys => self.send(&["-l", "--", &escaped(keys)]),
         }
     }
 
     fn look(&mut self) -> bool {
-        let loses = |look: &Look| look.is_dead || look.is_in_mode || look.is_synchronized || look.is_input_off;
-        let Some(look) = self.pane.ask().look() else { return false };
-        let takes_keys = !loses(&look) && !self.pane.is_left_to_a_shell(&look);
-        self.show_record(&look, false, Instant::now());
-        takes_keys
+        let Some(state) = self.pane.query().pane() else { return false };
+        self.update_record(&state, false, Instant::now());
+        self.pane.takes_keys(&state)
     }
 
     fn discard(&mut self) {
-        if let Some(look) = self.pane.ask().look() {
-            look.probe.discard_typed();
+        if let Some(state) = self.pane.query().pane() {
+            state.probe.discard_typed();
         }
     }
 }

@@ -9,11 +9,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::report::{Guarded, HeldBack};
 use crate::rules::{Guard, Kind};
-use crate::settings::Settings;
 use crate::store::candidates::Portion;
 use crate::store::guarded::Remembered;
+use crate::sweep::options::Options;
+use crate::sweep::tally::{Guarded, HeldBack};
 
 /// For so long what was decided is believed.
 const BELIEVED_FOR: TimeDelta = TimeDelta::hours(1);
@@ -65,9 +65,9 @@ pub struct Memory {
 
 impl Memory {
     /// None, if there is no guard.
-    pub fn new(settings: &Settings, now: DateTime<Utc>) -> Option<Memory> {
-        let guard = settings.guard?;
-        let settings = json!({"guard": guard, "tenant": settings.tenant});
+    pub fn new(options: &Options, now: DateTime<Utc>) -> Option<Memory> {
+        let guard = options.guard?;
+        let settings = json!({"guard": guard, "tenant": options.tenant});
         Some(Memory { guard, settings, now, before: None, kinds: BTreeMap::new(), taken_over: None, oldest: None })
     }
 

@@ -8,7 +8,7 @@ use tracing::warn;
 
 use crate::rules::Id;
 use crate::store::candidates::Candidate;
-use crate::text::shown;
+use crate::text::redact;
 
 /// One queue for each worker; of one without a connection, none.
 pub struct Queues {
@@ -42,7 +42,7 @@ impl Queues {
         if left == 0 {
             return Some(error);
         }
-        warn!("one connection less, {left} go on: {}", shown(&format!("{error:#}")));
+        warn!("one connection less, {left} go on: {}", redact(&format!("{error:#}")));
         None
     }
 }

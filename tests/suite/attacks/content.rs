@@ -1,6 +1,6 @@
 //! Rows of any size, depth and number: a sweep and the status stay small and quick, and serve everybody else.
 
-mod number;
+mod many_rows;
 
 use std::process::Command;
 
@@ -10,9 +10,9 @@ use serde_json::Value;
 use sweep::rules::{Id, Kind};
 use sweep::store::{Access, Db, Timeouts, quarantine};
 
-use crate::databases::{as_swept, connect_server, database_url, run};
-use crate::program::{BINARY, Program, migrate_at};
-use crate::world::{On, World};
+use crate::support::databases::{as_swept, connect_server, database_url, run};
+use crate::support::program::{BINARY, Program, migrate_at};
+use crate::support::world::{On, World};
 
 /// Of data, its own and its libraries': what there is beyond it is refused by the kernel.
 const MEMORY: u32 = 64 << 20;
@@ -46,7 +46,7 @@ fn shows_all(world: &World, kind: &str, id: &Id) {
 fn resumes_all(world: &World, ids: &[&Id]) {
     let ran = small(&world.url, ["--output", "json"]).run();
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let report: Value = crate::json::read(&ran.out);
+    let report: Value = crate::support::json::read(&ran.out);
     let subjects = report["subjects"].as_array().expect("subjects");
     for id in ids {
         let subject = subjects.iter().find(|row| row["id"] == id.0).expect("the subject");
@@ -81,11 +81,29 @@ fn texts_of_99_megabytes_cost_a_sweep_of_the_native_host_no_memory() {
     let plan = small(&world.url, ["status", "--plan", &plan.0]).run();
     assert!(plan.code == 0 && plan.out.len() < 10_000, "{}", plan.err);
     resumes_all(&world, &[&bystander, &issue, &step, &session]);
+}
 
-    // The control: whoever reads the whole of one has more to hold.
-    let mut whole = Command::new("prlimit");
-    whole.arg(format!("--data={MEMORY}")).args(["psql", "-XqAt", "-c", "select title from sweep.issues", &world.url]);
-    assert!(!whole.output().expect("psql").status.success());
+/// The negative control: whoever reads the whole of such a text has more to hold than that.
+#[test]
+fn a_text_of_99_megabytes_that_is_read_whole_does_not_fit() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let reads_titles = |world: &World| {
+        let mut psql = Command::new("prlimit");
+        psql.arg(format!("--data={MEMORY}")).args([
+            "psql",
+            "-XqAt",
+            "-c",
+            "select title from sweep.issues",
+            &world.url,
+        ]);
+        psql.output().expect("psql").status.success()
+    };
+
+    assert!(reads_titles(&world));
+    world.set("issues", &issue, &format!("title = {HUGE}"));
+    assert!(!reads_titles(&world));
 }
 
 #[test]

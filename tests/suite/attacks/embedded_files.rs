@@ -14,9 +14,9 @@ use diesel::sql_types::{Integer, Text};
 use rstest::rstest;
 use sweep::store::Db;
 
-use crate::databases::{connect, run};
-use crate::program::{BINARY, Program, migrate_at, sweep, sweep_at};
-use crate::scratch::{new_file, url_of};
+use crate::support::databases::{connect, run};
+use crate::support::program::{BINARY, Program, migrate_at, sweep, sweep_at};
+use crate::support::scratch::{new_file, url_of};
 
 const USAGE: i32 = 64;
 const CONFIG: i32 = 78;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use rstest::rstest;
 
-use crate::databases::{connect, run};
-use crate::program::{Program, migrate_at, sweep, sweep_at};
-use crate::scratch::Server;
+use crate::support::databases::{connect, run};
+use crate::support::program::{Program, migrate_at, sweep, sweep_at};
+use crate::support::server::Server;
 
 const UNAVAILABLE: i32 = 69;
 const CONFIG: i32 = 78;

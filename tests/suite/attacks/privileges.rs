@@ -4,11 +4,11 @@ mod planted;
 
 use rstest::rstest;
 
-use crate::databases::{connect, connect_server, run, server};
-use crate::notify::receiver::Receiver;
-use crate::program::{Ran, migrate_at, sweep_at};
-use crate::scratch::{Role, Scratch, psql};
-use crate::world::{On, World};
+use crate::support::databases::{connect, connect_server, run, server};
+use crate::support::program::{Ran, migrate_at, sweep_at};
+use crate::support::receiver::Receiver;
+use crate::support::scratch::{Role, Scratch, psql};
+use crate::support::world::{On, World};
 
 const CONFIG: i32 = 78;
 

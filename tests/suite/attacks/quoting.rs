@@ -7,9 +7,9 @@ mod tenants;
 
 use sweep::rules::words::is_invisible;
 use sweep::rules::{Id, Policy};
-use sweep::settings::Settings;
+use sweep::sweep::Options;
 
-use crate::world::World;
+use crate::support::world::World;
 
 /// Characters that nobody sees and that change what is read: colours and a title for the terminal, a reversed order, nothing between two
 /// letters, an instruction in tags and one in variation selectors, a C1 control, a line of its own.
@@ -24,14 +24,14 @@ fn assert_seen(text: &str, what: &str) {
 }
 
 /// Escalates whatever it finds, at once.
-fn impatient(settings: Settings) -> Settings {
+fn impatient(settings: Options) -> Options {
     let policy = Policy { attempts_max: 0, nudges_max: 0, ..settings.policy.clone() };
-    Settings { policy, ..settings }
+    Options { policy, ..settings }
 }
 
 /// The body of the one comment on an issue.
 fn comment_on(world: &mut World, issue: &Id) -> String {
     assert_eq!(world.comments_on(issue), 1);
-    let table = if world.on == crate::world::On::Paperclip { "issue_comments" } else { "comments" };
+    let table = if world.on == crate::support::world::On::Paperclip { "issue_comments" } else { "comments" };
     world.text("body", &format!("{table} where issue_id = '{issue}'")).expect("a comment")
 }

@@ -4,12 +4,12 @@ use std::process::Command;
 
 use rstest::rstest;
 
-use crate::daemon::fixture::{Daemon, daemon};
-use crate::databases::{connect, run};
-use crate::pooler::Pooler;
-use crate::program::{Ran, command_at, migrate_at, sweep, sweep_at};
-use crate::scratch::Scratch;
-use crate::world::{On, World};
+use crate::support::daemon::{Daemon, daemon};
+use crate::support::databases::{connect, run};
+use crate::support::pooler::Pooler;
+use crate::support::program::{Ran, command_at, migrate_at, sweep, sweep_at};
+use crate::support::scratch::Scratch;
+use crate::support::world::{On, World};
 
 const SHADOWS: &str = include_str!("search_path/shadows.sql");
 

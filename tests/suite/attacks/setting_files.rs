@@ -10,9 +10,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::daemon::fixture::{Daemon, NEVER};
-use crate::program::{Program, Ran, sweep, sweep_at};
-use crate::world::{On, World};
+use crate::support::daemon::{Daemon, NEVER};
+use crate::support::program::{Program, Ran, sweep, sweep_at};
+use crate::support::world::{On, World};
 
 const USAGE: i32 = 64;
 const CONFIG: i32 = 78;

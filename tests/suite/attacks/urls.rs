@@ -7,8 +7,8 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use rstest::rstest;
 use serde_json::Value;
 
-use crate::program::{BINARY, Ran, sweep, sweep_at};
-use crate::world::{On, World};
+use crate::support::program::{BINARY, Ran, sweep, sweep_at};
+use crate::support::world::{On, World};
 
 const USAGE: i32 = 64;
 const UNAVAILABLE: i32 = 69;

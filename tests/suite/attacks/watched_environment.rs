@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use crate::program::{BINARY, Program, Ran, sweep};
-use crate::watch::fixture::{Watcher, path, until};
-use crate::watch::panes::Tmux;
-use crate::world::{On, World, on_each_database};
+use crate::support::program::{BINARY, Program, Ran, sweep};
+use crate::support::tmux::Tmux;
+use crate::support::wait::wait_for;
+use crate::support::watcher::{Watcher, path};
+use crate::support::world::{On, World, on_each_database};
 
 /// In each value that is sweep's own.
 const SECRET: &str = "hunter2";
@@ -107,7 +108,7 @@ on_each_database! {
         variables.push(("PATH", &path));
         let watcher = Watcher::given(Arc::clone(&tmux.home), &variables, &words);
         let seen = |name: &str| fs::read_to_string(programs.join(name)).unwrap_or_default();
-        until("calls while the row is kept", || {
+        wait_for("calls while the row is kept", || {
             let output = world.of_agent("recent_output").unwrap_or_default();
             (output.contains("step") && 20 < seen("calls").lines().count()).then_some(())
         });
@@ -126,13 +127,13 @@ on_each_database! {
         let directory = tempfile::tempdir().expect("a directory");
         let log = directory.path().join("log").display().to_string();
         let watcher = Watcher::of(&world.url, &["--log", &log], "echo pid $$ $PPID; exec sleep 1000");
-        let process = until("its number", || {
+        let process = wait_for("its number", || {
             let text = watcher.screen.text();
             let mut numbers = text.strip_prefix("pid ")?.strip_suffix("\r\n")?.split(' ').map(str::to_owned);
             Some((numbers.next()?, numbers.next()?))
         });
         let of_agent = |name: &str| Path::new("/proc").join(&process.0).join(name);
-        until("the agent itself", || fs::read_link(of_agent("exe")).ok().filter(|exe| !exe.ends_with("sh") && !exe.ends_with("dash")));
+        wait_for("the agent itself", || fs::read_link(of_agent("exe")).ok().filter(|exe| !exe.ends_with("sh") && !exe.ends_with("dash")));
 
         let open: BTreeSet<_> = fs::read_dir(of_agent("fd")).expect("its files").map(|file| file.expect("a file").path()).collect();
         assert_eq!(open, (0..3).map(|n| of_agent("fd").join(n.to_string())).collect());

@@ -5,9 +5,10 @@ use std::net::TcpListener;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use super::fixture::{Daemon, NEVER, daemon, wait_for};
-use crate::program::sweep_at;
-use crate::world::{On, World};
+use crate::support::daemon::{Daemon, NEVER, daemon};
+use crate::support::program::sweep_at;
+use crate::support::wait::wait_for;
+use crate::support::world::{On, World};
 
 #[test]
 fn a_notification_that_could_not_be_delivered_is_tried_again_before_the_next_sweep() {

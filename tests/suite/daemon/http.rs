@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::fixture::{Daemon, EACH_SECOND, Manager, NEVER, daemon};
-use crate::program::sweep;
-use crate::world::{On, World};
+use crate::support::daemon::{Daemon, EACH_SECOND, Manager, NEVER, daemon};
+use crate::support::program::sweep;
+use crate::support::world::{On, World};
 
 #[test]
 fn it_answers_whether_it_is_well_and_ready_and_counts() {
@@ -15,7 +15,7 @@ fn it_answers_whether_it_is_well_and_ready_and_counts() {
     assert_eq!(daemon.answers("/readyz", 200), "ok\n");
     assert_eq!(daemon.get("/healthz"), (200, "ok\n".to_owned()));
     daemon.says("sweep completed");
-    let (status, metrics) = super::fixture::wait_for("a count", || {
+    let (status, metrics) = crate::support::wait::wait_for("a count", || {
         let (status, metrics) = daemon.get("/metrics");
         (!metrics.contains("sweep_daemon_sweeps_total{ended=\"completed\"} 0")).then_some((status, metrics))
     });

@@ -3,10 +3,10 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::fixture::{Daemon, EACH_SECOND, NEVER, daemon};
-use crate::databases::{connect, run};
-use crate::program::{migrate_at, sweep_at};
-use crate::scratch::Server;
+use crate::support::daemon::{Daemon, EACH_SECOND, NEVER, daemon};
+use crate::support::databases::{connect, run};
+use crate::support::program::{migrate_at, sweep_at};
+use crate::support::server::Server;
 
 #[test]
 fn a_database_that_goes_away_is_waited_for_and_told_of_once_and_once_when_it_is_back() {
@@ -70,7 +70,7 @@ fn a_schema_that_changes_later_is_told_of_once_and_the_next_sweep_tries_again() 
         let line = metrics.lines().find_map(|line| line.strip_prefix("sweep_daemon_sweeps_total{ended=\"failed\"} "));
         line.and_then(|count| count.parse::<u32>().ok()).expect("a count")
     };
-    super::fixture::wait_for("two more fail", || (3 <= failed(&daemon)).then_some(()));
+    crate::support::wait::wait_for("two more fail", || (3 <= failed(&daemon)).then_some(()));
     assert_eq!(daemon.count("ERROR"), 1, "{:?}", daemon.log());
 
     run(&mut host, "alter table sweep.elsewhere rename to __diesel_schema_migrations");

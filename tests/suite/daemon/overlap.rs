@@ -3,9 +3,9 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::fixture::{Daemon, EACH_SECOND, daemon};
-use crate::proxy::Proxy;
-use crate::world::{On, World};
+use crate::support::daemon::{Daemon, EACH_SECOND, daemon};
+use crate::support::proxy::Proxy;
+use crate::support::world::{On, World};
 
 const OVERLAPPING: &str = "sweeps one join sweeps other on one.id < other.id
      and one.started_at < coalesce(other.finished_at, now()) and other.started_at < coalesce(one.finished_at, now())";

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use rstest::rstest;
 use rustix::process::Signal;
 
-use super::fixture::{Daemon, EACH_SECOND, NEVER, daemon, wait_for};
-use crate::world::{On, World};
+use crate::support::daemon::{Daemon, EACH_SECOND, NEVER, daemon};
+use crate::support::wait::wait_for;
+use crate::support::world::{On, World};
 
 const LISTENING: &str = "listening for runs that end";
 

@@ -4,11 +4,12 @@ use std::fs::write;
 
 use rustix::process::Signal;
 
-use super::fixture::{Daemon, EACH_SECOND, NEVER, wait_for};
-use crate::program::{Program, sweep};
-use crate::proxy::Proxy;
-use crate::scratch::Scratch;
-use crate::world::{On, World};
+use crate::support::daemon::{Daemon, EACH_SECOND, NEVER};
+use crate::support::program::{Program, sweep};
+use crate::support::proxy::Proxy;
+use crate::support::scratch::Scratch;
+use crate::support::wait::wait_for;
+use crate::support::world::{On, World};
 
 /// A daemon whose settings are in a file.
 fn configured(url: &str, file: &tempfile::NamedTempFile) -> Program {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::fixture::{Daemon, EACH_SECOND, NEVER, daemon};
-use crate::world::{On, World, on_each_host};
+use crate::support::daemon::{Daemon, EACH_SECOND, NEVER, daemon};
+use crate::support::world::{On, World, on_each_host};
 
 on_each_host! {
     fn it_sweeps_at_the_times_of_the_schedule_and_prints_nothing(world) {

@@ -3,17 +3,19 @@
 use std::process::Output;
 use std::time::{Duration, Instant};
 
+use sweep::cycle::CycleOptions;
 use sweep::notify::Delivered;
-use sweep::settings::Settings;
 use sweep::store::open::Url;
-use sweep::sweep::signals::Stop;
+use sweep::sweep::Cancel;
+use sweep::sweep::Options;
 
-use super::receiver::{Answer, Receiver};
-use super::{deliver, deliver_until, text};
-use crate::program::sweep_at;
-use crate::proxy::{Direction, Proxy};
-use crate::scratch::Role;
-use crate::world::{On, World, on_each_database};
+use super::text;
+use crate::support::program::sweep_at;
+use crate::support::proxy::{Direction, Proxy};
+use crate::support::receiver::{Answer, Receiver};
+use crate::support::scratch::Role;
+use crate::support::world::notifications::{deliver, deliver_until};
+use crate::support::world::{On, World, on_each_database};
 
 fn failed(failed: u64) -> Delivered {
     Delivered { failed, ..Delivered::default() }
@@ -26,9 +28,9 @@ fn delivered(delivered: u64) -> Delivered {
 on_each_database! {
     fn what_failed_is_tried_again_later_with_the_same_key_and_body(world) {
         let receiver = Receiver::answering(Answer::Status(500));
-        let settings = world.telling_the_webhook(&receiver);
+        let settings = world.notifying_the_webhook(&receiver);
         world.escalation();
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
 
         assert_eq!(deliver(&settings), failed(1));
         assert_eq!(world.text("last_error", "notifications").as_deref(), Some("HTTP 500"));
@@ -62,10 +64,10 @@ on_each_database! {
         for (answer, expected) in answers {
             world.escalation();
             receiver.answer(answer.clone());
-            let ran = world.program_telling("SWEEP_WEBHOOK_URL", &receiver).run().done();
+            let ran = world.program_notifying("SWEEP_WEBHOOK_URL", &receiver).run().done();
             let error = world.text("max(last_error)", "notifications").expect("an error");
             assert!(!error.is_empty() && error.starts_with(expected), "{answer:?}: {error}");
-            assert!(ran.err.contains("webhook was not told of 1 notification, attempt"), "{answer:?}: {ran}");
+            assert!(ran.err.contains("webhook was not notified of 1 notification, attempt"), "{answer:?}: {ran}");
             assert!(!ran.err.contains("hunter2") && !error.contains("hunter2"), "{answer:?}: {ran}");
             world.run("update notifications set delivered_at = created_at, last_error = null");
         }
@@ -73,15 +75,15 @@ on_each_database! {
 
     fn a_receiver_that_hangs_keeps_nobody_else_waiting_for_long(world) {
         let (hanging, listening) = (Receiver::answering(Answer::Hang), Receiver::new());
-        let settings = world.telling(&[("SWEEP_SLACK_URL", &hanging.url()), ("SWEEP_WEBHOOK_URL", &listening.url())]);
+        let settings = world.notifying(&[("SWEEP_SLACK_URL", &hanging.url()), ("SWEEP_WEBHOOK_URL", &listening.url())]);
         (0..4).for_each(|_| drop(world.escalation()));
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         let began = Instant::now();
 
         assert_eq!(deliver(&settings), Delivered { delivered: 4, failed: 1, dead: 0 });
 
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-        assert_eq!((listening.told().len(), hanging.requests().len()), (4, 1));
+        assert_eq!((listening.received().len(), hanging.requests().len()), (4, 1));
         let why = world.text("last_error", "notifications where last_error is not null");
         assert_eq!(why.as_deref(), Some("no answer within 10 s"));
     }
@@ -89,33 +91,33 @@ on_each_database! {
     /// A message that is refused is no reason to keep the others back.
     fn a_message_that_is_refused_does_not_hold_up_the_next(world) {
         let receiver = Receiver::answering(Answer::Status(400));
-        let settings = world.telling_slack(&receiver);
+        let settings = world.notifying_slack(&receiver);
         world.escalation();
         world.escalation();
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         assert_eq!(deliver(&settings), failed(2));
     }
 
     /// A URL that was revoked is not asked again and again.
     fn a_destination_that_is_gone_is_asked_once_in_a_run(world) {
         let receiver = Receiver::answering(Answer::Status(404));
-        let settings = world.telling_slack(&receiver);
+        let settings = world.notifying_slack(&receiver);
         world.escalation();
         world.escalation();
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         assert_eq!(deliver(&settings), failed(1));
     }
 
     fn after_a_day_it_is_given_up_and_the_status_says_so(world) {
         let receiver = Receiver::answering(Answer::Status(503));
-        let settings = world.telling_slack(&receiver);
+        let settings = world.notifying_slack(&receiver);
         world.escalation();
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         world.queued_earlier(23 * 60);
         assert_eq!(deliver(&settings), failed(1));
-        let told = &world.told()["notifications"];
+        let told = &world.status_document()["notifications"];
         assert_eq!((&told["pending"], &told["dead_total"], &told["pending_error"]), (&1.into(), &0.into(), &"HTTP 503".into()));
-        assert!(world.status_for_people().contains("1 notification waits, the oldest for 23h: HTTP 503"));
+        assert!(status_for_people(world).contains("1 notification waits, the oldest for 23h: HTTP 503"));
 
         world.queued_earlier(24 * 60);
         world.retry();
@@ -123,28 +125,28 @@ on_each_database! {
         world.retry();
         assert_eq!(deliver(&settings), Delivered::default());
 
-        let told = &world.told()["notifications"];
+        let told = &world.status_document()["notifications"];
         assert_eq!((&told["pending"], &told["dead_total"]), (&0.into(), &1.into()));
         let dead = &told["dead"][0];
         for (field, expected) in [("destination", "slack"), ("event", "escalated"), ("identifier", "Launch #1"), ("last_error", "HTTP 503")] {
             assert_eq!(dead[field], expected, "{dead}");
         }
-        let printed = world.status_for_people();
+        let printed = status_for_people(world);
         assert!(printed.contains("1 notification could not be delivered") && printed.contains("step Launch #1"), "{printed}");
     }
 
     /// With one attempt in each sweep, what waits for a receiver that is gone would never be given up.
     fn a_receiver_that_was_down_for_a_day_has_all_given_up_that_is_as_old(world) {
         let receiver = Receiver::answering(Answer::Status(503));
-        let settings = world.telling_slack(&receiver);
+        let settings = world.notifying_slack(&receiver);
         for _ in 0..3 {
             world.escalation();
-            world.sweep_as(&settings);
+            world.sweep_as(&settings.sweep);
             assert_eq!(deliver(&settings), failed(1));
         }
         world.queued_earlier(24 * 60 + 1);
         world.escalation();
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         world.retry();
 
         assert_eq!(deliver(&settings), Delivered { failed: 1, dead: 3, delivered: 0 });
@@ -155,32 +157,32 @@ on_each_database! {
     /// Nothing ran for a day; that is no reason not to try.
     fn what_was_never_tried_is_tried_however_old_it_is(world) {
         let receiver = Receiver::new();
-        let settings = world.telling_slack(&receiver);
+        let settings = world.notifying_slack(&receiver);
         world.escalation();
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         world.queued_earlier(3 * 24 * 60);
         assert_eq!(deliver(&settings), delivered(1));
     }
 
     fn what_has_no_destination_any_more_is_given_up_after_a_day(world) {
         let receiver = Receiver::new();
-        let before = world.telling_slack(&receiver);
+        let before = world.notifying_slack(&receiver);
         world.escalation();
-        world.sweep_as(&before);
-        let after = world.telling(&[]);
+        world.sweep_as(&before.sweep);
+        let after = world.notifying(&[]);
         assert_eq!(deliver(&after), Delivered::default());
         world.queued_earlier(24 * 60 + 1);
 
         assert_eq!(deliver(&after), Delivered { dead: 1, ..Delivered::default() });
 
-        assert_eq!(world.told()["notifications"]["dead"][0]["last_error"], "its destination is not configured any more");
+        assert_eq!(world.status_document()["notifications"]["dead"][0]["last_error"], "its destination is not configured any more");
     }
 
     /// Between the commit and the delivery there is nothing that a kill could lose.
     fn what_a_killed_sweep_had_queued_is_delivered_by_the_next_one_with_the_same_key(world) {
         let receiver = Receiver::answering(Answer::Hang);
         world.escalation();
-        let mut program = world.program_telling("SWEEP_WEBHOOK_URL", &receiver);
+        let mut program = world.program_notifying("SWEEP_WEBHOOK_URL", &receiver);
         let mut child = program.start();
         receiver.wait_for(1);
         child.kill().expect("SIGKILL");
@@ -190,7 +192,7 @@ on_each_database! {
 
         receiver.answer(Answer::Status(200));
         world.retry();
-        world.program_telling("SWEEP_WEBHOOK_URL", &receiver).run().done();
+        world.program_notifying("SWEEP_WEBHOOK_URL", &receiver).run().done();
 
         let requests = receiver.requests();
         assert_eq!((requests.len(), world.pending()), (2, 0));
@@ -199,10 +201,8 @@ on_each_database! {
     }
 }
 
-impl World {
-    fn status_for_people(&self) -> String {
-        crate::program::command_at(&self.url, ["status"]).run().done().out
-    }
+fn status_for_people(world: &World) -> String {
+    crate::support::program::command_at(&world.url, ["status"]).run().done().out
 }
 
 /// The common case: who has nothing to tell pays for no connection.
@@ -212,7 +212,7 @@ fn only_a_sweep_with_something_to_tell_connects_to_deliver_it() {
     assert_eq!(connections(&world, &receiver), 1);
     world.escalation();
     // The scan's, a worker's, and the one that delivers.
-    assert_eq!((connections(&world, &receiver), receiver.told().len()), (3, 1));
+    assert_eq!((connections(&world, &receiver), receiver.received().len()), (3, 1));
     // The step is looked at again.
     assert_eq!(connections(&world, &receiver), 2);
 }
@@ -232,10 +232,10 @@ const STARTUP: &[u8] = b"application_name\0sweep\0";
 /// A pod that is to end has other things to do.
 #[test]
 fn a_sweep_that_is_to_end_delivers_nothing_more() {
-    let (mut world, receiver, stop) = (World::new(On::Sqlite), Receiver::new(), Stop::default());
-    let settings = world.telling_slack(&receiver);
+    let (mut world, receiver, stop) = (World::new(On::Sqlite), Receiver::new(), Cancel::default());
+    let settings = world.notifying_slack(&receiver);
     world.escalation();
-    world.sweep_as(&settings);
+    world.sweep_as(&settings.sweep);
     stop.set();
     assert_eq!(deliver_until(&settings, &stop), Delivered::default());
     assert_eq!(world.pending(), 1);
@@ -244,13 +244,16 @@ fn a_sweep_that_is_to_end_delivers_nothing_more() {
 #[test]
 fn delivery_needs_three_rights_on_one_table() {
     let (mut world, receiver, role) = (World::new(On::Postgres), Receiver::new(), Role::new());
-    let settings = world.telling_slack(&receiver);
+    let settings = world.notifying_slack(&receiver);
     (0..6).for_each(|_| drop(world.escalation()));
-    world.sweep_as(&settings);
+    world.sweep_as(&settings.sweep);
     let rights = "usage on schema sweep to {}; grant select, insert, update on sweep.notifications to {}";
     world.run(&format!("grant {}", rights.replace("{}", &role.name)));
     let database = Url::parse(&role.at(&world.url)).expect("a URL");
-    assert_eq!(deliver(&Settings { database, ..settings }), delivered(1));
+    assert_eq!(
+        deliver(&CycleOptions { sweep: Options { database, ..settings.sweep.clone() }, ..settings }),
+        delivered(1)
+    );
     assert_eq!(world.pending(), 0);
 }
 
@@ -258,17 +261,17 @@ fn delivery_needs_three_rights_on_one_table() {
 #[test]
 fn two_deliverers_send_nothing_twice() {
     let (mut world, receiver) = (World::new(On::Postgres), Receiver::answering(Answer::Slowly(50)));
-    let settings = world.telling_slack(&receiver);
+    let settings = world.notifying_slack(&receiver);
     for _ in 0..5 {
         world.escalation();
     }
-    world.sweep_as(&settings);
+    world.sweep_as(&settings.sweep);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             let settings = settings.clone();
             scope.spawn(move || deliver(&settings));
         }
     });
-    let told = receiver.told();
+    let told = receiver.received();
     assert_eq!((told.len(), world.pending()), (5, 0), "{:?}", told.iter().map(text).collect::<Vec<_>>());
 }

@@ -1,34 +1,37 @@
 //! What is told together, and what stands in a message.
 
 use serde_json::{Value, json};
+use sweep::cycle::CycleOptions;
 use sweep::rules::Policy;
-use sweep::settings::Settings;
+use sweep::sweep::Options;
 
-use super::receiver::{Answer, Receiver};
-use super::{deliver, text};
-use crate::world::{World, on_each_database};
+use super::text;
+use crate::support::receiver::{Answer, Receiver};
+use crate::support::world::notifications::deliver;
+use crate::support::world::{World, on_each_database};
 
 /// Escalates at once whatever it finds.
-fn impatient(settings: Settings) -> Settings {
-    Settings { policy: Policy { attempts_max: 0, attempts_per_day_max: 0, ..Policy::default() }, ..settings }
+fn impatient(options: CycleOptions) -> CycleOptions {
+    let policy = Policy { attempts_max: 0, attempts_per_day_max: 0, ..Policy::default() };
+    CycleOptions { sweep: Options { policy, ..options.sweep.clone() }, ..options }
 }
 
-fn escalate(world: &mut World, n: u32, settings: &Settings) {
+fn escalate(world: &mut World, n: u32, options: &CycleOptions) {
     let agent = world.agent("idle");
     world.orphans(&agent, 0..n);
-    assert_eq!(world.sweep_as(settings).count("issues", "escalated"), i64::from(n));
+    assert_eq!(world.sweep_as(&options.sweep).count("issues", "escalated"), i64::from(n));
 }
 
 on_each_database! {
     fn a_thousand_escalations_are_one_message(world) {
         let receiver = Receiver::new();
         let url = receiver.url();
-        let settings = impatient(world.telling(&[("SWEEP_SLACK_URL", &url), ("SWEEP_WEBHOOK_URL", &url)]));
+        let settings = impatient(world.notifying(&[("SWEEP_SLACK_URL", &url), ("SWEEP_WEBHOOK_URL", &url)]));
         escalate(world, 1000, &settings);
         assert_eq!(deliver(&settings).delivered, 2);
         assert_eq!(world.pending(), 0);
 
-        let mut told = receiver.told();
+        let mut told = receiver.received();
         told.sort_by_key(|told| told["schema"].is_null());
         let [webhook, slack] = told.as_slice() else { panic!("{} messages", told.len()) };
         assert_eq!((&webhook["type"], &webhook["total"]), (&"digest".into(), &1000.into()));
@@ -43,10 +46,10 @@ on_each_database! {
 
     fn up_to_five_escalations_are_told_one_by_one_and_six_together(world) {
         let receiver = Receiver::new();
-        let settings = impatient(world.telling_slack(&receiver));
+        let settings = impatient(world.notifying_slack(&receiver));
         escalate(world, 5, &settings);
         deliver(&settings);
-        assert_eq!(receiver.told().len(), 5);
+        assert_eq!(receiver.received().len(), 5);
 
         let agent = world.agent("idle");
         world.orphans(&agent, 10..14);
@@ -54,9 +57,9 @@ on_each_database! {
             let session = world.session(None, None);
             world.ends(&session, "1");
         }
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         deliver(&settings);
-        let told = receiver.told();
+        let told = receiver.received();
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(text(&told[0]).starts_with("sweep: 4 escalated, 2 session stuck\n• "), "{told:?}");
     }
@@ -64,12 +67,12 @@ on_each_database! {
     /// What was told together once stays together, whatever was queued meanwhile.
     fn a_digest_is_the_same_at_each_attempt(world) {
         let receiver = Receiver::answering(Answer::Status(500));
-        let settings = impatient(world.telling_the_webhook(&receiver));
+        let settings = impatient(world.notifying_the_webhook(&receiver));
         escalate(world, 7, &settings);
         deliver(&settings);
         let agent = world.agent("idle");
         world.orphans(&agent, 10..12);
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         receiver.answer(Answer::Status(200));
         world.retry();
         deliver(&settings);
@@ -82,14 +85,14 @@ on_each_database! {
 
     fn what_agents_wrote_is_escaped(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
-        let settings = impatient(world.telling_slack(&receiver));
+        let settings = impatient(world.notifying_slack(&receiver));
         world.set("agents", &agent, "name = '<@U1>'");
         let issue = world.orphan(&agent);
         world.set("issues", &issue, "identifier = 'A&B', title = '<!channel> <https://evil.example|click>\nsweep: all is well password=hunter2'");
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         deliver(&settings);
 
-        let told = receiver.told();
+        let told = receiver.received();
         let text = text(&told[0]);
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(text.starts_with("sweep: issue A&amp;B needs a person: automatic continuation is off\n“&lt;!channel&gt; &lt;https"), "{text}");
@@ -99,23 +102,23 @@ on_each_database! {
 
     fn a_title_without_end_is_cut_before_it_is_kept_or_sent(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
-        let settings = impatient(world.telling_the_webhook(&receiver));
+        let settings = impatient(world.notifying_the_webhook(&receiver));
         let issue = world.orphan(&agent);
         world.set("issues", &issue, &format!("title = '{}'", "é".repeat(4_000)));
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         deliver(&settings);
 
-        let told = receiver.told();
+        let told = receiver.received();
         let title = told[0]["notifications"][0]["title"].as_str().expect("a title");
         assert_eq!((title.chars().count(), title.ends_with("é...")), (503, true));
     }
 
     fn a_webhook_says_all_that_is_known(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
-        let settings = impatient(world.telling_the_webhook(&receiver));
+        let settings = impatient(world.notifying_the_webhook(&receiver));
         let issue = world.orphan(&agent);
         world.set("issues", &issue, "identifier = 'ACM-1', tenant = 'acme'");
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         deliver(&settings);
 
         let request = receiver.requests().remove(0);

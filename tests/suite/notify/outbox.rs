@@ -1,12 +1,13 @@
 //! What is queued, and when nothing is.
 
-use sweep::report::heading::KindMode;
 use sweep::rules::{Guard, Kind};
-use sweep::settings::Settings;
+use sweep::sweep::KindMode;
+use sweep::sweep::Options;
 
-use super::receiver::Receiver;
-use super::{deliver, text};
-use crate::world::{On, World, on_each_database};
+use super::text;
+use crate::support::receiver::Receiver;
+use crate::support::world::notifications::deliver;
+use crate::support::world::{On, World, on_each_database};
 
 on_each_database! {
     /// The same transaction: there is no moment at which one of them is there without the other.
@@ -22,7 +23,7 @@ on_each_database! {
         };
         world.run(refuse);
 
-        let swept = world.sweep_as(&world.telling_slack(&receiver));
+        let swept = world.sweep_as(&world.notifying_slack(&receiver).sweep);
 
         assert_eq!((swept.count("steps", "failed"), world.count("recoveries"), world.count("notifications")), (1, 0, 0));
     }
@@ -30,10 +31,10 @@ on_each_database! {
     fn nothing_is_queued_without_a_destination_in_a_dry_run_or_in_shadow(world) {
         let receiver = Receiver::new();
         world.escalation();
-        world.sweep_as(&Settings { dry_run: true, ..world.telling_slack(&receiver) });
+        world.sweep_as(&Options { dry_run: true, ..world.notifying_slack(&receiver).sweep });
         let modes = [(Kind::Step, KindMode::Shadow)].into();
-        world.sweep_as(&Settings { modes, ..world.telling_slack(&receiver) });
-        world.sweep_as(&world.telling(&[]));
+        world.sweep_as(&Options { modes, ..world.notifying_slack(&receiver).sweep });
+        world.sweep_as(&world.notifying(&[]).sweep);
 
         assert_eq!(world.count("notifications"), 0);
         assert_eq!(world.count("recoveries where action = 'escalate'"), 1);
@@ -41,27 +42,27 @@ on_each_database! {
 
     fn only_the_events_that_are_wanted_are_queued(world) {
         let receiver = Receiver::new();
-        let settings = world.telling(&[("SWEEP_SLACK_URL", &receiver.url()), ("SWEEP_NOTIFY_ON", "session_stuck, recovered")]);
+        let settings = world.notifying(&[("SWEEP_SLACK_URL", &receiver.url()), ("SWEEP_NOTIFY_ON", "session_stuck, recovered")]);
         let step = world.escalation();
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         assert_eq!(world.count("notifications"), 0);
 
         world.set("plan_steps", &step, "status = 'completed'");
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
 
         assert_eq!(world.text("event", "notifications").as_deref(), Some("recovered"));
         deliver(&settings);
-        assert_eq!(text(&receiver.told()[0]).lines().next(), Some("sweep: step Launch #1 recovered: it is completed"));
+        assert_eq!(text(&receiver.received()[0]).lines().next(), Some("sweep: step Launch #1 recovered: it is completed"));
     }
 
     fn nobody_is_told_that_an_escalated_step_was_handed_over(world) {
         let receiver = Receiver::new();
-        let settings = world.telling_slack(&receiver);
+        let settings = world.notifying_slack(&receiver);
         let step = world.escalation();
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         world.run("update plans set status = 'cancelled'");
 
-        let swept = world.sweep_as(&settings);
+        let swept = world.sweep_as(&settings.sweep);
 
         assert_eq!((swept.outcome(&step), world.count("notifications")), ("handed_over", 1));
     }
@@ -70,45 +71,46 @@ on_each_database! {
     fn what_is_dated_tomorrow_is_sent_today_and_once(world) {
         let receiver = Receiver::new();
         world.escalation();
-        let settings = world.telling_slack(&receiver);
-        world.sweep_as(&settings);
+        let settings = world.notifying_slack(&receiver);
+        world.sweep_as(&settings.sweep);
         world.date_the_last_sweep_ahead();
 
         deliver(&settings);
         deliver(&settings);
 
-        assert_eq!(receiver.told().len(), 1);
+        assert_eq!(receiver.received().len(), 1);
     }
 
     fn a_stuck_session_is_told_as_such(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         let session = world.session(Some(&agent), None);
         world.ends(&session, "1");
-        let settings = world.telling_slack(&receiver);
-        world.sweep_as(&settings);
+        let settings = world.notifying_slack(&receiver);
+        world.sweep_as(&settings.sweep);
         deliver(&settings);
 
         assert_eq!(world.text("event", "notifications").as_deref(), Some("session_stuck"));
-        let told = receiver.told();
+        let told = receiver.received();
         assert!(text(&told[0]).contains("needs a person: "), "{told:?}");
     }
 
     fn the_guard_is_told_once_a_day_and_not_in_every_sweep(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         world.orphans(&agent, 0..25);
-        let settings = Settings { guard: Some(Guard::default()), ..world.telling_slack(&receiver) };
+        let slack = world.notifying_slack(&receiver);
+        let settings = Options { guard: Some(Guard::default()), ..slack.sweep.clone() };
         for _ in 0..3 {
             world.sweep_as(&settings);
-            deliver(&settings);
+            deliver(&slack);
         }
-        let told = receiver.told();
+        let told = receiver.received();
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(text(&told[0]).starts_with("sweep: Guard: 25 of the 25 issues in progress look stranded"), "{told:?}");
         assert_eq!(world.text("subject_id", "notifications"), None);
 
         world.queued_earlier(24 * 60 + 1);
         world.sweep_as(&settings);
-        world.sweep_as(&Settings { dry_run: true, ..settings });
+        world.sweep_as(&Options { dry_run: true, ..settings });
         assert_eq!(world.count("notifications"), 2);
     }
 
@@ -125,14 +127,14 @@ on_each_database! {
                  create trigger refuse before insert on wakes for each row when (new.issue_id = {id}) execute function refuse()"
             ),
         });
-        let settings = world.telling_slack(&receiver);
+        let settings = world.notifying_slack(&receiver);
         for sweep in 1..=4 {
-            world.sweep_as(&settings);
+            world.sweep_as(&settings.sweep);
             assert_eq!(world.count("notifications"), i64::from(2 < sweep), "sweep {sweep}");
         }
         deliver(&settings);
 
-        let told = receiver.told();
+        let told = receiver.received();
         assert!(text(&told[0]).contains("is examined no more, it failed again and again: no wakes"), "{told:?}");
         assert!(text(&told[0]).starts_with("sweep: issue T-"), "{told:?}");
     }
@@ -144,11 +146,11 @@ fn shards_that_are_all_stopped_by_the_guard_tell_it_once() {
     let (mut world, receiver) = (World::new(On::Postgres), Receiver::new());
     let agent = world.agent("idle");
     world.orphans(&agent, 0..30);
-    let settings = Settings { guard: Some(Guard::default()), ..world.telling_slack(&receiver) };
+    let settings = Options { guard: Some(Guard::default()), ..world.notifying_slack(&receiver).sweep };
     std::thread::scope(|scope| {
         for _ in 0..6 {
             let settings = settings.clone();
-            scope.spawn(move || crate::swept::sweep_once(&settings));
+            scope.spawn(move || crate::support::in_process::sweep_once(&settings));
         }
     });
     assert_eq!(world.count("notifications"), 1);

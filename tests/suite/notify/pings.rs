@@ -1,8 +1,8 @@
 //! The dead-man's switch hears of each scheduled sweep, and of nothing else.
 
-use super::receiver::{Answer, Receiver};
-use crate::program::sweep_at;
-use crate::world::{On, World, on_each_database};
+use crate::support::program::sweep_at;
+use crate::support::receiver::{Answer, Receiver};
+use crate::support::world::{On, World, on_each_database};
 
 fn paths(receiver: &Receiver) -> Vec<String> {
     receiver.requests().into_iter().map(|request| format!("{} {}", request.method, request.path)).collect()
@@ -40,7 +40,7 @@ on_each_database! {
         for answer in [Answer::Status(500), Answer::Reset] {
             let receiver = Receiver::answering(answer);
             let ran = sweep_at(&world.url, []).env("SWEEP_PING_URL", receiver.url()).run().done();
-            assert!(ran.err.contains("the ping URL was not told that the sweep began: "), "{ran}");
+            assert!(ran.err.contains("the ping URL was not notified that the sweep began: "), "{ran}");
             assert!(!ran.err.contains("hunter2"), "{ran}");
         }
     }

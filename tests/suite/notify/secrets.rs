@@ -1,9 +1,9 @@
 //! P15 for destinations: no URL and no secret in any output, at any log level.
 
-use super::SECRET;
-use super::receiver::{Answer, Receiver};
-use crate::program::{command_at, sweep, sweep_at};
-use crate::world::{World, on_each_database};
+use crate::support::program::{command_at, sweep, sweep_at};
+use crate::support::receiver::{Answer, Receiver};
+use crate::support::world::notifications::SECRET;
+use crate::support::world::{World, on_each_database};
 
 fn assert_hidden(text: &str) {
     for secret in ["hunter2", "aHVudGVy", "hooks/"] {
@@ -52,7 +52,7 @@ on_each_database! {
             assert!(receiver.requests().len() > 3 || stored(world).contains("reset"), "nothing was looked at");
             assert_hidden(&stored(world));
         }
-        let settings = world.telling_the_webhook(&Receiver::new());
+        let settings = world.notifying_the_webhook(&Receiver::new());
         assert_hidden(&format!("{settings:?}"));
         assert!(format!("{settings:?}").contains("webhook: \"***\""));
     }

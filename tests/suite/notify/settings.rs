@@ -2,10 +2,10 @@
 
 use rstest::rstest;
 
-use super::SECRET;
-use super::receiver::{Answer, Receiver};
-use crate::program::{sweep, sweep_at};
-use crate::world::{On, World};
+use crate::support::program::{sweep, sweep_at};
+use crate::support::receiver::{Answer, Receiver};
+use crate::support::world::notifications::SECRET;
+use crate::support::world::{On, World};
 
 const CONFIG: i32 = 78;
 const UNAVAILABLE: i32 = 69;

@@ -1,6 +1,6 @@
-//! Numbers with a meaning: how long, how fast, how far, and which attempt.
+//! Numbers with a meaning: durations, rates, counters, attempts.
 
-/// What a number says.
+/// The meaning of a number.
 #[derive(Debug, PartialEq)]
 pub enum Amount {
     /// `12.3s`, `4 seconds`, `1m23s`.
@@ -9,36 +9,18 @@ pub enum Amount {
     Rate,
     /// `3 retries left`, `2nd attempt`, `5 times`.
     Attempt,
-    /// `12/300`, `45%`, `3.4 MB`: how far it has got, bytes in bytes.
+    /// `12/300`, `45%`, `3.4 MB`, which is counted in bytes.
     Counter(f64),
+    /// Any other number.
     Number,
 }
 
-/// Units that stand for nothing but time, and those that do so only close to their number (`5m`, but not `5 m`).
+/// Units of time, and those that are one only directly behind their number (`5m`, but not `5 m`).
 const TIMES: [&str; 16] = [
     "ns", "us", "µs", "μs", "ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "hour",
     "hours",
 ];
 const TIMES_IF_CLOSE: [&str; 4] = ["m", "h", "hr", "hrs"];
-
-const BYTES: [(&str, f64); 16] = [
-    ("b", 1e0),
-    ("byte", 1e0),
-    ("bytes", 1e0),
-    ("kb", 1e3),
-    ("mb", 1e6),
-    ("gb", 1e9),
-    ("tb", 1e12),
-    ("kib", 1_024.0),
-    ("mib", 1_048_576.0),
-    ("gib", 1_073_741_824.0),
-    ("tib", 1_099_511_627_776.0),
-    ("kbytes", 1e3),
-    ("mbytes", 1e6),
-    ("kilobytes", 1e3),
-    ("megabytes", 1e6),
-    ("gigabytes", 1e9),
-];
 
 /// Words before or behind the number of an attempt.
 const ATTEMPTS: [&str; 12] = [
@@ -91,10 +73,10 @@ pub fn of(text: &str) -> Option<(usize, Amount)> {
     }
 }
 
-/// A longer one is no amount, and reading it to its end from each of its digits would take for ever.
+/// A longer number is no amount; reading it to its end from each of its digits would take too long.
 const NUMBER_MAX: usize = 32;
 
-/// `12`, `1,234`, `0.52`; not the beginning of `1.2.3`.
+/// The number with which a text begins, and its length: `12`, `1,234`, `0.52`, but not the beginning of `1.2.3`.
 fn number(text: &str) -> Option<(usize, f64)> {
     let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'.' || byte == b',';
     let length = text.bytes().take(NUMBER_MAX).take_while(|&byte| is_part(byte)).count();
@@ -111,12 +93,23 @@ fn is_time(unit: &str, spaces: usize) -> bool {
     TIMES.contains(&unit) || (spaces == 0 && TIMES_IF_CLOSE.contains(&unit))
 }
 
+/// How many bytes a unit stands for.
 fn bytes(unit: &str) -> Option<f64> {
-    let unit = unit.to_lowercase();
-    BYTES.iter().find(|(name, _)| *name == unit).map(|(_, bytes)| *bytes)
+    match unit.to_lowercase().as_str() {
+        "b" | "byte" | "bytes" => Some(1.0),
+        "kb" | "kbytes" | "kilobytes" => Some(1e3),
+        "mb" | "mbytes" | "megabytes" => Some(1e6),
+        "gb" | "gigabytes" => Some(1e9),
+        "tb" => Some(1e12),
+        "kib" => Some(1_024.0),
+        "mib" => Some(1_048_576.0),
+        "gib" => Some(1_073_741_824.0),
+        "tib" => Some(1_099_511_627_776.0),
+        _ => None,
+    }
 }
 
-/// A number ends where no letter, digit or point goes on.
+/// Whether a number ends here: no letter, digit or decimal point follows.
 fn ends(behind: &str) -> bool {
     let mut next = behind.chars();
     match next.next() {
@@ -134,7 +127,7 @@ fn per_length(behind: &str) -> usize {
     1 + unit(&behind[1..]).len()
 }
 
-/// `/300`, ` / 300`, ` of 300`; not `/11/2026`.
+/// Whether a whole follows: `/300`, ` / 300`, ` of 300`, but not `/11/2026`.
 fn is_of_a_whole(rest: &str) -> bool {
     let whole = ["/", " / ", " of "].iter().find_map(|of| rest.strip_prefix(of));
     whole.and_then(|whole| number(whole).map(|(length, _)| &whole[length..])).is_some_and(|behind| {
@@ -151,16 +144,17 @@ fn is_of_attempts(rest: &str) -> bool {
     ATTEMPTS.contains(&unit(noun).to_lowercase().as_str())
 }
 
-/// `attempt`, `retry_count`.
+/// Whether a word counts attempts: `attempt`, `retry_count`.
 pub fn counts_attempts(word: &str) -> bool {
     word.split(['_', '-']).any(|part| ATTEMPTS.contains(&part))
 }
 
+/// Whether a word may stand between such a word and its number.
 pub fn links(word: &str) -> bool {
     LINKS.contains(&word)
 }
 
-/// `request_id`, `x-request-id`, `requestId`, `request id`; one for each request, whatever it asks for.
+/// Whether a word names the id of a request: `request_id`, `x-request-id`, `requestId`, `request id`.
 pub fn names_request(before: &str, word: &str) -> bool {
     let joined: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
     ["requestid", "traceid", "correlationid"].iter().any(|name| joined.ends_with(name))

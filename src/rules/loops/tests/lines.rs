@@ -1,4 +1,4 @@
-//! What one line says.
+//! The words of one line.
 
 use rstest::rstest;
 

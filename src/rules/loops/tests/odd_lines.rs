@@ -1,36 +1,24 @@
-//! Loops with an odd line now and then, and work that looks like them.
+//! Loops with occasional odd lines, and work that looks like them.
 
 use rstest::rstest;
 
 use super::*;
 
-/// Eight of what an agent might say, no two alike.
-const REMARKS: [&str; 8] = [
-    "Let me try that again.",
-    "Perhaps the path is wrong?",
-    "Hm, that did not help.",
-    "I see what happens here",
-    "The cache may be stale, so once more:",
-    "One moment",
-    "Now it should work!",
-    "Strange",
-];
-
 const IDS: [&str; 8] = ["8f3a1c", "90b2ee", "c41d07", "5e77ab", "d0d0f1", "1a2b3c", "77aa01", "e9f4b8"];
 
 const NAMES: [&str; 8] = ["auth", "billing", "catalog", "mail", "orders", "search", "tokens", "users"];
 
-/// `{remark}`, `{id}`, `{name}` and `{at}` become another one in each turn; a line behind `~` stands in some turns only.
+/// A remark in other words in each turn; some remarks have as many words as the one before.
+fn remark(at: usize) -> String {
+    format!("Perhaps {} or {}{}?", NAMES[at % 8], NAMES[(at + 3) % 8], " after all".repeat(at % 8 / 2))
+}
+
+/// Turns in which `{remark}`, `{id}`, `{name}` and `{at}` differ; a line behind `~` is in some turns only.
 fn turns(times: usize, lines: &[&str]) -> Vec<String> {
     let line = |at: usize, line: &str| {
         let line = if [1, 2, 5].contains(&(at % 6)) { line.trim_start_matches('~') } else { line };
-        let told = [
-            ("{remark}", REMARKS[at % 8]),
-            ("{id}", IDS[at % 8]),
-            ("{name}", NAMES[at % 8]),
-            ("{at}", &at.to_string()),
-        ];
-        let line = told.iter().fold(line.to_owned(), |line, (what, told)| line.replace(what, told));
+        let line = line.replace("{remark}", &remark(at)).replace("{at}", &at.to_string());
+        let line = line.replace("{id}", IDS[at % 8]).replace("{name}", NAMES[at % 8]);
         (!line.starts_with('~')).then_some(line)
     };
     (0..times).flat_map(|at| lines.iter().filter_map(move |&text| line(at, text))).collect()
@@ -72,7 +60,7 @@ fn an_odd_line_in_a_turn_is_no_end_of_a_loop(
 #[case::an_id_that_has_parts("sent as 550e8400-{id}-beef", Some(3))]
 #[case::an_id_that_is_not_hexadecimal("sent as msg_01{id}Xz", Some(3))]
 #[case::other_words("{remark}", Some(3))]
-fn who_tells_one_thing_after_the_other_is_at_work(#[case] odd: &str, #[case] loops: Option<usize>) {
+fn who_reports_one_thing_after_the_other_is_at_work(#[case] odd: &str, #[case] loops: Option<usize>) {
     assert_eq!(period(&turns(8, &["pull", odd, "start", "healthy"])), loops);
 }
 

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use super::super::turns::TIMES_MIN;
 use super::super::*;
 
-/// A word has no digits, is no unit and no word for an attempt.
+/// A sentence of words without digits that are no units and no words for an attempt.
 fn sentence() -> impl Strategy<Value = String> {
     prop::collection::vec("[b-df-hj-np-qv-z]{4,9}", 1..6).prop_map(|words| words.join(" "))
 }
 
-/// What may change from one time to the next.
+/// What may change from one repetition to the next.
 fn decoration() -> impl Strategy<Value = fn(&str, usize) -> String> {
     let decorations: Vec<fn(&str, usize) -> String> = vec![
         |line, _| line.to_owned(),
@@ -27,7 +27,7 @@ fn decoration() -> impl Strategy<Value = fn(&str, usize) -> String> {
     prop::sample::select(decorations)
 }
 
-/// What may stand between two lines.
+/// What may come between two lines.
 fn interlude() -> impl Strategy<Value = Vec<String>> {
     let spinner = prop::sample::select("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏◐◓✻".chars().collect::<Vec<_>>());
     let line = prop_oneof![
@@ -40,7 +40,7 @@ fn interlude() -> impl Strategy<Value = Vec<String>> {
 }
 
 prop_compose! {
-    /// Lines that say different things, one after the other.
+    /// Lines that all differ.
     fn distinct_lines(count: std::ops::Range<usize>)(
         lines in prop::collection::vec(sentence(), count),
     ) -> Vec<String> {
@@ -67,7 +67,7 @@ prop_compose! {
     }
 }
 
-/// So many turns, in some of which there is an odd line, always in front of the same one of the others.
+/// So many turns, some of which have an odd line, always before the same one of the others.
 fn turns_with_odd_lines(times: usize, lines: &[String], place: usize, is_odd: impl Fn(usize) -> bool) -> Vec<String> {
     let turn = |at: usize| {
         let mut turn = lines.to_vec();
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(detect_loop(&output).map(|found| found.period()), Some(lines.len()));
     }
 
-    /// Else a session would seem to make progress whenever it is looked at behind the odd line.
+    /// Otherwise a session would seem to make progress whenever it is examined right after the odd line.
     #[test]
     fn a_loop_with_an_odd_line_in_each_turn_is_one_at_each_of_its_lines(
         lines in distinct_lines(1..9),

@@ -36,7 +36,7 @@ enum Entry {
 struct Model {
     now: i64,
     session: Session,
-    queued: Option<(i64, Remedy)>,
+    queued: Option<(i64, ContinueBy)>,
     ledger: Vec<(i64, Entry)>,
 }
 
@@ -59,7 +59,7 @@ impl Model {
             }
             Event::Crash if runs => self.session.ended = Some(Ended { at: at(self.now), exit_code: Some(1) }),
             Event::Delivery => {
-                if let Some((_, Remedy::Relaunch)) = self.queued.take()
+                if let Some((_, ContinueBy::Relaunch)) = self.queued.take()
                     && !runs
                 {
                     (self.session.started_at, self.session.active_at, self.session.ended) =

@@ -69,7 +69,7 @@ fn with_its_issue_a_session_is_finished_or_handed_over(#[case] status: &str, #[c
 }
 
 #[rstest]
-#[case::it_crashed(ended(Some(1)), history(), Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
+#[case::it_crashed(ended(Some(1)), history(), Decision::Continue { attempt: 1, remedy: ContinueBy::Relaunch })]
 #[case::it_crashed_as_soon_as_it_was_started(
     Session { started_at: at(-100), active_at: at(-60), ..ended(Some(1)) }, tried(1, -120), Decision::Escalate(Cause::Exhausted))]
 #[case::it_crashed_at_once_and_a_person_is_told_at_once(
@@ -80,7 +80,7 @@ fn with_its_issue_a_session_is_finished_or_handed_over(#[case] status: &str, #[c
     Decision::Escalate(Cause::Exhausted))]
 #[case::it_worked_for_a_while_before(
     Session { started_at: at(-400), progressed_at: at(-60), ..ended(Some(1)) }, tried(1, -500),
-    Decision::Continue { attempt: 1, remedy: Remedy::Relaunch })]
+    Decision::Continue { attempt: 1, remedy: ContinueBy::Relaunch })]
 #[case::it_has_just_been_started(
     Session { started_at: at(-100), active_at: at(0), ..session() }, tried(1, -120), Decision::Leave(Reason::Recent))]
 #[case::it_has_worked_for_long_enough(

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 use super::CONFIG;
-use crate::databases::{connect, run};
-use crate::program::{command_at, migrate_at, sweep};
-use crate::scratch::{Role, Scratch, psql};
+use crate::support::databases::{connect, run};
+use crate::support::program::{command_at, migrate_at, sweep};
+use crate::support::scratch::{Role, Scratch, psql};
 
 /// All that a stranger's schema needs to be run by whoever reads its version: a file of the server's, if that is a superuser.
 fn trap(directory: &TempDir) -> (String, PathBuf) {

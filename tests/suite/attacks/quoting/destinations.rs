@@ -1,25 +1,29 @@
 //! What is sent away, given to agents and typed for them: text of others is a value in it, and nothing more.
 
 use serde_json::{Value, json};
+use sweep::cycle::CycleOptions;
 use sweep::rules::Id;
-use sweep::settings::{Environment, Settings};
+use sweep::settings::Environment;
+use sweep::sweep::Options;
 
 use super::{UNSEEN, assert_seen, impatient};
-use crate::notify::{Receiver, SECRET, deliver};
-use crate::secrets::quoted as in_sql;
-use crate::world::{On, World, on_each_database};
+use crate::support::planted::quoted as in_sql;
+use crate::support::receiver::Receiver;
+use crate::support::world::notifications::{SECRET, deliver};
+use crate::support::world::{On, World, on_each_database};
 
 /// Tells Slack and the webhook, both at this receiver, of everything.
-fn telling(world: &World, receiver: &Receiver) -> Settings {
+fn notifying(world: &World, receiver: &Receiver) -> CycleOptions {
     let url = receiver.url();
     let set = [("SWEEP_SLACK_URL", &*url), ("SWEEP_WEBHOOK_URL", &url), ("SWEEP_WEBHOOK_SECRET", SECRET)];
     let notify = Environment::of(&set).notify().expect("destinations");
-    impatient(Settings { notify, ..world.settings() })
+    let sweep = impatient(Options { subscriptions: notify.subscriptions(), ..world.options() });
+    CycleOptions { sweep, notify, metrics_file: None }
 }
 
 /// What Slack and the webhook are sent, as it went over the wire.
-fn sent(settings: &Settings, receiver: &Receiver) -> [String; 2] {
-    assert_eq!(deliver(settings).delivered, 2);
+fn sent(options: &CycleOptions, receiver: &Receiver) -> [String; 2] {
+    assert_eq!(deliver(options).delivered, 2);
     let mut bodies: Vec<String> = receiver.take().into_iter().map(|request| request.body).collect();
     bodies.sort_by_key(|body| body.contains("\"schema\""));
     bodies.try_into().expect("two messages")
@@ -30,7 +34,7 @@ fn sent(settings: &Settings, receiver: &Receiver) -> [String; 2] {
 fn assert_harmless([slack, webhook]: &[String; 2]) {
     assert_seen(slack, "Slack");
     assert_seen(webhook, "the webhook");
-    let documents = [slack, webhook].map(|body| crate::json::read(body));
+    let documents = [slack, webhook].map(|body| crate::support::json::read(body));
     for text in documents.iter().flat_map(texts) {
         assert_seen(&text, "decoded");
         assert!(!text.contains("hunter2"), "{text}");
@@ -59,7 +63,7 @@ const MARKUP: &str =
 on_each_database! {
     fn what_people_are_sent_is_text_that_can_be_seen(world) {
         let (receiver, agent) = (Receiver::new(), world.agent("idle"));
-        let settings = telling(world, &receiver);
+        let settings = notifying(world, &receiver);
         let issue = world.orphan(&agent);
         let text = in_sql(&format!("{UNSEEN} {MARKUP}"));
         world.set("agents", &agent, &format!("name = {text}"));
@@ -67,7 +71,7 @@ on_each_database! {
         if world.on == On::Sqlite {
             world.set("issues", &issue, &format!("id = {text}"));
         }
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
 
         let bodies = sent(&settings, &receiver);
 
@@ -78,9 +82,9 @@ on_each_database! {
     /// Whoever can write to the outbox can have people told something, and nothing more.
     fn a_row_that_somebody_else_put_into_the_outbox_is_text_as_well(world) {
         let (receiver, agent) = (Receiver::new(), world.agent("idle"));
-        let settings = telling(world, &receiver);
+        let settings = notifying(world, &receiver);
         world.orphan(&agent);
-        world.sweep_as(&settings);
+        world.sweep_as(&settings.sweep);
         let text = format!("{UNSEEN} {MARKUP}");
         let details = json!({
             "identifier": text, "title": text, "tenant": text, "agent": text, "reason": format!("{text} {}", "é".repeat(100_000)),
@@ -130,7 +134,7 @@ on_each_database! {
             json!({ "planId": plan, "planStepId": step, "issueId": null, "wakeReason": "plan_step_stalled" })
         );
         let message = world.text("message", &format!("session_commands where session_id = '{session}'"));
-        assert_eq!(message, Some(world.settings().policy.nudge_message));
+        assert_eq!(message, Some(world.options().policy.nudge_message));
     }
 }
 

@@ -4,24 +4,9 @@ use serde_json::Value;
 use sweep::rules::Id;
 
 use super::{UNSEEN, assert_seen};
-use crate::program::{Program, Ran, command_at, migrate_at, sweep, sweep_at};
-use crate::secrets::{plant, quoted as in_sql};
-use crate::world::{On, World, on_each_database};
-
-/// The commands that read a database, each as often as its output has a form.
-const COMMANDS: [&[&str]; 11] = [
-    &["--dry-run"],
-    &["--dry-run", "--output", "json"],
-    &["--dry-run", "--output", "ndjson"],
-    &["--output", "json"],
-    &[],
-    &["status"],
-    &["status", "--output", "json"],
-    &["exempt", "list"],
-    &["exempt", "list", "--output", "json"],
-    &["quarantine", "list"],
-    &["quarantine", "list", "--output", "json"],
-];
+use crate::support::planted::{LISTS, SWEEPS, plant, quoted as in_sql};
+use crate::support::program::{Program, Ran, command_at, migrate_at, sweep, sweep_at};
+use crate::support::world::{On, World, on_each_database};
 
 /// What it says can be seen, and each line is a line of its own.
 #[track_caller]
@@ -53,7 +38,7 @@ on_each_database! {
         plant(world, 0, UNSEEN);
         let url = world.url.clone();
         let mut all = String::new();
-        for command in COMMANDS {
+        for command in [SWEEPS, LISTS].concat() {
             if !command.contains(&"--output") {
                 logs_documents(sweep(command.iter().copied()).env("DATABASE_URL", &url), "documents");
             }
@@ -98,21 +83,19 @@ on_each_database! {
             let lasting = text.lines().filter(|line| !line.contains("oldest_timestamp_seconds"));
             lasting.map(|line| if line.starts_with('#') { line.to_owned() } else { name(line) }).collect::<Vec<_>>()
         };
-        world.escalation_of_a_session();
+        escalation_of_a_session(world);
         let harmless = written(world);
         plant(world, 0, UNSEEN);
         assert_eq!(written(world), harmless);
     }
 }
 
-impl World {
-    fn escalation_of_a_session(&mut self) {
-        let agent = self.agent("idle");
-        let session = self.session(Some(&agent), None);
-        self.ends(&session, "1");
-        self.orphan(&agent);
-        self.stalled_step(Some(&agent));
-    }
+fn escalation_of_a_session(world: &mut World) {
+    let agent = world.agent("idle");
+    let session = world.session(Some(&agent), None);
+    world.ends(&session, "1");
+    world.orphan(&agent);
+    world.stalled_step(Some(&agent));
 }
 
 /// What a host calls a status or a wait becomes a reason; a host copies that into its activity log.

@@ -1,12 +1,13 @@
 //! A tenant's session or plan that names another tenant's issue is examined and reported, and writes nothing there.
 
 use sweep::rules::session::{LinkedIssue, Session, SessionFacts};
-use sweep::rules::{Assignee, History, Id};
+use sweep::rules::{Assignee, Id};
 use sweep::store::Lock;
 
 use super::impatient;
-use crate::program::sweep;
-use crate::world::{On, World, on_each_database};
+use crate::support::history::never_tried;
+use crate::support::program::sweep;
+use crate::support::world::{On, World, on_each_database};
 
 /// An issue of the tenant `b` and of this agent, that nobody works on.
 fn issue_of_b(world: &mut World, agent: &Id) -> Id {
@@ -35,7 +36,7 @@ fn a_session_says_nothing_on_another_tenants_issue() {
             world.set("sessions", &session, "tenant = 'a'");
             let before = world.text("updated_at", &format!("issues where id = '{issue}'"));
 
-            let swept = world.sweep_as(&impatient(world.settings()));
+            let swept = world.sweep_as(&impatient(world.options()));
 
             assert_eq!(written_about(&mut world, &issue), 0);
             assert_eq!(swept.outcome(&session), "escalated", "{}", swept.json);
@@ -56,7 +57,7 @@ fn a_plan_says_nothing_on_another_tenants_issue() {
             let (plan, step) = world.stalled_step(agent.as_ref());
             world.set("plans", &plan, &format!("tenant = 'a', issue_id = '{issue}'"));
 
-            let swept = world.sweep_as(&impatient(world.settings()));
+            let swept = world.sweep_as(&impatient(world.options()));
 
             assert_eq!(swept.outcome(&step), "escalated", "{}", swept.json);
             assert_eq!(written_about(&mut world, &issue), 0);
@@ -103,7 +104,7 @@ on_each_database! {
         world.set("sessions", &session, "tenant = 'b'");
         world.set("plans", &plan, &format!("tenant = 'b', issue_id = '{}'", issues[1]));
 
-        world.sweep_as(&impatient(world.settings()));
+        world.sweep_as(&impatient(world.options()));
 
         assert_eq!(issues.map(|issue| world.comments_on(&issue)), [1, 1]);
     }
@@ -127,7 +128,13 @@ fn what_is_locked_covers_facts_that_refer_to_less() {
             status,
             obstacle: None,
         });
-        SessionFacts::new(session(), "a".to_owned(), agent, issue.map(linked), history())
+        SessionFacts::new(
+            session(),
+            "a".to_owned(),
+            agent,
+            issue.map(linked),
+            never_tried(chrono::DateTime::UNIX_EPOCH),
+        )
     };
     let rows = |agent: Option<&str>, issue: Option<&str>| {
         let id = |id: &str| Id(id.to_owned());
@@ -171,24 +178,5 @@ fn session() -> Session {
         reports_progress: true,
         takes_commands: true,
         pending_command_since: None,
-    }
-}
-
-fn history() -> History {
-    let at = chrono::DateTime::UNIX_EPOCH;
-    History {
-        observed_at: at,
-        idle_since: at,
-        episode_began_at: at,
-        attempts: 0,
-        attempts_unserved: 0,
-        attempts_last_day: 0,
-        last_attempt_at: None,
-        last_attempt_ended_at: None,
-        escalated: false,
-        abandoned: false,
-        escalations_last_day: 0,
-        open: None,
-        exemption: None,
     }
 }

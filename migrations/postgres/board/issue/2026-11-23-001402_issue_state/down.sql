@@ -1,0 +1,1 @@
+drop view issue_work_state;

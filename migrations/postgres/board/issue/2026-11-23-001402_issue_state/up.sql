@@ -1,0 +1,58 @@
+-- Every subject's state in one word, for boards and for `sweep status`. A board cannot call the rules of src/rules, so the order in which they
+-- ask stands here once more; a test compares both for every combination. Limits, statuses, states and texts are the rules' own: they come
+-- from the table policy.
+
+-- The state of each issue in progress, and of those that sweep blocked.
+create view issue_work_state as
+select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
+       case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
+       case w.reason
+           when 'declared_wait' then w.declared_wait
+           when 'host_plan' then w.host_plan
+           when 'obstacle' then w.obstacle
+           when 'exempt' then w.exemption
+           when 'unavailable' then replace(replace(t.text, '{status}', replace(w.agent_status, '_', ' ')), '{agent}', coalesce(w.agent_name, ''))
+           when 'escalated' then (select r.reason from recoveries r where r.kind = 'issue' and r.subject_id = w.subject_id
+                                  and r.action = 'escalate' order by r.created_at desc limit 1)
+           else t.text end as detail,
+       case
+           when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
+           when w.reason = 'escalated' then (select max(r.created_at) from recoveries r where r.kind = 'issue' and r.subject_id = w.subject_id
+                                               and r.action = 'escalate')
+           else w.idle_since end as since
+from (
+    select f.*, e.reason as exemption,
+           case
+               when s.is_blocked then 'escalated'
+               when f.has_live_run then 'live_run'
+               when f.pending_wake_since between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
+                    and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
+               when f.pending_wake_since is not null then 'stuck_wake'
+               when f.declared_wait is not null then 'declared_wait'
+               when f.host_plan is not null then 'host_plan'
+               when f.observed_at - make_interval(secs => f.run_end_grace_seconds) <= f.last_run_ended_at then 'recent'
+               when f.observed_at < f.episode_began_at
+                    or f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
+               when e.subject_id is not null then 'exempt'
+               when f.agent_id is not null and f.agent_status is null then 'no_such_agent'
+               when f.agent_id is not null and not (p.vocabulary -> 'wakeable' ? f.agent_status) is true then 'unavailable'
+               when f.obstacle is not null then 'obstacle'
+               when f.escalated then 'escalated'
+               -- A day's escalations are used up: it would be escalated once more, and is left.
+               when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
+                    and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
+               else 'orphaned' end as reason
+    from (
+        select subject_id, false as is_blocked from issue_subjects
+        union all
+        -- What sweep blocked waits for a person, who has not taken it back.
+        select subject_id, true from recoveries where kind = 'issue' and settled_at is null and blocked_subject
+    ) s
+    -- One by one: joined, the facts of all that ever were would be read.
+    cross join lateral (select * from issue_facts f where f.subject_id = s.subject_id offset 0) f
+    left join policy p on true
+    left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
+    where not s.is_blocked or f.open_recovery_id is null
+    offset 0  -- each question is asked once, not once for each column that needs its answer
+) w
+left join board_texts t on t.reason = w.reason;

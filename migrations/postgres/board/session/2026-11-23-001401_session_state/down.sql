@@ -1,0 +1,1 @@
+drop view session_work_state;

@@ -1,0 +1,16 @@
+drop view false_rescues;
+drop view host_behavior;
+drop trigger log_recovery on recoveries;
+drop trigger tell_of_run_end on runs;
+drop function log_recovery, tell_of_run_end;
+alter table issues drop constraint issues_checkout_run_id_fkey;
+drop table activity;
+drop table comments;
+drop table session_commands;
+drop table sessions;
+drop table runs;
+drop table wakes;
+drop table plan_steps;
+drop table plans;
+drop table issues;
+drop table agents;

@@ -1,0 +1,221 @@
+-- What runs and wakes tell of an issue, and how a new one is queued. They name their issue in JSON, which may hold
+-- anything: it is compared as text, never cast. The host's indexes on it begin with the company.
+
+-- The detours through companies and agents lose no row (the host files a wake under its agent's company): the only indexes
+-- on a status begin with these columns, and through them the few live rows are found without reading all that are finished.
+create view runs as
+select r.id, r.company_id, r.context_snapshot ->> 'issueId' as issue_key, r.agent_id, r.wakeup_request_id as wake_id,
+       r.responsible_user_id, r.status, left(r.error_code, 100) as error_code, r.created_at, r.started_at, r.finished_at,
+       coalesce(r.finished_at, greatest(r.created_at, r.started_at)) as last_sign_at,
+       r.context_snapshot ->> 'retryReason' as retry_reason,
+       r.status in ('queued', 'scheduled_retry', 'running') as live,
+       -- The person who stopped it, by the marks that the server itself goes by; a result that cannot be looked at may hold them.
+       case when r.status <> 'cancelled' then null
+            when is_too_large(r.result_json) then 'somebody (what became of it is too large to look at)'
+            when r.result_json ->> 'cancelledByActorType' in ('user', 'board')
+            then coalesce('user ' || left(r.result_json ->> 'cancelledByUserId', 200), 'a person')
+            when r.error_code = 'operator_interrupted'
+            then coalesce('user ' || left(r.result_json ->> 'interruptedByActorId', 200), 'a person')
+            when r.error_code in ('slack_session_stopped', 'chat_control_completed_source') then 'a person, in a chat' end as cancelled_by
+from public.companies c
+join public.heartbeat_runs r on r.company_id = c.id
+where not is_too_large(r.context_snapshot);
+
+-- A crash of the server leaves wakes claimed whose runs have ended: those are pending no longer. One of an agent that was terminated
+-- is none, unless its run is live: nobody will take it up.
+create view pending_wakes as
+select w.id, w.company_id, w.payload ->> 'issueId' as issue_key, within_calendar(w.created_at) as created_at,
+       'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || coalesce(left(w.requested_by_actor_id, 100), 'nobody') || ')'
+           || coalesce(', its run ' || left(r.id::text, 8) || ' is ' || r.status, ', no run yet') as detail
+from public.agents a
+join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
+left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and not is_too_large(w.payload)
+  and coalesce(r.status in ('queued', 'scheduled_retry', 'running'), a.status <> 'terminated');
+
+-- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+create view untaken_wakes as
+select w.id,
+       case when i.id is not null then 'issue' end as kind,
+       i.id as subject_id,
+       w.company_id::text as tenant,
+       left(i.identifier, 1000) as identifier,
+       left(i.title, 1000) as title,
+       left(a.name, 1000) as agent_name,
+       left(a.status, 1000) as agent_status,
+       within_calendar(w.created_at) as created_at
+from public.agents a
+join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
+left join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
+cross join lateral (select case when not is_too_large(w.payload) then w.payload ->> 'issueId' end as issue_key) named
+left join public.issues i on i.id = as_id(named.issue_key) and i.company_id = w.company_id
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and coalesce(r.status = 'queued', true)
+  and not (w.status = 'deferred_issue_execution'
+           and exists (select from runs l where l.live and l.company_id = w.company_id and l.issue_key = named.issue_key));
+
+-- When wakes were taken up: the beginnings of their runs. Through the agents, by whom the host has an index on them.
+create view wake_pickups as
+select r.wakeup_request_id as wake_id, r.started_at as taken_at
+from public.agents a join public.heartbeat_runs r on r.company_id = a.company_id and r.agent_id = a.id
+where r.started_at is not null and r.wakeup_request_id is not null;
+
+-- The wakes of the ledger whose run was cancelled before it began: none of them is an attempt.
+create view unserved_continuations as
+select c.kind, c.subject_id, c.created_at
+from recoveries c
+join public.agent_wakeup_requests w on w.id = c.wake_id
+join public.heartbeat_runs r on r.id = w.run_id and r.company_id = w.company_id
+where c.action = 'continue' and r.status = 'cancelled' and r.started_at is null;
+
+-- Since when the server is at the end of a run that it executes in steps of its own, if it is; what it writes there hours after
+-- the run's end counts no more. Earlier releases know no such runs.
+create function open_finalization_since(company uuid, issue uuid) returns timestamptz language plpgsql stable security definer
+set search_path = sweep, pg_temp as $$
+begin
+    if to_regclass('public.native_run_finalizations') is null then
+        return null;
+    end if;
+    return (
+        select max(least(f.updated_at, coalesce(r.finished_at, r.created_at) + interval '3 hours'))
+        from (select r.id, r.created_at, r.finished_at from runs r where r.company_id = company and r.issue_key = issue::text
+              order by r.created_at desc, r.id limit 1000) r
+        join public.native_run_finalizations f on f.run_id = r.id
+        -- By name, as earlier releases lack some of its columns.
+        cross join lateral (select case when is_too_large(f.failure_detail) then '{}' else to_jsonb(f) end as row) named
+        where f.company_id = company
+          and (f.lease_owner is not null or named.row ->> 'control_deadline_at' is not null
+               or named.row ->> 'recovery_state' in ('awaiting_evidence', 'awaiting_runner_reattach', 'resuming_session', 'bootstrap_incomplete')
+               or f.phase = 'retryable_failure' and f.result_id is null)
+    );
+end $$;
+
+-- Does this run belong to a conversation, by what it was started with? By name, as earlier releases lack the columns.
+create function is_conversation(run uuid) returns boolean language plpgsql stable security definer set search_path = sweep, pg_temp as $$
+declare
+    adapter text;
+begin
+    if exists (select from pg_attribute where attrelid = to_regclass('public.heartbeat_runs') and attname = 'runner_profile_json'
+               and not attisdropped) then
+        select case when r.runtime_mode = 'legacy' then coalesce(
+                   case when not is_too_large(r.runner_profile_json) then r.runner_profile_json #>> '{adapterDispatch,adapterType}' end,
+                   a.adapter_type) end
+        into adapter from public.heartbeat_runs r left join public.agents a on a.id = r.agent_id where r.id = run;
+    else
+        select a.adapter_type into adapter from public.heartbeat_runs r join public.agents a on a.id = r.agent_id where r.id = run;
+    end if;
+    return coalesce(adapter in ('claude_local', 'codex_local', 'cursor', 'gemini_local', 'opencode_local', 'pi_local', 'grok_local',
+                                'kimi_local', 'hermes_local'), false);
+end $$;
+revoke execute on function open_finalization_since, is_conversation from public;
+
+-- Whom its server would hold responsible for a run of an issue, if anybody.
+create view issue_responsibles as
+select i.id as issue_id,
+       coalesce(nullif((select r.responsible_user_id from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+                        order by r.created_at desc, r.id limit 1), ''),
+                nullif(i.responsible_user_id, ''), nullif(p.responsible_user_id, ''), nullif(c.default_responsible_user_id, '')) as user_id
+from public.issues i
+join public.companies c on c.id = i.company_id
+left join public.issues p on p.id = i.parent_id and p.company_id = i.company_id;
+
+-- One row for each issue, gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear.
+-- Of a million runs the latest thousand tell enough.
+create view issue_histories as
+select i.id as issue_id, h.last_run_id, h.last_ended_at, h.last_started_at, h.last_sign_at, h.began_at, h.continued_at,
+       h.last_continuation_ended_at, h.leased_until, h.leasing_run_id
+from public.issues i
+cross join lateral (
+    select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
+           max(r.last_sign_at) as last_sign_at,
+           max(r.finished_at) filter (where not r.live) as last_ended_at,
+           max(r.started_at) as last_started_at,
+           max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
+           -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
+           -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
+           max(least(greatest(r.finished_at, lease.updated_at) + lease.patience, r.finished_at + interval '1 hour'))
+               filter (where lease.updated_at is not null) as leased_until,
+           (array_agg(r.id order by r.created_at desc, r.id)
+               filter (where lease.updated_at is not null and r.status <> 'succeeded' and is_conversation(r.id)))[1] as leasing_run_id,
+           -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
+           max(r.created_at) filter (where r.retry_reason is null) as began_at,
+           -- The continuations that the host queued itself; ours are counted in the ledger.
+           array_agg(r.created_at) filter (
+               where r.retry_reason = 'issue_continuation_needed'
+                 and (r.status <> 'cancelled' or r.started_at is not null)
+                 and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
+           ) as continued_at
+    from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+          order by r.created_at desc, r.id limit 1000) r
+    left join lateral (
+        select l.updated_at,
+               case when l.status = 'pending_cleanup' then interval '30 minutes' else interval '2 minutes' end as patience
+        from public.environment_leases l
+        where l.heartbeat_run_id = r.id and l.company_id = r.company_id
+          and (l.released_at is null or l.status = 'pending_cleanup' or l.cleanup_status = 'failed')
+        order by l.updated_at desc limit 1
+    ) lease on not r.live
+) h;
+
+create view wakes as
+select w.id, w.agent_id, i.id as issue_id, w.reason, w.payload, w.requested_by_actor_id as requested_by, w.status, w.created_at
+from public.agent_wakeup_requests w
+left join public.issues i on i.company_id = w.company_id and i.id::text = w.payload ->> 'issueId';
+
+-- The server executes queued runs only: a wake without its run would stay queued for ever.
+create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
+declare
+    issue record;
+    next_run_id uuid := gen_random_uuid();
+    -- The latest run that the same agent made of this issue: its session is taken up again.
+    resumed_run_id uuid := (
+        select r.id from public.issues i join runs r on r.company_id = i.company_id and r.issue_key = i.id::text
+        where i.id = new.issue_id and r.agent_id = new.agent_id
+        order by r.created_at desc, r.id limit 1
+    );
+begin
+    select i.company_id, r.user_id into issue
+    from public.issues i join issue_responsibles r on r.issue_id = i.id
+    where i.id = new.issue_id;
+    -- On a queued run without such a user the server fails at every tick, and recovers nothing else either.
+    if issue.user_id is null then
+        raise exception 'issue % cannot be woken: no user is responsible for it', new.issue_id;
+    end if;
+
+    new.id := coalesce(new.id, gen_random_uuid());
+    -- Without the id of an actor the run would stay queued for ever.
+    insert into public.agent_wakeup_requests
+        (id, company_id, agent_id, source, trigger_detail, reason, payload,
+         requested_by_actor_type, requested_by_actor_id, idempotency_key)
+    values (new.id, issue.company_id, new.agent_id, 'automation', 'system', new.reason,
+            jsonb_strip_nulls(coalesce(new.payload, '{}')
+                || jsonb_build_object('issueId', new.issue_id, 'retryOfRunId', resumed_run_id)),
+            'system', coalesce(new.requested_by, 'sweep'), 'sweep:' || new.id);
+    insert into public.heartbeat_runs
+        (id, company_id, agent_id, invocation_source, trigger_detail, wakeup_request_id, retry_of_run_id,
+         responsible_user_id, context_snapshot)
+    values (next_run_id, issue.company_id, new.agent_id, 'automation', 'system', new.id, resumed_run_id,
+            issue.user_id,
+            jsonb_strip_nulls(jsonb_build_object(
+                'issueId', new.issue_id, 'taskId', new.issue_id, 'taskKey', new.issue_id,
+                'wakeReason', new.reason, 'retryReason', new.reason, 'retryOfRunId', resumed_run_id,
+                'wakeSource', 'automation', 'wakeTriggerDetail', 'system', 'source', 'issue.continuation_recovery')));
+    update public.agent_wakeup_requests set run_id = next_run_id where id = new.id;
+    return new;
+end $$;
+create trigger insert_wake instead of insert on wakes for each row execute function insert_wake();
+revoke execute on function insert_wake from public;
+
+-- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
+-- owner was alive. Success and output are reports; a run is also failed, timed out, interrupted or cancelled by others.
+create view false_rescues as
+select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, within_calendar(report.at) as reported_at
+from recoveries c
+join public.issues i on i.id = c.subject_id
+cross join lateral (
+    select min(signs.at) as at
+    from public.heartbeat_runs r
+    cross join lateral (values (r.last_output_at), (case r.status when 'succeeded' then r.finished_at end)) signs (at)
+    where r.company_id = i.company_id and r.context_snapshot ->> 'issueId' = i.id::text
+      and not is_too_large(r.context_snapshot) and r.created_at < c.created_at and c.created_at < signs.at and r.wakeup_request_id is distinct from c.wake_id
+) report
+where c.kind = 'issue' and c.action = 'continue' and report.at is not null;

@@ -1,0 +1,13 @@
+drop view false_rescues;
+drop view host_behavior;
+drop trigger log_recovery;
+drop table activity;
+drop table comments;
+drop table session_commands;
+drop table sessions;
+drop table runs;
+drop table wakes;
+drop table plan_steps;
+drop table plans;
+drop table issues;
+drop table agents;

@@ -1,0 +1,103 @@
+//! A database that a command has opened for one transaction.
+
+use anyhow::{Error, Result};
+use diesel::QueryResult;
+use serde_json::{Value, json};
+
+use super::{say, tell};
+use crate::cli::{DatabaseFlag, Layout, PolicyFlags};
+use crate::conclusion::{busy, usage};
+use crate::report::grid::ROWS_MAX;
+use crate::rules::{Id, Kind};
+use crate::settings::Environment;
+use crate::store::errors::{self, Refused};
+use crate::store::find::find;
+use crate::store::open::{Store, Url};
+use crate::store::rights::Purpose;
+use crate::store::{Abort, Access, Db, Timeouts};
+
+pub struct OpenDatabase {
+    url: Url,
+    pub store: Store,
+    access: Access,
+    timeouts: Timeouts,
+}
+
+impl OpenDatabase {
+    pub fn with(purpose: Purpose, flag: &DatabaseFlag, environment: &Environment) -> Result<OpenDatabase> {
+        let (_, timeouts) = environment.policy(PolicyFlags::default())?;
+        OpenDatabase::within(timeouts, purpose, flag, environment)
+    }
+
+    pub fn within(
+        timeouts: Timeouts,
+        purpose: Purpose,
+        flag: &DatabaseFlag,
+        environment: &Environment,
+    ) -> Result<OpenDatabase> {
+        let url = environment.database(flag)?;
+        let store = url.open_to(purpose)?;
+        Ok(OpenDatabase { url, store, access: purpose.access(), timeouts })
+    }
+
+    /// One transaction; `body` gets the kinds that the host has.
+    pub fn transact<T>(
+        &mut self,
+        body: impl FnOnce(&mut Db, &[Kind]) -> Result<T, Refused>,
+    ) -> Result<T, Abort<Refused>> {
+        let Store { db, kinds, .. } = &mut self.store;
+        db.in_transaction(self.access, &self.timeouts, |db| body(db, kinds))
+    }
+
+    /// The same; what stands in its way is explained as an operator can use it.
+    pub fn change<T>(&mut self, body: impl FnOnce(&mut Db, &[Kind]) -> Result<T, Refused>) -> Result<T> {
+        self.transact(body).map_err(|abort| self.explain(abort))
+    }
+
+    /// Undoes something about a subject, which may be gone meanwhile, and returns what it is called. `body` says whether
+    /// there was anything to undo; if not, the subject `is_not` so.
+    pub fn undo(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        is_not: &str,
+        body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>,
+    ) -> Result<String> {
+        self.store.refuse_unprovided(kind)?;
+        self.change(|db, _| {
+            let found = find(db, kind, name)?;
+            let label = found.clone().one_or_gone(db, kind, name)?;
+            if body(db, &label.id)? {
+                return Ok(label.name());
+            }
+            let label = found.one(kind, name)?;
+            Err(usage(format!("{kind} {} is not {is_not}", label.name())).into())
+        })
+    }
+
+    pub fn explain(&self, abort: Abort<Refused>) -> Error {
+        match &abort {
+            Abort::RolledBack(Refused::Query(error))
+                if errors::is_contention(error) || errors::is_lock_timeout(error) =>
+            {
+                busy(format!("somebody else is at it, try again: {}", errors::words(error))).into()
+            }
+            Abort::RolledBack(_) | Abort::Lost(_) | Abort::Unknown(_) => self.url.explain(abort.into()),
+        }
+    }
+}
+
+/// Prints a list, `named` so in JSON; of a long one people see the beginning.
+pub fn say_list<T>(layout: Layout, name: &str, rows: &[T], json: impl Fn(&T) -> Value, table: impl Fn(&[T]) -> String) {
+    match layout {
+        Layout::Json => {
+            say(&format!("{:#}\n", json!({ "schema": 1, name: rows.iter().map(json).collect::<Vec<_>>() })))
+        }
+        Layout::Table => {
+            tell(&table(&rows[..rows.len().min(ROWS_MAX)]));
+            if ROWS_MAX < rows.len() {
+                say(&format!("  … and {} more: --output json shows all\n", rows.len() - ROWS_MAX));
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! How a run ends, and errors that know how they end one.
+
+use std::fmt::{Display, Formatter, Result};
+
+/// How a run ends. The numbers are those that the program exits with and that `sweeps.exit_code` records: of sysexits.h where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Conclusion {
+    /// Done, or nothing to do.
+    Done = 0,
+    /// Some subjects failed, or what became of them is unknown.
+    SomeFailed = 1,
+    /// Something was (in a dry run: would be) done, and that was asked for.
+    Changed = 2,
+    /// The guard left a kind as it was.
+    Guarded = 4,
+    /// Wrong arguments.
+    Usage = 64,
+    /// The database cannot be reached or used now.
+    Unavailable = 69,
+    /// Everything that was left was busy.
+    Busy = 75,
+    /// Wrong settings, rights or schema: trying again does not help.
+    Config = 78,
+    /// The command to watch was not found, as shells say it.
+    NotFound = 127,
+    /// Ended by SIGINT, after what was in hand.
+    Interrupted = 130,
+    /// Ended by SIGTERM, after what was in hand.
+    Terminated = 143,
+}
+
+impl Conclusion {
+    const ALL: [Conclusion; 11] = [
+        Conclusion::Done,
+        Conclusion::SomeFailed,
+        Conclusion::Changed,
+        Conclusion::Guarded,
+        Conclusion::Usage,
+        Conclusion::Unavailable,
+        Conclusion::Busy,
+        Conclusion::Config,
+        Conclusion::NotFound,
+        Conclusion::Interrupted,
+        Conclusion::Terminated,
+    ];
+
+    /// The one with this number, if there is one.
+    pub fn of(code: i32) -> Option<Conclusion> {
+        Conclusion::ALL.into_iter().find(|conclusion| *conclusion as i32 == code)
+    }
+
+    /// Did a sweep that ended so do all that it had to?
+    pub fn is_success(self) -> bool {
+        matches!(self, Conclusion::Done | Conclusion::Changed)
+    }
+}
+
+/// An error that decides how the run ends, as the outermost context of an `anyhow` error.
+#[derive(Debug)]
+pub struct Failure {
+    pub conclusion: Conclusion,
+    message: String,
+}
+
+impl Failure {
+    pub fn new(conclusion: Conclusion, message: String) -> Failure {
+        Failure { conclusion, message }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+pub fn some_failed(message: impl Into<String>) -> Failure {
+    Failure { conclusion: Conclusion::SomeFailed, message: message.into() }
+}
+
+pub fn usage(message: impl Into<String>) -> Failure {
+    Failure { conclusion: Conclusion::Usage, message: message.into() }
+}
+
+pub fn unavailable(message: impl Into<String>) -> Failure {
+    Failure { conclusion: Conclusion::Unavailable, message: message.into() }
+}
+
+pub fn busy(message: impl Into<String>) -> Failure {
+    Failure { conclusion: Conclusion::Busy, message: message.into() }
+}
+
+pub fn config(message: impl Into<String>) -> Failure {
+    Failure { conclusion: Conclusion::Config, message: message.into() }
+}
+
+pub fn not_found(message: impl Into<String>) -> Failure {
+    Failure { conclusion: Conclusion::NotFound, message: message.into() }
+}
+
+/// How an error ends a run; one that nobody has classified comes from the database.
+pub fn conclusion_of(error: &anyhow::Error) -> Conclusion {
+    error.downcast_ref::<Failure>().map_or(Conclusion::Unavailable, |failure| failure.conclusion)
+}

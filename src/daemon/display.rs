@@ -1,0 +1,81 @@
+//! What the daemon says of itself: in its log, and to the service manager.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use tracing::info;
+
+use super::work::Task;
+use super::{Daemon, clock};
+use crate::conclusion::Conclusion;
+use crate::rules::words::{HumanDuration, format_utc};
+use crate::sweep::Summary;
+
+impl Daemon {
+    /// When it will sweep.
+    pub(super) fn tell_schedule(&self) {
+        let schedule = &self.resolved.options.schedule;
+        let at = |at: chrono::DateTime<chrono::Utc>| at.with_timezone(&schedule.zone);
+        let shown = |next| at(next).format("%Y-%m-%d %H:%M:%S %Z").to_string();
+        let next: Vec<String> = schedule.after(clock::now()).take(3).map(shown).collect();
+        let jitter = self.resolved.options.jitter;
+        let jitter =
+            if jitter.is_zero() { String::new() } else { format!(", each up to {} later", HumanDuration(jitter)) };
+        info!("schedule {schedule}, next: {}{jitter}", next.join(", "));
+    }
+
+    pub(super) fn tell_status(&mut self) {
+        let task = self.work.as_ref().map(|work| work.task);
+        let now = match (self.is_stopping, self.outage.lasts(), task) {
+            (true, ..) => "stopping: waiting for what is in hand".to_owned(),
+            (false, true, _) => "waiting for the database".to_owned(),
+            (false, false, Some(Task::Sweep | Task::Reaction)) => "sweeping".to_owned(),
+            (false, false, Some(Task::Check)) => "looking at the database".to_owned(),
+            (false, false, None | Some(Task::Deliver)) => match self.shared.read().next_sweep {
+                Some(next) => format!("next sweep at {}", format_utc(next)),
+                None => "no further sweep is due".to_owned(),
+            },
+        };
+        let last = self.last.as_ref().map(|last| format!("; last: {last}")).unwrap_or_default();
+        let refused = self.refused.as_ref().map(|why| format!("; reload refused, the old settings hold: {why}"));
+        self.service_manager.status(format!("{now}{last}{}", refused.unwrap_or_default()));
+    }
+}
+
+/// What a sweep came to, for its status.
+pub fn last(swept: &Summary) -> String {
+    let total = swept.total();
+    let counters = [
+        (total.continued, "continued"),
+        (total.escalated, "escalated"),
+        (total.recovered, "recovered"),
+        (total.handed_over, "handed over"),
+        (total.abandoned, "abandoned"),
+        (total.failed, "failed"),
+        (total.deferred, "deferred"),
+    ];
+    let mut told: Vec<String> =
+        counters.iter().filter(|(n, _)| 0 < *n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
+    match swept.conclusion {
+        Conclusion::Guarded => told.push("the guard held a kind back".to_owned()),
+        _ if told.is_empty() => told.push("nothing to do".to_owned()),
+        _ => {}
+    }
+    told.join(", ")
+}
+
+pub fn spoken(time: Duration) -> HumanDuration {
+    HumanDuration(TimeDelta::from_std(time).unwrap_or_default())
+}
+
+pub fn counted_tries(n: u32) -> String {
+    if n == 1 { "1 try".to_owned() } else { format!("{n} tries") }
+}
+
+pub fn was_or_were(n: usize) -> &'static str {
+    if n == 1 { "was" } else { "were" }
+}
+
+pub fn changes(names: &[String]) -> String {
+    if names.is_empty() { "nothing changed".to_owned() } else { format!("changed: {}", names.join(", ")) }
+}

@@ -1,0 +1,267 @@
+//! What the daemon does at each event.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use anyhow::{Error, Result};
+use chrono::TimeDelta;
+use tracing::{debug, error, info, warn};
+
+use super::reaction::refuse_too_soon;
+use super::state::Database;
+use super::work::{Done, Task, Work};
+use super::{Daemon, IDLE, Resolved, clock, display, ticks};
+use crate::conclusion::{Conclusion, conclusion_of};
+use crate::rules::Kind;
+use crate::sweep::Summary;
+use crate::text::redact;
+
+/// What is read once, at the start.
+const AT_START_ONLY: [&str; 3] = ["SWEEP_HTTP", "SWEEP_LOG", "SWEEP_LOG_FORMAT"];
+
+impl Daemon {
+    /// Looks whether the database can be swept: at the start, and while it is away.
+    pub(super) fn check_now(&mut self) {
+        self.work = Some(Work::check(&self.resolved.options.cycle.sweep));
+    }
+
+    /// Sweeps all that the settings say: for each time of the schedule until now.
+    async fn sweep_all(&mut self) -> Result<()> {
+        self.plan().await?;
+        self.work = Some(Work::cycle(self.resolved.options.cycle.clone()));
+        Ok(())
+    }
+
+    /// The schedule's time has come, or was missed while something else was in hand.
+    pub(super) async fn due(&mut self) -> Result<()> {
+        let now = clock::now();
+        let later = self.planned.into_iter().flat_map(|planned| self.resolved.options.schedule.after(planned));
+        match later.take_while(|at| *at <= now).take(1000).count() {
+            0 => {}
+            1000 => info!("a thousand sweeps and more were due meanwhile: this one makes up for them"),
+            missed => info!("{missed} more {} due meanwhile: this sweep makes up for it", display::was_or_were(missed)),
+        }
+        self.sweep_all().await
+    }
+
+    /// Sets the timer for the next time of the schedule, later by the jitter, though never as late as the time after it.
+    pub(super) async fn plan(&mut self) -> Result<()> {
+        let options = &self.resolved.options;
+        let mut next = options.schedule.after(clock::now());
+        self.planned = next.next();
+        let interval = self.planned.zip(next.next()).map_or(options.jitter, |(planned, following)| following - planned);
+        let bound = options.jitter.min(interval).num_milliseconds();
+        let jitter = if 0 < bound { TimeDelta::milliseconds(fastrand::i64(0..bound)) } else { TimeDelta::zero() };
+        let at = self.planned.map(|planned| planned + jitter);
+        self.shared.update(|state| state.next_sweep = at);
+        self.timer.set(at).await
+    }
+
+    pub(super) async fn done(&mut self, done: Done) -> Result<()> {
+        self.work = None;
+        self.note_hung(None);
+        match done {
+            Done::Checked(Ok(grace)) => match refuse_too_soon(&self.resolved.options, grace) {
+                Ok(()) => self.in_order(grace).await?,
+                Err(error) => self.failed(error)?,
+            },
+            Done::Swept(Ok(swept)) => self.swept(&swept),
+            Done::Checked(Err(error)) => self.failed(error)?,
+            Done::Reacted(Ok(swept)) => self.reacted(&swept),
+            Done::Reacted(Err(error)) => self.failed(error)?,
+            Done::Swept(Err(error)) => {
+                self.count_failed();
+                self.failed(error)?;
+            }
+            Done::Delivered(Ok(_)) => {}
+            // If the database is away, the next sweep says so.
+            Done::Delivered(Err(error)) => debug!("{}", redact(&format!("{error:#}"))),
+            // The next one may do better; that there was one is counted, and on stderr.
+            Done::Panicked(Task::Sweep | Task::Reaction) => {
+                self.count_failed();
+                error!("the sweep ended by a panic, which is a bug of sweep's; the next one is not affected");
+            }
+            Done::Panicked(Task::Deliver) => error!("delivering ended by a panic, which is a bug of sweep's"),
+            Done::Panicked(Task::Check) => {
+                self.outage.note();
+                error!("the look at the database ended by a panic, which is a bug of sweep's; it is repeated");
+            }
+        }
+        Ok(())
+    }
+
+    fn count_failed(&mut self) {
+        self.shared.update(|state| state.failed += 1);
+        self.last = Some("failed".to_owned());
+    }
+
+    /// The database can be swept, and its host needs so long after the end of a run.
+    async fn in_order(&mut self, run_end_grace: Duration) -> Result<()> {
+        self.run_end_grace = Some(run_end_grace);
+        let is_first = !std::mem::replace(&mut self.is_proven, true);
+        self.trouble = None;
+        self.shared.update(|state| state.database = Database::Up);
+        let was_away = self.outage.end();
+        if let Some((away, tries)) = was_away {
+            info!("the database is back after {}, {}", display::spoken(away), display::counted_tries(tries));
+        }
+        if !self.is_stopping && (was_away.is_some() || is_first && self.resolved.options.at_start) {
+            self.sweep_all().await?;
+        }
+        Ok(())
+    }
+
+    fn swept(&mut self, swept: &Summary) {
+        (self.is_proven, self.trouble) = (true, None);
+        self.held_issues = swept.held_back(Kind::Issue);
+        self.outage.forget();
+        let is_interrupted = matches!(swept.conclusion, Conclusion::Terminated | Conclusion::Interrupted);
+        self.shared.update(|state| {
+            state.database = Database::Up;
+            *(if is_interrupted { &mut state.interrupted } else { &mut state.completed }) += 1;
+        });
+        self.last = Some(display::last(swept));
+    }
+
+    /// A database that is away is waited for. What else is wrong ends the daemon at its start; later it is said once, and the
+    /// next sweep tries again.
+    fn failed(&mut self, error: Error) -> Result<()> {
+        let why = redact(&format!("{error:#}"));
+        if conclusion_of(&error) == Conclusion::Unavailable {
+            self.shared.update(|state| state.database = Database::Gone);
+            match self.outage.note() {
+                true => error!("the database is unavailable, waiting: {why}"),
+                false => debug!("the database is still unavailable: {why}"),
+            }
+            return Ok(());
+        }
+        if !self.is_proven {
+            return Err(error);
+        }
+        self.outage.end();
+        self.shared.update(|state| state.database = Database::Refuses);
+        if self.trouble.as_ref() == Some(&why) {
+            debug!("still: {why}");
+        } else {
+            error!("no sweep: {why}");
+            self.trouble = Some(why);
+        }
+        Ok(())
+    }
+
+    /// No new sweep; the one in hand finishes what it has in hand. A look at the database is not waited for.
+    pub(super) fn stop(&mut self) {
+        info!("told to end{}", if self.work.is_some() { ": waiting for what is in hand" } else { "" });
+        self.is_stopping = true;
+        self.shared.update(|state| state.is_stopping = true);
+        self.service_manager.stopping();
+        self.work = self.work.take().filter(|work| work.task != Task::Check);
+        if let Some(work) = &self.work {
+            work.stop();
+        }
+    }
+
+    /// Reads the settings again. Wrong ones are no reason to end: the old ones stay.
+    pub(super) async fn reload(&mut self) -> Result<()> {
+        if self.is_stopping {
+            return Ok(());
+        }
+        self.service_manager.reloading();
+        let fits =
+            |resolved: &Resolved| self.run_end_grace.map_or(Ok(()), |hosts| refuse_too_soon(&resolved.options, hosts));
+        match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
+            Err(error) => {
+                let why = redact(&format!("{error:#}"));
+                error!("the settings stay as they were: {why}");
+                self.refused = Some(why);
+            }
+            Ok(resolved) => {
+                self.refused = None;
+                let changed = self.changed(&resolved);
+                let at_start_only: Vec<&str> =
+                    AT_START_ONLY.into_iter().filter(|name| changed.iter().any(|changed| changed == name)).collect();
+                info!("the settings were read again: {}", display::changes(&changed));
+                if !at_start_only.is_empty() {
+                    warn!("{} will change when the daemon is started again", at_start_only.join(", "));
+                }
+                let is_moved = self.resolved.options.cycle.sweep.database != resolved.options.cycle.sweep.database;
+                self.resolved = resolved;
+                self.ticks = ticks(&self.resolved.options, &self.service_manager);
+                match self.work.as_ref().map(|work| work.task) {
+                    None if is_moved || self.outage.lasts() => self.check_now(),
+                    // What it looks at is swept no more.
+                    Some(Task::Check) if is_moved => self.check_now(),
+                    None | Some(_) => {}
+                }
+                self.plan().await?;
+                self.tell_schedule();
+                self.tell_source();
+                self.listen()?;
+            }
+        }
+        self.service_manager.ready();
+        Ok(())
+    }
+
+    /// Where those who ask for metrics find the rest.
+    pub(super) fn tell_source(&self) {
+        let sweep = &self.resolved.options.cycle.sweep;
+        self.shared.update(|state| state.source = Some((sweep.database.clone(), sweep.timeouts)));
+    }
+
+    /// Names alone: values may be secrets. The database's may come from a file that has another content now.
+    fn changed(&self, new: &Resolved) -> Vec<String> {
+        let mut names = differing(&self.resolved.variables, &new.variables);
+        let is_database = |name: &String| name.starts_with("DATABASE_URL") || name.starts_with("PG");
+        let (old_url, new_url) = (&self.resolved.options.cycle.sweep.database, &new.options.cycle.sweep.database);
+        if old_url != new_url && !names.iter().any(is_database) {
+            names.push("the database".to_owned());
+        }
+        names
+    }
+
+    pub(super) async fn tick(&mut self) -> Result<()> {
+        let limit = self.resolved.options.hung_after;
+        let silent_for = self.work.as_mut().map(Work::silent_for);
+        let hung_for = silent_for.filter(|silent| limit < *silent);
+        self.note_hung(hung_for);
+        if hung_for.is_none() {
+            self.service_manager.feed();
+        }
+        if self.work.is_none() && IDLE <= self.idled_at.elapsed() {
+            self.idled_at = tokio::time::Instant::now();
+            self.idle().await?;
+        }
+        Ok(())
+    }
+
+    fn note_hung(&mut self, hung_for: Option<Duration>) {
+        let was = self.shared.read().hung_for.is_some();
+        match (was, hung_for) {
+            (false, Some(time)) => error!("the sweep in hand has made no progress for {}", display::spoken(time)),
+            (true, None) => info!("the sweep that made no progress goes on, or has ended"),
+            (false, None) | (true, Some(_)) => {}
+        }
+        self.shared.update(|state| state.hung_for = hung_for);
+    }
+
+    /// Between two sweeps: what waits is delivered. A clock that was set back would have it wait for what was planned by the wrong time.
+    async fn idle(&mut self) -> Result<()> {
+        let earlier = self.resolved.options.schedule.next(clock::now()).filter(|next| Some(*next) < self.planned);
+        if earlier.is_some() {
+            warn!("the clock was set back: the next sweep is planned anew");
+            self.plan().await?;
+        }
+        let cycle = &self.resolved.options.cycle;
+        if !self.outage.lasts() && !cycle.notify.destinations().is_empty() {
+            self.work = Some(Work::deliver(cycle, self.planned));
+        }
+        Ok(())
+    }
+}
+
+/// The names of what is set in one and not in the other, or to another value.
+fn differing(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Vec<String> {
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    names.into_iter().filter(|name| one.get(*name) != other.get(*name)).cloned().collect()
+}

@@ -1,0 +1,27 @@
+//! What a daemon goes by: plain data.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use crate::cycle::CycleOptions;
+use crate::schedule::Schedule;
+
+/// Sweeps on a schedule.
+#[derive(Clone, Debug)]
+pub struct DaemonOptions {
+    pub cycle: CycleOptions,
+    pub schedule: Schedule,
+    /// A sweep begins later than scheduled by a random time below this.
+    pub jitter: TimeDelta,
+    pub at_start: bool,
+    /// Where HTTP is served, if it is.
+    pub http: Option<SocketAddr>,
+    /// Listen for runs that end; never, when issues are not swept.
+    pub listen: bool,
+    /// How long after the end of a run its issue is swept; none: as long as its host needs to say what follows.
+    pub listen_grace: Option<Duration>,
+    /// Without progress for longer, a sweep hangs.
+    pub hung_after: Duration,
+}

@@ -1,0 +1,187 @@
+//! A subject's state in one word, as boards and `sweep status` show it, and what the views `…_work_state` need to know of the rules to
+//! find it without calling them.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+use serde::Serialize;
+
+use super::assignee::WAKEABLE;
+use super::session::{Activity, Ended, FINISHED};
+use super::words::STUCK_WAKE;
+use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable};
+
+/// The state of one subject, in the order of urgency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// An issue that nobody is working on.
+    Orphaned,
+    /// A plan step that has been in progress for too long, and nothing is on its way.
+    Stalled,
+    /// A session without a sign of life, and nothing is on its way.
+    Silent,
+    /// A session whose process ended before its work.
+    Crashed,
+    /// A person was notified and has not answered.
+    Escalated,
+    /// Its agent cannot be woken, and people were notified of it.
+    Abandoned,
+    /// Its agent cannot be woken.
+    Skipped,
+    /// A wake is pending.
+    Queued,
+    /// It declares a wait.
+    Waiting,
+    /// In progress on purpose.
+    Exempt,
+    /// A run is live, or there was a sign of life a moment ago.
+    Active,
+}
+
+impl State {
+    pub const ALL: [State; 11] = [
+        State::Orphaned,
+        State::Stalled,
+        State::Silent,
+        State::Crashed,
+        State::Escalated,
+        State::Abandoned,
+        State::Skipped,
+        State::Queued,
+        State::Waiting,
+        State::Exempt,
+        State::Active,
+    ];
+
+    /// The state of a subject that is left for this reason; none when it is not in progress, or an agent's, at all.
+    pub fn of(reason: &Reason) -> Option<State> {
+        match reason {
+            Reason::NotInProgress(_)
+            | Reason::PlanNotOpen(_)
+            | Reason::IssueFinished(_)
+            | Reason::EndedWell
+            | Reason::NoAgentAssigned
+            | Reason::AssignedToUser
+            | Reason::PlanStillStalled => None,
+            Reason::LiveRun | Reason::HostPlans(_) | Reason::Recent => Some(State::Active),
+            Reason::PendingWake | Reason::StuckWake(_) | Reason::PendingCommand => Some(State::Queued),
+            Reason::DeclaredWait(_) => Some(State::Waiting),
+            Reason::Exempt(_) => Some(State::Exempt),
+            Reason::Escalated => Some(State::Escalated),
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Orphaned => "orphaned",
+            State::Stalled => "stalled",
+            State::Silent => "silent",
+            State::Crashed => "crashed",
+            State::Escalated => "escalated",
+            State::Abandoned => "abandoned",
+            State::Skipped => "skipped",
+            State::Queued => "queued",
+            State::Waiting => "waiting",
+            State::Exempt => "exempt",
+            State::Active => "active",
+        }
+    }
+
+    /// Can a subject of this kind be in it?
+    pub fn is_of(self, kind: Kind) -> bool {
+        match self {
+            State::Orphaned => kind == Kind::Issue,
+            State::Stalled => kind == Kind::Step,
+            State::Silent | State::Crashed => kind == Kind::Session,
+            State::Waiting => kind != Kind::Step,
+            State::Escalated | State::Abandoned | State::Skipped | State::Queued | State::Exempt | State::Active => {
+                true
+            }
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<State> {
+        State::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// What the views take from the rules, besides the limits of `Policy`.
+#[derive(Debug, Serialize)]
+pub struct Vocabulary {
+    /// The statuses in which an agent can be woken.
+    wakeable: &'static [&'static str],
+    /// The statuses of an issue whose sessions are of no interest any more.
+    finished: &'static [&'static str],
+    /// What an agent does when it cannot go on without a person.
+    needs_person: Vec<&'static str>,
+    /// By the names that the views give to reasons.
+    reasons: BTreeMap<&'static str, BoardReason>,
+}
+
+#[derive(Debug, Serialize)]
+struct BoardReason {
+    state: State,
+    /// `{agent}`, `{status}` and `{exit_code}` stand for those of the subject.
+    text: String,
+}
+
+impl Vocabulary {
+    pub fn of_the_rules() -> Vocabulary {
+        let needs_person = Activity::ALL.into_iter().filter(|activity| activity.needs_person()).map(Activity::name);
+        let reasons = left().into_iter().chain(skipped()).chain(stranded());
+        Vocabulary {
+            wakeable: &WAKEABLE,
+            finished: &FINISHED,
+            needs_person: needs_person.collect(),
+            reasons: reasons.map(|(name, state, text)| (name, BoardReason { state, text })).collect(),
+        }
+    }
+}
+
+type Named = (&'static str, State, String);
+
+/// Where somebody else said why, in a text of his own, the views show that text alone.
+fn left() -> Vec<Named> {
+    let own = String::new;
+    let stuck = Reason::StuckWake(TimeDelta::zero());
+    let reasons = [
+        ("live_run", Reason::LiveRun),
+        ("host_plan", Reason::HostPlans(own())),
+        ("recent", Reason::Recent),
+        ("pending_wake", Reason::PendingWake),
+        ("stuck_wake", stuck),
+        ("pending_command", Reason::PendingCommand),
+        ("declared_wait", Reason::DeclaredWait(own())),
+        ("exempt", Reason::Exempt(own())),
+        ("escalated", Reason::Escalated),
+    ];
+    let named = reasons.into_iter().filter_map(|(name, reason)| {
+        let text = if name == "stuck_wake" { STUCK_WAKE.to_owned() } else { reason.to_string() };
+        Some((name, State::of(&reason)?, text))
+    });
+    named.collect()
+}
+
+fn skipped() -> Vec<Named> {
+    let unavailable = Unavailable::Status { name: "{agent}".to_owned(), status: "{status}".to_owned() };
+    [
+        ("no_such_agent", Unavailable::NoSuchAgent),
+        ("unavailable", unavailable),
+        ("obstacle", Unavailable::Obstacle(String::new())),
+    ]
+    .map(|(name, why)| (name, State::Skipped, why.to_string()))
+    .into()
+}
+
+fn stranded() -> Vec<Named> {
+    let unattended = Decision::Continue { attempt: 1, remedy: ContinueBy::Wake }.to_string();
+    let ended = |how: String| format!("its process ended {how}");
+    vec![
+        (Finding::Orphaned.name(), State::Orphaned, unattended.clone()),
+        (Finding::Stalled.name(), State::Stalled, unattended),
+        (Finding::Silent.name(), State::Silent, "it shows no sign of life".to_owned()),
+        (Finding::Crashed.name(), State::Crashed, ended(Ended::with_exit_code("{exit_code}"))),
+        ("crashed_unseen", State::Crashed, ended(Ended::UNSEEN.to_owned())),
+    ]
+}

@@ -1,0 +1,161 @@
+//! What an agent is doing, from several sources.
+//!
+//! The sources are, the most reliable first: an event of a hook, a sequence that the agent sent to its terminal, the
+//! screen. A source is believed until a less reliable one states something newer, since agents do not report
+//! everything. One exception: while a question is on the screen, no other source is believed.
+
+use std::time::{Duration, Instant};
+
+use super::statement::{Source, Statement};
+use crate::rules::Essence;
+
+/// Within this time, statements of several sources count as simultaneous.
+const SIMULTANEOUS: Duration = Duration::from_secs(2);
+
+/// A question whose words change sooner is still the same question: a log flows through it.
+const WORDS_LAST: Duration = Duration::from_secs(8);
+
+/// A statement, and for how long it has held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownActivity {
+    pub statement: Statement,
+    pub since: Instant,
+    /// When the question was first asked in these words.
+    worded_at: Instant,
+}
+
+/// The latest statement of each source.
+#[derive(Default)]
+pub struct ActivityTracker {
+    screen: Option<KnownActivity>,
+    sequence: Option<KnownActivity>,
+    event: Option<KnownActivity>,
+}
+
+impl ActivityTracker {
+    /// Takes in what the screen shows; None: nothing that the rules know.
+    pub fn set_screen(&mut self, statement: Option<Statement>, now: Instant) {
+        match statement {
+            Some(statement) => self.add(statement, now),
+            None => self.screen = None,
+        }
+    }
+
+    /// Takes in a statement of any source.
+    pub fn add(&mut self, statement: Statement, now: Instant) {
+        let known = match statement.evidence.source {
+            Source::Screen => &mut self.screen,
+            Source::Sequence => &mut self.sequence,
+            Source::Event => &mut self.event,
+        };
+        let (mut since, mut worded_at) = (now, now);
+        if let Some(before) = known.as_ref().filter(|before| is_alike(&before.statement, &statement)) {
+            if is_same_question(&before.statement, &statement) {
+                (since, worded_at) = (before.since, before.worded_at);
+            } else if now.saturating_duration_since(before.worded_at) < WORDS_LAST {
+                since = before.since;
+            }
+        }
+        *known = Some(KnownActivity { statement, since, worded_at });
+    }
+
+    /// What the agent is doing, by the source that is believed.
+    pub fn current(&self) -> Option<&KnownActivity> {
+        let seen = self.screen.as_ref();
+        if let Some(question) = seen.filter(|seen| seen.statement.activity.needs_person()) {
+            return Some(question);
+        }
+        [&self.sequence, &self.event].into_iter().flatten().fold(seen, |lesser, better| match lesser {
+            Some(lesser) if better.since + SIMULTANEOUS < lesser.since => Some(lesser),
+            Some(_) | None => Some(better),
+        })
+    }
+
+    /// What the screen shows, whatever the agent reports.
+    pub fn on_screen(&self) -> Option<&Statement> {
+        self.screen.as_ref().map(|known| &known.statement)
+    }
+}
+
+fn is_alike(one: &Statement, other: &Statement) -> bool {
+    (one.activity, &one.kind) == (other.activity, &other.kind)
+}
+
+/// Whether two questions are the same but for what changes by itself, such as a clock.
+fn is_same_question(one: &Statement, other: &Statement) -> bool {
+    Essence::of(&one.question) == Essence::of(&other.question)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::session::Activity;
+    use crate::screen::Evidence;
+
+    fn says(source: Source, activity: Activity, question: &str) -> Statement {
+        let evidence = Evidence { source, what: String::new() };
+        Statement { activity, kind: None, question: question.to_owned(), resumes: None, evidence }
+    }
+
+    fn after(seconds: u64, began: Instant) -> Instant {
+        began + Duration::from_secs(seconds)
+    }
+
+    fn activity(tracker: &ActivityTracker) -> Option<Activity> {
+        tracker.current().map(|known| known.statement.activity)
+    }
+
+    #[test]
+    fn an_event_is_believed_until_the_screen_says_something_newer() {
+        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
+        tracker.set_screen(Some(says(Source::Screen, Activity::Working, "")), began);
+        tracker.add(says(Source::Event, Activity::Waiting, "rm -rf"), after(5, began));
+        assert_eq!(
+            activity(&tracker),
+            Some(Activity::Waiting),
+            "the screen has been saying the other thing for longer"
+        );
+        tracker.set_screen(Some(says(Source::Screen, Activity::Idle, "")), after(6, began));
+        assert_eq!(activity(&tracker), Some(Activity::Waiting), "about the same moment");
+        tracker.set_screen(Some(says(Source::Screen, Activity::Working, "")), after(30, began));
+        assert_eq!(activity(&tracker), Some(Activity::Working), "somebody has answered");
+    }
+
+    #[test]
+    fn a_question_on_the_screen_is_a_question_whatever_the_agent_says() {
+        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
+        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "rm -rf")), began);
+        tracker.add(says(Source::Sequence, Activity::Idle, ""), after(1, began));
+        tracker.add(says(Source::Event, Activity::Working, ""), after(9, began));
+        assert_eq!(activity(&tracker), Some(Activity::Waiting));
+        tracker.set_screen(None, after(10, began));
+        assert_eq!(activity(&tracker), Some(Activity::Working), "negative control");
+    }
+
+    #[test]
+    fn a_clock_in_a_question_makes_no_other_question() {
+        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
+        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "go on? (9s left)")), began);
+        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "go on? (8s left)")), after(1, began));
+        assert_eq!(tracker.current().map(|known| known.since), Some(began));
+        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(9, began));
+        assert_eq!(tracker.current().map(|known| known.since), Some(after(9, began)), "another question");
+    }
+
+    #[test]
+    fn a_question_through_which_a_log_flows_is_one_question() {
+        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
+        for seconds in 0..30 {
+            let question = format!("line {} of a log, go on?", ["one", "two", "three"][seconds as usize % 3]);
+            tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, &question)), after(seconds, began));
+            assert_eq!(tracker.current().map(|known| known.since), Some(began));
+        }
+    }
+
+    #[test]
+    fn of_a_screen_that_nobody_knows_nothing_is_known() {
+        let mut tracker = ActivityTracker::default();
+        tracker.set_screen(None, Instant::now());
+        assert_eq!(tracker.current(), None);
+    }
+}

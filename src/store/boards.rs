@@ -1,0 +1,64 @@
+//! What the views of the boards go by: the one row of the table `policy`, written from the rules.
+
+use std::collections::BTreeMap;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use serde_json::{Value, json};
+
+use super::Db;
+use crate::rules::board::Vocabulary;
+use crate::rules::{AHEAD_MAX, Policy};
+
+/// The row of a database that no sweep has seen yet, as a statement that leaves one that is there already as it is.
+pub fn first_row() -> String {
+    insertion(&Policy::default())
+}
+
+/// Writes the limits of a sweep. One that somebody else holds is left: whoever has it is about to write it, or stopped in the middle of that,
+/// and no sweep waits for a board.
+pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
+    let columns: Vec<String> = row(policy).iter().map(|(column, value)| format!("{column} = {value}")).collect();
+    let free = match db {
+        Db::Postgres(_) => " WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)",
+        Db::Sqlite(_) => "",
+    };
+    let statements = format!("UPDATE policy SET {}{free};\n{}", columns.join(", "), insertion(policy));
+    match db {
+        Db::Postgres(db) => db.batch_execute(&statements),
+        Db::Sqlite(db) => db.batch_execute(&statements),
+    }
+}
+
+fn insertion(policy: &Policy) -> String {
+    let (columns, values): (Vec<_>, Vec<_>) = row(policy).into_iter().unzip();
+    format!("INSERT INTO policy ({}) VALUES ({}) ON CONFLICT DO NOTHING;\n", columns.join(", "), values.join(", "))
+}
+
+/// The columns, named as in the JSON of a policy, and their values as SQL writes them.
+fn row(policy: &Policy) -> BTreeMap<&'static str, String> {
+    const LIMITS: [&str; 8] = [
+        "orphan_grace_seconds",
+        "step_stalled_after_seconds",
+        "session_silent_after_seconds",
+        "run_silent_after_seconds",
+        "wake_stuck_after_seconds",
+        "nudge_delay_seconds",
+        "attempts_max",
+        "attempts_per_day_max",
+    ];
+    let policy = json!(policy);
+    let vocabulary = [
+        ("vocabulary", json!(Vocabulary::of_the_rules())),
+        ("clock_ahead_max_seconds", json!(AHEAD_MAX.num_seconds())),
+    ];
+    let limits = LIMITS.map(|limit| (limit, policy[limit].clone()));
+    limits.into_iter().chain(vocabulary).map(|(column, value)| (column, literal(&value))).collect()
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        document => format!("'{}'", document.to_string().replace('\'', "''")),
+    }
+}

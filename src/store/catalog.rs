@@ -1,0 +1,137 @@
+//! The catalog: which migrations there are and which have run, what they make, and what of it stands in a database.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Text};
+use include_dir::{Dir, include_dir};
+
+use super::Db;
+use super::hosts::Host;
+use crate::rules::Kind;
+
+static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
+
+/// diesel's own table, in our schema.
+pub const VERSIONS: &str = "__diesel_schema_migrations";
+
+/// The folders of a host's migrations below `migrations/`, in the order in which they run. Those of listening, which are run only for
+/// operators who ask for them, are among them.
+pub fn folders(db: &Db, host: Host) -> Vec<String> {
+    let sources = match db {
+        Db::Sqlite(_) => vec!["sqlite".to_owned()],
+        Db::Postgres(_) => {
+            let host = format!("postgres/{}", host.name());
+            let made = made_by(&inside(&host));
+            // A host that lacks a kind has nothing to show of it.
+            let kinds = Kind::ALL.into_iter().filter(|kind| made.contains(&facts_of(*kind)));
+            let boards = kinds.map(|kind| format!("postgres/board/{kind}"));
+            ["postgres/ledger".to_owned(), format!("{host}_listen"), host].into_iter().chain(boards).collect()
+        }
+    };
+    let mut folders: Vec<String> = sources.iter().flat_map(|source| inside(source)).collect();
+    folders.sort_by_key(|folder| version(folder));
+    folders
+}
+
+fn inside(source: &str) -> Vec<String> {
+    let folders = FILES.get_dir(source).into_iter().flat_map(|source| source.dirs());
+    folders.map(|folder| folder.path().display().to_string()).collect()
+}
+
+/// The text of one file of a migration's folder: `up.sql` or `down.sql`.
+pub fn text(folder: &str, file: &str) -> &'static str {
+    FILES.get_file(format!("{folder}/{file}")).and_then(|file| file.contents_utf8()).unwrap_or_default()
+}
+
+/// The number that a migration's name begins with, as diesel records it.
+pub fn version(folder: &str) -> String {
+    let name = folder.rsplit('/').next().unwrap_or_default();
+    name.split('_').next().unwrap_or_default().replace('-', "")
+}
+
+pub fn is_of_listening(folder: &str) -> bool {
+    folder.contains("_listen/")
+}
+
+/// The tables and views that a host's migrations make.
+pub fn relations(db: &Db, host: Host) -> Vec<String> {
+    made_by(&folders(db, host))
+}
+
+fn made_by(folders: &[String]) -> Vec<String> {
+    let made = |line: &str| {
+        let made = line.strip_prefix("create table ").or_else(|| line.strip_prefix("create view "))?;
+        made.split([' ', '(']).next().map(str::to_owned)
+    };
+    folders.iter().flat_map(|folder| text(folder, "up.sql").lines()).filter_map(made).collect()
+}
+
+/// The kinds of subject that a host has.
+pub fn kinds(db: &Db, host: Host) -> Vec<Kind> {
+    let relations = relations(db, host);
+    Kind::ALL.into_iter().filter(|kind| relations.contains(&facts_of(*kind))).collect()
+}
+
+fn facts_of(kind: Kind) -> String {
+    format!("{kind}_facts")
+}
+
+/// The versions of the migrations that have run in this database.
+pub fn applied(db: &mut Db) -> Result<BTreeSet<String>> {
+    let reading = "reading the schema's version";
+    if !exists(db, VERSIONS).context(reading)? {
+        return Ok(BTreeSet::new());
+    }
+    let versions = match db {
+        Db::Postgres(db) => sql::<Text>(&format!("SELECT version FROM sweep.{VERSIONS}")).load::<String>(db),
+        Db::Sqlite(db) => sql::<Text>(&format!("SELECT version FROM {VERSIONS}")).load::<String>(db),
+    };
+    Ok(versions.context(reading)?.into_iter().collect())
+}
+
+/// The database's name, or its file.
+pub fn name(db: &mut Db) -> QueryResult<String> {
+    match db {
+        Db::Postgres(db) => sql::<Text>("SELECT current_database()::text").get_result(db),
+        Db::Sqlite(db) => sql::<Text>("SELECT file FROM pragma_database_list WHERE name = 'main'").get_result(db),
+    }
+}
+
+/// Is there such a table or view of sweep's, which this role may read?
+pub fn is_readable(db: &mut Db, relation: &str) -> QueryResult<bool> {
+    match db {
+        Db::Postgres(db) => diesel::select(
+            sql::<Bool>("coalesce(has_table_privilege(to_regclass(")
+                .bind::<Text, _>(format!("sweep.{relation}"))
+                .sql("), 'SELECT'), false)"),
+        )
+        .get_result(db),
+        Db::Sqlite(_) => exists(db, relation),
+    }
+}
+
+/// Is there such a table or view of sweep's?
+pub fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
+    match db {
+        Db::Postgres(db) => diesel::select(
+            sql::<Bool>("to_regclass(").bind::<Text, _>(format!("sweep.{relation}")).sql(") IS NOT NULL"),
+        )
+        .get_result(db),
+        Db::Sqlite(db) => diesel::select(
+            sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ").bind::<Text, _>(relation).sql(")"),
+        )
+        .get_result(db),
+    }
+}
+
+/// The first few things in a file that sweep has not made.
+pub fn made_by_others(db: &mut SqliteConnection) -> QueryResult<Vec<String>> {
+    sql::<Text>(&format!(
+        "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name <> '{VERSIONS}' \
+         ORDER BY name LIMIT 3"
+    ))
+    .load(db)
+}

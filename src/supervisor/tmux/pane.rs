@@ -1,0 +1,164 @@
+//! A pane, and what tmux reports of it.
+
+use std::thread;
+use std::time::Duration;
+
+use super::client::Client;
+use crate::screen::Capture;
+use crate::supervisor::output::LineSplitter;
+use crate::supervisor::probe::{Probe, is_shell_name};
+use crate::text::redact;
+
+/// How many lines of the pane's history go into the log besides the screen.
+const HISTORY_LINES: usize = 200;
+
+/// The last row of the screen, as an option of a capture.
+const TO_THE_END: &str = "-";
+
+/// How often, and in which intervals, a new pane is queried until it runs the same command twice.
+const SETTLING_LOOKS: u32 = 10;
+const SETTLING_PAUSE: Duration = Duration::from_millis(200);
+
+const NO_PANE: &str = "there is no such pane";
+
+/// A pane, and the command that ran in it at the start.
+#[derive(Clone, Debug)]
+pub struct Pane {
+    pub(super) client: Client,
+    /// `%3`: a name may mean another pane later.
+    pub(super) id: String,
+    first_command: String,
+}
+
+/// A pane as tmux reports it at one moment.
+#[derive(Default)]
+pub struct PaneState {
+    pub is_dead: bool,
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    /// Somebody reads its history: tmux itself would take the keys as commands.
+    is_in_mode: bool,
+    /// Other panes of the window would get the keys as well.
+    is_synchronized: bool,
+    /// tmux would drop the keys.
+    is_input_off: bool,
+    command: String,
+    pub probe: Probe,
+    pub capture: Capture,
+}
+
+/// What tmux answers about a pane.
+pub enum Answer {
+    Pane(PaneState),
+    Gone,
+    /// tmux cannot be run, or has no server.
+    Nothing,
+}
+
+impl Answer {
+    pub fn pane(self) -> Option<PaneState> {
+        match self {
+            Answer::Pane(pane) => Some(pane),
+            Answer::Gone | Answer::Nothing => None,
+        }
+    }
+}
+
+impl Pane {
+    /// Finds the pane of this name. No call of tmux inherits the withheld variables.
+    ///
+    /// # Errors
+    /// Why it cannot be watched.
+    pub fn find(name: &str, withheld: Vec<String>) -> Result<Pane, String> {
+        let client = Client { withheld };
+        let asked = client.call(&["display-message", "-p", "-t", name, "#{pane_id}"]);
+        let asked = asked.map_err(|error| format!("tmux cannot be run: {error}"))?;
+        let id = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+        if !asked.status.success() || !id.starts_with('%') {
+            let why = String::from_utf8_lossy(&asked.stderr).into_owned();
+            return Err(if why.trim().is_empty() { NO_PANE.to_owned() } else { why });
+        }
+        let mut pane = Pane { client, id, first_command: String::new() };
+        let state = pane.settled().ok_or(NO_PANE)?;
+        if state.is_dead {
+            return Err("its process has ended already".to_owned());
+        }
+        pane.first_command = state.command;
+        Ok(pane)
+    }
+
+    /// The pane and its command, as people may read them.
+    pub fn title(&self) -> String {
+        format!("tmux {}: {}", self.id, redact(&self.first_command))
+    }
+
+    /// Whether a shell runs there that did not at the start.
+    pub fn is_left_to_a_shell(&self, state: &PaneState) -> bool {
+        is_shell_name(&state.command) && state.command != self.first_command
+    }
+
+    /// Whether keys would reach the agent.
+    pub fn takes_keys(&self, state: &PaneState) -> bool {
+        let loses_keys = state.is_dead || state.is_in_mode || state.is_synchronized || state.is_input_off;
+        !loses_keys && !self.is_left_to_a_shell(state)
+    }
+
+    /// The pane's state when its command is known: a new pane runs tmux itself for a moment, then a shell.
+    fn settled(&self) -> Option<PaneState> {
+        let mut state = self.query().pane()?;
+        for _ in 0..SETTLING_LOOKS {
+            thread::sleep(SETTLING_PAUSE);
+            let before = std::mem::replace(&mut state, self.query().pane()?);
+            if state.command == before.command && !state.command.starts_with("tmux") {
+                break;
+            }
+        }
+        Some(state)
+    }
+
+    /// Asks tmux in one call, so that the screen and what is said of it are of one moment.
+    pub fn query(&self) -> Answer {
+        // The command comes last, since the agent chooses it, as it does the title on the next line.
+        const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} \
+            #{pane_synchronized} #{pane_input_off} #{pane_tty} #{pane_pid} #{pane_height} #{pane_width} #{cursor_y} #{cursor_x} \
+            #{cursor_flag} #{alternate_on} #{pane_current_command}";
+        let (id, lines) = (self.id.as_str(), format!("-{}", Capture::LINES_ABOVE));
+        let capture = ["capture-pane", "-p", "-e", "-J", "-t", id, "-S", &lines, "-E", TO_THE_END];
+        let display = |format| ["display-message", "-p", "-t", id, format, ";"];
+        let asked = self.client.call(&[&display(FORMAT)[..], &display("#{pane_title}"), &capture].concat());
+        let answer = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let Some((first, rest)) = answer.split_once('\n') else { return Answer::Nothing };
+        let mut parts = first.splitn(16, ' ');
+        let mut next = || parts.next().unwrap_or_default();
+        // Of a pane that is gone tmux answers with empty values.
+        if next() != self.id {
+            return Answer::Gone;
+        }
+        let (title, text) = rest.split_once('\n').unwrap_or((rest, ""));
+        Answer::Pane(PaneState {
+            is_dead: next() == "1",
+            exit_code: next().parse().ok(),
+            signal: next().parse().ok(),
+            is_in_mode: !matches!(next(), "" | "0"),
+            is_synchronized: next() == "1",
+            is_input_off: next() == "1",
+            probe: Probe { terminal: Some(next().into()), process: next().parse().ok(), command: Vec::new() },
+            capture: Capture {
+                size: (next().parse().unwrap_or(24), next().parse().unwrap_or(80)),
+                cursor: (next().parse().unwrap_or_default(), next().parse().unwrap_or_default()),
+                has_cursor: next() == "1",
+                is_alternate: next() == "1",
+                title: title.to_owned(),
+                text: text.to_owned(),
+            },
+            command: next().to_owned(),
+        })
+    }
+
+    /// Its last lines, for the log. They are joined as before they were wrapped, so that no credential is cut in two.
+    pub fn last_lines(&self) -> Option<Vec<String>> {
+        let first = format!("-{HISTORY_LINES}");
+        let text = self.client.ask(&["capture-pane", "-p", "-J", "-t", &self.id, "-S", &first, "-E", TO_THE_END])?;
+        Some(LineSplitter::default().split(text.as_bytes()))
+    }
+}

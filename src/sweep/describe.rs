@@ -1,0 +1,57 @@
+//! What reports and notifications say of one subject.
+
+use super::outcome::{Examined, Outcome};
+use super::terms::ExamineContext;
+use crate::rules::{Assignee, Decision, History, Id, Verdict};
+use crate::store::Subject;
+use crate::store::outbox::Details;
+
+fn name_of(assignee: &Assignee) -> Option<String> {
+    match assignee {
+        Assignee::Agent { name, .. } => name.clone(),
+        Assignee::Nobody => None,
+    }
+}
+
+/// What people are notified of about a subject.
+pub fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
+    let agent = name_of(facts.assignee());
+    Details {
+        identifier: facts.identifier().map(str::to_owned),
+        title: Some(facts.title().to_owned()),
+        tenant: Some(facts.tenant().to_owned()).filter(|tenant| !tenant.is_empty()),
+        agent,
+        finding: verdict.finding,
+        reason: verdict.decision.to_string(),
+        attempts: Some(facts.history().attempts),
+        ..Details::default()
+    }
+}
+
+/// The subject in the report, as if what was decided were carried out; with little to say if it could not be read.
+pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, terms: &ExamineContext) -> Examined {
+    let decision = seen.map(|(_, verdict)| &verdict.decision);
+    let history = seen.map(|(facts, _)| facts.history());
+    Examined {
+        kind: S::KIND,
+        id: id.clone(),
+        identifier: seen.and_then(|(facts, _)| facts.identifier()).map(str::to_owned),
+        tenant: seen.map(|(facts, _)| facts.tenant().to_owned()),
+        finding: seen.and_then(|(_, verdict)| verdict.finding),
+        decision: decision.map(Decision::name),
+        reason: decision.map(Decision::to_string).unwrap_or_default(),
+        attempt: match decision {
+            Some(Decision::Continue { attempt, .. }) => Some(*attempt),
+            _ => history.map(|history| history.attempts),
+        },
+        attempts_max: seen.map_or(0, |(_, verdict)| verdict.attempts_max),
+        agent_id: seen.and_then(|(facts, _)| facts.assignee().id()).cloned(),
+        agent_name: seen.and_then(|(facts, _)| name_of(facts.assignee())),
+        idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
+        outcome: decision.map_or(Outcome::Failed, Outcome::of),
+        shadow: terms.shadow,
+        outage: false,
+        idle_since: history.map(|history| history.idle_since),
+        ahead: history.and_then(History::ahead),
+    }
+}

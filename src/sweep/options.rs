@@ -1,0 +1,136 @@
+//! What a sweep goes by: plain data.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::TimeDelta;
+use serde::Serialize;
+
+use super::plan::Plan;
+use crate::rules::{Guard, Id, Kind, Policy};
+use crate::store::Timeouts;
+use crate::store::candidates::{Portion, Shard};
+use crate::store::open::Url;
+use crate::store::outbox::Subscriptions;
+
+/// One sweep, as the operator wants it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub database: Url,
+    pub dry_run: bool,
+    pub selection: Selection,
+    pub tenant: Option<String>,
+    /// None of these, which the guard held back before (the daemon, when runs have ended).
+    pub held: Vec<Portion>,
+    /// Only this part of what is selected.
+    pub shard: Option<Shard>,
+    /// What is done about each kind; on, unless it says otherwise.
+    pub modes: BTreeMap<Kind, KindMode>,
+    /// Continuations, escalations and reports of abandoned work at most.
+    pub limit: Option<u32>,
+    /// Nothing is begun after it.
+    pub deadline: TimeDelta,
+    pub wakes_per_agent_max: u32,
+    /// None: go on however much looks stranded.
+    pub guard: Option<Guard>,
+    pub connections: u32,
+    /// Does a sweep that did something conclude with `Changed` instead of `Done`?
+    pub concludes_changed: bool,
+    /// Who is notified, and of what.
+    pub subscriptions: Subscriptions,
+    pub policy: Policy,
+    pub timeouts: Timeouts,
+}
+
+/// Which subjects to look at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Selection {
+    /// All candidates of these kinds.
+    Kinds(Vec<Kind>),
+    /// These, by an id or by what people call them, whether they are candidates or not.
+    Subjects(Vec<(Kind, String)>),
+    /// The candidates among these issues.
+    Among(Vec<Id>),
+    /// What this plan says.
+    Plan(Box<Plan>),
+}
+
+/// What is done about a kind of subject.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KindMode {
+    /// It is not looked at.
+    Off,
+    /// It is decided and reported, never written.
+    Shadow,
+    #[default]
+    On,
+}
+
+impl Options {
+    /// The defaults, for a database.
+    pub fn of(database: Url) -> Options {
+        Options {
+            database,
+            dry_run: false,
+            selection: Selection::Kinds(Kind::ALL.to_vec()),
+            tenant: None,
+            held: Vec::new(),
+            shard: None,
+            modes: BTreeMap::new(),
+            limit: None,
+            deadline: TimeDelta::minutes(10),
+            wakes_per_agent_max: 10,
+            guard: Some(Guard::default()),
+            connections: 4,
+            concludes_changed: false,
+            subscriptions: Subscriptions::default(),
+            policy: Policy::default(),
+            timeouts: Timeouts::default(),
+        }
+    }
+
+    pub fn mode(&self, kind: Kind) -> KindMode {
+        self.modes.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Does it look at all that a host with these kinds has?
+    pub fn is_whole(&self, kinds: &[Kind]) -> bool {
+        let swept = self.selection.kinds();
+        let is_swept = |kind: &Kind| swept.contains(kind) && self.mode(*kind) != KindMode::Off;
+        let is_on = |kind: &Kind| self.mode(*kind) == KindMode::On;
+        self.tenant.is_none()
+            && self.selection.among().is_none()
+            && kinds.iter().all(is_swept)
+            && kinds.iter().any(is_on)
+    }
+}
+
+impl Selection {
+    /// The kinds that are swept, in their order.
+    pub fn kinds(&self) -> Vec<Kind> {
+        match self {
+            Selection::Kinds(kinds) => kinds.clone(),
+            Selection::Subjects(subjects) => kinds_of(subjects.iter().map(|(kind, _)| kind)),
+            Selection::Among(_) => vec![Kind::Issue],
+            Selection::Plan(plan) => kinds_of(plan.order.iter().map(|(kind, _)| kind)),
+        }
+    }
+
+    pub fn plan(&self) -> Option<&Plan> {
+        match self {
+            Selection::Plan(plan) => Some(plan),
+            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Among(_) => None,
+        }
+    }
+
+    pub fn among(&self) -> Option<&[Id]> {
+        match self {
+            Selection::Among(issues) => Some(issues),
+            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Plan(_) => None,
+        }
+    }
+}
+
+fn kinds_of<'a>(named: impl Iterator<Item = &'a Kind>) -> Vec<Kind> {
+    named.copied().collect::<BTreeSet<_>>().into_iter().collect()
+}

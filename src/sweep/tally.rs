@@ -1,0 +1,280 @@
+//! What is counted: by kind, and of the sweep as a whole.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::options::KindMode;
+use super::outcome::Outcome;
+use crate::rules::words::HumanDuration;
+use crate::rules::{Id, Kind};
+use crate::store::candidates::Portion;
+use crate::store::wakes::StuckWakes;
+use crate::text::{cut, redact};
+
+/// Clocks that differ by more, and rows that are further ahead, are told of.
+const SKEW_MAX: TimeDelta = TimeDelta::seconds(5);
+
+/// How many subjects of one kind came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    pub scanned: u64,
+    pub continued: u64,
+    pub escalated: u64,
+    pub recovered: u64,
+    pub handed_over: u64,
+    pub abandoned: u64,
+    pub waiting: u64,
+    pub skipped: u64,
+    pub healthy: u64,
+    pub changed: u64,
+    pub deferred: u64,
+    pub busy: u64,
+    pub unknown: u64,
+    pub unreadable: u64,
+    pub failed: u64,
+}
+
+impl Tally {
+    pub fn count(&mut self, outcome: Outcome) {
+        // What was put off comes again: it is counted with what was not looked at.
+        self.scanned += u64::from(outcome != Outcome::Deferred);
+        *match outcome {
+            Outcome::Continued => &mut self.continued,
+            Outcome::Escalated => &mut self.escalated,
+            Outcome::Recovered => &mut self.recovered,
+            Outcome::HandedOver => &mut self.handed_over,
+            Outcome::Abandoned => &mut self.abandoned,
+            Outcome::Waiting => &mut self.waiting,
+            Outcome::Skipped => &mut self.skipped,
+            Outcome::Healthy => &mut self.healthy,
+            Outcome::Changed => &mut self.changed,
+            Outcome::Deferred => &mut self.deferred,
+            Outcome::Busy => &mut self.busy,
+            Outcome::Unknown => &mut self.unknown,
+            Outcome::Unreadable => &mut self.unreadable,
+            Outcome::Failed => &mut self.failed,
+        } += 1;
+    }
+
+    pub fn sum<'a>(kinds: impl Iterator<Item = &'a KindReport>) -> Tally {
+        kinds.fold(Tally::default(), |sum, report| sum.plus(report.tally))
+    }
+
+    fn plus(self, other: Tally) -> Tally {
+        Tally {
+            scanned: self.scanned + other.scanned,
+            continued: self.continued + other.continued,
+            escalated: self.escalated + other.escalated,
+            recovered: self.recovered + other.recovered,
+            handed_over: self.handed_over + other.handed_over,
+            abandoned: self.abandoned + other.abandoned,
+            waiting: self.waiting + other.waiting,
+            skipped: self.skipped + other.skipped,
+            healthy: self.healthy + other.healthy,
+            changed: self.changed + other.changed,
+            deferred: self.deferred + other.deferred,
+            busy: self.busy + other.busy,
+            unknown: self.unknown + other.unknown,
+            unreadable: self.unreadable + other.unreadable,
+            failed: self.failed + other.failed,
+        }
+    }
+}
+
+/// What is said of one kind; a kind that the database does not provide, or that is off, has zeros.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindReport {
+    #[serde(skip)]
+    pub kind: Kind,
+    pub provided: bool,
+    pub mode: KindMode,
+    /// Why the guard left this kind as it was.
+    pub guard: Option<Guarded>,
+    /// What it left as it was of a kind that was swept otherwise.
+    pub held_back: Vec<HeldBack>,
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Since when the oldest of the deferred has been as it is.
+    pub oldest_deferred_at: Option<DateTime<Utc>>,
+    /// Subjects that are not examined any more, since they failed in too many sweeps running.
+    pub in_quarantine: u64,
+}
+
+/// The guard's two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guarded {
+    /// Would be continued or escalated.
+    pub stranded: u64,
+    /// Counting ended before all were seen: there may be more.
+    pub at_least: bool,
+    pub in_progress: u64,
+}
+
+impl Guarded {
+    /// One plain sentence with both numbers.
+    pub fn tell(&self, kind: Kind) -> String {
+        format!("{}: no {kind} was touched", self.finding(&format!("{} in progress", kind.plural())))
+    }
+
+    fn finding(&self, them: &str) -> String {
+        let Guarded { stranded, at_least, in_progress } = self;
+        let at_least = if *at_least { "at least " } else { "" };
+        format!(
+            "Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, more likely a false picture than the truth"
+        )
+    }
+
+    /// Both together.
+    pub fn and(self, other: Guarded) -> Guarded {
+        Guarded {
+            stranded: self.stranded + other.stranded,
+            at_least: self.at_least || other.at_least,
+            in_progress: self.in_progress + other.in_progress,
+        }
+    }
+}
+
+/// A tenant's subjects of a kind, or those of one of its agents, that the guard holds back; the fields are those of the JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeldBack {
+    tenant: String,
+    /// Null: all of the tenant's.
+    agent_id: Option<Id>,
+    agent: Option<String>,
+    #[serde(flatten)]
+    pub guarded: Guarded,
+    /// As it stands in the rows; the rest is as it may be shown.
+    #[serde(skip)]
+    pub portion: Portion,
+}
+
+impl HeldBack {
+    pub fn new(portion: Portion, agent: Option<&str>, guarded: Guarded) -> HeldBack {
+        let name = |name: &str| cut(&redact(name), NAME_MAX);
+        HeldBack {
+            tenant: name(&portion.tenant),
+            agent_id: portion.group.as_ref().map(|id| Id(redact(&id.0))),
+            agent: agent.map(name).filter(|_| portion.group.is_some()),
+            guarded,
+            portion,
+        }
+    }
+
+    /// One plain sentence with both numbers.
+    pub fn tell(&self, kind: Kind) -> String {
+        let HeldBack { tenant, agent_id, agent, guarded, portion: _ } = self;
+        let whose = match (agent_id, agent) {
+            (Some(id), Some(name)) => format!("the agent {name} ({id}), tenant {tenant}"),
+            (Some(id), None) => format!("the agent {id}, tenant {tenant}"),
+            (None, _) => format!("the tenant {tenant}"),
+        };
+        let finding = guarded.finding(&format!("{} in progress of {whose}", kind.plural()));
+        format!("{finding}: none of these was touched")
+    }
+}
+
+/// Characters of a name in a sentence.
+const NAME_MAX: usize = 80;
+
+/// Subjects that were left to the next sweep unseen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deferred {
+    pub count: u64,
+    pub oldest: Option<DateTime<Utc>>,
+}
+
+impl Deferred {
+    pub fn add(&mut self, other: Deferred) {
+        self.count += other.count;
+        self.oldest = self.oldest.into_iter().chain(other.oldest).min();
+    }
+}
+
+/// The wakes that were stuck at the end of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Stuck {
+    #[serde(flatten)]
+    pub wakes: StuckWakes,
+    /// The limit.
+    #[serde(skip)]
+    pub after: TimeDelta,
+    /// When they were looked for.
+    #[serde(skip)]
+    pub now: DateTime<Utc>,
+}
+
+impl Stuck {
+    pub fn sentence(&self) -> String {
+        let Stuck { wakes: StuckWakes { count, oldest_at, none_is_taken }, after, now } = self;
+        let (limit, oldest) = (HumanDuration(*after), oldest_at.map(|at| *now - at).filter(|age| *after < *age));
+        let wakes = match (count, oldest.map(HumanDuration)) {
+            (1, Some(age)) => format!("1 wake is stuck: queued for {age}, and taken up by nobody"),
+            (1, None) => format!("1 wake is stuck: queued for longer than {limit}, and taken up by nobody"),
+            (_, age) => {
+                let oldest = age.map(|age| format!(", the oldest for {age}")).unwrap_or_default();
+                format!("{count} wakes are stuck: queued for longer than {limit}, and taken up by nobody{oldest}")
+            }
+        };
+        match none_is_taken {
+            true => {
+                format!("{wakes}. No wake was taken up in the last {limit}: does whatever runs the agents still run?")
+            }
+            false => wakes,
+        }
+    }
+
+    /// The sentence for its end.
+    pub fn all_clear(&self) -> String {
+        format!("wakes are taken up again: none has been queued for longer than {}", HumanDuration(self.after / 2))
+    }
+}
+
+/// What ended a sweep before all was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    Limit,
+    Deadline,
+}
+
+/// The two clocks, and rows that are ahead of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Clocks {
+    /// By how much the database's clock is ahead of this machine's.
+    pub skew_seconds: f64,
+    /// By how much the newest row lies in the future, by the database's clock.
+    pub future_seconds: Option<i64>,
+    /// Its subject.
+    pub future_subject: Option<Id>,
+    /// By how much the newest row of the ledger lies in the future, if by more than a minute.
+    pub ledger_future_seconds: Option<i64>,
+}
+
+impl Clocks {
+    /// What an operator should know of the clocks, in sentences.
+    pub fn warnings(&self) -> Vec<String> {
+        let skew = TimeDelta::milliseconds((self.skew_seconds * 1000.0) as i64);
+        let ahead = self.future_seconds.map(TimeDelta::seconds);
+        let whose = if skew < TimeDelta::zero() { "behind" } else { "ahead of" };
+        let skewed = (SKEW_MAX < skew.abs()).then(|| {
+            format!(
+                "The database's clock is {} {whose} this machine's; only the database's counts",
+                HumanDuration(skew.abs())
+            )
+        });
+        let future = ahead.filter(|ahead| SKEW_MAX < *ahead).zip(self.future_subject.as_ref()).map(|(ahead, id)| {
+            format!(
+                "The newest row lies {} in the future ({id}): it counts as a sign of life until then",
+                HumanDuration(ahead)
+            )
+        });
+        let ledger = self.ledger_future_seconds.map(|seconds| {
+            format!(
+                "The ledger's newest row lies {} in the future: the database's clock was ahead when a sweep wrote it. Nothing waits for \
+                 that time",
+                HumanDuration(TimeDelta::seconds(seconds))
+            )
+        });
+        skewed.into_iter().chain(future).chain(ledger).collect()
+    }
+}

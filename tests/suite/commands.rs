@@ -1,0 +1,15 @@
+//! The commands that people type, one file for each, and how each is wrong.
+
+mod apply;
+mod bad_input;
+mod completions;
+mod config;
+mod confirmation;
+mod demo;
+mod error_messages;
+mod exempt;
+mod explain;
+mod help;
+mod man_pages;
+mod quarantine;
+mod status;

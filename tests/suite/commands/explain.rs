@@ -1,0 +1,225 @@
+//! `sweep explain`: the facts, the rules and the decision of a sweep, told before it comes.
+
+mod printed;
+
+use serde_json::Value;
+use sweep::conclusion::{Conclusion, conclusion_of};
+use sweep::rules::{Id, Kind};
+use sweep::store::open::Url;
+use sweep::store::{Access, Timeouts, find};
+use sweep::sweep::Selection;
+
+use crate::support::databases::connect;
+use crate::support::program::{command_at, explain, migrate_at};
+use crate::support::scratch::Role;
+use crate::support::server::Server;
+use crate::support::world::{On, World, on_each_database, on_each_host};
+
+const SOME_FAILED: i32 = 1;
+const USAGE: i32 = 64;
+const UNAVAILABLE: i32 = 69;
+const CONFIG: i32 = 78;
+
+/// What is explained is what a sweep of this subject then says.
+#[track_caller]
+fn foretold(world: &World, kind: Kind, id: &Id, decision: &str) {
+    let told = explain(&world.url, kind, &id.0);
+    let mut settings = world.options();
+    settings.selection = Selection::Subjects(vec![(kind, id.0.clone())]);
+    let swept = world.sweep_as(&settings);
+    for field in ["kind", "id", "identifier", "tenant", "finding", "decision", "reason", "attempt", "attempts_max"] {
+        assert_eq!(told[field], swept.subject(id)[field], "{field}: {told:#} {:#}", swept.json);
+    }
+    assert_eq!(told["decision"], decision, "{told:#}");
+    let clauses = told["clauses"].as_array().expect("clauses");
+    assert_eq!(clauses.iter().all(|clause| clause["holds"] == true), !told["finding"].is_null(), "{told:#}");
+}
+
+on_each_host! {
+    fn what_is_explained_is_what_a_sweep_does_with_an_issue(world) {
+        let (idle, paused) = (world.agent("idle"), world.agent("paused"));
+        let issues: Vec<Id> = (0..8).map(|_| world.orphan(&idle)).collect();
+        let now = world.ago(0);
+        world.set("issues", &issues[0], &format!("assignee_agent_id = '{paused}'"));
+        world.issue_run(&issues[1], &idle, "running", 30);
+        world.issue_wake(&issues[2], &idle, "queued", 5);
+        world.issue_wake(&issues[3], &idle, "queued", 185);
+        world.set("issues", &issues[4], "status = 'done'");
+        world.set("issues", &issues[5], "assignee_user_id = 'grace'");
+        world.set("issues", &issues[6], &format!("updated_at = {now}"));
+        foretold(world, Kind::Issue, &issues[0], "skip");
+        for issue in &issues[1..7] {
+            foretold(world, Kind::Issue, issue, "leave");
+        }
+        foretold(world, Kind::Issue, &issues[7], "continue");
+
+        let [helped, early, lost, taken] = [0, 1, 2, 3].map(|_| world.orphan(&idle));
+        world.sweep();
+        world.end_continuations("failed");
+        world.set("issues", &helped, "status = 'in_review'");
+        world.pass(4);
+        world.issue_run(&early, &idle, "failed", 3);
+        foretold(world, Kind::Issue, &helped, "recovered");
+        world.set("issues", &taken, "assignee_user_id = 'grace'");
+        foretold(world, Kind::Issue, &taken, "handed_over");
+        foretold(world, Kind::Issue, &early, "wait");
+        world.pass(2);
+        foretold(world, Kind::Issue, &lost, "escalate");
+        foretold(world, Kind::Issue, &lost, "leave");
+        let told = explain(&world.url, Kind::Issue, &lost.0);
+        assert_eq!((&told["recoveries_total"], &told["recoveries"][1]["action"]), (&2.into(), &"escalate".into()));
+        let settled = [0, 1].map(|n| !told["recoveries"][n]["settled_at"].is_null());
+        assert_eq!(settled, [true, false], "a new entry settles the one before it: {told:#}");
+    }
+
+    fn an_issue_is_found_by_what_people_call_it(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("one");
+        let told = explain(&world.url, Kind::Issue, &identifier);
+        assert_eq!((&told["id"], &told["schema"]), (&issue.0.clone().into(), &1.into()));
+        assert_eq!(told["title"], "Mend the fence");
+        assert_eq!(explain(&world.url, Kind::Issue, &issue.0.to_uppercase())["identifier"], identifier);
+        let unknown = command_at(&world.url, ["explain", "issue", "ACM-99"]).run();
+        unknown.refused(USAGE, &["there is no issue ACM-99 in this database"]);
+        let hostile = command_at(&world.url, ["explain", "issue", "\u{1b}[2J'; drop table issues; --"]).run();
+        hostile.refused(USAGE, &["there is no issue [2J'; drop table issues; -- in this database"]);
+        assert_eq!(world.count("sweeps"), 0, "explaining is no sweep");
+
+        let mut store = Url::parse(&world.url).expect("a URL").open(Access::ReadOnly).expect("a store");
+        let mut find = |name: &str| find::subject(&mut store, &Timeouts::default(), Kind::Issue, name);
+        assert_eq!(find(&identifier).expect("an id").id, issue);
+        assert_eq!(conclusion_of(&find("ACM-99").expect_err("a refusal")), Conclusion::Usage);
+    }
+
+    fn the_policy_is_the_one_that_a_sweep_would_go_by(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let ask = |flags: &[&str]| {
+            let words = ["explain", "issue", &issue.0, "--output", "json"];
+            command_at(&world.url, words.into_iter().chain(flags.iter().copied()))
+        };
+        assert_eq!(ask(&["--orphan-grace", "2h"]).run().done().json()["decision"], "leave");
+        assert_eq!(ask(&["--attempts-max", "0"]).run().done().json()["reason"], "automatic continuation is off");
+        let by_variable = ask(&[]).env("SWEEP_ATTEMPTS_MAX", "3").run().done().json();
+        assert_eq!((&by_variable["decision"], &by_variable["attempts_max"]), (&"continue".into(), &3.into()));
+        ask(&[]).env("SWEEP_ORFAN_GRACE", "1m").run().refused(CONFIG, &["SWEEP_ORFAN_GRACE: no such setting"]);
+    }
+
+    fn text_of_rows_cannot_change_a_readers_terminal(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.set("issues", &issue, "title = 'Mend \u{1b}[31mthe\u{7}\nfence\u{9b}2J'");
+        world.set("agents", &agent, "name = 'A\u{1b}[2Jda'");
+        for output in ["table", "json"] {
+            let ran = command_at(&world.url, ["explain", "issue", &issue.0, "--output", output]).run().done();
+            assert!(ran.out.contains("Mend [31mthe fence2J") && ran.out.contains("A[2Jda"), "{ran}");
+            assert!(!ran.out.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{ran}");
+        }
+    }
+}
+
+/// On the databases with sweep's own tables.
+mod own_tables {
+    use super::*;
+
+    on_each_database! {
+        fn what_is_explained_is_what_a_sweep_does_with_a_step(world) {
+            let agent = world.agent("idle");
+            let (_, lost) = world.stalled_step(Some(&agent));
+            let (_, nobodys) = world.stalled_step(None);
+            let (closed, of_closed) = world.stalled_step(Some(&agent));
+            world.set("plans", &closed, "status = 'completed'");
+            foretold(world, Kind::Step, &of_closed, "leave");
+            foretold(world, Kind::Step, &nobodys, "escalate");
+            foretold(world, Kind::Step, &nobodys, "leave");
+            foretold(world, Kind::Step, &lost, "continue");
+            foretold(world, Kind::Step, &lost, "leave");
+            world.end_continuations("succeeded");
+            world.set("plan_steps", &lost, "status = 'completed'");
+            foretold(world, Kind::Step, &lost, "recovered");
+        }
+
+        fn a_name_that_two_steps_have_is_refused_with_both_ids(world) {
+            let (_, one) = world.stalled_step(None);
+            assert_eq!(explain(&world.url, Kind::Step, "Launch #1")["id"], one.0);
+            let (_, other) = world.stalled_step(None);
+            let ran = command_at(&world.url, ["explain", "step", "Launch #1"]).run();
+            ran.refused(USAGE, &["more than one step is called Launch #1", "give the id", &one.0, &other.0, "tenant default"]);
+        }
+
+        fn a_row_that_cannot_be_read_is_named_with_what_is_wrong(world) {
+            let agent = world.agent("idle");
+            let issue = world.orphan(&agent);
+            let absurd = if world.on == On::Sqlite { "0001-01-01T00:00:00.000Z" } else { "infinity" };
+            world.set("issues", &issue, &format!("updated_at = '{absurd}'"));
+            let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("one");
+            let ask = || command_at(&world.url, ["explain", "issue", &identifier]).run();
+            let read = ["cannot be read", "idle_since", &identifier, &issue.0];
+            ask().refused(SOME_FAILED, &[&read[..], &["each sweep reports it as unreadable"]].concat());
+            let now = world.ago(0);
+            world.run(&format!(
+                "insert into failures (kind, subject_id, sweeps, reason, quarantined_at) values ('issue', '{issue}', 3, 'x', {now})"
+            ));
+            let command = format!("sweep quarantine release issue {issue}");
+            let ask = || command_at(&world.url, ["explain", "issue", &identifier]).run();
+            ask().refused(SOME_FAILED, &[&read[..], &["it is in quarantine since", &command]].concat());
+        }
+    }
+}
+
+#[test]
+fn a_kind_that_the_host_does_not_have_is_refused() {
+    let world = World::new(On::Paperclip);
+    for line in ["explain step x", "exempt add step x --reason y", "exempt remove step x", "quarantine release step x"]
+    {
+        command_at(&world.url, line.split(' ')).run().refused(USAGE, &["steps: not provided by this database"]);
+    }
+}
+
+#[test]
+fn a_role_that_may_only_read_explains_and_lists_and_changes_nothing() {
+    for on in [On::Postgres, On::Paperclip] {
+        let role = Role::new();
+        let mut world = World::new(on);
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let (name, url) = (&role.name, role.at(&world.url));
+        world.run(&format!(
+            "grant usage on schema sweep to {name}; grant select on all tables in schema sweep to {name};
+             grant execute on all functions in schema sweep to {name}"
+        ));
+        let mut told = [&world.url, &url].map(|url| explain(url, Kind::Issue, &issue.0));
+        told.iter_mut().for_each(|told| told["history"]["observed_at"] = Value::Null);
+        told.iter_mut().for_each(|told| told["clauses"] = Value::Null);
+        assert_eq!(told[0], told[1]);
+        for line in ["exempt list", "quarantine list"] {
+            command_at(&url, line.split(' ')).run().done();
+        }
+        let add = || command_at(&url, ["exempt", "add", "issue", &issue.0, "--reason", "a call"]).run();
+        add().refused(CONFIG, &["lacks rights", "INSERT on sweep.exemptions", "DELETE on sweep.exemptions"]);
+        let release = command_at(&url, ["quarantine", "release", "--all"]).run();
+        release.refused(CONFIG, &["lacks rights", "UPDATE on sweep.failures"]);
+        world.run(&format!("grant insert, update, delete on sweep.exemptions to {name}"));
+        world.run(&format!("grant update on sweep.failures to {name}"));
+        add().done();
+        command_at(&url, ["exempt", "remove", "issue", &issue.0]).run().done();
+        command_at(&url, ["quarantine", "release", "--all"]).run().done();
+    }
+}
+
+#[test]
+fn a_hot_standby_explains_and_lists() {
+    let primary = Server::start();
+    migrate_at(&primary.url, []).run().done();
+    let orphan =
+        "insert into sweep.issues (identifier, title, status, updated_at) values ('T-1', 'x', 'in_progress', now())";
+    crate::support::databases::run(&mut connect(&primary.url), orphan);
+    let standby = primary.standby();
+    let told = explain(&standby.url, Kind::Issue, "T-1");
+    assert_eq!((&told["decision"], &told["reason"]), (&"leave".into(), &"no agent is assigned".into()));
+    command_at(&standby.url, ["exempt", "list"]).run().done();
+    command_at(&standby.url, ["quarantine", "list"]).run().done();
+    let add = command_at(&standby.url, ["exempt", "add", "issue", "T-1", "--reason", "a call"]).run();
+    add.refused(UNAVAILABLE, &["hot standby"]);
+}

@@ -1,0 +1,113 @@
+//! What a status holds, made up.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sweep::rules::board::State;
+use sweep::rules::{Id, Kind};
+use sweep::store::status::{Counts, Effect, Exemptions, Notifications, Quarantined, Status, Sweep, Untold, Work};
+use sweep::store::wakes::StuckWake;
+
+pub fn now() -> DateTime<Utc> {
+    DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
+}
+
+pub fn id(n: u32) -> Id {
+    Id(format!("00000000-0000-4000-8000-{n:012}"))
+}
+
+pub fn quiet() -> Status {
+    let none = |states: &[State]| Counts(Some(states.iter().map(|state| (*state, 0)).collect()));
+    Status {
+        schema: 1,
+        host: "native",
+        tenant: None,
+        empty: false,
+        observed_at: now(),
+        wake_stuck_after_seconds: 3600,
+        kinds: BTreeMap::from([("issues", none(&[State::Active, State::Orphaned])), ("steps", Counts(None))]),
+        orphans: Vec::new(),
+        orphans_total: 0,
+        escalations: Vec::new(),
+        escalations_total: 0,
+        plans: Vec::new(),
+        abandoned: Vec::new(),
+        abandoned_total: 0,
+        stuck_wakes: Vec::new(),
+        stuck_wakes_total: 0,
+        no_wake_is_taken: false,
+        quarantined: Vec::new(),
+        quarantined_total: 0,
+        exemptions: Exemptions::default(),
+        notifications: Notifications::default(),
+        sweeps: Vec::new(),
+        last_success_at: None,
+        last_success_age_seconds: None,
+        effect: Effect { days: 7, ..Effect::default() },
+    }
+}
+
+pub fn stuck_wake(n: u32, minutes: i64) -> StuckWake {
+    StuckWake {
+        id: id(n),
+        kind: Some("issue".to_owned()),
+        subject_id: Some(id(n)),
+        tenant: "acme".to_owned(),
+        identifier: Some(format!("ACM-{n}")),
+        title: Some("Mend the fence".to_owned()),
+        agent: Some("Ada".to_owned()),
+        since: Some(now() - TimeDelta::minutes(minutes)),
+        age_seconds: Some(minutes * 60),
+    }
+}
+
+pub fn quarantined(n: u32) -> Quarantined {
+    let (kind, identifier, reason) = ("issue".to_owned(), Some(format!("ACM-{n}")), "no plausible time".to_owned());
+    Quarantined { kind, id: id(n), identifier, reason, since: None, age_seconds: Some(60) }
+}
+
+pub fn work(n: u32, state: State, minutes: i64, detail: &str) -> Work {
+    Work {
+        kind: Kind::Issue,
+        id: id(n),
+        tenant: "acme".to_owned(),
+        identifier: Some(format!("ACM-{n}")),
+        title: "Mend the fence".to_owned(),
+        agent: Some("Ada".to_owned()),
+        state,
+        detail: Some(detail.to_owned()),
+        since: Some(now() - TimeDelta::minutes(minutes)),
+        age_seconds: Some(minutes * 60),
+        plan_id: None,
+    }
+}
+
+pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> Sweep {
+    let began = now() - TimeDelta::minutes(minutes);
+    let ended = ended.map(str::to_owned);
+    Sweep { started_at: Some(began), duration_ms: ended.as_ref().map(|_| 1234), ended, exit_code, ..Sweep::default() }
+}
+
+pub fn untold() -> Notifications {
+    let one = Untold {
+        id: Id::generate(),
+        destination: "slack".to_owned(),
+        event: "session_stuck".to_owned(),
+        kind: "session".to_owned(),
+        subject_id: Some(id(6)),
+        identifier: Some("chiara-4".to_owned()),
+        since: Some(now()),
+        age_seconds: Some(90_000),
+        attempts: 30,
+        last_error: Some("HTTP 404".to_owned()),
+    };
+    let guard = Untold { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
+    Notifications {
+        pending: 3,
+        pending_since: Some(now()),
+        pending_age_seconds: Some(700),
+        pending_error: Some("HTTP 500".to_owned()),
+        dead: vec![one, guard],
+        dead_total: 2,
+    }
+}

@@ -1,0 +1,137 @@
+//! LISTEN: an issue whose run has ended is resumed at once, and the schedule finds what was not heard.
+
+use std::time::Duration;
+
+use rstest::rstest;
+use sweep::rules::Id;
+
+use crate::support::daemon::{Daemon, EACH_SECOND, NEVER, daemon};
+use crate::support::wait::wait_for;
+use crate::support::world::{On, World};
+
+const LISTENING: &str = "listening for runs that end";
+
+fn listening(url: &str, schedule: &str, further: &[&str]) -> Daemon {
+    let daemon = Daemon::start(daemon(url, schedule, [&["--listen", "on"], further].concat()));
+    daemon.says(LISTENING);
+    daemon
+}
+
+fn waits_for_wake(world: &mut World, issue: &Id) {
+    wait_for("a wake", || (0 < world.wakes_for(issue)).then_some(()));
+}
+
+#[rstest]
+#[case::native(On::Postgres)]
+#[case::paperclip(On::Paperclip)]
+fn the_issue_of_a_run_that_ended_is_resumed_without_waiting_for_the_schedule(#[case] on: On) {
+    let mut world = World::with_listen(on);
+    let ((issue, run), (other, _)) = (world.issue_at_work(), world.issue_at_work());
+    let agent = world.agent("idle");
+    let orphan = world.orphan(&agent);
+    let mut daemon = listening(&world.url, NEVER, &[]);
+    assert!(daemon.get("/metrics").1.contains("\nsweep_daemon_listening 1\n"));
+
+    world.end_run(&run);
+    waits_for_wake(&mut world, &issue);
+
+    let metrics = daemon.get("/metrics").1;
+    assert!(metrics.contains("\nsweep_daemon_run_ends_total 1\n"), "{metrics}");
+    daemon.ends_well();
+    assert_eq!([&issue, &other, &orphan].map(|id| world.wakes_for(id)), [1, 0, 0]);
+}
+
+/// A second end in the same episode is followed by an escalation, as any sweep has it.
+#[test]
+fn it_is_continued_as_often_as_by_any_sweep_and_then_escalated() {
+    let mut world = World::with_listen(On::Postgres);
+    let (issue, run) = world.issue_at_work();
+    let mut daemon = listening(&world.url, NEVER, &["--retry-delay", "0s"]);
+    world.end_run(&run);
+    waits_for_wake(&mut world, &issue);
+
+    world.run("update wakes set status = 'completed'");
+    world.run(
+        "insert into runs (agent_id, issue_id, wake_id, status) select agent_id, issue_id, id, 'running' from wakes",
+    );
+    world.run("update runs set status = 'failed', finished_at = now() where status = 'running'");
+    wait_for("an escalation", || (world.status("issues", &issue) == "blocked").then_some(()));
+    daemon.ends_well();
+    assert_eq!((world.wakes_for(&issue), world.comments_on(&issue)), (1, 1));
+}
+
+/// Whoever ended the run may still be about to say what follows.
+#[test]
+fn an_issue_that_its_host_finishes_within_the_grace_is_left_alone() {
+    let mut world = World::with_listen(On::Postgres);
+    let ((done, run), (touched, second), (left, third)) =
+        (world.issue_at_work(), world.issue_at_work(), world.issue_at_work());
+    let mut daemon = listening(&world.url, NEVER, &["--listen-grace", "2s"]);
+    [&run, &second, &third].into_iter().for_each(|run| world.end_run(run));
+    world.set("issues", &done, "status = 'done'");
+    std::thread::sleep(Duration::from_millis(1500));
+    world.set("issues", &touched, "updated_at = now()");
+    waits_for_wake(&mut world, &left);
+    daemon.ends_well();
+    assert_eq!([&done, &touched].map(|issue| world.wakes_for(issue)), [0, 0]);
+}
+
+#[test]
+fn what_ended_while_the_connection_was_lost_is_found_by_the_schedule() {
+    let mut world = World::with_listen(On::Postgres);
+    let (issue, run) = world.issue_at_work();
+    let mut daemon = listening(&world.url, EACH_SECOND, &["--orphan-grace", "1s"]);
+    // Of its connections only this one has nothing to do for so long.
+    let lost = "(select pg_terminate_backend(pid) from pg_stat_activity
+                 where datname = current_database() and application_name = 'sweep' and state = 'idle'
+                   and state_change < clock_timestamp() - interval '300 milliseconds') lost";
+    wait_for("the connection that listens", || (0 < world.count(lost)).then_some(()));
+    world.end_run(&run);
+    daemon.says("WARN runs that end are not heard of, the schedule finds them: ");
+    waits_for_wake(&mut world, &issue);
+    daemon.says_times(2, LISTENING);
+    assert!(daemon.get("/metrics").1.contains("\nsweep_daemon_run_ends_total 0\n"), "it was not heard");
+
+    let (next, run) = world.issue_at_work();
+    world.end_run(&run);
+    waits_for_wake(&mut world, &next);
+    daemon.ends_well();
+}
+
+/// When a host goes down, all its runs end at once: what the guard would not let pass is not done one by one either.
+#[test]
+fn a_storm_of_run_ends_is_left_to_the_schedule_and_its_guard() {
+    let mut world = World::with_listen(On::Postgres);
+    let at_work: Vec<(Id, Id)> = (0..6).map(|_| world.issue_at_work()).collect();
+    let mut daemon = listening(&world.url, NEVER, &["--guard-min", "2"]);
+    world.run("update runs set status = 'interrupted', finished_at = now()");
+    daemon.says("WARN runs end in numbers and leave work stranded");
+
+    let (later, run) = world.issue_at_work();
+    world.end_run(&run);
+    wait_for("the last end", || daemon.get("/metrics").1.contains("\nsweep_daemon_run_ends_total 7\n").then_some(()));
+    std::thread::sleep(Duration::from_secs(1));
+    daemon.ends_well();
+    let wakes: i64 = at_work.iter().map(|(issue, _)| issue).chain([&later]).map(|issue| world.wakes_for(issue)).sum();
+    assert_eq!(wakes, 2);
+    assert_eq!(daemon.count("runs end in numbers"), 1, "{:?}", daemon.log());
+}
+
+#[test]
+fn only_what_is_swept_is_listened_for() {
+    let mut world = World::with_listen(On::Postgres);
+    let ((issue, run), (ours, second)) = (world.issue_at_work(), world.issue_at_work());
+    world.set("issues", &ours, "tenant = 'ours'");
+    let mut daemon = listening(&world.url, NEVER, &["--tenant", "ours"]);
+    world.end_run(&run);
+    world.end_run(&second);
+    waits_for_wake(&mut world, &ours);
+    daemon.ends_well();
+    assert_eq!(world.wakes_for(&issue), 0);
+}
+
+#[test]
+fn on_sqlite_there_is_nothing_to_listen_to() {
+    let world = World::new(On::Sqlite);
+    daemon(&world.url, NEVER, ["--listen", "on"]).run().refused(78, &["--listen: only PostgreSQL"]);
+}

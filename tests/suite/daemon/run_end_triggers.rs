@@ -1,0 +1,102 @@
+//! LISTEN: that a run has ended is heard at once, and telling of it never stands in the host's way.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+use sweep::store::listen::Listener;
+use sweep::store::open::{StatementCache, Url};
+
+use crate::support::pooler::Pooler;
+use crate::support::world::{On, World};
+
+const SOON: Duration = Duration::from_secs(10);
+const BRIEFLY: Duration = Duration::from_millis(300);
+
+pub fn listener(world: &World) -> Listener {
+    Listener::open(&Url::parse(&world.url).expect("a URL")).expect("a listener")
+}
+
+#[rstest]
+#[case::native(On::Postgres)]
+#[case::paperclip(On::Paperclip)]
+fn only_a_run_that_ends_is_heard_and_only_once(#[case] on: On) {
+    let mut world = World::with_listen(on);
+    let agent = world.agent("idle");
+    let (issue, other) = (world.orphan(&agent), world.orphan(&agent));
+    let run = world.issue_run(&issue, &agent, "queued", 5);
+    let mut listener = listener(&world);
+
+    world.set_run(&run, "status = 'running'");
+    world.set_run(&run, "status = 'running'");
+    world.issue_run(&other, &agent, "running", 1);
+    assert_eq!(listener.wait(BRIEFLY).expect("silence"), BTreeSet::new());
+
+    world.set_run(&run, "status = 'failed'");
+    assert_eq!(listener.wait(SOON).expect("news"), BTreeSet::from([issue]));
+    world.set_run(&run, "status = 'timed_out'");
+    assert_eq!(listener.wait(BRIEFLY).expect("silence"), BTreeSet::new());
+}
+
+/// Else a daemon would listen for ever to a host that nobody told to tell.
+#[test]
+fn a_paperclip_that_tells_nothing_is_found_out() {
+    let world = World::new(On::Paperclip);
+    let url = Url::parse(&world.url).expect("a URL");
+    let refused = || format!("{:#}", Listener::open(&url).err().expect("a refusal"));
+    assert!(refused().contains("run `sweep migrate --with-listen`"), "{}", refused());
+
+    let mut world = World::with_listen(On::Paperclip);
+    let url = Url::parse(&world.url).expect("a URL");
+    assert!(Listener::open(&url).is_ok());
+    world.run("alter table heartbeat_runs disable trigger sweep_run_ended");
+    let refused = format!("{:#}", Listener::open(&url).err().expect("a refusal"));
+    assert!(refused.contains("nothing tells of runs that end"), "{refused}");
+}
+
+/// Whatever a run says its issue is, the host can end it.
+#[rstest]
+#[case::nothing("'{}'")]
+#[case::null("null")]
+#[case::no_object("'[1]'")]
+#[case::too_long("jsonb_build_object('issueId', repeat('x', 9000))")]
+#[case::no_uuid("jsonb_build_object('issueId', repeat('x', 36))")]
+#[case::nested("'{\"issueId\": {\"a\": 1}}'")]
+fn telling_never_stands_in_the_hosts_way(#[case] context: &str) {
+    let mut world = World::with_listen(On::Paperclip);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let run = world.issue_run(&issue, &agent, "running", 5);
+    let mut listener = listener(&world);
+    world.set_run(&run, &format!("context_snapshot = {context}"));
+    world.set_run(&run, "status = 'failed'");
+    assert_eq!(world.status("heartbeat_runs", &run), "failed");
+    assert_eq!(listener.wait(BRIEFLY).expect("silence"), BTreeSet::new());
+}
+
+#[test]
+fn a_lost_connection_is_an_error_and_not_silence() {
+    let mut world = World::with_listen(On::Postgres);
+    let mut listener = listener(&world);
+    world.run("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()");
+    let began = Instant::now();
+    assert!(listener.wait(SOON).is_err());
+    assert!(began.elapsed() < SOON);
+}
+
+#[test]
+fn sqlite_is_refused_by_name() {
+    let world = World::new(On::Sqlite);
+    let refused = Listener::open(&Url::parse(&world.url).expect("a URL")).err().expect("a refusal");
+    assert!(format!("{refused:#}").contains("--listen: only PostgreSQL"), "{refused:#}");
+}
+
+/// Else a daemon behind a pooler would believe that it listens, and hear nothing for ever.
+#[test]
+fn a_pooler_that_swallows_notifications_is_found_out() {
+    let world = World::with_listen(On::Postgres);
+    let pooler = Pooler::start(4);
+    let url = Url::parse(&pooler.url(world.name())).expect("a URL").with(StatementCache::Off);
+    let refused = Listener::open(&url).err().expect("a refusal");
+    assert!(format!("{refused:#}").contains("through a transaction pooler none does"), "{refused:#}");
+}

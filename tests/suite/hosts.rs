@@ -1,0 +1,10 @@
+//! The databases that are swept: their schemas, what is Paperclip's own, and those that cannot be swept.
+
+mod bad_databases;
+mod broken_schema;
+mod encodings;
+mod migrations;
+mod null_facts;
+mod paperclip;
+mod paperclip_sessions;
+mod server_setups;

@@ -1,0 +1,19 @@
+//! A relation of sweep's that is gone is a schema that is broken, not a kind of work that there is none of.
+
+use crate::support::program::{command_at, sweep_at};
+use crate::support::world::{On, on_each_host};
+
+on_each_host! {
+    fn a_view_that_is_gone_is_named_and_nothing_is_swept(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        world.run(if world.on == On::Sqlite { "drop view issue_candidates" } else { "drop view sweep.issue_candidates" });
+        for arguments in [vec![], vec!["--dry-run"]] {
+            let ran = sweep_at(&world.url, arguments).run();
+            ran.refused(78, &["is broken: ", "issue_candidates is gone", "docs/operating.md"]);
+        }
+        command_at(&world.url, ["status"]).run().refused(78, &["issue_candidates is gone"]);
+        crate::support::program::migrate_at(&world.url, []).run().refused(78, &["issue_candidates is gone"]);
+        assert_eq!(world.wakes_for(&issue), 0);
+    }
+}

@@ -1,0 +1,207 @@
+//! The schema: up, down and up again; found to be whose it is; made once, whoever makes it at the same time; and never a
+//! thing outside of it touched.
+
+mod host_recognition;
+mod listen_trigger;
+
+use std::collections::BTreeSet;
+use std::process::{Child, Command, Stdio};
+
+use diesel::migration::{Migration, MigrationSource};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use rstest::rstest;
+use sweep::store::Db;
+
+use crate::support::databases::connect;
+use crate::support::program::{Program, Ran, migrate_at, sweep_at};
+use crate::support::scratch::{Role, Scratch, catalog, new_file};
+
+const BUSY: i32 = 75;
+const CONFIG: i32 = 78;
+
+const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/postgres/ledger");
+const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/postgres/native");
+const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip");
+const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+
+/// The boards of each kind of subject.
+const SESSIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres/board/session");
+const ISSUES: EmbeddedMigrations = embed_migrations!("migrations/postgres/board/issue");
+const STEPS: EmbeddedMigrations = embed_migrations!("migrations/postgres/board/step");
+
+/// Runs the down.sql of each, the last first.
+fn revert<DB: diesel::backend::Backend>(db: &mut impl MigrationHarness<DB>, source: EmbeddedMigrations) {
+    let mut migrations: Vec<Box<dyn Migration<DB>>> = source.migrations().expect("migrations");
+    migrations.sort_by_key(|migration| migration.name().version().as_owned());
+    for migration in migrations.iter().rev() {
+        db.revert_migration(migration).unwrap_or_else(|error| panic!("{}: {error}", migration.name()));
+    }
+}
+
+fn revert_on_postgres(database: &Scratch, sources: impl IntoIterator<Item = EmbeddedMigrations>) {
+    let mut db = database.connect();
+    crate::support::databases::run(&mut db, "set search_path = sweep");
+    let Db::Postgres(db) = &mut db else { unreachable!("a URL of PostgreSQL") };
+    for source in sources {
+        revert(db, source);
+    }
+}
+
+/// Without the table in which diesel keeps the versions, and its index.
+fn beside_versions(catalog: BTreeSet<String>) -> BTreeSet<String> {
+    catalog.into_iter().filter(|line| !line.contains("__diesel_schema_migrations")).collect()
+}
+
+#[rstest]
+#[case::native(Scratch::empty(), vec![STEPS, ISSUES, SESSIONS, NATIVE, LEDGER])]
+#[case::paperclip(Scratch::paperclip(), vec![ISSUES, SESSIONS, PAPERCLIP, LEDGER])]
+fn on_postgres_down_leaves_nothing_and_up_again_makes_the_same(
+    #[case] database: Scratch,
+    #[case] sources: Vec<EmbeddedMigrations>,
+) {
+    let before = database.catalog();
+    migrate_at(&database.url, []).run().done();
+    let up = database.catalog();
+
+    revert_on_postgres(&database, sources);
+
+    let mut down = beside_versions(database.catalog());
+    assert!(down.remove("sweep exists"));
+    assert_eq!(down, before);
+    sweep_at(&database.url, []).run().refused(CONFIG, &["is not set up for sweep: run `sweep migrate`"]);
+    migrate_at(&database.url, []).run().done();
+    assert_eq!(database.catalog(), up);
+    sweep_at(&database.url, []).run().done();
+}
+
+#[test]
+fn on_sqlite_down_leaves_nothing_and_up_again_makes_the_same() {
+    let (_directory, _, url) = new_file();
+    migrate_at(&url, []).run().done();
+    let mut db = connect(&url);
+    let up = catalog(&mut db);
+    assert!(up.len() > 10, "{up:?}");
+
+    let Db::Sqlite(sqlite) = &mut db else { unreachable!("a URL of SQLite") };
+    revert(sqlite, SQLITE);
+
+    assert_eq!(beside_versions(catalog(&mut db)), BTreeSet::new());
+    migrate_at(&url, []).run().done();
+    assert_eq!(catalog(&mut db), up);
+    sweep_at(&url, []).run().done();
+}
+
+/// An upgrade that comes to a database with old rows must not need them gone.
+#[test]
+fn the_ledger_alone_does_not_tell_the_host_and_is_completed() {
+    let (database, whole) = (Scratch::empty(), Scratch::empty());
+    for database in [&database, &whole] {
+        migrate_at(&database.url, []).run().done();
+    }
+    revert_on_postgres(&database, [STEPS, ISSUES, SESSIONS, NATIVE]);
+
+    sweep_at(&database.url, []).run().refused(CONFIG, &["run `sweep migrate`"]);
+    let ran = migrate_at(&database.url, []).run().done();
+
+    assert!(ran.out.starts_with("Migrated (host native)"), "{ran}");
+    assert_eq!(ran.out.matches("\n  postgres/").count(), 7, "{ran}");
+    assert_eq!(database.catalog(), whole.catalog());
+}
+
+#[test]
+fn migrating_twice_says_that_the_schema_is_up_to_date() {
+    let (_directory, path, url) = new_file();
+    let database = Scratch::empty();
+    for (url, migrations) in [(&url, 6), (&database.url, 8)] {
+        let (first, second) = (migrate_at(url, []).run().done(), migrate_at(url, []).run().done());
+        assert!(
+            first.out.starts_with("Migrated (host native)") && first.out.matches("\n  ").count() == migrations,
+            "{first}"
+        );
+        assert!(second.out.starts_with("The schema is up to date (host native)"), "{second}");
+    }
+    assert!(migrate_at(&url, []).run().out.contains(&path.display().to_string()));
+}
+
+mod printed {
+    use super::*;
+
+    /// Like an operator: `sweep migrate --print | psql`.
+    fn psql(url: &str, sql: &str) {
+        use std::io::Write;
+        let mut psql = Command::new("psql")
+            .args(["-q", "-X", "-v", "ON_ERROR_STOP=1", url])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("psql");
+        psql.stdin.take().expect("a pipe").write_all(sql.as_bytes()).expect("psql reads");
+        assert!(psql.wait().expect("psql").success());
+    }
+
+    #[rstest]
+    #[case::native(Scratch::empty(), Scratch::empty())]
+    #[case::paperclip(Scratch::paperclip(), Scratch::paperclip())]
+    fn sql_run_by_psql_makes_what_migrate_makes(#[case] by_hand: Scratch, #[case] by_sweep: Scratch) {
+        let before = by_hand.catalog();
+        let printed = migrate_at(&by_hand.url, ["--print"]).run().done().out;
+        assert_eq!(by_hand.catalog(), before, "printing changes nothing");
+
+        psql(&by_hand.url, &printed);
+        migrate_at(&by_sweep.url, []).run().done();
+
+        assert_eq!(by_hand.catalog(), by_sweep.catalog());
+        sweep_at(&by_hand.url, []).run().done();
+        assert!(migrate_at(&by_hand.url, []).run().done().out.contains("up to date"));
+        psql(&by_hand.url, &migrate_at(&by_hand.url, ["--print"]).run().done().out);
+    }
+
+    #[test]
+    fn sql_run_by_sqlite_makes_what_migrate_makes() {
+        let ((_one, _, by_hand), (_two, _, by_sweep)) = (new_file(), new_file());
+        let printed = migrate_at(&by_hand, ["--print"]).run().done().out;
+
+        crate::support::databases::run(&mut connect(&by_hand), &printed);
+        migrate_at(&by_sweep, []).run().done();
+
+        // The table of versions is the same in other words.
+        let made = |url| beside_versions(catalog(&mut connect(url)));
+        assert_eq!(made(&by_hand), made(&by_sweep));
+        sweep_at(&by_hand, []).run().done();
+        assert!(migrate_at(&by_hand, []).run().done().out.contains("up to date"));
+    }
+}
+
+mod at_once {
+    use super::*;
+
+    fn eight_migrations(url: &str) {
+        let mut programs: Vec<Program> = (0..8).map(|_| migrate_at(url, [])).collect();
+        let started: Vec<Child> = programs.iter_mut().map(Program::start).collect();
+        let outputs = started.into_iter().map(|child| child.wait_with_output().expect("an end"));
+        let ended: Vec<Ran> =
+            programs.into_iter().zip(outputs).map(|(program, output)| program.ended(output).done()).collect();
+        let ran = ended.iter().filter(|ran| ran.out.starts_with("Migrated")).count();
+        assert_eq!(ran, 1, "the others find it done");
+        sweep_at(url, []).run().done();
+    }
+
+    #[test]
+    fn eight_first_starts_on_postgres_all_succeed() {
+        eight_migrations(&Scratch::empty().url);
+    }
+
+    #[test]
+    fn eight_first_starts_on_sqlite_all_succeed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        eight_migrations(&format!("sqlite://{}/new.db", directory.path().display()));
+    }
+
+    #[test]
+    fn a_file_that_another_holds_for_long_is_busy() {
+        let (_directory, path, url) = new_file();
+        let mut rival = connect(&url);
+        crate::support::databases::run(&mut rival, "begin immediate");
+        let ran = migrate_at(&url, []).run();
+        ran.refused(BUSY, &[&path.display().to_string(), "database is locked"]);
+    }
+}

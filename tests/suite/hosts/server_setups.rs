@@ -1,0 +1,163 @@
+//! Servers as operators run them: TLS, hot standbys, roles that may only read, and crashes.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::databases::connect;
+use crate::support::json;
+use crate::support::program::{BINARY, migrate_at, sweep_at};
+use crate::support::scratch::Role;
+use crate::support::server::Server;
+use crate::support::world::{On, World};
+
+const UNAVAILABLE: i32 = 69;
+const CONFIG: i32 = 78;
+
+/// The subjects of a dry run, without what differs between two moments.
+fn subjects(url: &str) -> Value {
+    let ran = sweep_at(url, ["--dry-run", "--output", "json"]).run().done();
+    let mut subjects = ran.json()["subjects"].take();
+    let rows = subjects.as_array_mut().expect("subjects");
+    rows.iter_mut().for_each(|row| row["idle_seconds"] = Value::Null);
+    rows.sort_by_key(|row| row["id"].to_string());
+    subjects
+}
+
+fn count(url: &str, from: &str) -> i64 {
+    let sql = diesel::dsl::sql::<diesel::sql_types::BigInt>(&format!("select count(*) from {from}"));
+    match &mut connect(url) {
+        sweep::store::Db::Postgres(db) => diesel::RunQueryDsl::get_result(sql, db).expect("a count"),
+        sweep::store::Db::Sqlite(_) => unreachable!("a URL of PostgreSQL"),
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
+fn tls_is_used_and_the_servers_certificate_is_verified() {
+    let server = Server::start();
+    migrate_at(&server.url, []).run().done();
+    let with = |further: &str| sweep_at(&server.tcp(further), []).run();
+    let ca = server.directory.path().join("ca.crt").display().to_string();
+    let anothers = std::env::var("TEST_TLS_CA").expect("TEST_TLS_CA: run the tests by `make test`");
+
+    with("sslmode=require").done();
+    with(&format!("sslmode=verify-full sslrootcert={ca}")).done();
+    let refused = ["cannot connect to PostgreSQL", "certificate verify failed"];
+    with(&format!("sslmode=verify-full sslrootcert={anothers}")).refused(CONFIG, &refused);
+    with("sslmode=verify-full sslrootcert=/nonexistent").refused(CONFIG, &["/nonexistent", "does not exist"]);
+    let by_address =
+        server.tcp(&format!("sslmode=verify-full sslrootcert={ca}")).replace("host=localhost ", "host=127.0.0.1 ");
+    sweep_at(&by_address, []).run().refused(CONFIG, &["does not match host name"]);
+}
+
+#[test]
+fn a_hot_standby_can_be_looked_at_and_nothing_more() {
+    let primary = Server::start().with_orphans(3);
+    let standby = primary.standby();
+
+    for program in [sweep_at(&standby.url, []), sweep_at(&standby.url, ["--output", "json"])] {
+        program.run().refused(UNAVAILABLE, &["hot standby", "only --dry-run works on it"]);
+    }
+    assert_eq!(subjects(&standby.url), subjects(&primary.url));
+    assert_eq!(subjects(&standby.url).as_array().map(Vec::len), Some(3));
+    let migrated = migrate_at(&standby.url, []).run().done();
+    assert!(migrated.out.contains("up to date"), "{migrated}");
+}
+
+/// P3, P12
+#[test]
+fn a_server_that_crashes_in_the_middle_of_a_sweep_ends_it_truthfully_and_the_next_one_finishes() {
+    let server = Server::start().with_orphans(3000);
+
+    let mut program = sweep_at(&server.url, ["--output", "ndjson"]);
+    let mut sweep = program.start();
+    let mut out = BufReader::new(sweep.stdout.take().expect("a pipe"));
+    let mut err = sweep.stderr.take().expect("a pipe");
+    let errors = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        err.read_to_end(&mut text).map(|_| text)
+    });
+    let mut lines = String::new();
+    for _ in 0..20 {
+        out.read_line(&mut lines).expect("a line");
+    }
+    server.crash();
+    out.read_to_string(&mut lines).expect("a report");
+    let mut output = sweep.wait_with_output().expect("an end");
+    (output.stdout, output.stderr) = (lines.into_bytes(), errors.join().expect("a thread").expect("errors"));
+    let ran = program.ended(output);
+
+    ran.says_once(UNAVAILABLE, &["the sweep could not go on"]);
+    let rows: Vec<Value> = ran.out.lines().map(json::read).collect();
+    let told = |outcome: &str| rows.iter().filter(|row| row["outcome"] == outcome).count() as i64;
+    let (last, continued) = (rows.last().expect("a summary"), told("continued"));
+    assert_eq!(last["ended"], "failed");
+    assert_eq!(last["kinds"]["issues"]["continued"], continued);
+    assert!((20..3000).contains(&continued), "{continued}");
+
+    sweep_at(&server.url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
+    server.restart();
+
+    let wakes = count(&server.url, "sweep.wakes");
+    assert!((continued..=continued + told("unknown")).contains(&wakes), "{wakes} wakes, {continued} continued");
+    assert_eq!(count(&server.url, "sweep.recoveries"), wakes);
+    sweep_at(&server.url, []).run().done();
+    assert_eq!(count(&server.url, "(select distinct issue_id from sweep.wakes) as issues"), 3000);
+    assert_eq!(count(&server.url, "sweep.wakes"), 3000);
+}
+
+fn a_role_that_may_only_read_sees_the_same(on: On) {
+    let role = Role::new();
+    let mut world = World::new(on);
+    let agent = world.agent("idle");
+    let issues = [world.orphan(&agent), world.orphan(&agent)];
+    world.issue_run(&issues[0], &agent, "failed", 30);
+    if on == On::Postgres {
+        world.stalled_step(Some(&agent));
+    }
+    let (url, relations) = (
+        role.at(&world.url),
+        match on {
+            On::Postgres => {
+                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, step_subjects, step_candidates, \
+                 step_facts, session_subjects, session_candidates, session_facts"
+            }
+            On::Paperclip | On::Sqlite => {
+                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, session_subjects, session_candidates, session_facts"
+            }
+        },
+    );
+    let select = format!("select on __diesel_schema_migrations, {relations}");
+    for right in ["usage on schema sweep", "execute on all functions in schema sweep", &select] {
+        let right = right.replace("on __diesel", "on sweep.__diesel").replace(", ", ", sweep.");
+        world.run(&format!("grant {right} to {}", role.name));
+    }
+
+    let seen = subjects(&url);
+
+    assert_eq!(seen, subjects(&world.url));
+    assert_eq!(seen.as_array().map(Vec::len), Some(if on == On::Postgres { 3 } else { 2 }));
+    sweep_at(&url, []).run().refused(CONFIG, &["lacks rights", "UPDATE on sweep.issues"]);
+}
+
+#[test]
+fn a_role_that_may_only_read_sees_the_same_on_the_native_host() {
+    a_role_that_may_only_read_sees_the_same(On::Postgres);
+}
+
+#[test]
+fn a_role_that_may_only_read_sees_the_same_on_paperclip() {
+    a_role_that_may_only_read_sees_the_same(On::Paperclip);
+}
+
+#[test]
+fn the_binary_brings_its_own_libpq_openssl_and_sqlite() {
+    let ldd = Command::new("ldd").arg(BINARY).output().expect("ldd");
+    let libraries = String::from_utf8_lossy(&ldd.stdout);
+    assert!(libraries.contains("libc"), "{libraries}");
+    for library in ["libpq", "libssl", "libcrypto", "libsqlite3"] {
+        assert!(!libraries.contains(library), "{libraries}");
+    }
+}

@@ -1,0 +1,223 @@
+//! Work whose agent is gone, terminated or paused for long: nothing of it is touched, and people are notified of it once.
+
+use sweep::rules::{After, Id};
+use sweep::sweep::Options;
+
+use crate::support::program::{command_at, sweep_at};
+use crate::support::receiver::Receiver;
+use crate::support::world::{On, World, on_each_database, on_each_host};
+
+use chrono::TimeDelta;
+
+/// An orphan of an agent in this status that has been idle for so long.
+fn idle_with(world: &mut World, status: &str, minutes: i64) -> Id {
+    let agent = world.agent(status);
+    let issue = world.orphan(&agent);
+    let then = world.ago(minutes);
+    world.set("issues", &issue, &format!("updated_at = {then}, started_at = {then}"));
+    issue
+}
+
+on_each_host! {
+    fn the_issue_of_a_terminated_agent_is_reported_once_and_left_as_it_is(world) {
+        let issue = idle_with(world, "terminated", 70);
+        let row = |world: &mut World| {
+            let columns = "status || coalesce(cast(assignee_agent_id as text), '') || cast(updated_at as text)";
+            world.text(columns, &format!("issues where id = '{issue}'"))
+        };
+        let before = row(world);
+
+        let outcomes: Vec<String> = (0..3).map(|_| world.sweep().outcome(&issue).to_owned()).collect();
+
+        assert_eq!(outcomes, ["abandoned", "skipped", "skipped"]);
+        assert_eq!((row(world), world.wakes_for(&issue), world.comments_on(&issue)), (before, 0, 0));
+        assert_eq!(world.count("recoveries where action = 'abandon' and settled_at is null"), 1);
+    }
+
+    fn until_then_it_is_skipped_and_a_shorter_or_no_time_is_a_setting(world) {
+        let issue = idle_with(world, "terminated", 50);
+        assert_eq!(world.sweep().outcome(&issue), "skipped");
+        let with = |after| {
+            let mut settings = world.options();
+            settings.policy.abandoned_after = after;
+            world.sweep_as(&settings).outcome(&issue).to_owned()
+        };
+        assert_eq!(with(After::Off), "skipped");
+        assert_eq!(with(After::Time(TimeDelta::minutes(45))), "abandoned");
+    }
+
+    fn a_paused_agents_work_is_reported_when_a_setting_says_so(world) {
+        let issue = idle_with(world, "paused", 3000);
+        assert_eq!(world.sweep().outcome(&issue), "skipped");
+        let mut settings = world.options();
+        settings.policy.paused_after = After::Time(TimeDelta::days(1));
+        assert_eq!(world.sweep_as(&settings).outcome(&issue), "abandoned");
+        assert_eq!(world.sweep_as(&settings).outcome(&issue), "skipped");
+    }
+
+    fn the_wake_of_a_terminated_agent_hides_neither_that_its_issue_is_abandoned_nor_the_work_of_another_agent(world) {
+        let abandoned = idle_with(world, "terminated", 70);
+        let [terminated, paused, idle] = ["terminated", "paused", "idle"].map(|status| world.agent(status));
+        let [stranded, waits] = [world.orphan(&idle), world.orphan(&idle)];
+        world.issue_wake(&abandoned, &terminated, "queued", 60);
+        world.issue_wake(&stranded, &terminated, "queued", 60);
+        world.issue_wake(&waits, &paused, "queued", 50);
+        let swept = world.sweep();
+        assert_eq!([&abandoned, &stranded, &waits].map(|issue| swept.outcome(issue)), ["abandoned", "continued", "healthy"]);
+    }
+
+    fn the_limit_bounds_how_many_are_reported_in_one_sweep(world) {
+        (0..3).for_each(|n| drop(idle_with(world, "terminated", 70 + n)));
+        let reported = || sweep_at(&world.url, ["--limit", "2", "--output", "json"]).run().done().json()["kinds"]["issues"]["abandoned"].clone();
+        assert_eq!([reported(), reported(), reported()], [2, 1, 0]);
+    }
+
+    fn what_gets_another_agent_is_continued_and_what_is_finished_has_recovered(world) {
+        let [reassigned, finished] = [idle_with(world, "terminated", 70), idle_with(world, "terminated", 80)];
+        world.sweep();
+        let agent = world.agent("idle");
+        world.set("issues", &reassigned, &format!("assignee_agent_id = '{agent}'"));
+        world.set("issues", &finished, "status = 'done'");
+
+        let swept = world.sweep();
+
+        assert_eq!((swept.outcome(&reassigned), swept.outcome(&finished)), ("continued", "recovered"));
+        assert_eq!(world.count("recoveries where action = 'abandon' and settled_at is null"), 0);
+    }
+
+    fn the_metrics_count_it_until_it_is_exempt_or_deleted(world) {
+        let [deleted, exempt] = [idle_with(world, "terminated", 70), idle_with(world, "terminated", 80)];
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let path = file.path().to_str().expect("a plain path");
+        let counted = |world: &World| {
+            sweep_at(&world.url, ["--metrics-file", path]).run().done();
+            let text = std::fs::read_to_string(path).expect("metrics");
+            let line = text.lines().find_map(|line| line.strip_prefix("sweep_abandoned_subjects{kind=\"issue\"} "));
+            line.expect("a count").to_owned()
+        };
+        assert_eq!(counted(world), "2");
+        command_at(&world.url, ["exempt", "add", "issue", &exempt.0, "--reason", "we know"]).run().done();
+        assert_eq!(counted(world), "1");
+        world.run(&format!("delete from issues where id = '{deleted}'"));
+        assert_eq!(counted(world), "0");
+        assert_eq!(world.count("recoveries where settled_at is null"), 1);
+    }
+
+    fn it_is_something_that_was_done(world) {
+        idle_with(world, "terminated", 70);
+        let codes = [0, 1].map(|_| sweep_at(&world.url, ["--detailed-exitcode"]).run().code);
+        assert_eq!(codes, [2, 0]);
+    }
+
+    fn a_dry_run_says_what_would_be_reported_and_a_plan_reports_it(world) {
+        let issue = idle_with(world, "terminated", 70);
+        let plan = world.dry_run();
+        assert_eq!((plan.outcome(&issue), world.count("recoveries")), ("abandoned", 0));
+        let plan = sweep::sweep::plan::Plan::read(plan.json.to_string().as_bytes()).expect("a plan");
+        let apply = Options { selection: sweep::sweep::Selection::Plan(Box::new(plan)), ..world.options() };
+        assert_eq!(world.sweep_as(&apply).outcome(&issue), "abandoned");
+    }
+
+    /// What people know already is no news.
+    fn what_was_escalated_is_not_reported_as_abandoned_as_well(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let mut settings = world.options();
+        settings.policy.escalation = sweep::rules::Escalation::CommentOnly;
+        settings.policy.attempts_max = 0;
+        assert_eq!(world.sweep_as(&settings).outcome(&issue), "escalated");
+        world.set("agents", &agent, "status = 'terminated'");
+        world.pass(120);
+        assert_eq!(world.sweep_as(&settings).outcome(&issue), "skipped");
+    }
+
+    fn the_status_lists_it_until_somebody_has_it(world) {
+        let issue = idle_with(world, "terminated", 70);
+        world.sweep();
+        let out = command_at(&world.url, ["status"]).run().done().out;
+        assert!(out.contains("1 subject is abandoned: the agent is gone, terminated or paused"), "{out}");
+        let json = command_at(&world.url, ["status", "--output", "json"]).run().done().json();
+        assert_eq!((&json["abandoned"][0]["id"], &json["abandoned_total"]), (&issue.0.clone().into(), &1.into()));
+        assert_eq!(json["kinds"]["issues"]["abandoned"], 1);
+        world.set("issues", &issue, "status = 'done'");
+        world.sweep();
+        assert!(!command_at(&world.url, ["status"]).run().done().out.contains("is abandoned"));
+    }
+}
+
+mod wakes {
+    use super::*;
+
+    on_each_database! {
+        /// Its wake was never taken up: that was no attempt.
+        fn of_an_agent_that_was_terminated_are_no_attempts_of_the_next_one(world) {
+            let [first, second] = [world.agent("idle"), world.agent("idle")];
+            let issue = world.orphan(&first);
+            assert_eq!(world.sweep().outcome(&issue), "continued");
+            world.set("agents", &first, "status = 'terminated'");
+            world.pass(70);
+            assert_eq!(world.sweep().outcome(&issue), "abandoned");
+            world.set("issues", &issue, &format!("assignee_agent_id = '{second}'"));
+            let swept = world.sweep();
+            assert_eq!((swept.outcome(&issue), &swept.subject(&issue)["attempt"]), ("continued", &1.into()));
+            assert_eq!(world.sweep().outcome(&issue), "healthy");
+        }
+
+        /// An agent may be paused in the middle of its run.
+        fn whose_runs_are_live_hold_back_their_issue_whatever_became_of_the_agent(world) {
+            let [waker, idle] = [world.agent("idle"), world.agent("idle")];
+            let issue = world.orphan(&idle);
+            let wake = world.issue_wake(&issue, &waker, "claimed", 30);
+            let run = world.issue_run(&issue, &waker, "running", 29);
+            world.run(&format!("update runs set wake_id = '{wake}', issue_id = null where id = '{run}'"));
+            for status in ["paused", "terminated"] {
+                world.set("agents", &waker, &format!("status = '{status}'"));
+                assert_eq!(world.sweep().outcome(&issue), "healthy", "{status}");
+            }
+        }
+    }
+}
+
+#[test]
+fn work_of_a_terminated_agent_uses_up_nothing_of_what_the_guard_counts() {
+    let mut world = World::new(On::Sqlite);
+    let gone = world.agent("terminated");
+    world.orphans(&gone, 0..700);
+    world.run("update issues set started_at = '2026-01-01T00:00:00.000Z', updated_at = '2026-01-01T00:00:00.000Z'");
+    for n in 1..=11 {
+        let agent = world.agent("idle");
+        world.orphans(&agent, n * 1000..n * 1000 + 100);
+    }
+    let ran = sweep_at(&world.url, ["--dry-run", "--guard-share", "0.5"]).run();
+    assert_eq!(ran.code, 4, "{ran}");
+    assert!(ran.out.contains("Guard: at least 1001 of the 1800 issues"), "{ran}");
+}
+
+mod people {
+    use super::*;
+
+    on_each_database! {
+        fn are_notified_once_by_default(world) {
+            let receiver = Receiver::new();
+            idle_with(world, "terminated", 70);
+            for _ in 0..3 {
+                let sweep = sweep_at(&world.url, []).env("SWEEP_SLACK_URL", receiver.url());
+                sweep.env("SWEEP_NOTIFY_PRIVATE", "on").run().done();
+            }
+            let told = receiver.received();
+            assert_eq!(told.len(), 1, "{told:?}");
+            let text = told[0]["text"].as_str().expect("a text");
+            assert!(text.contains(" is abandoned, nobody goes on with it: Ada is terminated"), "{text}");
+        }
+
+        fn a_step_and_a_session_of_nobody_who_could_go_on_are_reported_as_well(world) {
+            let agent = world.agent("terminated");
+            let (_, step) = world.stalled_step(Some(&agent));
+            let session = world.session(Some(&agent), None);
+            world.pass(70);
+            let swept = world.sweep();
+            assert_eq!((swept.outcome(&step), swept.outcome(&session)), ("abandoned", "abandoned"), "{}", swept.json);
+            assert_eq!(world.count("session_commands") + world.count("wakes"), 0);
+        }
+    }
+}

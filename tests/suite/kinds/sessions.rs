@@ -1,0 +1,10 @@
+//! Sessions: what a sweep promises about them, on both databases alike.
+
+mod changed_after_scan;
+mod commands;
+mod crashed;
+mod every_combination;
+mod poison_rows;
+mod rival_sweepers;
+mod session_or_issue;
+mod silent_or_looping;

@@ -1,0 +1,175 @@
+//! The views that tell every subject's state must say what the rules decide: both are asked about every combination.
+
+use std::collections::BTreeMap;
+
+use sweep::rules::Id;
+use sweep::rules::board::State;
+use sweep::rules::issue::IssueFacts;
+use sweep::rules::step::StepFacts;
+
+use crate::kinds::candidate_views::{every_issue, every_step};
+use crate::support::views_and_rules::old_ledger_row;
+use crate::support::views_and_rules::{decided, exempt, states, viewed};
+use crate::support::world::{On, World, on_each_database, on_each_host};
+
+mod false_rescues;
+mod limits;
+
+/// Those that sweep blocked, and nobody took back: the rules leave them, the view says why.
+fn blocked(world: &mut World) -> BTreeMap<Id, String> {
+    let blocked = "issues i join recoveries r on r.subject_id = i.id
+                   where i.status = 'blocked' and r.blocked_subject and r.settled_at is null";
+    states(world, "i.id", "'escalated'", blocked)
+}
+
+const EXEMPTIONS: [Option<Option<i64>>; 4] = [None, Some(None), Some(Some(10)), Some(Some(-10))];
+
+/// The open row of the ledger, and how many escalations of the day are settled.
+const LEDGERS: [(Option<&str>, i64); 7] = [
+    (None, 0),
+    (Some("continue"), 0),
+    (Some("escalate"), 0),
+    (Some("abandon"), 0),
+    (None, 3),
+    (None, 4),
+    (Some("continue"), 4),
+];
+
+/// Every status of the agent × exemption × wait × ledger × number of escalations of the day, of an old issue in progress.
+fn every_old_issue(world: &mut World) -> Vec<Id> {
+    world.run("begin");
+    let mut issues = Vec::new();
+    let agents = ["active", "idle", "error", "paused", "terminated"].map(|status| world.agent(status));
+    for agent in &agents {
+        for exemption in EXEMPTIONS {
+            for waits in [false, true] {
+                for (action, settled) in LEDGERS {
+                    let issue = world.orphan(agent);
+                    if let Some(until) = exemption {
+                        exempt(world, "issue", &issue, until);
+                    }
+                    if waits {
+                        let tomorrow = world.ago(-1440);
+                        let column = if world.on == On::Paperclip { "monitor_next_check_at" } else { "wait_until" };
+                        world.set("issues", &issue, &format!("{column} = {tomorrow}"));
+                    }
+                    history(world, "issue", &issue, action, settled);
+                    issues.push(issue);
+                }
+            }
+        }
+    }
+    world.run("commit");
+    issues
+}
+
+fn every_old_step(world: &mut World) -> Vec<Id> {
+    world.run("begin");
+    let mut steps = Vec::new();
+    let agents = ["idle", "running", "paused"].map(|status| Some(world.agent(status)));
+    for agent in agents.iter().chain(&[None]) {
+        for exemption in EXEMPTIONS {
+            for (action, settled) in LEDGERS {
+                for threshold in ["null", "60", "86400"] {
+                    let (_, step) = world.stalled_step(agent.as_ref());
+                    world.set("plan_steps", &step, &format!("stalled_after_seconds = {threshold}"));
+                    if let Some(until) = exemption {
+                        exempt(world, "step", &step, until);
+                    }
+                    history(world, "step", &step, action, settled);
+                    steps.push(step);
+                }
+            }
+        }
+    }
+    world.run("commit");
+    steps
+}
+
+/// Escalations that somebody answered, each of an episode of its own, then an action that is open.
+fn history(world: &mut World, kind: &str, id: &Id, action: Option<&str>, settled: i64) {
+    for n in 0..settled {
+        old_ledger_row(world, kind, id, "escalate", false, true, 100 + n);
+    }
+    if let Some(action) = action {
+        old_ledger_row(world, kind, id, action, false, false, 30);
+    }
+}
+
+on_each_host! {
+    fn the_view_says_of_every_issue_what_the_rules_decide(world) {
+        let mut issues = every_issue(world);
+        issues.extend(every_old_issue(world));
+
+        let mut expected = decided::<IssueFacts>(&mut world.connect_as_sweep(), &issues, State::Orphaned);
+        expected.extend(blocked(world));
+
+        assert_eq!(viewed(world, "issue_work_state"), expected);
+        for state in ["active", "queued", "waiting", "exempt", "skipped", "escalated", "orphaned"] {
+            assert!(expected.values().any(|known| known == state), "{state} does not occur");
+        }
+    }
+
+    /// The control that a difference would be seen.
+    fn a_view_that_forgets_a_rule_is_caught(world) {
+        let issues = every_old_issue(world);
+        let expected = decided::<IssueFacts>(&mut world.connect_as_sweep(), &issues, State::Orphaned);
+        assert_eq!(viewed(world, "issue_work_state"), expected);
+        world.run("delete from exemptions where until is null");
+        assert_ne!(viewed(world, "issue_work_state"), expected);
+    }
+
+    fn the_words_and_the_time_are_those_of_the_state(world) {
+        let (agent, paused) = (world.agent("idle"), world.agent("paused"));
+        let (orphan, live, queued, stuck) = (world.orphan(&agent), world.orphan(&agent), world.orphan(&agent), world.orphan(&agent));
+        let (exempted, skipped) = (world.orphan(&agent), world.orphan(&paused));
+        world.issue_run(&live, &agent, "running", 5);
+        world.issue_wake(&queued, &agent, "queued", 5);
+        let wake = world.issue_wake(&stuck, &agent, "queued", 300);
+        exempt(world, "issue", &exempted, None);
+
+        let mut detail = |id: &Id| world.text("detail", &format!("issue_work_state where subject_id = '{id}'")).expect("words");
+
+        assert_eq!(detail(&orphan), "nobody is working on it");
+        assert_eq!(detail(&live), "a run is live");
+        assert_eq!(detail(&queued), "a wake is queued");
+        assert_eq!(detail(&stuck), "stuck wake");
+        assert_eq!(detail(&exempted), "on purpose");
+        assert_eq!(detail(&skipped), "Ada is paused");
+        let wakes = if world.on == On::Paperclip { "agent_wakeup_requests" } else { "wakes" };
+        let of_the_wake = world.text("created_at", &format!("{wakes} where id = '{wake}'"));
+        assert_eq!(world.text("since", &format!("issue_work_state where subject_id = '{stuck}'")), of_the_wake);
+        let of_the_issue = world.text("updated_at", &format!("issues where id = '{orphan}'"));
+        assert_eq!(world.text("since", &format!("issue_work_state where subject_id = '{orphan}'")), of_the_issue);
+    }
+
+    fn an_issue_that_sweep_blocked_is_escalated_until_a_person_takes_it_back(world) {
+        let agent = world.agent("idle");
+        let issue = world.escalated_issue(&agent);
+        let row = format!("issue_work_state where subject_id = '{issue}'");
+
+        assert_eq!(world.text("state || ': ' || detail", &row).as_deref(), Some("escalated: no attempt is left"));
+        let told = world.text("created_at", &format!("recoveries where subject_id = '{issue}' and action = 'escalate'"));
+        assert_eq!(world.text("since", &row), told);
+        world.set("issues", &issue, "status = 'todo'");
+        assert_eq!(world.count(&row), 0);
+    }
+}
+
+mod steps {
+    use super::*;
+
+    on_each_database! {
+        fn the_view_says_of_every_step_what_the_rules_decide(world) {
+            let mut steps = every_step(world);
+            steps.extend(every_old_step(world));
+
+            let expected = decided::<StepFacts>(&mut world.connect_as_sweep(), &steps, State::Stalled);
+
+            assert_eq!(viewed(world, "step_work_state"), expected);
+            for state in ["active", "queued", "exempt", "skipped", "escalated", "stalled"] {
+                assert!(expected.values().any(|known| known == state), "{state} does not occur");
+            }
+        }
+    }
+}

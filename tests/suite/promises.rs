@@ -1,0 +1,15 @@
+//! What is promised of every sweep: P1 to P16 of `docs/promises.md`.
+
+mod changed_after_scan;
+mod database_clock;
+mod dry_run;
+mod killed_sweeps;
+mod linked_work;
+mod long_histories;
+mod lost_commits;
+mod network_faults;
+mod poison_rows;
+mod random_histories;
+mod rival_sweepers;
+mod scan_cost;
+mod secrets;

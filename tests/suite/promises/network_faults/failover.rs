@@ -1,0 +1,120 @@
+//! Servers that restart, or hand over to their standby, in mid-sweep.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use diesel::RunQueryDsl;
+use diesel::dsl::sql;
+use diesel::sql_types::Text;
+use serde_json::Value;
+use sweep::store::Db;
+
+use super::{BUSY, DONE, SOME_FAILED, UNAVAILABLE};
+use crate::support::databases::{connect, run};
+use crate::support::json;
+use crate::support::program::{BINARY, sweep_at};
+use crate::support::server::Server;
+
+fn texts(url: &str, query: &str) -> Vec<String> {
+    match &mut connect(url) {
+        Db::Postgres(db) => sql::<Text>(query).load(db).unwrap_or_else(|error| panic!("{error}: {query}")),
+        Db::Sqlite(_) => unreachable!("a URL of PostgreSQL"),
+    }
+}
+
+/// What a disturbed sweep said of its subjects.
+struct Told {
+    code: i32,
+    rows: Vec<Value>,
+}
+
+impl Told {
+    fn ids(&self, outcome: &str) -> BTreeSet<String> {
+        let rows = self.rows.iter().filter(|row| row["outcome"] == outcome);
+        rows.map(|row| row["id"].as_str().expect("an id").to_owned()).collect()
+    }
+}
+
+/// A sweep with four connections, to which this happens when twenty subjects are done.
+fn sweep_disturbed_by(url: &str, happens: impl FnOnce()) -> Told {
+    let mut command = Command::new(BINARY);
+    command
+        .args(["--database", url, "--output", "ndjson", "--no-guard", "--wakes-per-agent-max", "1000000"])
+        .env("SWEEP_LOG", "off");
+    let mut sweep = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sweep");
+    let (mut out, mut text) = (BufReader::new(sweep.stdout.take().expect("a pipe")), String::new());
+    for _ in 0..20 {
+        out.read_line(&mut text).expect("a line");
+    }
+    happens();
+    out.read_to_string(&mut text).expect("a report");
+    let output = sweep.wait_with_output().expect("an end");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains("panicked"), "{errors}");
+    let code = output.status.code().expect("an exit code");
+    assert!([DONE, SOME_FAILED, UNAVAILABLE, BUSY].contains(&code), "{code}: {errors}");
+    Told { code, rows: text.lines().map(json::read).collect() }
+}
+
+/// What it said holds on the server that there is now, and the next sweep finishes.
+fn assert_truth(told: &Told, url: &str) {
+    let woken: BTreeSet<String> = texts(url, "select issue_id::text from sweep.wakes").into_iter().collect();
+    let in_ledger: BTreeSet<String> = texts(url, "select subject_id::text from sweep.recoveries").into_iter().collect();
+    assert_eq!(woken, in_ledger, "half applied");
+    let (continued, unknown, failed) = (told.ids("continued"), told.ids("unknown"), told.ids("failed"));
+    assert!(continued.is_subset(&woken), "lost: {:?}", continued.difference(&woken));
+    assert!(failed.is_disjoint(&woken), "done, and called failed: {:?}", failed.intersection(&woken));
+    let told_of: BTreeSet<String> = continued.union(&unknown).cloned().collect();
+    assert!(woken.is_subset(&told_of), "done, and not told: {:?}", woken.difference(&told_of));
+    // Every worker was in the middle of something.
+    assert!(!failed.is_empty() || !unknown.is_empty(), "nothing was disturbed");
+    assert_ne!(told.code, DONE);
+    assert!(20 <= continued.len() && continued.len() < 800, "{} continued", continued.len());
+
+    sweep_at(url, []).run().done();
+    let wakes = texts(url, "select count(*) || ' of ' || count(distinct issue_id) from sweep.wakes");
+    assert_eq!(wakes, ["800 of 800"]);
+    assert_eq!(texts(url, "select count(*)::text from sweep.recoveries"), ["800"]);
+}
+
+#[test]
+fn a_server_that_restarts_at_once_in_mid_sweep_loses_and_doubles_nothing() {
+    let server = Server::start().with_orphans(800);
+    let told = sweep_disturbed_by(&server.url, || {
+        server.crash();
+        server.restart();
+    });
+    assert_truth(&told, &server.url);
+}
+
+/// What the primary confirmed is on the standby, since the replication is synchronous.
+#[test]
+fn what_was_told_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
+    let primary = Server::start().with_orphans(800);
+    let standby = primary.standby();
+    // Not before: the standby's own settings are a copy, and it will have no standby to wait for.
+    run(&mut connect(&primary.url), "alter system set synchronous_standby_names = '*'");
+    run(&mut connect(&primary.url), "select pg_reload_conf()");
+    let place = |server: &Server| server.directory.path().display().to_string();
+    let url = format!(
+        "host={},{} port={},{} user=postgres dbname=postgres target_session_attrs=read-write",
+        place(&primary),
+        place(&standby),
+        primary.port(),
+        standby.port()
+    );
+    while texts(&primary.url, "select sync_state from pg_stat_replication") != ["sync"] {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+
+    let told = sweep_disturbed_by(&url, || {
+        primary.crash();
+        // Until it is promoted there is no server to write to.
+        sweep_at(&url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
+        standby.promote();
+    });
+
+    assert_truth(&told, &url);
+    assert_eq!(texts(&url, "select pg_is_in_recovery()::text"), ["false"]);
+}

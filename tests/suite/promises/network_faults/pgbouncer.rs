@@ -1,0 +1,135 @@
+//! A PgBouncer in transaction mode between the sweep and its server; Debian's does not know prepared statements.
+
+use std::process::{Child, Command, Stdio};
+
+use super::{CONFIG, UNAVAILABLE};
+use crate::support::pooler::Pooler;
+use crate::support::program::{Program, migrate_at, sweep_at};
+use crate::support::scratch::Scratch;
+use crate::support::world::{On, World};
+
+const OFF: [&str; 2] = ["--statement-cache", "off"];
+
+fn through<'a>(url: &'a str, arguments: &[&'a str]) -> Program {
+    sweep_at(url, [&OFF, &["--output", "json"], arguments].concat())
+}
+
+#[test]
+fn everything_works_through_a_pooler_as_without_one() {
+    let (direct, scratch) = (Scratch::empty(), Scratch::empty());
+    migrate_at(&direct.url, []).run().done();
+    let pooler = Pooler::start(1);
+    let url = pooler.url(scratch.name());
+    let printed = migrate_at(&url, ["--statement-cache", "off", "--print"]).run().done().out;
+    assert_eq!(printed, migrate_at(&Scratch::empty().url, ["--print"]).run().done().out);
+    migrate_at(&url, OFF).run().done();
+    assert_eq!(scratch.catalog(), direct.catalog());
+
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let (_, step) = world.stalled_step(None);
+    let url = pooler.url(world.name());
+    let dry = through(&url, &["--dry-run"]).run().done().json();
+    assert_eq!(world.count("recoveries"), 0);
+    assert_eq!(dry["kinds"]["issues"]["continued"], 1);
+    let swept = through(&url, &[]).run().done().json();
+    assert_eq!(swept["kinds"]["issues"]["continued"], 1);
+    assert_eq!(swept["kinds"]["steps"]["escalated"], 1);
+    let again = through(&url, &[]).run().done().json();
+    assert_eq!(again["kinds"]["issues"]["continued"], 0);
+    world.end_continuations("failed");
+    world.pass(10);
+    sweep_at(&url, ["--output", "json"]).env("SWEEP_STATEMENT_CACHE", "off").run().done();
+    assert_eq!((world.wakes_for(&issue), world.comments_on(&issue), world.wakes_for(&step)), (1, 1, 0));
+}
+
+/// Others that use the same pool, and leave nothing as they found it.
+struct Load {
+    process: Child,
+    _script: tempfile::NamedTempFile,
+}
+
+impl Load {
+    fn start(url: &str) -> Load {
+        let script = tempfile::NamedTempFile::new().expect("a file");
+        let statements =
+            "set time zone 'Asia/Tokyo';\nbegin;\nset local search_path = public;\nselect now();\ncommit;\n";
+        std::fs::write(script.path(), statements).expect("a file");
+        let mut command = Command::new("pgbench");
+        command.args(["-n", "-c", "4", "-T", "300", "-f"]).arg(script.path()).arg(url);
+        let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("pgbench");
+        Load { process, _script: script }
+    }
+
+    /// Whether it was at work until now.
+    fn stop(mut self) -> bool {
+        let runs = self.process.try_wait().expect("a process").is_none();
+        let _ = (self.process.kill(), self.process.wait());
+        runs
+    }
+}
+
+#[test]
+fn several_sweeps_share_two_connections_with_others_and_each_issue_gets_one_wake() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.run("begin");
+    for _ in 0..200 {
+        world.orphan(&agent);
+    }
+    world.run("commit");
+    let pooler = Pooler::start(2);
+    let url = pooler.url(world.name());
+    let load = Load::start(&url);
+
+    for round in 0..3 {
+        let mut programs: Vec<Program> = (0..3).map(|_| through(&url, &["--connections", "4"])).collect();
+        let started: Vec<Child> = programs.iter_mut().map(Program::start).collect();
+        for (program, child) in programs.into_iter().zip(started) {
+            let ran = program.ended(child.wait_with_output().expect("an end"));
+            let json = ran.json();
+            assert!([0, super::BUSY].contains(&ran.code), "{ran}");
+            assert_eq!(
+                (json["ended"].as_str(), json["kinds"]["issues"]["failed"].as_i64()),
+                (Some("completed"), Some(0))
+            );
+        }
+        assert_eq!((world.count("wakes"), world.count("recoveries")), (200, 200), "round {round}");
+    }
+    assert_eq!(world.count("(select distinct issue_id from wakes) as issues"), 200);
+    assert!(load.stop(), "pgbench ended early");
+}
+
+#[test]
+fn with_the_statement_cache_an_old_pooler_is_told_by_the_setting_and_nothing_is_half_done() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let pooler = Pooler::start(1);
+    let url = pooler.url(world.name());
+
+    // The sweep's first connection prepares a statement; the worker's, which is the same one of the server's, meets it.
+    let first = sweep_at(&url, ["--output", "json"]).run();
+    assert_eq!(first.code, super::SOME_FAILED, "{first}");
+    let reason = first.json()["subjects"][0]["reason"].as_str().expect("a reason").to_owned();
+    assert!(reason.contains("already exists") && reason.contains("set SWEEP_STATEMENT_CACHE=off"), "{reason}");
+    // The next sweep meets it at once.
+    let second = sweep_at(&url, []).run();
+    second.refused(CONFIG, &["looking at the database", "prepared statement", "SWEEP_STATEMENT_CACHE=off"]);
+    assert_eq!((world.count("recoveries"), world.wakes_for(&issue), world.count("activity")), (0, 0, 0));
+
+    through(&url, &[]).run().done();
+    assert_eq!((world.count("recoveries"), world.wakes_for(&issue)), (1, 1));
+}
+
+#[test]
+fn a_pooler_that_is_full_or_has_no_server_is_unavailable() {
+    let world = World::new(On::Postgres);
+    let full = Pooler::start_with("max_client_conn = 0");
+    let ran = through(&full.url(world.name()), &[]).run();
+    ran.refused(UNAVAILABLE, &["cannot reach PostgreSQL", "no more connections allowed"]);
+    let orphaned = Pooler::start_with("[databases]\nnowhere = host=/nonexistent user=postgres");
+    let ran = through(&orphaned.url("nowhere"), &[]).run();
+    ran.refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
+}

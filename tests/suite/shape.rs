@@ -1,0 +1,7 @@
+//! The shape of the project: its code, its documents, its tests.
+
+mod architecture;
+mod documents;
+mod json_schemas;
+mod map;
+mod promises;

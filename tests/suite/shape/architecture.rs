@@ -1,0 +1,205 @@
+//! The shape of the code: what may know what, and how long a file may be.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn files(directory: &str, ending: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == ending) {
+                let text = fs::read_to_string(&path).expect("a file");
+                found.push((path, text));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no {ending} below {directory}");
+    found
+}
+
+/// The files of one module: `src/store.rs` and all below `src/store/`.
+fn module(name: &str) -> Vec<(PathBuf, String)> {
+    let inside = |path: &Path| {
+        let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).expect("a path in the project").display().to_string();
+        path == format!("src/{name}.rs") || path.starts_with(&format!("src/{name}/"))
+    };
+    files("src", "rs").into_iter().filter(|(path, _)| inside(path)).collect()
+}
+
+/// Every module but these.
+fn all_but(names: &[&str]) -> Vec<String> {
+    let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("a directory");
+    let names_of_all = entries.filter_map(|entry| entry.expect("an entry").file_name().into_string().ok());
+    let modules = names_of_all.filter_map(|file| file.strip_suffix(".rs").map(str::to_owned));
+    modules.filter(|module| !names.contains(&module.as_str())).collect()
+}
+
+fn refuse(modules: &[impl AsRef<str>], words: &[&str]) {
+    refuse_except(&[], modules, words);
+}
+
+fn refuse_except(exceptions: &[&str], modules: &[impl AsRef<str>], words: &[&str]) {
+    let is_excepted = |path: &Path| exceptions.iter().any(|exception| path.ends_with(exception));
+    let files = modules.iter().flat_map(|name| module(name.as_ref()));
+    for (path, text) in files.filter(|(path, _)| !is_excepted(path)) {
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            for word in words {
+                assert!(!code.contains(word), "{}:{}: `{word}` does not belong here", path.display(), number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rules_are_pure() {
+    let outside = ["diesel", "tokio", "anyhow", "tracing", "uuid", "std::env", "std::fs", "std::time", "Utc::now"];
+    refuse(&["rules"], &outside);
+    let known = ["std", "chrono", "serde", "anstream::adapter", "super", "crate::rules", "proptest", "rstest"];
+    for (path, text) in module("rules") {
+        let imports = text.lines().map(str::trim_start).filter_map(|line| line.strip_prefix("use "));
+        for import in imports.filter(|import| import.contains("::")) {
+            let is_local = import.starts_with(|c: char| c.is_lowercase())
+                && text.contains(&format!("mod {};", import.split("::").next().unwrap_or_default()));
+            assert!(
+                is_local || known.iter().any(|known| import.starts_with(known)),
+                "{}: use {import}",
+                path.display()
+            );
+        }
+    }
+}
+
+/// The modules by rank: each imports those above it in this table, and none beside or below it.
+const RANKS: [&[&str]; 12] = [
+    &["rules", "conclusion", "files", "schedule"],
+    &["text", "stall"],
+    &["screen", "store"],
+    &["notify", "sweep"],
+    &["metrics", "supervisor", "report"],
+    &["cycle"],
+    &["daemon"],
+    // From here on it is the command line's.
+    &["parse"],
+    &["cli"],
+    &["settings"],
+    &["telemetry"],
+    &["commands"],
+];
+
+fn rank_of(module: &str) -> usize {
+    RANKS.iter().position(|rank| rank.contains(&module)).unwrap_or_else(|| panic!("{module} has no rank"))
+}
+
+/// The imports of a file of this module that its rank does not allow.
+fn forbidden_imports(module: &str, text: &str) -> Vec<String> {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let imported = code.flat_map(|line| line.split("crate::").skip(1));
+    let names = imported.map(|path| path.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default());
+    let is_forbidden = |name: &&str| *name != module && rank_of(module) <= rank_of(name);
+    names.filter(|name| !name.is_empty()).filter(is_forbidden).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_module_imports_lower_ranks_only() {
+    for name in all_but(&["main", "lib"]) {
+        for (path, text) in module(&name) {
+            assert_eq!(forbidden_imports(&name, &text), Vec::<String>::new(), "{}", path.display());
+        }
+    }
+}
+
+/// The negative control: one import of each kind that is not allowed, planted where it does harm.
+#[test]
+fn a_planted_import_of_each_kind_is_refused() {
+    for (module, planted) in [
+        ("rules", "use crate::text::redact;"),
+        ("store", "use crate::settings::Environment;"),
+        ("store", "use crate::sweep::Options;"),
+        ("sweep", "use crate::cli::SweepFlags;"),
+        ("sweep", "    let url = crate::settings::Environment::of(&[]);"),
+        ("sweep", "use crate::report::Report;"),
+        ("daemon", "use crate::telemetry;"),
+        ("notify", "use crate::sweep;"),
+        ("report", "use crate::commands;"),
+        ("cli", "use crate::settings::Environment;"),
+    ] {
+        let names = forbidden_imports(module, &format!("//! crate::rules\nuse crate::rules::Id;\n{planted}\n"));
+        assert_eq!(names.len(), 1, "{module}: {planted}");
+    }
+}
+
+/// A command line is nobody's but the face's.
+#[test]
+fn the_engine_does_not_know_clap() {
+    let engine: Vec<&str> = RANKS[..7].concat();
+    refuse(&engine, &["clap"]);
+}
+
+/// The live detectors need no database: a control plane has them in its own process.
+#[test]
+fn the_live_detectors_know_the_rules_alone() {
+    for (path, text) in module("stall") {
+        let imported = text.lines().filter(|line| line.contains("crate::") && !line.contains("///"));
+        for line in imported {
+            assert!(line.contains("crate::rules") || line.contains("crate::stall"), "{}: {line}", path.display());
+        }
+    }
+}
+
+/// What these features compile: the name of each crate.
+fn crates(features: &[&str]) -> BTreeSet<String> {
+    let tree = ["tree", "--locked", "--offline", "--edges", "normal", "--prefix", "none", "--no-dedupe"];
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let out = Command::new(env!("CARGO")).args(tree).args(features).arg("--manifest-path").arg(manifest).output();
+    let out = out.expect("cargo runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let lines = String::from_utf8(out.stdout).expect("text");
+    lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_user_of_the_library_compiles_fewer_than_30_crates_and_no_database() {
+    let heavy = ["diesel", "pq-sys", "libsqlite3-sys", "openssl-sys", "axum", "hyper", "clap", "ureq", "regex"];
+    let heavy_of = |crates: &BTreeSet<String>| heavy.iter().filter(|name| crates.contains(**name)).count();
+    let library = crates(&["--no-default-features"]);
+    assert_eq!(heavy_of(&library), 0, "{library:?}");
+    // And the user's own.
+    assert!(library.len() + 1 < 30, "{} crates: {library:?}", library.len());
+    assert_eq!(heavy_of(&crates(&[])), heavy.len(), "negative control: the program needs them all");
+}
+
+#[test]
+fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
+    refuse(&all_but(&["store", "rules"]), &["sql_query", "SELECT ", "batch_execute(\"BEGIN"]);
+    refuse(&all_but(&["settings"]), &["std::env::var", "env::vars"]);
+}
+
+/// P15: what is printed is not only brought on one line, but goes through `text::redact`.
+#[test]
+fn texts_of_others_are_shown_in_one_way() {
+    refuse(&all_but(&["rules", "text"]), &["one_line("]);
+}
+
+/// P10: the only clock is the one in `History::observed_at`; how long the sweep itself took is measured with `Instant`.
+/// `sweep/clock.rs` asks it once, to tell an operator by how much it differs, and a schedule is by definition of this machine's
+/// clock: `daemon/clock.rs`. A message on trial is signed without a database: `notify/trial.rs`.
+#[test]
+fn nothing_asks_this_machines_clock_for_the_time() {
+    let exceptions = ["src/sweep/clock.rs", "src/daemon/clock.rs", "src/notify/trial.rs"];
+    refuse_except(&exceptions, &all_but(&[]), &["Utc::now", "Local::now", "SystemTime"]);
+}
+
+#[test]
+fn files_stay_under_300_lines() {
+    for (path, text) in files("src", "rs").into_iter().chain(files("tests", "rs")).chain(files("migrations", "sql")) {
+        let lines = text.lines().count();
+        assert!(lines < 300, "{} has {lines} lines", path.display());
+    }
+}

@@ -1,0 +1,17 @@
+//! `sweep watch`, on real processes: in a terminal, in tmux, beside sweeps, and in bad weather.
+
+mod agent_terminal;
+mod database_outages;
+mod failing_panes;
+mod first_use;
+mod hostile_output;
+mod kept_output;
+mod loops;
+mod nudge_fence;
+mod operator_terminal;
+mod prompts;
+mod refused_starts;
+mod reported_states;
+mod shared_sessions;
+mod stuck_agents;
+mod tmux_panes;

@@ -1,0 +1,127 @@
+//! Nothing is typed unless it is known to be right: what an agent does between the first key of a nudge and the last.
+
+use std::fs;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use crate::support::wait::wait_for;
+use crate::support::watcher::{AS_USUAL, Watcher};
+use crate::support::world::{On, World};
+
+/// Claude Code's composer, with the cursor in it.
+const COMPOSER: &str =
+    r"printf '\033[H\033[2J────────────────\r\n❯ \r\n────────────────\r\n  ? for shortcuts\033[2A\r\033[2C'";
+
+/// Claude Code's permission menu.
+const MENU: &str = r"printf '\033[H\033[2J────────────────\r\n Bash command\r\n\r\n   rm -rf ./important\r\n\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel'";
+
+/// A program that is called as Claude Code is, which nobody nudges but the test.
+fn claude(world: &World, script: &str) -> Watcher {
+    let home = Arc::new(tempfile::tempdir().expect("a home"));
+    let program = home.path().join("claude");
+    fs::write(&program, script).expect("a file");
+    let program = program.display().to_string();
+    let patient = ["--session-silent-after", "10m", "--session-waiting-after", "1s"];
+    let words = ["--database", &world.url, "--name", "agent", AS_USUAL, "--", "sh", &program];
+    Watcher::at_home(home, &[&patient[..], &words].concat())
+}
+
+fn until_it_takes_nudges(world: &mut World) {
+    wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
+}
+
+fn until_refused(world: &mut World) {
+    wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+}
+
+#[test]
+fn a_message_is_sent_when_it_stands_in_the_composer() {
+    let mut world = World::new(On::Sqlite);
+    let watcher = claude(&world, &format!("{COMPOSER}; read x; echo \"$x\" > got; cat"));
+    until_it_takes_nudges(&mut world);
+    assert_eq!(world.of_agent("agent_state").as_deref(), Some("idle"));
+    world.queue("nudge", "go on");
+
+    let got = || fs::read_to_string(watcher.file("got")).ok().filter(|got| !got.is_empty());
+    assert_eq!(wait_for("the message", got), "(sweep) go on\n");
+    watcher.stop();
+}
+
+/// It is read, and shown nowhere: whatever takes the keys, it is no composer.
+#[test]
+fn a_message_that_is_not_shown_is_never_sent() {
+    let mut world = World::new(On::Sqlite);
+    let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; cat > got"));
+    until_it_takes_nudges(&mut world);
+    world.queue("nudge", "go on");
+    until_refused(&mut world);
+
+    let got = fs::read_to_string(watcher.file("got")).expect("what it read");
+    assert_eq!(got, "(sweep) go on", "and no return key");
+    watcher.stop();
+}
+
+/// Nobody has read it: it must not answer what is asked later.
+#[test]
+fn a_message_that_nobody_reads_is_taken_back() {
+    let mut world = World::new(On::Sqlite);
+    let script = format!("stty -echo -icanon; {COMPOSER}; until [ -e read ]; do sleep 0.1; done; cat > got");
+    let watcher = claude(&world, &script);
+    until_it_takes_nudges(&mut world);
+    world.queue("nudge", "go on");
+    until_refused(&mut world);
+    fs::write(watcher.file("read"), "").expect("a file");
+
+    wait_for("somebody who reads", || watcher.file("got").exists().then_some(()));
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(fs::read_to_string(watcher.file("got")).expect("what it read"), "");
+    watcher.stop();
+}
+
+#[test]
+fn when_a_menu_comes_up_meanwhile_it_is_not_answered() {
+    let mut world = World::new(On::Sqlite);
+    let script = format!("stty -echo -icanon; {COMPOSER}; head -c 1 > got; {MENU}; cat >> got");
+    let watcher = claude(&world, &script);
+    until_it_takes_nudges(&mut world);
+    world.queue("nudge", "yes");
+    until_refused(&mut world);
+
+    let got = fs::read_to_string(watcher.file("got")).expect("what it read");
+    assert!(!got.contains('\r') && !got.contains('\n') && got.starts_with('('), "{got:?}");
+    wait_for("a question", || (world.recovered("escalate") == 1).then_some(()));
+    let reason = world.text("reason", "recoveries where action = 'escalate'").expect("a reason");
+    assert_eq!(reason, "it asks for permission: \"rm -rf ./important\"");
+    watcher.stop();
+}
+
+#[test]
+fn a_person_at_work_is_not_interrupted() {
+    let mut world = World::new(On::Sqlite);
+    let mut watcher = claude(&world, &format!("{COMPOSER}; while read x; do echo \"$x\" >> got; done"));
+    until_it_takes_nudges(&mut world);
+    watcher.screen.types("my own draft");
+    wait_for("a draft", || (world.count("sessions where not takes_nudges") == 1).then_some(()));
+    world.queue("nudge", "go on");
+    until_refused(&mut world);
+
+    watcher.screen.types("\r");
+    let got = || fs::read_to_string(watcher.file("got")).ok().filter(|got| !got.is_empty());
+    assert_eq!(wait_for("the draft", got), "my own draft\n");
+    watcher.stop();
+}
+
+#[test]
+fn a_program_that_nobody_knows_is_not_typed_into_and_a_person_is_notified() {
+    let mut world = World::new(On::Sqlite);
+    let words = ["--database", &world.url, "--name", "agent", AS_USUAL, "--", "sh", "-c", "printf '> '; cat > got"];
+    let watcher = Watcher::with(&words);
+    world.until_recovered("escalate");
+
+    let reason = world.text("reason", "recoveries where action = 'escalate'");
+    assert_eq!(reason.as_deref(), Some("nothing is typed into it, since it is not known to be idle at its prompt"));
+    assert_eq!(world.agents_commands("true"), 0);
+    assert_eq!(fs::read_to_string(watcher.file("got")).expect("what it read"), "");
+    watcher.stop();
+}

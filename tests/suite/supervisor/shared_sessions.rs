@@ -1,0 +1,159 @@
+//! One session, and several who deal with it: watchers, sweeps, and people.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::process::Signal;
+use sweep::rules::Id;
+
+use crate::support::program::{Ran, sweep, sweep_at};
+use crate::support::wait::wait_for;
+use crate::support::watcher::{POLICY, READ, Watcher};
+use crate::support::world::on_each_database;
+
+const SILENT: &str = "echo working; while printf '> '; read x; do echo \"$x\" >> got; done";
+const USAGE: i32 = 64;
+
+fn take_up(url: &str) -> Ran {
+    sweep(["watch", "--database", url, "--session", "agent", "--interval", "100ms", "--", "true"]).run()
+}
+
+on_each_database! {
+    fn a_paused_session_gets_no_nudge(world) {
+        let watcher = Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"$x\" >> got; cat"));
+        watcher.until_it_prints("working");
+        world.run("update sessions set status = 'paused'");
+        let long_ago = world.ago(60);
+        world.run(&format!("update sessions set last_activity_at = {long_ago}, last_progress_at = {long_ago}"));
+        let swept = sweep_at(&world.url, POLICY).run().done();
+        assert_eq!(world.agents_commands("true"), 0, "{swept}");
+        world.queue("nudge", "hello there");
+        wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+
+        world.run("update sessions set status = 'active', stall_paused = (1 = 1)");
+        world.queue("nudge", "hello again");
+        wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 2).then_some(()));
+
+        assert!(!watcher.file("got").exists());
+        assert_eq!(world.of_agent("status").as_deref(), Some("active"));
+        world.run("update sessions set status = 'paused'");
+        watcher.stop();
+        assert_eq!(world.of_agent("status").as_deref(), Some("paused"), "it was others who paused it");
+    }
+
+    fn a_command_that_does_not_fit_has_failed(world) {
+        let watcher = Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"got $x\"; cat"));
+        watcher.until_it_prints("working");
+        world.queue("relaunch", "");
+        wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+
+        world.queue("nudge", "one\u{1b}[2Jtwo");
+        watcher.until_it_prints("got (sweep) one[2Jtwo");
+        assert_eq!(world.agents_commands("status = 'delivered'"), 1);
+        watcher.stop();
+    }
+
+    fn a_session_that_is_watched_is_not_taken_up_by_another_watcher(world) {
+        let watcher = Watcher::of(&world.url, &[], SILENT);
+        watcher.until_it_prints("working");
+
+        take_up(&world.url).says_once(USAGE, &["--session: another watcher keeps agent"]);
+
+        watcher.stop();
+        assert_eq!(take_up(&world.url).code, 0);
+        assert_eq!(world.of_agent("status").as_deref(), Some("terminated"));
+        assert_eq!(world.of_agent("title").as_deref(), Some("true"));
+    }
+
+    fn a_watcher_whose_session_was_taken_up_meanwhile_lets_it_go(world) {
+        let watcher = Watcher::of(&world.url, &[], &format!("echo working; {READ}; echo \"got $x\"; read x"));
+        watcher.until_it_prints("working");
+        let (now, silent) = (world.ago(0), world.ago(60));
+        // As the other one does it.
+        world.run(&format!("update sessions set started_at = {now}, last_activity_at = {silent}"));
+
+        watcher.until_it_prints("another watcher has taken up this session");
+
+        world.queue("nudge", "hello there");
+        let ended = watcher.stop();
+        assert!(!ended.text.contains("got hello"), "{}", ended.text);
+        assert_eq!(world.of_agent("status").as_deref(), Some("active"));
+        assert_eq!(world.agents_commands("status = 'queued' and message = 'hello there'"), 1);
+    }
+
+    fn with_eight_sweeps_beside_it_no_nudge_is_lost_or_typed_twice(world) {
+        let watcher = Watcher::of(&world.url, &[], SILENT);
+        watcher.until_it_prints("working");
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                let (url, is_over) = (&world.url, &is_over);
+                scope.spawn(move || {
+                    while !is_over.load(Ordering::Relaxed) {
+                        let ran = sweep_at(url, POLICY.into_iter().chain(["--connections", "1"])).run();
+                        assert!([0, 1, 75].contains(&ran.code), "{ran}");
+                    }
+                });
+            }
+            let mut db = world.connect();
+            wait_for("an escalation", || {
+                let sql = "select count(*) as value from recoveries where action = 'escalate'";
+                (0 < count(&mut db, sql)).then_some(())
+            });
+            is_over.store(true, Ordering::Relaxed);
+        });
+        wait_for("delivery", || (world.agents_commands("status = 'queued'") == 0).then_some(()));
+
+        let delivered = world.agents_commands("status = 'delivered'");
+        assert_eq!((delivered, world.agents_commands("true")), (2, 2));
+        let got = || fs::read_to_string(watcher.file("got")).unwrap_or_default().lines().count();
+        wait_for("both nudges", || (2 <= got()).then_some(()));
+        assert_eq!((got(), world.recovered("escalate"), world.recovered("recover")), (2, 1, 0));
+        watcher.stop();
+    }
+
+    /// Without its watcher nobody delivers, and a sweep tells a person.
+    fn a_session_whose_watcher_was_killed_is_found_by_sweeps_and_can_be_taken_up(world) {
+        let mut watcher = Watcher::of(&world.url, &["--no-examine"], SILENT);
+        wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
+        watcher.signal(Signal::KILL);
+        watcher.end_on_screen();
+
+        wait_for("an escalation", || {
+            let ran = sweep_at(&world.url, POLICY).run();
+            assert!([0, 75].contains(&ran.code), "{ran}");
+            (0 < world.recovered("escalate")).then_some(())
+        });
+
+        let reason = world.text("reason", "recoveries where action = 'escalate'");
+        assert_eq!(reason.as_deref(), Some("nobody delivers commands to it"));
+        assert_eq!(take_up(&world.url).code, 0);
+        assert_eq!(world.agents_commands("status = 'failed'"), 1, "it was meant for the process before");
+    }
+
+    fn without_examinations_nothing_is_decided(world) {
+        let watcher = Watcher::of(&world.url, &["--no-examine"], SILENT);
+        watcher.until_it_prints("working");
+        let id = Id(world.of_agent("id").expect("a session"));
+        let quiet = ["--session", &id.0, "--dry-run", "--output", "json"].into_iter().chain(POLICY);
+        let quiet: Vec<&str> = quiet.collect();
+        wait_for("silence", || {
+            let ran = sweep_at(&world.url, quiet.iter().copied()).run();
+            (ran.json()["subjects"][0]["finding"] == "silent").then_some(())
+        });
+        assert_eq!((world.agents_commands("true"), world.count("recoveries")), (0, 0));
+
+        let ended = watcher.stop();
+        assert_eq!(ended.code, 143);
+    }
+}
+
+fn count(db: &mut sweep::store::Db, sql: &str) -> i64 {
+    #[derive(diesel::QueryableByName)]
+    struct Count {
+        #[diesel(sql_type = diesel::sql_types::BigInt)]
+        value: i64,
+    }
+    diesel::RunQueryDsl::get_result::<Count>(diesel::sql_query(sql), db).expect("a count").value
+}

@@ -1,0 +1,21 @@
+//! What the tests share: databases and what is in them, the program, and what stands between it and others.
+
+pub mod daemon;
+pub mod databases;
+pub mod history;
+pub mod in_process;
+pub mod json;
+pub mod planted;
+pub mod poison;
+pub mod pooler;
+pub mod program;
+pub mod proxy;
+pub mod receiver;
+pub mod scratch;
+pub mod server;
+pub mod terminal;
+pub mod tmux;
+pub mod views_and_rules;
+pub mod wait;
+pub mod watcher;
+pub mod world;

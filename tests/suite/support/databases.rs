@@ -1,0 +1,142 @@
+//! The databases of the tests: a server that `make test` started, a template for each host, a clone for each test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, PgConnection, SqliteConnection};
+use sweep::rules::Id;
+use sweep::store::hosts::Host;
+use sweep::store::migrate::{Wanted, migrate};
+use sweep::store::open::Url;
+use sweep::store::{Access, Db, DbConnection};
+
+use crate::support::world::On;
+
+pub fn run(db: &mut Db, sql: &str) {
+    db.batch_execute(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
+}
+
+/// A host's connection: it names its own tables without their schema.
+pub fn connect(url: &str) -> Db {
+    let mut db = establish(url);
+    if let Db::Postgres(db) = &mut db {
+        let native = url.contains("_native_");
+        let path = if native { "sweep" } else { "public, sweep" };
+        db.batch_execute(&format!("set search_path = {path}")).expect("a search path");
+    }
+    db
+}
+
+/// A connection like those of a sweep.
+pub fn connect_as_sweep(url: &str) -> DbConnection {
+    Url::parse(url).expect("a URL").connect(Access::Write).expect("a connection")
+}
+
+/// A connection that is none of sweep's.
+fn establish(url: &str) -> Db {
+    match Url::parse(url).expect("a URL") {
+        Url::Postgres(url, _) => Db::Postgres(PgConnection::establish(&url).expect("a connection")),
+        Url::Sqlite(path) => {
+            let mut db = SqliteConnection::establish(&path.display().to_string()).expect("a connection");
+            db.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON").expect("pragmas");
+            Db::Sqlite(db)
+        }
+    }
+}
+
+/// The server that `make test` starts; without one, tests fail loudly.
+#[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
+pub fn server() -> String {
+    std::env::var("TEST_DATABASE_URL").expect("TEST_DATABASE_URL is not set: run the tests by `make test`")
+}
+
+/// The role of deploy/postgres/role.sql that a world is swept as, as `tests/deploy` asks; else the server's owner.
+#[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
+fn role() -> Option<String> {
+    std::env::var("TEST_ROLE").ok()
+}
+
+/// The URL of a database for a sweep. Over the server's socket every role is trusted.
+pub fn as_swept(url: &str) -> String {
+    role().map_or_else(|| url.to_owned(), |role| format!("{url}&user={role}"))
+}
+
+/// Where the server's socket is: its directory, and the number in its name.
+pub fn server_socket() -> (String, String) {
+    let url = server();
+    let parameter = |name: &str| {
+        let pairs = url.split_once('?').map(|(_, query)| query).unwrap_or_default().split('&');
+        let found = pairs.filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name);
+        found.map(|(_, value)| value.replace("%2F", "/"))
+    };
+    let directory =
+        parameter("host").expect("TEST_DATABASE_URL must name a Unix socket, as `make test` does: ?host=%2F…");
+    (directory, parameter("port").unwrap_or("5432".to_owned()))
+}
+
+/// The server's URL with another database's name.
+pub fn database_url(name: &str) -> String {
+    let server = server();
+    let (head, tail) = server.rsplit_once('/').expect("a URL with a path");
+    match tail.split_once('?') {
+        Some((_, query)) => format!("{head}/{name}?{query}"),
+        None => format!("{head}/{name}"),
+    }
+}
+
+pub fn connect_server() -> Db {
+    establish(&server())
+}
+
+/// A database with no row in it, made once for each host and cloned for each test.
+pub fn template(on: On) -> &'static str {
+    static NATIVE: OnceLock<String> = OnceLock::new();
+    static PAPERCLIP: OnceLock<String> = OnceLock::new();
+    let (cell, host) = if on == On::Paperclip { (&PAPERCLIP, Host::Paperclip) } else { (&NATIVE, Host::Native) };
+    cell.get_or_init(|| {
+        let name = format!("sweep_template_{}", host.name());
+        new_database(&name);
+        if on == On::Paperclip {
+            load_paperclip(&name);
+        }
+        migrate(&mut connect_as_sweep(&database_url(&name)), Wanted { host: Some(host), ..Wanted::default() })
+            .expect("migrations");
+        if role().is_some() {
+            psql(&name, &PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql"));
+        }
+        name
+    })
+}
+
+/// An empty database, in place of one of this name that an earlier run left.
+pub fn new_database(name: &str) {
+    let mut server = connect_server();
+    run(&mut server, &format!("drop database if exists {name} with (force)"));
+    run(&mut server, &format!("create database {name} template template0"));
+}
+
+/// Paperclip's own schema, from its npm package, as `tests/paperclip` prepares it.
+pub fn load_paperclip(name: &str) {
+    let schema = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
+    assert!(schema.exists(), "{} is missing: run the tests by `make test`", schema.display());
+    psql(name, &schema);
+}
+
+fn psql(name: &str, file: &Path) {
+    let psql = Command::new("psql")
+        .args(["-q", "-X", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", "-f"])
+        .arg(file)
+        .arg(database_url(name))
+        .output()
+        .expect("psql");
+    assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
+}
+
+pub fn clone_of(template: &str) -> String {
+    let host = template.rsplit('_').next().unwrap_or_default();
+    let name = format!("sweep_test_{host}_{}", Id::generate().0.replace('-', ""));
+    run(&mut connect_server(), &format!("create database {name} template {template}"));
+    database_url(&name)
+}

@@ -1,0 +1,69 @@
+//! Sweeps in this process, and what they said.
+
+use serde_json::Value;
+use sweep::conclusion::Conclusion;
+use sweep::report::{Detail, Format, Report};
+use sweep::rules::{Id, Policy};
+use sweep::store::outbox::Subscriptions;
+use sweep::store::{Access, DbConnection, Subject, Timeouts};
+use sweep::sweep::examine::examine;
+use sweep::sweep::limits::WakeBudget;
+use sweep::sweep::terms::ExamineContext;
+use sweep::sweep::{Cancel, Options, Outcome};
+
+use crate::support::json;
+
+/// What one sweep said.
+#[derive(Debug)]
+pub struct Swept {
+    pub exit: Conclusion,
+    pub json: Value,
+}
+
+impl Swept {
+    pub fn count(&self, kind: &str, outcome: &str) -> i64 {
+        self.json["kinds"][kind][outcome].as_i64().unwrap_or_else(|| panic!("no {kind}.{outcome} in {}", self.json))
+    }
+
+    pub fn subject(&self, id: &Id) -> &Value {
+        let subjects = self.json["subjects"].as_array().expect("subjects");
+        subjects.iter().find(|row| row["id"] == id.0).unwrap_or(&Value::Null)
+    }
+
+    pub fn outcome(&self, id: &Id) -> &str {
+        self.subject(id)["outcome"].as_str().unwrap_or("not examined")
+    }
+}
+
+/// One sweep in this process.
+pub fn sweep_once(options: &Options) -> Swept {
+    let mut out = Vec::new();
+    let mut report = Report::new(Format::Json, Detail::Table, &mut out);
+    let swept = sweep::sweep::run(options, &Cancel::default(), &mut report);
+    let exit = swept.unwrap_or_else(|error| panic!("{error:#}")).conclusion;
+    report.written().expect("a report");
+    Swept { exit, json: json::read(&String::from_utf8(out).expect("UTF-8")) }
+}
+
+/// One subject, examined by a sweep that writes.
+pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -> Outcome {
+    let (sweep_id, wakes, timeouts) = (Id::generate(), WakeBudget::new(10), Timeouts::default());
+    let (tenant, group, shard, among, plan) = (None, None, None, None, None);
+    let (shadow, subscriptions) = (false, Subscriptions::default());
+    let terms = ExamineContext {
+        sweep_id: &sweep_id,
+        access: Access::Write,
+        policy,
+        timeouts,
+        tenant,
+        group,
+        held: &[],
+        shard,
+        among,
+        plan,
+        wakes: &wakes,
+        subscriptions: &subscriptions,
+        shadow,
+    };
+    examine::<S>(db, id, &terms).examined.outcome
+}

@@ -1,0 +1,120 @@
+//! Every JSON that sweep prints or sends goes through here: it is what docs/schemas/ says, and has no field that is not described.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use jsonschema::{Draft, Registry, Validator};
+use serde_json::{Value, json};
+
+/// A field by which a document is known, the first that it has; and its schema.
+pub const DOCUMENTS: [(&str, &str); 12] = [
+    ("counts", "message"),
+    ("type", "report-line"),
+    ("subjects", "report"),
+    ("orphans", "status"),
+    ("stored", "plan-status"),
+    ("clauses", "explanation"),
+    ("settings", "settings"),
+    ("exemptions", "exemptions"),
+    ("quarantine", "quarantine"),
+    // Those of a sweep's row in the ledger.
+    ("sessions", "counts"),
+    ("issues", "counts"),
+    ("steps", "counts"),
+];
+
+/// The types of the lines of a report, in the order of their schema.
+pub const LINES: [&str; 3] = ["heading", "subject", "summary"];
+
+/// Parses a document and holds it to its schema.
+pub fn read(text: &str) -> Value {
+    let document: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    if let Some(wrong) = wrong(&document) {
+        panic!("{wrong}: {document:#}");
+    }
+    document
+}
+
+/// The same for what a command printed: one document, or one in each line. What was cut off is none.
+pub fn check(printed: &str) {
+    let whole = std::iter::once(printed).filter(|text| serde_json::from_str::<Value>(text).is_ok());
+    let documents: Vec<&str> = whole.chain(printed.lines().filter(|line| line.starts_with("{\""))).collect();
+    for document in documents {
+        if let Some(wrong) = serde_json::from_str(document).ok().and_then(|document| wrong(&document)) {
+            panic!("{wrong}: {document}");
+        }
+    }
+}
+
+/// What is not as the document's schema has it.
+pub fn wrong(document: &Value) -> Option<String> {
+    let schema = &schema_of(document)?;
+    let errors: Vec<String> = VALIDATORS[schema]
+        .iter_errors(document)
+        .map(|error| format!("{} at {}", error, error.instance_path()))
+        .collect();
+    (!errors.is_empty()).then(|| format!("not as docs/schemas/{schema} has it: {}", errors.join("; ")))
+}
+
+/// Slack's messages are as Slack has them. Of a line, the schema is that of its type: else every field would be wrong by another one.
+fn schema_of(document: &Value) -> Option<String> {
+    if document.get("text").is_some() {
+        return None;
+    }
+    let found = DOCUMENTS.iter().find(|(field, _)| document.get(field).is_some());
+    let (_, name) = found.unwrap_or_else(|| panic!("docs/schemas/ describes no such document: {document}"));
+    let line = LINES.iter().position(|of| document["type"] == *of).filter(|_| *name == "report-line");
+    Some(line.map_or_else(|| file(name), |line| format!("{}#/oneOf/{line}", file(name))))
+}
+
+pub fn file(name: &str) -> String {
+    format!("{name}.schema.json")
+}
+
+pub fn schemas() -> BTreeMap<String, Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas");
+    let entries = std::fs::read_dir(folder).expect("docs/schemas").map(|entry| entry.expect("an entry").path());
+    let schema = |path: std::path::PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        let text = std::fs::read_to_string(&path).expect("a schema");
+        (name, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    };
+    entries.map(schema).collect()
+}
+
+static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
+    let at = |reference: &str| format!("file:///{reference}");
+    let registry = schemas().into_iter().fold(Registry::new(), |registry, (name, schema)| {
+        registry.add(at(&name), strict(schema, "")).expect("a schema")
+    });
+    let registry = registry.prepare().expect("schemas");
+    let lines = (0..LINES.len()).map(|line| format!("{}#/oneOf/{line}", file("report-line")));
+    let validator = |reference: String| {
+        let options = jsonschema::options().with_draft(Draft::Draft202012).with_registry(&registry);
+        let built = options.should_validate_formats(true).build(&json!({ "$ref": at(&reference) }));
+        let built = built.unwrap_or_else(|error| panic!("{reference}: {error}"));
+        (reference, built)
+    };
+    DOCUMENTS.iter().map(|(_, name)| file(name)).chain(lines).map(validator).collect()
+});
+
+/// Readers accept fields that they do not know. The suite does not: each must be described. What is `…_fields` is a part of something.
+fn strict(schema: Value, name: &str) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let is_object = fields.contains_key("properties") || fields.contains_key("allOf");
+            let inside = fields.into_iter().map(|(name, value)| {
+                let value = strict(value, &name);
+                (name, value)
+            });
+            let mut fields: serde_json::Map<String, Value> = inside.collect();
+            if is_object && !name.ends_with("_fields") {
+                fields.insert("unevaluatedProperties".to_owned(), json!(false));
+            }
+            Value::Object(fields)
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(|value| strict(value, "")).collect()),
+        value => value,
+    }
+}

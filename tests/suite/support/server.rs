@@ -1,0 +1,125 @@
+//! A PostgreSQL server of the test's own.
+
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::support::databases::{connect, run};
+use crate::support::program::migrate_at;
+use crate::support::scratch::psql;
+
+/// A PostgreSQL server of its own, of which a test may do without.
+pub struct Server {
+    pub url: String,
+    pub directory: TempDir,
+}
+
+impl Server {
+    pub fn start() -> Server {
+        Server::start_with(&[])
+    }
+
+    /// With settings of its own: `["-c", "max_connections=9"]`.
+    pub fn start_with(settings: &[&str]) -> Server {
+        let directory = Server::directory();
+        let url = script(&[&["start", path(&directory)], settings].concat());
+        Server { url, directory }
+    }
+
+    /// Replaces the rules of whom it lets in, and how (pg_hba.conf).
+    pub fn lets_in(&self, rules: &str) {
+        std::fs::write(self.directory.path().join("data/pg_hba.conf"), format!("{rules}\n")).expect("a file");
+        psql(&self.url, "select pg_reload_conf()").expect("a reload");
+    }
+
+    /// A hot standby of this one.
+    pub fn standby(&self) -> Server {
+        self.standby_with(&[])
+    }
+
+    /// With settings of its own.
+    pub fn standby_with(&self, settings: &[&str]) -> Server {
+        let directory = Server::directory();
+        let url = script(&[&["standby", path(&directory), path(&self.directory)], settings].concat());
+        Server { url, directory }
+    }
+
+    /// As a crash would.
+    pub fn crash(&self) {
+        script(&["stop", path(&self.directory), "immediate"]);
+    }
+
+    pub fn restart(&self) {
+        script(&["start", path(&self.directory)]);
+    }
+
+    /// Makes a primary of a standby.
+    pub fn promote(&self) {
+        script(&["promote", path(&self.directory)]);
+    }
+
+    /// Migrated, and with so many orphans of 40 agents.
+    pub fn with_orphans(self, orphans: u32) -> Server {
+        migrate_at(&self.url, []).run().done();
+        let orphans = format!(
+            "with agents as (insert into sweep.agents (name) select 'Ada ' || n from generate_series(1, 40) n returning id),
+                 agent as (select id, row_number() over () as place from agents)
+             insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
+             select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, format_utc, format_utc, moment
+             from generate_series(1, {orphans}) n
+                 join agent on place = n % 40 + 1, (select now() - interval '1 hour') as t (format_utc)"
+        );
+        run(&mut connect(&self.url), &orphans);
+        self
+    }
+
+    pub fn port(&self) -> String {
+        self.read("port")
+    }
+
+    fn read(&self, file: &str) -> String {
+        let text = std::fs::read_to_string(self.directory.path().join(file)).expect("a server's file");
+        text.trim().to_owned()
+    }
+
+    /// Over TCP, where the server has a certificate and asks for the password.
+    pub fn tcp(&self, further: &str) -> String {
+        format!(
+            "host=localhost hostaddr=127.0.0.1 user=postgres dbname=postgres port={} password={} {further}",
+            self.port(),
+            self.read("password")
+        )
+    }
+
+    /// Directly in /tmp: a socket's path has room for 100 bytes. The server's user must reach it.
+    fn directory() -> TempDir {
+        use std::os::unix::fs::PermissionsExt;
+        tempfile::Builder::new()
+            .prefix("sweep-server.")
+            .permissions(std::fs::Permissions::from_mode(0o755))
+            .tempdir_in("/tmp")
+            .expect("a directory in /tmp")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = Command::new(SCRIPT).args(["stop", path(&self.directory), "immediate"]).output();
+    }
+}
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/postgres");
+
+fn path(directory: &TempDir) -> &str {
+    directory.path().to_str().expect("a plain path")
+}
+
+/// Its output goes through a file: a server that it leaves behind would keep a pipe open.
+fn script(arguments: &[&str]) -> String {
+    let out = tempfile::NamedTempFile::new().expect("a file");
+    let to = || out.reopen().expect("a file");
+    let status = Command::new(SCRIPT).args(arguments).stdout(to()).stderr(to()).status();
+    let text = std::fs::read_to_string(out.path()).expect("its output");
+    assert!(status.expect("tests/postgres").success(), "{arguments:?}: {text}");
+    text.trim().to_owned()
+}

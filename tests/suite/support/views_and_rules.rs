@@ -1,0 +1,112 @@
+//! What a view says of subjects, and what the rules decide from the same facts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sweep::rules::board::State;
+use sweep::rules::{Decision, Facts, Id, Policy, Reason, decide};
+use sweep::store::candidates::Part;
+use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
+
+use crate::support::world::{On, World};
+
+/// Subjects that the rules would touch or report, and that the view did not name.
+pub fn overlooked<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Vec<String> {
+    let timeouts = Timeouts::default();
+    let candidates = |db: &mut Db| S::candidates(db, &Part::whole(), 100_000);
+    let named = db.in_transaction(Access::ReadOnly, &timeouts, candidates).expect("candidates");
+    let named: BTreeSet<Id> = named.into_iter().map(|candidate| candidate.id).collect();
+    let read = |db: &mut Db| {
+        all.iter().map(|id| Ok((id, S::read(db, id)?.expect("facts")))).collect::<diesel::QueryResult<Vec<_>>>()
+    };
+    let facts = db.in_transaction(Access::ReadOnly, &timeouts, read).expect("facts");
+    let touched = facts.iter().filter(|(_, facts)| is_news(&decide(facts, &Policy::default()).decision));
+    touched
+        .filter(|(id, _)| !named.contains(id))
+        .map(|(id, facts)| format!("{id}: {:?}", decide(facts, &Policy::default())))
+        .collect()
+}
+
+fn is_news(decision: &Decision) -> bool {
+    match decision {
+        Decision::Continue { .. }
+        | Decision::Escalate(_)
+        | Decision::Recovered(_)
+        | Decision::HandedOver(_)
+        | Decision::Skip(_)
+        | Decision::Abandon(_)
+        | Decision::Wait { .. } => true,
+        Decision::Leave(reason) => matches!(reason, Reason::StuckWake(_)),
+    }
+}
+
+/// What the view says, by id; each subject at most once.
+pub fn viewed(world: &mut World, view: &str) -> BTreeMap<Id, String> {
+    states(world, "subject_id", "state", view)
+}
+
+/// The states in the rows of a query, by id.
+pub fn states(world: &mut World, id: &str, state: &str, from: &str) -> BTreeMap<Id, String> {
+    let rows = world.texts(&format!("cast({id} as text) || ' ' || {state}"), from);
+    let count = rows.len();
+    let state = |row: Option<String>| {
+        let row = row.expect("an id and a state");
+        let (id, state) = row.split_once(' ').expect("an id and a state");
+        (Id(id.to_owned()), state.to_owned())
+    };
+    let states: BTreeMap<Id, String> = rows.into_iter().map(state).collect();
+    assert_eq!(states.len(), count);
+    states
+}
+
+pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], stranded: State) -> BTreeMap<Id, String> {
+    let read =
+        |db: &mut Db| all.iter().map(|id| S::read(db, id).map(|facts| (id, facts))).collect::<Result<Vec<_>, _>>();
+    let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
+    let policy = Policy::default();
+    let told = facts.iter().filter_map(|(id, facts)| {
+        Some(((*id).clone(), state_of(facts.as_ref().expect("facts"), &policy, stranded)?.name().to_owned()))
+    });
+    told.collect()
+}
+
+/// What the rules say of the same facts; none for what is not in progress.
+pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: State) -> Option<State> {
+    let reason = match (facts.diagnose(policy), decide(facts, policy).decision) {
+        (Err(reason), _) | (Ok(_), Decision::Leave(reason)) => reason,
+        (Ok(_), Decision::Skip(_) | Decision::Abandon(_)) => {
+            return Some(if facts.history().abandoned { State::Abandoned } else { State::Skipped });
+        }
+        (Ok(_), Decision::Wait { .. } | Decision::Continue { .. } | Decision::Escalate(_)) => return Some(stranded),
+        (Ok(_), Decision::Recovered(_) | Decision::HandedOver(_)) => unreachable!("what is broken is nobody else's"),
+    };
+    State::of(&reason)
+}
+
+/// A row in the ledger, as a sweep of so many minutes ago left it.
+pub fn old_ledger_row(
+    world: &mut World,
+    kind: &str,
+    subject: &Id,
+    action: &str,
+    blocked: bool,
+    settled: bool,
+    minutes: i64,
+) {
+    let (id, sweep, at) = (Id::generate(), Id::generate(), world.ago(minutes));
+    let settled = if settled { at.clone() } else { "null".to_owned() };
+    let blocked = match (world.on, blocked) {
+        (On::Sqlite, blocked) => i32::from(blocked).to_string(),
+        (On::Postgres | On::Paperclip, blocked) => blocked.to_string(),
+    };
+    world.run(&format!(
+        "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, blocked_subject, created_at, settled_at)
+         values ('{id}', '{sweep}', '{kind}', '{subject}', '{action}', 'test', {at}, 1, {blocked}, {at}, {settled})"
+    ));
+}
+
+pub fn exempt(world: &mut World, kind: &str, id: &Id, minutes_ago: Option<i64>) {
+    let until = minutes_ago.map_or("null".to_owned(), |minutes| world.ago(minutes));
+    world.run(&format!(
+        "insert into exemptions (kind, subject_id, reason, until) values ('{kind}', '{id}', 'on purpose', {until})"
+    ));
+}

@@ -1,0 +1,187 @@
+//! A small control plane in a database of its own, on each host, for one test.
+//!
+//! Time is moved by writing old rows, never by sleeping.
+
+mod between_sweeps;
+mod failures;
+pub mod many;
+pub mod notifications;
+pub mod sessions;
+mod sweeps;
+pub mod tenants;
+mod work;
+mod written;
+
+use diesel::connection::SimpleConnection;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::{QueryableByName, RunQueryDsl};
+use sweep::rules::Id;
+use sweep::store::migrate::{Listen, Wanted, migrate};
+use sweep::store::open::Url;
+use sweep::store::{Access, Db, DbConnection};
+
+use crate::support::databases::{
+    as_swept, clone_of, connect, connect_as_sweep, connect_server, database_url, run, template,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    Postgres,
+    Sqlite,
+    Paperclip,
+}
+
+/// One database, dropped with the test. `db` is the host's own connection, `url` what sweeps use.
+pub struct World {
+    pub on: On,
+    pub url: String,
+    pub db: Db,
+    /// Paperclip: everything belongs to one.
+    pub company: Id,
+    _directory: Option<tempfile::TempDir>,
+}
+
+/// Runs each test once for each database that sweep brings a control plane for.
+macro_rules! on_each_database {
+    ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
+        $($(#[doc = $doc])* fn $name($world: &mut $crate::support::world::World) $body)+
+        mod postgres { $(#[test] fn $name() { super::$name(&mut $crate::support::world::World::new($crate::support::world::On::Postgres)) })+ }
+        mod sqlite { $(#[test] fn $name() { super::$name(&mut $crate::support::world::World::new($crate::support::world::On::Sqlite)) })+ }
+    };
+}
+/// The same, and once for the real Paperclip schema.
+macro_rules! on_each_host {
+    ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
+        $crate::support::world::on_each_database! { $($(#[doc = $doc])* fn $name($world) $body)+ }
+        mod paperclip { $(#[test] fn $name() { super::$name(&mut $crate::support::world::World::new($crate::support::world::On::Paperclip)) })+ }
+    };
+}
+pub(crate) use {on_each_database, on_each_host};
+
+#[derive(QueryableByName)]
+struct Answer {
+    #[diesel(sql_type = Nullable<Text>)]
+    value: Option<String>,
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    value: i64,
+}
+
+impl World {
+    pub fn new(on: On) -> World {
+        let (url, directory) = match on {
+            On::Postgres | On::Paperclip => (as_swept(&clone_of(template(on))), None),
+            On::Sqlite => {
+                let directory = tempfile::tempdir().expect("a temporary directory");
+                let url = format!("sqlite://{}", directory.path().join("test.db").display());
+                let parsed = Url::parse(&url).expect("a URL");
+                parsed.create().expect("a file");
+                migrate(&mut parsed.connect(Access::Write).expect("a connection"), Wanted::default())
+                    .expect("migrations");
+                (url, Some(directory))
+            }
+        };
+        World::at(on, url, directory)
+    }
+
+    /// Over a database that is migrated and empty.
+    pub fn at(on: On, url: String, directory: Option<tempfile::TempDir>) -> World {
+        let db = connect(&hosts_url(on, &url));
+        let mut world = World { on, db, url, company: Id::generate(), _directory: directory };
+        if on == On::Paperclip {
+            let company = &world.company;
+            world.run(&format!(
+                "insert into companies (id, name, issue_prefix, default_responsible_user_id)
+                 values ('{company}', 'Acme', 'A{}', 'user-1')",
+                &company.0[25..]
+            ));
+        }
+        world
+    }
+
+    /// A world whose host notifies of runs that end.
+    pub fn with_listen(on: On) -> World {
+        let world = World::new(on);
+        migrate(&mut world.connect_as_sweep(), Wanted { listen: Listen::Wanted, ..Wanted::default() })
+            .expect("a trigger");
+        world
+    }
+
+    /// The database's name.
+    pub fn name(&self) -> &str {
+        name_in(&self.url)
+    }
+
+    /// Another connection of the host.
+    pub fn connect(&self) -> Db {
+        connect(&hosts_url(self.on, &self.url))
+    }
+
+    /// A connection like those of a sweep.
+    pub fn connect_as_sweep(&self) -> DbConnection {
+        connect_as_sweep(&self.url)
+    }
+
+    pub fn run(&mut self, sql: &str) {
+        run(&mut self.db, sql);
+    }
+
+    pub fn count(&mut self, sql: &str) -> i64 {
+        diesel::sql_query(format!("select count(*) as value from {sql}"))
+            .get_result::<Count>(&mut self.db)
+            .unwrap_or_else(|error| panic!("{error}: {sql}"))
+            .value
+    }
+
+    /// The one value of a query.
+    pub fn text(&mut self, expression: &str, from: &str) -> Option<String> {
+        let mut values = self.texts(expression, from);
+        assert!(values.len() <= 1, "{} rows: {expression} from {from}", values.len());
+        values.pop().flatten()
+    }
+
+    /// The value in each row of a query.
+    pub fn texts(&mut self, expression: &str, from: &str) -> Vec<Option<String>> {
+        let sql = format!("select cast({expression} as text) as value from {from}");
+        let rows: Vec<Answer> =
+            diesel::sql_query(&sql).load(&mut self.db).unwrap_or_else(|error| panic!("{error}: {sql}"));
+        rows.into_iter().map(|row| row.value).collect()
+    }
+
+    /// SQL for a time in the past; negative: in the future.
+    pub fn ago(&self, minutes: i64) -> String {
+        match self.on {
+            On::Sqlite => format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{} minutes')", -minutes),
+            On::Postgres | On::Paperclip => format!("(now() - {minutes} * interval '1 minute')"),
+        }
+    }
+
+    /// Changes one row: `set("issues", &id, "status = 'done'")`.
+    pub fn set(&mut self, table: &str, id: &Id, assignment: &str) {
+        self.run(&format!("update {table} set {assignment} where id = '{id}'"));
+    }
+
+    pub fn status(&mut self, table: &str, id: &Id) -> String {
+        self.text("status", &format!("{table} where id = '{id}'")).expect("a status")
+    }
+}
+
+/// Without the role that sweeps: a host owns its tables.
+fn hosts_url(on: On, url: &str) -> String {
+    if on == On::Sqlite { url.to_owned() } else { database_url(name_in(url)) }
+}
+
+fn name_in(url: &str) -> &str {
+    url.split("@/").nth(1).and_then(|rest| rest.split('?').next()).expect("a database's name")
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if self.on != On::Sqlite {
+            let _ = connect_server().batch_execute(&format!("drop database {} with (force)", self.name()));
+        }
+    }
+}

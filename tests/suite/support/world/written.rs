@@ -1,0 +1,83 @@
+//! What sweeps have written, and what the status says of it.
+
+use serde_json::Value;
+use sweep::rules::Id;
+use sweep::store::open::Url;
+use sweep::store::status::read;
+use sweep::store::{Access, Timeouts};
+
+use crate::support::json;
+use crate::support::world::{On, World};
+
+impl World {
+    /// Wakes that sweep queued for a subject, whatever became of them.
+    pub fn wakes_for(&mut self, id: &Id) -> i64 {
+        match self.on {
+            On::Paperclip => self.count(&format!(
+                "agent_wakeup_requests where requested_by_actor_id = 'sweep' and payload ->> 'issueId' = '{id}'"
+            )),
+            On::Postgres | On::Sqlite => self
+                .count(&format!("wakes where requested_by = 'sweep' and (issue_id = '{id}' or plan_step_id = '{id}')")),
+        }
+    }
+
+    pub fn comments_on(&mut self, issue: &Id) -> i64 {
+        let table = if self.on == On::Paperclip { "issue_comments" } else { "comments" };
+        self.count(&format!("{table} where issue_id = '{issue}'"))
+    }
+
+    /// Everything that a sweep writes, but for its own row.
+    pub fn written(&mut self) -> i64 {
+        let wakes = match self.on {
+            On::Paperclip => "agent_wakeup_requests where requested_by_actor_id = 'sweep'",
+            On::Postgres | On::Sqlite => "wakes where requested_by = 'sweep'",
+        };
+        let comments = if self.on == On::Paperclip { "issue_comments" } else { "comments" };
+        [wakes, comments, "recoveries"].map(|table| self.count(table)).iter().sum()
+    }
+
+    /// All that a sweep writes, each as a number.
+    pub fn rows_written(&mut self) -> [i64; 4] {
+        let [wakes, comments, log] = match self.on {
+            On::Paperclip => ["agent_wakeup_requests", "issue_comments", "activity_log"],
+            On::Postgres | On::Sqlite => ["wakes", "comments", "activity"],
+        };
+        [self.count(wakes), self.count(comments), self.count(log), self.count("recoveries")]
+    }
+
+    /// The whole row, as text.
+    pub fn row(&mut self, table: &str, id: &Id) -> String {
+        self.text("r::text", &format!("{table} r where id = '{id}'")).expect("a row")
+    }
+
+    /// What the latest sweep's row says of a kind.
+    pub fn recorded(&mut self, kind: &str) -> Value {
+        let counts = self.text("counts", "(select counts from sweeps order by started_at desc limit 1) latest");
+        json::read(&counts.expect("counts"))[kind].take()
+    }
+
+    /// Issues that sweep has woken their agents for.
+    pub fn continued(&mut self) -> Vec<Id> {
+        let ids = self.texts("subject_id", "recoveries where action = 'continue' order by subject_id");
+        ids.into_iter().flatten().map(Id).collect()
+    }
+
+    /// A row of a sweep that ended so many minutes ago: `(shard, shards)`, and what else is to be said of it.
+    pub fn swept(&mut self, minutes: i64, (shard, shards): (u32, u32), columns: &str, values: &str) {
+        let (id, began, ended) = (Id::generate(), self.ago(minutes + 1), self.ago(minutes));
+        self.run(&format!(
+            "insert into sweeps (id, host, version, started_at, finished_at, shard, shards, ended, {columns})
+             values ('{id}', 'x', '0', {began}, {ended}, {shard}, {shards}, 'completed', {values})"
+        ));
+    }
+
+    pub fn status_document(&self) -> Value {
+        self.status_document_of(None)
+    }
+
+    pub fn status_document_of(&self, tenant: Option<&str>) -> Value {
+        let mut store = Url::parse(&self.url).expect("a URL").open(Access::ReadOnly).expect("a database");
+        let status = read(&mut store, tenant, &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"));
+        serde_json::to_value(status).expect("JSON")
+    }
+}

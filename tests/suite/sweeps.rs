@@ -1,0 +1,15 @@
+//! A sweep as a whole: what it takes up and what it leaves, and what it reports, logs and measures.
+
+mod after_run_ends;
+mod clock_differences;
+mod guard;
+mod journald;
+mod limits;
+mod log_lines;
+mod metrics;
+mod repeated_failures;
+mod report;
+mod shadow;
+mod shards;
+mod tenants;
+mod terminal_widths;

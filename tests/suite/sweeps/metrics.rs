@@ -1,0 +1,244 @@
+//! The metrics: what the database tells of them, however many sweeps and shards there were, and the text and the file they
+//! are told in.
+
+mod metrics_file;
+mod query_cost;
+mod text_format;
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+use sweep::metrics::text;
+use sweep::rules::Id;
+use sweep::store::Timeouts;
+use sweep::store::metrics::{Reading, read_from};
+use sweep::store::open::Url;
+use sweep::sweep::Options;
+
+use crate::support::world::{On, World, on_each_database, on_each_host};
+
+fn reading(world: &World) -> Reading {
+    read_from(&Url::parse(&world.url).expect("a URL"), &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+/// By name and labels, without `sweep_`.
+fn measure(world: &World) -> Measured {
+    Measured(text_format::samples(&text(Some(&reading(world)), None)))
+}
+
+/// How many minutes ago the last success was; the status must say the same.
+fn last_success(world: &World) -> Option<i64> {
+    let at = reading(world).last_success_at;
+    let status = world.status_document()["last_success_at"].as_str().map(str::to_owned);
+    let parsed = status.map(|at| at.parse::<chrono::DateTime<chrono::Utc>>().expect("a time"));
+    assert_eq!(parsed, at);
+    at.map(|at| (reading(world).read_at - at).num_minutes())
+}
+
+fn yes(world: &World) -> &'static str {
+    if world.on == On::Sqlite { "1" } else { "true" }
+}
+
+struct Measured(BTreeMap<String, f64>);
+
+impl Measured {
+    #[track_caller]
+    fn is(&self, name: &str, value: f64) {
+        assert_eq!(self.0.get(name), Some(&value), "{name}: {:#?}", self.0);
+    }
+
+    #[track_caller]
+    fn has_not(&self, beginning: &str) {
+        assert!(!self.0.keys().any(|name| name.starts_with(beginning)), "{beginning}: {:#?}", self.0);
+    }
+}
+
+on_each_host! {
+    fn a_database_that_was_never_swept_tells_no_sweep_and_counts_from_zero(world) {
+        let measured = measure(world);
+
+        measured.is(r#"recoveries_total{kind="issue",action="continue"}"#, 0.0);
+        measured.is(r#"quarantined_subjects{kind="session"}"#, 0.0);
+        measured.is(r#"notifications_pending{destination="slack"}"#, 0.0);
+        measured.is("false_rescues_last_week", 0.0);
+        for absent in ["last_success", "last_sweep", "backlog", "notifications_oldest", "daemon"] {
+            measured.has_not(absent);
+        }
+        assert_eq!(measured.0.contains_key(r#"quarantined_subjects{kind="step"}"#), world.on != On::Paperclip);
+        let skew = (measured.0["metrics_read_timestamp_seconds"] - reading(world).read_at.timestamp() as f64).abs();
+        assert!(skew < 60.0, "{skew}");
+    }
+
+    fn a_sweep_tells_what_it_did_and_what_it_left(world) {
+        let agent = world.agent("idle");
+        let issues = world.orphans(&agent, 0..5);
+        world.declare_waits(&issues[3..]);
+        world.sweep_as(&Options { limit: Some(1), ..world.options() });
+
+        let measured = measure(world);
+
+        measured.is(r#"last_sweep_subjects{kind="issue",outcome="continued"}"#, 1.0);
+        measured.is(r#"last_sweep_subjects{kind="issue",outcome="waiting"}"#, 2.0);
+        measured.is(r#"last_sweep_subjects{kind="session",outcome="failed"}"#, 0.0);
+        measured.is(r#"backlog_subjects{kind="issue"}"#, 2.0);
+        measured.is(r#"last_sweep_guarded{kind="issue"}"#, 0.0);
+        measured.is(r#"recoveries_total{kind="issue",action="continue"}"#, 1.0);
+        measured.is("last_sweep_exit_code", 0.0);
+        let idle = measured.0["metrics_read_timestamp_seconds"] - measured.0[r#"backlog_oldest_timestamp_seconds{kind="issue"}"#];
+        assert!((3600.0..3800.0).contains(&idle), "{idle}");
+        assert_eq!(measured.0["last_success_timestamp_seconds"], measured.0["last_sweep_timestamp_seconds"]);
+        assert!((0.0..60.0).contains(&measured.0["last_sweep_duration_seconds"]));
+    }
+
+    fn what_has_recovered_and_what_was_handed_over_are_counted_apart(world) {
+        let agent = world.agent("idle");
+        let issues = world.orphans(&agent, 0..3);
+        world.sweep();
+        world.end_continuations("succeeded");
+        for (issue, status) in issues.iter().zip(["done", "blocked", "cancelled"]) {
+            world.set("issues", issue, &format!("status = '{status}'"));
+        }
+        world.sweep();
+
+        let measured = measure(world);
+
+        measured.is(r#"recoveries_total{kind="issue",action="recover"}"#, 1.0);
+        measured.is(r#"recoveries_total{kind="issue",action="hand_over"}"#, 2.0);
+        measured.is(r#"last_sweep_subjects{kind="issue",outcome="recovered"}"#, 1.0);
+        measured.is(r#"last_sweep_subjects{kind="issue",outcome="handed_over"}"#, 2.0);
+    }
+
+    fn the_guard_is_told_and_is_no_success(world) {
+        let agent = world.agent("idle");
+        world.orphans(&agent, 0..31);
+        let guard = Some(sweep::rules::Guard::default());
+        world.sweep_as(&Options { guard, ..world.options() });
+
+        let measured = measure(world);
+
+        measured.is(r#"last_sweep_guarded{kind="issue"}"#, 1.0);
+        measured.is("last_sweep_exit_code", 4.0);
+        measured.is(r#"backlog_subjects{kind="issue"}"#, 31.0);
+        measured.has_not("last_success");
+    }
+
+    fn what_looked_at_a_part_is_not_the_latest_sweep_of_everything(world) {
+        let agent = world.agent("idle");
+        world.orphans(&agent, 0..2);
+        world.sweep_as(&Options { deadline: TimeDelta::milliseconds(1), ..world.options() });
+        let measured = measure(world);
+        measured.is(r#"backlog_subjects{kind="issue"}"#, 2.0);
+        measured.has_not("last_success");
+
+        world.sweep();
+        let yes = yes(world);
+        world.swept(-1, (0, 1), "narrowed, partial, exit_code", &format!("{yes}, {yes}, 1"));
+
+        let measured = measure(world);
+        measured.is("last_sweep_exit_code", 0.0);
+        measured.is(r#"backlog_subjects{kind="issue"}"#, 0.0);
+        assert_eq!(last_success(world), Some(0));
+    }
+}
+
+mod rows {
+    use super::*;
+
+    on_each_database! {
+        fn a_sweep_in_shards_succeeded_when_all_of_them_did(world) {
+            for (minutes, shard) in [(50, 0), (40, 1), (30, 2), (9, 0)] {
+                world.swept(minutes, (shard, 4), "exit_code", "0");
+            }
+            assert_eq!(last_success(world), None, "one is missing");
+            world.swept(20, (3, 4), "exit_code", "1");
+            assert_eq!(last_success(world), None, "one failed");
+            world.swept(10, (3, 4), "exit_code", "2");
+            assert_eq!(last_success(world), Some(40), "the earliest of their latest");
+            world.swept(60, (0, 1), "exit_code", "0");
+            assert_eq!(last_success(world), Some(40), "an earlier one of everything");
+            world.swept(35, (0, 1), "exit_code", "0");
+            assert_eq!(last_success(world), Some(35), "a later one");
+            world.swept(5, (0, 2), "exit_code", "0");
+            world.swept(4, (0, 8), "exit_code", "0");
+            assert_eq!(last_success(world), Some(35), "neither is complete");
+            world.swept(3, (1, 2), "exit_code", "0");
+            assert_eq!(last_success(world), Some(5));
+        }
+
+        fn what_the_shards_of_a_sweep_did_is_added_up(world) {
+            let counts = |continued: i64, more: &str| format!(
+                r#"'{{"issues": {{"provided": true, "mode": "on", "guard": null, "continued": {continued}, "busy": 1 {more}}},
+                    "steps": {{"provided": true, "mode": "shadow", "guard": null, "continued": 7}}}}'"#
+            );
+            world.swept(90, (1, 2), "exit_code, counts", &format!("4, {}", counts(100, "")));
+            world.swept(60, (0, 1), "exit_code, counts", &format!("0, {}", counts(1000, "")));
+            let oldest = r#", "deferred": 3, "oldest_deferred_at": "2026-01-02T03:04:05Z""#;
+            world.swept(40, (1, 2), "exit_code, counts", &format!("1, {}", counts(10, oldest)));
+            world.swept(30, (0, 2), "exit_code, counts", &format!("2, {}", counts(1, "")));
+            world.swept(20, (7, 9), "exit_code, narrowed, counts", &format!("0, {}, {}", yes(world), counts(5, "")));
+
+            let measured = measure(world);
+
+            measured.is(r#"last_sweep_subjects{kind="issue",outcome="continued"}"#, 11.0);
+            measured.is(r#"backlog_subjects{kind="issue"}"#, 5.0);
+            measured.is(r#"backlog_oldest_timestamp_seconds{kind="issue"}"#, 1_767_323_045.0);
+            measured.is("last_sweep_exit_code", 1.0);
+            measured.is("last_sweep_duration_seconds", 60.0);
+            measured.has_not(r#"last_sweep_subjects{kind="step""#);
+            let age = measured.0["metrics_read_timestamp_seconds"] - measured.0["last_sweep_timestamp_seconds"];
+            assert!((1800.0..1830.0).contains(&age), "{age}");
+        }
+
+        fn the_ledger_is_counted_once_and_stays_counted_when_it_is_pruned(world) {
+            const NAME: &str = r#"recoveries_total{kind="issue",action="continue"}"#;
+            let agent = world.agent("idle");
+            world.orphans(&agent, 0..5);
+            world.sweep();
+            measure(world).is(NAME, 5.0);
+            let old = world.ago(300);
+            world.run(&format!("update recoveries set created_at = {old}"));
+            world.run("update sweeps set ledger_until = null");
+            // The next two sweeps remember them.
+            world.sweep();
+            world.sweep();
+            assert_eq!(world.count("sweeps where ledger_until is not null"), 2);
+            measure(world).is(NAME, 5.0);
+            world.run("delete from recoveries");
+            measure(world).is(NAME, 5.0);
+            world.orphans(&agent, 10..13);
+            world.run("delete from wakes");
+            world.sweep();
+            assert_eq!(world.count("recoveries"), 8);
+            measure(world).is(NAME, 13.0);
+            // Without the sweeps' memory it is what there is.
+            world.run("delete from sweeps");
+            measure(world).is(NAME, 8.0);
+        }
+
+        fn quarantine_and_outbox_are_told(world) {
+            let hour = world.ago(60);
+            for (n, at) in [(1, hour.as_str()), (2, "null"), (3, hour.as_str())] {
+                let id = crate::support::world::many::numbered(n);
+                world.run(&format!("insert into failures (kind, subject_id, reason, quarantined_at) values ('issue', '{id}', 'x', {at})"));
+            }
+            for (to, delivered, dead, minutes) in [
+                ("slack", "null", "null", 30), ("slack", "null", "null", 50), ("webhook", hour.as_str(), "null", 70), ("webhook", "null", hour.as_str(), 80),
+            ] {
+                let (id, created) = (Id::generate(), world.ago(minutes));
+                world.run(&format!(
+                    "insert into notifications (id, destination, event, kind, sweep_id, details, created_at, delivered_at, dead_at)
+                     values ('{id}', '{to}', 'escalated', 'issue', '{id}', '{{}}', {created}, {delivered}, {dead})"
+                ));
+            }
+
+            let measured = measure(world);
+
+            measured.is(r#"quarantined_subjects{kind="issue"}"#, 2.0);
+            measured.is(r#"notifications_pending{destination="slack"}"#, 2.0);
+            measured.is(r#"notifications_pending{destination="webhook"}"#, 0.0);
+            measured.is(r#"notifications_dead{destination="webhook"}"#, 1.0);
+            let age = measured.0["metrics_read_timestamp_seconds"] - measured.0["notifications_oldest_pending_timestamp_seconds"];
+            assert!((3000.0..3060.0).contains(&age), "{age}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What people see in terminals of several widths: no line is wider, words are whole, and a long run shows how far it is.
+
+use rstest::rstest;
+
+use crate::support::terminal::Asked;
+use crate::support::world::{On, World};
+
+/// What stayed on the screen: without colours, and of a line that moved nothing.
+fn lines(text: &str) -> Vec<String> {
+    let text = text.rsplit("\u{1b}[2K").next().unwrap_or_default();
+    text.lines().map(|line| anstream::adapter::strip_str(line.trim_end_matches('\r')).to_string()).collect()
+}
+
+#[rstest]
+#[case(60)]
+#[case(80)]
+#[case(120)]
+fn no_line_is_wider_than_the_terminal_and_every_word_is_whole(#[case] columns: u16) {
+    let demo = Asked::alone((45, columns), &["demo"]).ends().1;
+    let words: Vec<&str> = demo.split_whitespace().collect();
+    for line in demo.split('\n').map(|line| lines(line).pop().unwrap_or_default()) {
+        assert!(line.chars().count() <= columns.into(), "{columns}: {line}");
+    }
+    for word in ["automatic", "continuation", "evidence", "paused", "progress", "--no-guard)"] {
+        assert!(words.iter().any(|found| found.contains(word)), "{columns}: {word}\n{demo}");
+    }
+}
+
+#[test]
+fn what_a_command_says_of_one_subject_fits_sixty_columns() {
+    let mut world = World::new(On::Sqlite);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    world.set("issues", &issue, "identifier = 'ACM-12', title = 'Import the contacts of all our customers from CSV'");
+    for arguments in [&["explain", "issue", "ACM-12"][..], &["status"], &["config"], &["explain", "issue", "ACM-99"]] {
+        let (_, text) = Asked::of_size((40, 60), &world.url, arguments).ends();
+        let widest = lines(&text).into_iter().max_by_key(|line| line.chars().count()).unwrap_or_default();
+        assert!(widest.chars().count() <= 60, "{arguments:?}: {widest}\n{text}");
+    }
+}
+
+#[test]
+fn a_run_shows_how_far_it_is_of_how_many_how_fast_and_for_how_long() {
+    let mut world = World::new(On::Sqlite);
+    world.run("begin");
+    let agents: Vec<_> = (0..30).map(|_| world.agent("idle")).collect();
+    (0..300).for_each(|n| drop(world.orphan(&agents[n % 30])));
+    world.run("commit");
+    let text = Asked::with(&world.url, &["--yes", "--no-guard"]).ends().1;
+    let (_, moved) = text.split_once("issues: ").unwrap_or_else(|| panic!("no line moved: {text}"));
+    assert!(moved.contains(" of 300, ") && moved.contains("/s, ") && moved.contains("s left"), "{text}");
+    // And in the end the counts stand below the table.
+    let seen = lines(&text);
+    assert_eq!(seen.last().map(String::as_str), Some("300 continued"), "{text}");
+    assert_eq!(seen.iter().filter(|line| *line == "300 continued").count(), 2, "above it and below it: {text}");
+
+    for quiet in ["-q", "-v"] {
+        let text = Asked::with(&world.url, &["--dry-run", quiet]).ends().1;
+        assert!(!text.contains("/s, "), "{quiet}: {text}");
+    }
+}
