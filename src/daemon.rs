@@ -97,7 +97,7 @@ struct Daemon {
 
 enum Event {
     Asked(Asked),
-    Done(Done),
+    Done(Box<Done>),
     /// The schedule's next time has come.
     Due,
     /// News of runs that end.
@@ -159,7 +159,7 @@ impl Daemon {
             match self.next().await {
                 Event::Asked(Asked::Stop) => self.stop(),
                 Event::Asked(Asked::Reload) => self.reload().await?,
-                Event::Done(done) => self.done(done).await?,
+                Event::Done(done) => self.done(*done).await?,
                 Event::Due => self.due().await?,
                 Event::Heard(news) => self.hear(news),
                 Event::React => self.react(),
@@ -181,7 +181,7 @@ impl Daemon {
         tokio::select! {
             biased;
             asked = self.signals.next() => Event::Asked(asked),
-            done = ended(&mut self.work) => Event::Done(done),
+            done = ended(&mut self.work) => Event::Done(Box::new(done)),
             () = self.timer.due(), if is_idle && !is_away => Event::Due,
             news = next_news(&mut self.listening) => Event::Heard(news),
             () = until(react_at), if is_idle && !is_away => Event::React,

@@ -55,24 +55,14 @@ enum Step {
 
 /// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
 pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext) -> Examination {
-    match transact::<S>(db, id, terms, Access::ReadOnly) {
-        Transaction::Wanted => match transact::<S>(db, id, terms, Access::Write) {
-            Transaction::Wanted => unreachable!("what is locked is written or left"),
-            Transaction::Over(examination) => examination,
-        },
-        Transaction::Over(examination) => examination,
-    }
+    transact::<S>(db, id, terms, Access::ReadOnly)
+        .or_else(|| transact::<S>(db, id, terms, Access::Write))
+        .expect("what is locked is written or left")
 }
 
-/// What one transaction came to.
-enum Transaction {
-    /// There is something to write, and nothing is locked yet.
-    Wanted,
-    Over(Examination),
-}
-
-/// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
-fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext, access: Access) -> Transaction {
+/// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes. None if there is
+/// something to write, and nothing is locked yet.
+fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext, access: Access) -> Option<Examination> {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
     let ran = db.in_repeated_transaction(access, &terms.timeouts, |db| {
@@ -81,12 +71,12 @@ fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext, 
         (finish, attempt)
     });
     let (attempt, end) = match ran {
-        Ok((Attempt { step: Step::Wanted, .. }, _)) => return Transaction::Wanted,
+        Ok((Attempt { step: Step::Wanted, .. }, _)) => return None,
         Ok(ran) => ran,
         Err(Abort::RolledBack(error) | Abort::Unknown(error)) => (Attempt::failed(error), End::RolledBack),
         Err(Abort::Lost(error)) => (Attempt::failed(error), End::Lost),
     };
-    Transaction::Over(conclude::<S>(db, id, attempt, end, entry_id, terms))
+    Some(conclude::<S>(db, id, attempt, end, entry_id, terms))
 }
 
 impl<S> Attempt<S> {
