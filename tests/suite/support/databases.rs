@@ -110,6 +110,26 @@ pub fn template(on: On) -> &'static str {
     })
 }
 
+/// Makes a SQLite file with no row in it: migrated once, and written out for each test.
+pub fn copy_of_template(path: &Path) {
+    static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
+    let create = |path: &Path| {
+        let url = Url::parse(&format!("sqlite://{}", path.display())).expect("a URL");
+        url.create().expect("a file");
+        url
+    };
+    let template = TEMPLATE.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("template.db");
+        let url = create(&path);
+        migrate(&mut url.connect(Access::Write).expect("a connection"), Wanted::default()).expect("migrations");
+        // With its connection closed, nothing of it is left in the write-ahead log.
+        std::fs::read(path).expect("the file")
+    });
+    create(path);
+    std::fs::write(path, template).expect("the file");
+}
+
 /// An empty database, in place of one of this name that an earlier run left.
 pub fn new_database(name: &str) {
     let mut server = connect_server();

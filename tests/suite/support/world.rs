@@ -17,11 +17,10 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 use sweep::rules::Id;
 use sweep::store::migrate::{Listen, Wanted, migrate};
-use sweep::store::open::Url;
-use sweep::store::{Access, Db, DbConnection};
+use sweep::store::{Db, DbConnection};
 
 use crate::support::databases::{
-    as_swept, clone_of, connect, connect_as_sweep, connect_server, database_url, run, template,
+    as_swept, clone_of, connect, connect_as_sweep, connect_server, copy_of_template, database_url, run, template,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,12 +75,9 @@ impl World {
             On::Postgres | On::Paperclip => (as_swept(&clone_of(template(on))), None),
             On::Sqlite => {
                 let directory = tempfile::tempdir().expect("a temporary directory");
-                let url = format!("sqlite://{}", directory.path().join("test.db").display());
-                let parsed = Url::parse(&url).expect("a URL");
-                parsed.create().expect("a file");
-                migrate(&mut parsed.connect(Access::Write).expect("a connection"), Wanted::default())
-                    .expect("migrations");
-                (url, Some(directory))
+                let file = directory.path().join("test.db");
+                copy_of_template(&file);
+                (format!("sqlite://{}", file.display()), Some(directory))
             }
         };
         World::at(on, url, directory)
