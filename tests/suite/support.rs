@@ -11,6 +11,7 @@ pub mod pooler;
 pub mod program;
 pub mod proxy;
 pub mod receiver;
+pub mod rounds;
 pub mod scratch;
 pub mod server;
 pub mod terminal;

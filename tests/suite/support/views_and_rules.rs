@@ -5,20 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use sweep::rules::board::State;
 use sweep::rules::{Decision, Facts, Id, Policy, Reason, decide};
 use sweep::store::candidates::Part;
-use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
+use sweep::store::{Access, Db, DbConnection, Finish, Subject, Timeouts};
 
 use crate::support::world::{On, World};
 
 /// Subjects that the rules would touch or report, and that the view did not name.
 pub fn overlooked<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Vec<String> {
-    let timeouts = Timeouts::default();
     let candidates = |db: &mut Db| S::candidates(db, &Part::whole(), 100_000);
-    let named = db.in_transaction(Access::ReadOnly, &timeouts, candidates).expect("candidates");
+    let named = db.in_transaction(Access::ReadOnly, &Timeouts::default(), candidates).expect("candidates");
     let named: BTreeSet<Id> = named.into_iter().map(|candidate| candidate.id).collect();
-    let read = |db: &mut Db| {
-        all.iter().map(|id| Ok((id, S::read(db, id)?.expect("facts")))).collect::<diesel::QueryResult<Vec<_>>>()
-    };
-    let facts = db.in_transaction(Access::ReadOnly, &timeouts, read).expect("facts");
+    let facts = facts_of::<S>(db, all);
     let touched = facts.iter().filter(|(_, facts)| is_news(&decide(facts, &Policy::default()).decision));
     touched
         .filter(|(id, _)| !named.contains(id))
@@ -59,14 +55,19 @@ pub fn states(world: &mut World, id: &str, state: &str, from: &str) -> BTreeMap<
 }
 
 pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], stranded: State) -> BTreeMap<Id, String> {
-    let read =
-        |db: &mut Db| all.iter().map(|id| S::read(db, id).map(|facts| (id, facts))).collect::<Result<Vec<_>, _>>();
-    let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
     let policy = Policy::default();
-    let told = facts.iter().filter_map(|(id, facts)| {
-        Some(((*id).clone(), state_of(facts.as_ref().expect("facts"), &policy, stranded)?.name().to_owned()))
-    });
-    told.collect()
+    let facts = facts_of::<S>(db, all);
+    let states = facts.iter().filter_map(|(id, facts)| Some((id, state_of(facts, &policy, stranded)?)));
+    states.map(|(id, state)| ((*id).clone(), state.name().to_owned())).collect()
+}
+
+/// The facts of each subject, read one by one as a sweep does.
+fn facts_of<'a, S: Subject>(db: &mut DbConnection, all: &'a [Id]) -> Vec<(&'a Id, S)> {
+    let read = |db: &mut Db| {
+        let read = |id| (id, S::read(db, id).expect("facts that can be read").expect("a subject"));
+        (Finish::RollBack, all.iter().map(read).collect())
+    };
+    db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts").0
 }
 
 /// What the rules say of the same facts; none for what is not in progress.

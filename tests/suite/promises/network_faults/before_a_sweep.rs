@@ -9,6 +9,7 @@ use sweep::store::{Access, DbConnection};
 
 use crate::support::databases::connect_as_sweep;
 use crate::support::proxy::{Afterwards, Cut, Direction, Proxy};
+use crate::support::rounds::rounds;
 use crate::support::scratch::Scratch;
 
 fn connect(proxy: &Proxy, database: &str, sslmode: &str) -> Result<DbConnection> {
@@ -51,7 +52,7 @@ fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
     for direction in [Direction::ToServer, Direction::ToClient] {
         let length = undisturbed.passed(direction).len();
         // The last bytes are those of the COMMIT.
-        for byte in (0..10).map(|n| length * n / 10).chain(length - 20..length) {
+        for byte in rounds((0..10).map(|n| length * n / 10).chain(length - 20..length)) {
             let scratch = Scratch::empty();
             let proxy = Proxy::start(Some(Cut { direction, byte, afterwards: Afterwards::Open }));
             let migrated = through(&proxy, &scratch);

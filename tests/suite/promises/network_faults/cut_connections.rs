@@ -12,6 +12,7 @@ use sweep::store::open::Url;
 use sweep::sweep::{Cancel, Options};
 
 use crate::support::proxy::{Afterwards, Cut, Direction, Proxy};
+use crate::support::rounds::rounds;
 use crate::support::world::{On, World};
 
 /// Cuts that are spread over the whole length of a sweep, besides those about its COMMITs.
@@ -158,7 +159,7 @@ fn cut_at_many_bytes(direction: Direction, outcomes: &[&str]) {
     let undisturbed = Proxy::start(None);
     assert_eq!(company.sweep_through(&undisturbed, false).0, Conclusion::Done);
     assert_eq!(company.acted_on("undisturbed"), (true, true));
-    for (n, byte) in places(&undisturbed.passed(direction)).into_iter().enumerate() {
+    for (n, byte) in rounds(places(&undisturbed.passed(direction))).enumerate() {
         let afterwards = if n % 2 == 0 { Afterwards::Open } else { Afterwards::Closed };
         company.sweep_and_compare(Cut { direction, byte, afterwards });
     }
@@ -185,7 +186,7 @@ fn a_dry_run_cut_at_any_byte_writes_nothing() {
     assert_eq!(company.sweep_through(&undisturbed, true).0, Conclusion::Done);
     for direction in [Direction::ToServer, Direction::ToClient] {
         let length = undisturbed.passed(direction).len();
-        for byte in (0..40).map(|n| length * n / 40) {
+        for byte in rounds((0..40).map(|n| length * n / 40)) {
             let proxy = Proxy::start(Some(Cut { direction, byte, afterwards: Afterwards::Open }));
             let (exit, report) = company.sweep_through(&proxy, true);
             assert!(proxy.has_cut(), "{byte}");
