@@ -19,7 +19,7 @@ use crate::support::world::{On, World};
 /// So many are played beside one another: most of the time they wait.
 const PLAYERS: usize = 12;
 
-const FLAGS: [&str; 6] = ["--session-waiting-after", "1s", "--session-silent-after", "10m", "--interval", "300ms"];
+const FLAGS: [&str; 6] = ["--session-waiting-after", "2s", "--session-silent-after", "10m", "--interval", "300ms"];
 
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/recordings")
@@ -67,7 +67,7 @@ fn look_at(world: &mut World, name: &str, home: &Path, is_question: bool) -> Pla
     if is_question {
         wait_for(&format!("{name} reported"), || (0 < world.count(&escalations)).then_some(()));
     } else {
-        thread::sleep(Duration::from_secs(2));
+        thread::sleep(Duration::from_secs(3));
     }
     world.run(&format!(
         "insert into session_commands (id, session_id, command, message, requested_by)
