@@ -11,6 +11,7 @@ use sweep::store::hosts::Host;
 use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
 use sweep::store::{Access, Db, DbConnection};
+use tempfile::TempDir;
 
 use crate::support::world::On;
 
@@ -108,6 +109,12 @@ pub fn template(on: On) -> &'static str {
         }
         name
     })
+}
+
+/// A directory for SQLite files: beside the server's, which is in memory where there is room.
+#[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
+pub fn files() -> std::io::Result<TempDir> {
+    std::env::var_os("TEST_FILES").map_or_else(tempfile::tempdir, tempfile::tempdir_in)
 }
 
 /// Makes a SQLite file with no row in it: migrated once, and written out for each test.

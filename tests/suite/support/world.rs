@@ -20,7 +20,7 @@ use sweep::store::migrate::{Listen, Wanted, migrate};
 use sweep::store::{Db, DbConnection};
 
 use crate::support::databases::{
-    as_swept, clone_of, connect, connect_as_sweep, connect_server, copy_of_template, database_url, run, template,
+    as_swept, clone_of, connect, connect_as_sweep, connect_server, copy_of_template, database_url, files, run, template,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl World {
         let (url, directory) = match on {
             On::Postgres | On::Paperclip => (as_swept(&clone_of(template(on))), None),
             On::Sqlite => {
-                let directory = tempfile::tempdir().expect("a temporary directory");
+                let directory = files().expect("a temporary directory");
                 let file = directory.path().join("test.db");
                 copy_of_template(&file);
                 (format!("sqlite://{}", file.display()), Some(directory))
