@@ -5,21 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use sweep::rules::board::State;
 use sweep::rules::{Decision, Facts, Id, Policy, Reason, decide};
 use sweep::store::candidates::Part;
-use sweep::store::{Access, Db, DbConnection, Finish, Subject, Timeouts};
+use sweep::store::{Access, Db, Finish, Subject, Timeouts};
 
+use crate::support::databases::run;
 use crate::support::world::{On, World};
 
-/// Subjects that the rules would touch or report, and that the view did not name.
-pub fn overlooked<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Vec<String> {
+/// The subjects that the rules would touch or report, each with the rules' verdict.
+pub fn touched<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, String)> {
+    let verdicts = facts_of::<S>(world, all).into_iter().map(|(id, facts)| (id, decide(&facts, &Policy::default())));
+    let touched = verdicts.filter(|(_, verdict)| is_news(&verdict.decision));
+    touched.map(|(id, verdict)| (id, format!("{verdict:?}"))).collect()
+}
+
+/// Those among them that the view of candidates does not name.
+pub fn overlooked<S: Subject>(world: &World, touched: &[(Id, String)]) -> Vec<(Id, String)> {
     let candidates = |db: &mut Db| S::candidates(db, &Part::whole(), 100_000);
+    let mut db = world.connect_as_sweep();
     let named = db.in_transaction(Access::ReadOnly, &Timeouts::default(), candidates).expect("candidates");
     let named: BTreeSet<Id> = named.into_iter().map(|candidate| candidate.id).collect();
-    let facts = facts_of::<S>(db, all);
-    let touched = facts.iter().filter(|(_, facts)| is_news(&decide(facts, &Policy::default()).decision));
-    touched
-        .filter(|(id, _)| !named.contains(id))
-        .map(|(id, facts)| format!("{id}: {:?}", decide(facts, &Policy::default())))
-        .collect()
+    touched.iter().filter(|(id, _)| !named.contains(id)).cloned().collect()
 }
 
 fn is_news(decision: &Decision) -> bool {
@@ -54,19 +58,26 @@ pub fn states(world: &mut World, id: &str, state: &str, from: &str) -> BTreeMap<
     states
 }
 
-pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], stranded: State) -> BTreeMap<Id, String> {
+/// The state of each subject in progress, by the rules.
+pub fn decided<S: Subject>(world: &World, all: &[Id], stranded: State) -> BTreeMap<Id, String> {
     let policy = Policy::default();
-    let facts = facts_of::<S>(db, all);
-    let states = facts.iter().filter_map(|(id, facts)| Some((id, state_of(facts, &policy, stranded)?)));
-    states.map(|(id, state)| ((*id).clone(), state.name().to_owned())).collect()
+    let states = facts_of::<S>(world, all)
+        .into_iter()
+        .filter_map(|(id, facts)| Some((id, state_of(&facts, &policy, stranded)?)));
+    states.map(|(id, state)| (id, state.name().to_owned())).collect()
 }
 
 /// The facts of each subject, read one by one as a sweep does.
-fn facts_of<'a, S: Subject>(db: &mut DbConnection, all: &'a [Id]) -> Vec<(&'a Id, S)> {
+fn facts_of<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, S)> {
+    if world.on != On::Sqlite {
+        // A server does this by itself within a minute of so many new rows.
+        run(&mut world.connect(), "analyze");
+    }
     let read = |db: &mut Db| {
-        let read = |id| (id, S::read(db, id).expect("facts that can be read").expect("a subject"));
+        let read = |id: &Id| (id.clone(), S::read(db, id).expect("facts that can be read").expect("a subject"));
         (Finish::RollBack, all.iter().map(read).collect())
     };
+    let mut db = world.connect_as_sweep();
     db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts").0
 }
 

@@ -5,7 +5,7 @@ use sweep::rules::Id;
 use sweep::rules::session::SessionFacts;
 
 use crate::support::views_and_rules::{decided, exempt, viewed};
-use crate::support::views_and_rules::{old_ledger_row, overlooked};
+use crate::support::views_and_rules::{old_ledger_row, overlooked, touched};
 use crate::support::world::{On, World};
 
 /// Minutes since the creation of a run, and since its last sign of life.
@@ -84,8 +84,8 @@ fn the_candidates_name_every_run_that_the_rules_would_touch() {
     let mut world = World::new(On::Paperclip);
     let runs = every_run(&mut world);
     assert_eq!(runs.len(), 3 * (6 * 6 * 4 * 7 + 6 * 3));
-    let overlooked = |world: &World| overlooked::<SessionFacts>(&mut world.connect_as_sweep(), &runs);
-    assert_eq!(overlooked(&world), Vec::<String>::new());
+    let touched = touched::<SessionFacts>(&world, &runs);
+    assert_eq!(overlooked::<SessionFacts>(&world, &touched), []);
 
     for forgotten in [
         "select subject_id, group_id, since, tenant from unattended_sessions",
@@ -94,7 +94,7 @@ fn the_candidates_name_every_run_that_the_rules_would_touch() {
     ] {
         world.run("drop view sweep.session_candidates");
         world.run(&format!("create view sweep.session_candidates as {forgotten}"));
-        assert_ne!(overlooked(&world), Vec::<String>::new(), "the control: {forgotten}");
+        assert_ne!(overlooked::<SessionFacts>(&world, &touched), [], "the control: {forgotten}");
     }
 }
 
@@ -103,7 +103,7 @@ fn the_view_says_of_every_run_what_the_rules_decide() {
     let mut world = World::new(On::Paperclip);
     let runs = every_run(&mut world);
 
-    let expected = decided::<SessionFacts>(&mut world.connect_as_sweep(), &runs, sweep::rules::board::State::Silent);
+    let expected = decided::<SessionFacts>(&world, &runs, sweep::rules::board::State::Silent);
 
     let seen = viewed(&mut world, "session_work_state");
     let differences: Vec<_> = runs.iter().filter(|id| expected.get(*id) != seen.get(*id)).collect();
