@@ -16,6 +16,7 @@ use crate::report::page;
 use crate::settings::Environment;
 use crate::settings::effective::{Origin, Setting};
 use crate::settings::flags::{DaemonFlags, DatabaseFlag, IntervalFlag};
+use crate::settings::table::all;
 use crate::telemetry;
 use crate::text::redact;
 
@@ -50,8 +51,8 @@ fn check(environment: &Environment) -> Result<()> {
     environment.watch(IntervalFlag::default(), None)?;
     telemetry::check(environment)?;
     environment.database(&DatabaseFlag::default())?;
-    for secret in ["SWEEP_SLACK_URL", "SWEEP_WEBHOOK_URL", "SWEEP_WEBHOOK_SECRET", "SWEEP_PING_URL"] {
-        environment.secret(secret)?;
+    for secret in all().filter(|known| known.is_secret) {
+        environment.secret(&secret.variable())?;
     }
     Ok(())
 }

@@ -124,7 +124,7 @@ macro_rules! settings {
         )+}
         secrets {$(
             $(#[doc = $secrets_intro:literal])*
-            $secrets_title:tt {$(
+            $secrets_title:literal {$(
                 $(#[doc = $secret_doc:literal])+
                 $secret:ident;
             )+}

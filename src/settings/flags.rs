@@ -59,16 +59,15 @@ pub struct SweepFlags {
 
 /// Only these subjects.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = WHAT_TO_SWEEP)]
 pub struct SubjectFlags {
     /// Only this session: its id, or what people call it
-    #[arg(long, value_name = "SESSION", value_parser = parse::non_empty)]
+    #[arg(long, value_name = "SESSION", value_parser = parse::non_empty, help_heading = WHAT_TO_SWEEP)]
     pub session: Option<String>,
     /// Only this issue: its id, or what people call it, such as ACM-12
-    #[arg(long, value_name = "ISSUE", value_parser = parse::non_empty)]
+    #[arg(long, value_name = "ISSUE", value_parser = parse::non_empty, help_heading = WHAT_TO_SWEEP)]
     pub issue: Option<String>,
     /// Only this plan step: its id, or its plan and position, such as "Release 2.4 #2"
-    #[arg(long, value_name = "STEP", value_parser = parse::non_empty)]
+    #[arg(long, value_name = "STEP", value_parser = parse::non_empty, help_heading = WHAT_TO_SWEEP)]
     pub step: Option<String>,
 }
 

@@ -69,7 +69,7 @@ settings! {
                 => policy.session_no_progress_after;
             /// A wake is reported as stuck when queued for longer; at least 1m
             ///
-            /// It is left. People are notified when no runner takes it up, and when that is over.
+            /// The wake itself is left alone. People are notified when no runner takes it up, and when that is over.
             wake_stuck_after: TimeDelta, "DURATION", parse::at_least_a_minute => policy.wake_stuck_after;
             /// Notify people of work whose agent is terminated or gone when idle for longer, or off
             ///
@@ -117,9 +117,9 @@ settings! {
             wakes_per_agent_max: u32, "N", parse::positive => options.wakes_per_agent_max;
             /// Leave a kind alone when more than this share of its subjects in progress look stranded
             ///
-            /// And more than SWEEP_GUARD_MIN of them.
+            /// It takes more than SWEEP_GUARD_MIN of them as well.
             guard_share: f64, "SHARE", parse::share => options.guard.get_or_insert_default().share;
-            /// Leave no kind alone of which no more than this number of subjects look stranded
+            /// Leave a kind alone only when more than this number of its subjects in progress look stranded
             guard_min: u32, "N", parse::number => options.guard.get_or_insert_default().min;
         }
         /// `DATABASE_URL`, or the file that `DATABASE_URL_FILE` names, says
@@ -151,12 +151,15 @@ settings! {
         ConfigFlag, plain HOW_IT_RUNS {
             /// Read settings from this file, lines of NAME=VALUE
             ///
-            /// Each value as it stands: no quotes, no $. Options and the environment win.
+            /// Each value as it stands: no quotes, no $. Options and the environment win. Without the option it is
+            /// the file that SWEEP_CONFIG names.
             #[arg(global = true, display_order = LAST, allow_hyphen_values = false)]
             config: PathBuf, "FILE", PathBufValueParser::new();
         }
         OutputFlag, plain "Reports and logs" {
-            /// Print the report as a table, json or ndjson
+            /// How to print it: table, json, ndjson
+            ///
+            /// The report of a sweep; ndjson has a line for each subject.
             #[arg(short)]
             output: Format, "FORMAT", FORMAT, or Format::default();
         }
