@@ -19,15 +19,16 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::cli::{Cli, Command, CommonFlags};
+use crate::cli::{Cli, Command};
 use crate::conclusion::Conclusion;
 use crate::report::page;
 use crate::settings::Environment;
+use crate::settings::flags::{CommonFlags, ConfigFlag};
 use crate::telemetry::{self, Audience, Loudness};
 
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
-    let Cli { command, common: CommonFlags { config: file, quiet, verbose }, sweep } = cli;
+    let Cli { command, common: CommonFlags { config: ConfigFlag { config: file }, quiet, verbose }, sweep } = cli;
     let loudness = Loudness::of(quiet, verbose);
     // What is about the program alone works whatever is set.
     let is_of_an_agent = matches!(&command, Some(Command::Watch(flags)) if flags.of_agent.is_some());

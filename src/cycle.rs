@@ -21,6 +21,13 @@ pub struct CycleOptions {
     pub metrics_file: Option<PathBuf>,
 }
 
+impl CycleOptions {
+    /// The defaults, for a sweep.
+    pub fn of(sweep: Options) -> CycleOptions {
+        CycleOptions { sweep, notify: Notify::default(), metrics_file: None }
+    }
+}
+
 /// Sweeps once, by hand or by the schedule.
 pub fn run(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
     let CycleOptions { sweep, notify, metrics_file } = options;

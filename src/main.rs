@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-use sweep::cli::{Cli, told};
+use sweep::cli::{Cli, render_mistake};
 use sweep::conclusion::{Conclusion, conclusion_of};
 use sweep::report::page;
 use sweep::text::redact;
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
             return code(Conclusion::Done);
         }
         // clap itself would exit with 2, which means something else here.
-        Err(error) => return fail(&told(&error, &arguments), Conclusion::Usage),
+        Err(error) => return fail(&render_mistake(&error, &arguments), Conclusion::Usage),
     };
     match commands::run(cli, environment) {
         Ok(exit) => code(exit),

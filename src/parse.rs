@@ -1,18 +1,20 @@
 //! Values of settings, from flags and from the environment alike: each error says what was expected.
 
+mod choice;
+
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
-use crate::report::Format;
-use crate::rules::{After, Escalation, Kind};
+use crate::rules::After;
 use crate::store::candidates::Shard;
-use crate::store::hosts::Host;
-use crate::store::open::StatementCache;
-use crate::supervisor::record::Nudges;
-use crate::sweep::KindMode;
+use crate::store::outbox::Event;
+pub use choice::{
+    Choice, ESCALATION, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES, STATEMENT_CACHE, SWITCH,
+};
 
 type Parsed<T> = Result<T, String>;
 
@@ -49,6 +51,15 @@ pub fn lock_timeout(value: &str) -> Parsed<TimeDelta> {
 /// The candidates leave out a session that made progress within the last second; and its supervisor needs a moment.
 pub fn at_least_a_second(value: &str) -> Parsed<TimeDelta> {
     duration_within(value, TimeDelta::seconds(1), TEN_YEARS, "of at least 1s and at most ten years")
+}
+
+/// As `std` measures time.
+pub fn std_duration(value: &str) -> Parsed<Duration> {
+    duration(value)?.to_std().map_err(|error| error.to_string())
+}
+
+pub fn std_at_least_a_second(value: &str) -> Parsed<Duration> {
+    at_least_a_second(value)?.to_std().map_err(|error| error.to_string())
 }
 
 /// Oftener, a watcher would load the database and see no more.
@@ -122,31 +133,6 @@ pub fn share(value: &str) -> Parsed<f64> {
     }
 }
 
-pub fn kind_mode(value: &str) -> Parsed<KindMode> {
-    match value.trim() {
-        "on" => Ok(KindMode::On),
-        "shadow" => Ok(KindMode::Shadow),
-        "off" => Ok(KindMode::Off),
-        _ => Err("expected on, shadow or off".to_owned()),
-    }
-}
-
-pub fn escalation(value: &str) -> Parsed<Escalation> {
-    match value {
-        "comment_and_block" => Ok(Escalation::CommentAndBlock),
-        "comment_only" => Ok(Escalation::CommentOnly),
-        _ => Err("expected comment_and_block or comment_only".to_owned()),
-    }
-}
-
-pub fn switch(value: &str) -> Parsed<bool> {
-    match value {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err("expected on or off".to_owned()),
-    }
-}
-
 pub fn timezone(value: &str) -> Parsed<Tz> {
     let value = value.trim();
     Tz::from_str_insensitive(value).map_err(|_| {
@@ -167,9 +153,9 @@ pub enum Http {
     On(SocketAddr),
 }
 
-impl Http {
-    pub fn address(self) -> Option<SocketAddr> {
-        match self {
+impl From<Http> for Option<SocketAddr> {
+    fn from(http: Http) -> Option<SocketAddr> {
+        match http {
             Http::Off => None,
             Http::On(address) => Some(address),
         }
@@ -188,80 +174,39 @@ pub fn http(value: &str) -> Parsed<Http> {
 
 /// What is typed into a terminal, as one line: a control character in it would be a key.
 pub fn message(value: &str) -> Parsed<String> {
-    match words(value)? {
-        words if words.chars().any(char::is_control) => Err("expected one line without control characters".to_owned()),
-        words if 1000 < words.chars().count() => Err("expected at most 1000 characters".to_owned()),
-        words => Ok(words),
-    }
-}
-
-pub fn statement_cache(value: &str) -> Parsed<StatementCache> {
-    switch(value).map(|on| if on { StatementCache::On } else { StatementCache::Off })
-}
-
-pub fn format(value: &str) -> Parsed<Format> {
-    match value {
-        "table" => Ok(Format::Table),
-        "json" => Ok(Format::Json),
-        "ndjson" => Ok(Format::Ndjson),
-        _ => Err("expected table, json or ndjson".to_owned()),
-    }
-}
-
-pub fn host(value: &str) -> Parsed<Host> {
-    let known = || Host::ALL.into_iter();
-    known()
-        .find(|host| host.name() == value)
-        .ok_or_else(|| format!("expected {}", known().map(Host::name).collect::<Vec<_>>().join(" or ")))
-}
-
-pub fn kind(value: &str) -> Parsed<Kind> {
-    one_of(value, Kind::plural)
-}
-
-pub fn kinds(value: &str) -> Parsed<Vec<Kind>> {
-    value.split(',').map(kind).collect()
-}
-
-/// One kind, as a subject is named: `issue ACM-12`.
-pub fn kind_of_one(value: &str) -> Parsed<Kind> {
-    one_of(value, Kind::name)
-}
-
-fn one_of(value: &str, name: fn(Kind) -> &'static str) -> Parsed<Kind> {
-    Kind::ALL.into_iter().find(|kind| name(*kind) == value.trim()).ok_or_else(|| {
-        let known = Kind::ALL.map(name).join(", ");
-        let meant = Kind::ALL.into_iter().find(|kind| [kind.name(), kind.plural()].contains(&value.trim()));
-        let hint = meant.map(|kind| format!("; did you mean {}?", name(kind))).unwrap_or_default();
-        format!("expected one of {known}{hint}")
-    })
-}
-
-/// Into which programs something may be typed.
-pub fn nudges(text: &str) -> Parsed<Nudges> {
-    match text {
-        "idle" => Ok(Nudges::Idle),
-        "off" => Ok(Nudges::Off),
-        _ => Err("expected idle or off".to_owned()),
+    match non_empty(value)? {
+        text if text.chars().any(char::is_control) => Err("expected one line without control characters".to_owned()),
+        text if 1000 < text.chars().count() => Err("expected at most 1000 characters".to_owned()),
+        text => Ok(text),
     }
 }
 
 /// A command line, as a shell would split it at its spaces and quotes.
 #[derive(Clone, Debug)]
-pub struct Words(pub Vec<OsString>);
+pub struct CommandLine(pub Vec<OsString>);
 
-pub fn command(text: &str) -> Parsed<Words> {
+pub fn command_line(text: &str) -> Parsed<CommandLine> {
     let words = shell_words::split(text).map_err(|error| error.to_string())?;
     if words.is_empty() {
         Err("expected a command".to_owned())
     } else {
-        Ok(Words(words.into_iter().map(OsString::from).collect()))
+        Ok(CommandLine(words.into_iter().map(OsString::from).collect()))
     }
 }
 
-/// Words that say something.
-pub fn words(value: &str) -> Parsed<String> {
+/// A text that says something, without the spaces around it.
+pub fn non_empty(value: &str) -> Parsed<String> {
     if value.trim().is_empty() { Err("expected a few words".to_owned()) } else { Ok(value.trim().to_owned()) }
+}
+
+/// Of which events people are notified.
+pub fn events(names: &str) -> Parsed<Vec<Event>> {
+    let event = |name: &str| {
+        Event::parse(name.trim()).ok_or_else(|| {
+            format!("expected some of {}, with commas between them", Event::ALL.map(Event::name).join(", "))
+        })
+    };
+    names.split(',').map(event).collect()
 }
 
 /// The end of something, as an operator says it.

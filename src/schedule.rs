@@ -180,8 +180,21 @@ fn first_without(before: DateTime<Utc>, behind: DateTime<Utc>, holds: impl Fn(Da
     at(behind)
 }
 
+/// Every five minutes.
+impl Default for Schedule {
+    fn default() -> Schedule {
+        Schedule { pattern: CronPattern::parse("*/5 * * * *").expect("a pattern"), zone: Tz::UTC }
+    }
+}
+
+impl Display for CronPattern {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl Display for Schedule {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        write!(f, "{} ({})", self.pattern.text, self.zone)
+        write!(f, "{} ({})", self.pattern, self.zone)
     }
 }

@@ -17,7 +17,9 @@ use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer, debug_f
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::conclusion::config;
+use crate::parse::LogFormat;
 use crate::settings::Environment;
+use crate::settings::table::LOG;
 
 /// For whom logs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ impl Audience {
 /// Can logs be as SWEEP_LOG and SWEEP_LOG_FORMAT say?
 pub fn check(environment: &Environment) -> Result<()> {
     let (filter, _) = environment.log()?;
-    parse(filter.as_deref().unwrap_or("info")).map(drop)
+    parse(filter.as_deref().unwrap_or(LOG)).map(drop)
 }
 
 fn parse(filter: &str) -> Result<EnvFilter> {
@@ -75,12 +77,12 @@ fn parse(filter: &str) -> Result<EnvFilter> {
 
 /// Starts logging as SWEEP_LOG (a filter such as `info` or `sweep=debug`) and SWEEP_LOG_FORMAT say.
 pub fn start(environment: &Environment, audience: Audience, loudness: Loudness) -> Result<()> {
-    let (filter, json) = environment.log()?;
+    let (filter, format) = environment.log()?;
     let filter = if loudness == Loudness::Usual { filter } else { None };
     let default = match (loudness, audience) {
         // What is wrong with the settings, the report does not say.
         (Loudness::Usual, Audience::Person) => "error,sweep::settings=warn",
-        (Loudness::Usual, Audience::Log) | (Loudness::More(1), Audience::Person) => "info",
+        (Loudness::Usual, Audience::Log) | (Loudness::More(1), Audience::Person) => LOG,
         (Loudness::More(_), _) => "debug",
         (Loudness::Quiet, _) => "error",
     };
@@ -90,14 +92,16 @@ pub fn start(environment: &Environment, audience: Audience, loudness: Loudness) 
         // When nobody reads the logs any more, they are lost; a message about that would have nowhere to go either.
         .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
-    let _ = match (json, is_journal(environment)) {
-        (false, false) => logs.fmt_fields(debug_fn(for_people)).with_target(false).try_init(),
-        (false, true) => {
+    let _ = match (format, is_journal(environment)) {
+        (LogFormat::Text, false) => logs.fmt_fields(debug_fn(for_people)).with_target(false).try_init(),
+        (LogFormat::Text, true) => {
             let logs = logs.fmt_fields(debug_fn(for_people)).with_target(false).without_time();
             logs.map_event_format(Prioritised).try_init()
         }
-        (true, false) => logs.json().flatten_event(true).try_init(),
-        (true, true) => logs.json().flatten_event(true).without_time().map_event_format(Prioritised).try_init(),
+        (LogFormat::Json, false) => logs.json().flatten_event(true).try_init(),
+        (LogFormat::Json, true) => {
+            logs.json().flatten_event(true).without_time().map_event_format(Prioritised).try_init()
+        }
     };
     Ok(())
 }

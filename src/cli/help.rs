@@ -2,14 +2,11 @@
 
 use clap::{Command, CommandFactory};
 
-use super::{Cli, daemon};
-
-pub const WHAT: &str = "What to sweep";
-pub const MACHINE: &str = "How it runs";
+use super::command_line::Cli;
 
 /// One command: what it is good for, by example.
 pub struct Page {
-    /// Its words behind `sweep`; none: a sweep itself.
+    /// The words behind `sweep` that call it; none: a sweep itself.
     command: &'static [&'static str],
     /// What it does, and the line that does it.
     pub examples: &'static [(&'static str, &'static str)],
@@ -36,7 +33,7 @@ const PAGES: &[Page] = &[
             ("Sweep every five minutes", "sweep daemon"),
             ("At half past two in Berlin", "sweep daemon --schedule '30 2 * * *' --timezone Europe/Berlin"),
         ],
-        notes: daemon::NOTES,
+        notes: DAEMON,
     },
     Page {
         command: &["status"],
@@ -141,6 +138,13 @@ const PAGES: &[Page] = &[
 const EXEMPT_ADD: &str = "sweep exempt add issue ACM-15 --reason 'load test' --until 2026-12-24";
 const RELEASE: &str = "sweep quarantine release issue ACM-26";
 
+const DAEMON: &str = "\
+When a day of the month and a day of the week are both given, both must match. Times are the wall clock's: a time that is written out, \
+as in 30 2 * * *, comes once a day also when the clocks change; */5 and the like go on and on.
+
+SIGTERM and SIGINT end it after the sweep in hand, with exit code 0; a second one at once. SIGHUP reads --config and \
+the files of secrets again. Wrong settings, rights or schema at the start: exit code 78. A database that is down is waited for.";
+
 /// What each exit code means.
 pub const EXIT_CODES: &[(&str, &str)] = &[
     ("0", "done, or nothing to do"),
@@ -172,7 +176,11 @@ fn described(command: Command, path: &[&str]) -> Command {
     });
     let Some(page) = page_of(path) else { return command };
     let name = [&["sweep"], path].concat().join(" ");
-    let long = [told_examples(page), if path.is_empty() { told_codes() } else { String::new() }, page.notes.to_owned()];
+    let long = [
+        render_examples(page),
+        if path.is_empty() { render_exit_codes() } else { String::new() },
+        page.notes.to_owned(),
+    ];
     let long = long.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     command.after_help(format!("`{name} --help` says more: all options, with examples.")).after_long_help(long)
 }
@@ -185,12 +193,12 @@ fn short(command: Command) -> Command {
     })
 }
 
-fn told_examples(page: &Page) -> String {
+fn render_examples(page: &Page) -> String {
     let lines = page.examples.iter().map(|(what, line)| format!("  # {what}\n  {line}"));
     format!("Examples:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-fn told_codes() -> String {
+fn render_exit_codes() -> String {
     let lines = EXIT_CODES.iter().map(|(code, what)| format!("  {code:>3}  {what}"));
-    format!("Conclusion codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
+    format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

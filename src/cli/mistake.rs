@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::help::page_of;
+use super::help::{command, page_of};
 
 /// Options that are looked for, and what is there instead.
 const INSTEAD: [(&str, &str); 8] = [
@@ -31,11 +31,11 @@ const COMMANDS: [(&str, &str); 6] = [
 ];
 
 /// One line for people.
-pub fn told(error: &Error, arguments: &[OsString]) -> String {
+pub fn render_mistake(error: &Error, arguments: &[OsString]) -> String {
     let path = path(arguments);
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let name = [&["sweep"], &path[..]].concat().join(" ");
-    let what = sentence(error, &name, &path).unwrap_or_else(|| claps_words(error));
+    let what = sentence(error, &name, &path).unwrap_or_else(|| clap_message(error));
     format!("{what} (see `{name} --help`)")
 }
 
@@ -109,7 +109,7 @@ fn example(path: &[&str]) -> String {
 
 /// The words of the command behind `sweep`.
 fn path(arguments: &[OsString]) -> Vec<String> {
-    let mut command = super::command();
+    let mut command = command();
     let mut path = Vec::new();
     for word in arguments.iter().skip(1).filter_map(|word| word.to_str()) {
         if let Some(below) = command.find_subcommand(word).cloned() {
@@ -149,9 +149,9 @@ fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
 }
 
 /// clap's error and its tip, without the usage.
-fn claps_words(error: &Error) -> String {
+fn clap_message(error: &Error) -> String {
     let text = error.render().to_string();
-    let told = text.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
-    let told = told.map(str::trim).collect::<Vec<_>>().join("; ");
-    told.strip_prefix("error: ").unwrap_or(&told).to_owned()
+    let parts = text.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
+    let message = parts.map(str::trim).collect::<Vec<_>>().join("; ");
+    message.strip_prefix("error: ").unwrap_or(&message).to_owned()
 }

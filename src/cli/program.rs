@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use super::LayoutFlag;
+use super::subjects::LayoutFlag;
 
 #[derive(Debug, Args)]
 pub struct ConfigFlags {

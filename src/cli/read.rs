@@ -6,12 +6,14 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, Error, FromArgMatches};
 
-use super::{Cli, Command, ExemptCommand, Layout, QuarantineCommand};
+use super::command_line::{Cli, Command};
+use super::help;
+use super::subjects::{ExemptCommand, Layout, QuarantineCommand};
 use crate::report::Format;
 
 impl Cli {
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Error> {
-        let mut command = super::command();
+        let mut command = help::command();
         let matches = command.try_get_matches_from_mut(arguments)?;
         let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         if let Some((name, _)) = matches.subcommand() {
@@ -28,7 +30,7 @@ impl Cli {
             let database = command.database().ok_or_else(|| has_no_such_option(name, "--database"))?;
             database.get_or_insert(url);
         }
-        if let Some(format) = self.sweep.output.take() {
+        if let Some(format) = self.sweep.output.output.take() {
             let layout = command.layout().ok_or_else(|| has_no_such_option(name, "--output"))?;
             layout.get_or_insert(match format {
                 Format::Table => Layout::Table,

@@ -2,32 +2,9 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::help::WHAT;
-use super::values::KIND;
-use super::{DatabaseFlag, PolicyFlags};
-use crate::parse::{self, Until};
+use crate::parse::{self, KIND, Until};
 use crate::rules::Kind;
-
-/// Only these subjects.
-#[derive(Debug, Default, Args)]
-pub struct SubjectFlags {
-    /// Only this session: its id, or what people call it
-    #[arg(long, value_name = "SESSION", value_parser = parse::words, help_heading = WHAT)]
-    pub session: Option<String>,
-    /// Only this issue: its id, or what people call it, such as ACM-12
-    #[arg(long, value_name = "ISSUE", value_parser = parse::words, help_heading = WHAT)]
-    pub issue: Option<String>,
-    /// Only this plan step: its id, or its plan and position, such as "Release 2.4 #2"
-    #[arg(long, value_name = "STEP", value_parser = parse::words, help_heading = WHAT)]
-    pub step: Option<String>,
-}
-
-impl SubjectFlags {
-    pub fn named(self) -> Vec<(Kind, String)> {
-        let named = [(Kind::Session, self.session), (Kind::Issue, self.issue), (Kind::Step, self.step)];
-        named.into_iter().filter_map(|(kind, name)| Some((kind, name?))).collect()
-    }
-}
+use crate::settings::flags::{DatabaseFlag, PolicyFlags};
 
 /// Which subject.
 #[derive(Debug, Args)]
@@ -36,7 +13,7 @@ pub struct SubjectName {
     #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true)]
     pub kind: Kind,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
-    #[arg(value_name = "ID", value_parser = parse::words)]
+    #[arg(value_name = "ID", value_parser = parse::non_empty)]
     pub name: String,
 }
 
@@ -97,7 +74,7 @@ pub struct ExemptFlags {
     #[command(flatten)]
     pub subject: SubjectName,
     /// Why it is in progress on purpose
-    #[arg(long, value_name = "WORDS", value_parser = parse::words, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", value_parser = parse::non_empty, allow_hyphen_values = true)]
     pub reason: String,
     /// When the exemption ends: 2d, 12h, 2026-12-24, 2026-12-24T18:00:00Z (UTC unless it says otherwise)
     /// [default: when it is removed]
@@ -129,7 +106,7 @@ pub struct ReleaseFlags {
     #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true, required_unless_present = "all", requires = "name")]
     pub kind: Option<Kind>,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
-    #[arg(value_name = "ID", value_parser = parse::words)]
+    #[arg(value_name = "ID", value_parser = parse::non_empty)]
     pub name: Option<String>,
     /// Release everything
     #[arg(long, conflicts_with = "kind")]

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 
-use super::help::MACHINE;
-use super::values::NUDGES;
-use super::{DatabaseFlag, PolicyFlags};
-use crate::parse::{self, Words};
+use crate::parse::{self, CommandLine, NUDGES};
+use crate::settings::flags::{DatabaseFlag, IntervalFlag, PolicyFlags};
+use crate::settings::table::HOW_IT_RUNS;
 use crate::supervisor::record::Nudges;
 
 /// Run an agent's command in a terminal of its own, or watch a tmux pane, and keep its session in the database.
@@ -32,7 +31,7 @@ pub struct WatchFlags {
     #[arg(trailing_var_arg = true, value_name = "PROGRAM", required_unless_present = "tmux", conflicts_with = "tmux")]
     pub command: Vec<OsString>,
     /// Watch what runs in this tmux pane instead: %3, work:1.0
-    #[arg(long, value_name = "PANE", value_parser = parse::words)]
+    #[arg(long, value_name = "PANE", value_parser = parse::non_empty)]
     pub tmux: Option<String>,
     /// What people will call the session
     ///
@@ -40,28 +39,27 @@ pub struct WatchFlags {
     #[arg(long, value_name = "NAME", value_parser = parse::message)]
     pub name: Option<String>,
     /// The agent that works in it: its id or its name
-    #[arg(long, value_name = "AGENT", value_parser = parse::words)]
+    #[arg(long, value_name = "AGENT", value_parser = parse::non_empty)]
     pub agent: Option<String>,
     /// The issue that it works on: its id, or what people call it
     ///
     /// An escalation of the session is written there.
-    #[arg(long, value_name = "ISSUE", value_parser = parse::words)]
+    #[arg(long, value_name = "ISSUE", value_parser = parse::non_empty)]
     pub issue: Option<String>,
     /// The tenant it belongs to [default: its issue's, else default]
-    #[arg(long, value_name = "TENANT", value_parser = parse::words)]
+    #[arg(long, value_name = "TENANT", value_parser = parse::non_empty)]
     pub tenant: Option<String>,
     /// Its own threshold in place of --session-silent-after; whole seconds
-    #[arg(help_heading = MACHINE, long, value_name = "DURATION", value_parser = parse::whole_seconds, allow_hyphen_values = true)]
+    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "DURATION", value_parser = parse::whole_seconds, allow_hyphen_values = true)]
     pub silent_after: Option<TimeDelta>,
     /// Take up this session instead of a new one: its id, or what people call it
-    #[arg(long, value_name = "SESSION", value_parser = parse::words,
+    #[arg(long, value_name = "SESSION", value_parser = parse::non_empty,
           conflicts_with_all = ["name", "agent", "issue", "tenant"])]
     pub session: Option<String>,
-    /// How often to look at it and to write what changed; at least 100ms [default: 2s]
-    #[arg(help_heading = MACHINE, long, value_name = "DURATION", value_parser = parse::watch_interval, allow_hyphen_values = true)]
-    pub interval: Option<TimeDelta>,
+    #[command(flatten)]
+    pub interval: IntervalFlag,
     /// Leave all decisions to sweeps; only keep the row, and deliver what they queue
-    #[arg(help_heading = MACHINE, long)]
+    #[arg(help_heading = HOW_IT_RUNS, long)]
     pub no_examine: bool,
     /// When to type into it: idle, off [default: where its prompt is known]
     ///
@@ -69,16 +67,16 @@ pub struct WatchFlags {
     #[arg(long, value_name = "WHEN", value_parser = NUDGES, hide_possible_values = true)]
     pub nudge: Option<Nudges>,
     /// Start it again with this command after a crash, in place of its own: 'claude --continue'
-    #[arg(help_heading = MACHINE, long, value_name = "COMMAND", value_parser = parse::command, conflicts_with = "tmux")]
-    pub relaunch_command: Option<Words>,
+    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "COMMAND", value_parser = parse::command_line, conflicts_with = "tmux")]
+    pub relaunch_command: Option<CommandLine>,
     /// Have the agent tell of itself by its hooks, which are set up by arguments for it alone: Claude Code, Codex
-    #[arg(help_heading = MACHINE, long, conflicts_with = "tmux")]
+    #[arg(help_heading = HOW_IT_RUNS, long, conflicts_with = "tmux")]
     pub hooks: bool,
     /// Let the command inherit sweep's own variables as well: SWEEP_…, DATABASE_URL, DATABASE_URL_FILE and PG…
-    #[arg(help_heading = MACHINE, long, conflicts_with = "tmux")]
+    #[arg(help_heading = HOW_IT_RUNS, long, conflicts_with = "tmux")]
     pub inherit_env: bool,
     /// Where its output is kept if it crashes [default: sessions/ID.log in the data directory]
-    #[arg(help_heading = MACHINE, long, value_name = "PATH")]
+    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "PATH")]
     pub log: Option<PathBuf>,
     #[command(flatten)]
     pub database: DatabaseFlag,

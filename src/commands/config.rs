@@ -8,13 +8,15 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::say;
-use crate::cli::{ConfigFlags, DaemonFlags, DatabaseFlag, Layout};
+use crate::cli::{ConfigFlags, Layout};
 use crate::conclusion::{self, Conclusion};
 use crate::daemon::DaemonOptions;
 use crate::report::grid::with_header;
 use crate::report::page;
 use crate::settings::Environment;
 use crate::settings::effective::{Origin, Setting};
+use crate::settings::flags::{DaemonFlags, DatabaseFlag, IntervalFlag};
+use crate::settings::table::all;
 use crate::telemetry;
 use crate::text::redact;
 
@@ -46,11 +48,11 @@ pub fn run(flags: &ConfigFlags, file: Option<&Path>, environment: &Environment) 
 /// Everything that reads the environment, as when a command starts: their word counts, and nobody else's.
 fn check(environment: &Environment) -> Result<()> {
     DaemonOptions::resolve(DaemonFlags::default(), environment)?;
-    environment.watch(None, None)?;
+    environment.watch(IntervalFlag::default(), None)?;
     telemetry::check(environment)?;
     environment.database(&DatabaseFlag::default())?;
-    for secret in ["SWEEP_SLACK_URL", "SWEEP_WEBHOOK_URL", "SWEEP_WEBHOOK_SECRET", "SWEEP_PING_URL"] {
-        environment.secret(secret)?;
+    for secret in all().filter(|known| known.is_secret) {
+        environment.secret(&secret.variable())?;
     }
     Ok(())
 }

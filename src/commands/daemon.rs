@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::cli::DaemonFlags;
 use crate::conclusion::Conclusion;
 use crate::daemon::{self, DaemonOptions, Resolved};
 use crate::settings::Environment;
+use crate::settings::flags::DaemonFlags;
 
 pub fn run(flags: DaemonFlags, config: Option<PathBuf>, environment: &Environment) -> Result<Conclusion> {
     let resolve = |flags: &DaemonFlags, environment: &Environment| -> Result<Resolved> {

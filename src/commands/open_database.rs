@@ -5,11 +5,12 @@ use diesel::QueryResult;
 use serde_json::{Value, json};
 
 use super::{say, tell};
-use crate::cli::{DatabaseFlag, Layout, PolicyFlags};
+use crate::cli::Layout;
 use crate::conclusion::{busy, usage};
 use crate::report::grid::ROWS_MAX;
 use crate::rules::{Id, Kind};
 use crate::settings::Environment;
+use crate::settings::flags::{DatabaseFlag, PolicyFlags};
 use crate::store::errors::{self, Refused};
 use crate::store::find::find;
 use crate::store::open::{Store, Url};

@@ -6,10 +6,10 @@ use std::io::{IsTerminal, stderr, stdin};
 
 use anyhow::Result;
 
-use crate::cli::SweepFlags;
 use crate::conclusion::{Conclusion, some_failed};
 use crate::cycle::{self, CycleOptions};
 use crate::report::{Detail, Report};
+use crate::settings::flags::SweepFlags;
 use crate::settings::{Environment, Settings};
 use crate::sweep::{Cancel, Selection, Summary};
 use crate::telemetry::Loudness;

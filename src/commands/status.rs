@@ -4,11 +4,12 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::say;
-use crate::cli::{Layout, PolicyFlags, StatusFlags};
+use crate::cli::{Layout, StatusFlags};
 use crate::conclusion::{Conclusion, usage};
 use crate::report::{page, status as report};
 use crate::rules::Kind;
 use crate::settings::Environment;
+use crate::settings::flags::PolicyFlags;
 use crate::store::find;
 use crate::store::open::Store;
 use crate::store::rights::Purpose;

@@ -15,7 +15,7 @@ use super::open_database::OpenDatabase;
 use crate::cli::{WatchCommand, WatchFlags};
 use crate::conclusion::{Conclusion, not_found, usage};
 use crate::notify::{Notify, deliver};
-use crate::parse::Words;
+use crate::parse::CommandLine;
 use crate::rules::{Id, Kind};
 use crate::screen::Agents;
 use crate::settings::Environment;
@@ -40,7 +40,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
         return Ok(Conclusion::Done);
     }
     let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
-    let (interval, tenant) = environment.watch(flags.interval, flags.tenant.take())?;
+    let (interval, tenant) = environment.watch(std::mem::take(&mut flags.interval), flags.tenant.take())?;
     let notify = environment.notify()?;
     let subscriptions = notify.subscriptions();
     if let Some(path) = flags.log.as_deref() {
@@ -110,7 +110,7 @@ fn target(flags: &mut WatchFlags, environment: &Environment) -> Result<WatchTarg
     let words = std::mem::take(&mut flags.command);
     let command = AgentCommand {
         hooks: if flags.hooks { hooks(&words)? } else { Vec::new() },
-        relaunch: flags.relaunch_command.take().map(|Words(words)| words),
+        relaunch: flags.relaunch_command.take().map(|CommandLine(words)| words),
         words,
         directory,
         search_path,

@@ -1,6 +1,6 @@
 //! What a daemon goes by: plain data.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -24,4 +24,20 @@ pub struct DaemonOptions {
     pub listen_grace: Option<Duration>,
     /// Without progress for longer, a sweep hangs.
     pub hung_after: Duration,
+}
+
+impl DaemonOptions {
+    /// The defaults, for a cycle.
+    pub fn of(cycle: CycleOptions) -> DaemonOptions {
+        DaemonOptions {
+            cycle,
+            schedule: Schedule::default(),
+            jitter: TimeDelta::zero(),
+            at_start: false,
+            http: Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464)),
+            listen: false,
+            listen_grace: None,
+            hung_after: Duration::from_secs(300),
+        }
+    }
 }

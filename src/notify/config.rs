@@ -18,6 +18,16 @@ pub struct Notify {
 }
 
 impl Notify {
+    /// Of which people are notified unless the operator says otherwise: a recovery needs nobody.
+    pub const USUAL_EVENTS: [Event; 6] = [
+        Event::Escalated,
+        Event::SessionStuck,
+        Event::GuardStopped,
+        Event::Quarantined,
+        Event::WakesStuck,
+        Event::Abandoned,
+    ];
+
     /// What is queued for which destination.
     pub fn subscriptions(&self) -> Subscriptions {
         Subscriptions { destinations: self.destinations(), events: self.events.clone() }

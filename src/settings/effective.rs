@@ -3,9 +3,10 @@
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
-use super::environment::{Environment, PREFIX, Source, path_of_secret};
-use super::known::{KNOWN, may_have_a_file};
-use crate::cli::DatabaseFlag;
+use super::environment::{Environment, Source, path_of_secret};
+use super::flags::DatabaseFlag;
+use super::names::{may_have_a_file, variables};
+use super::table::all;
 use crate::store::open::Url;
 use crate::text::redact;
 
@@ -75,8 +76,7 @@ impl Environment {
     pub fn effective(&self) -> Vec<Setting> {
         let libpq = LIBPQ.into_iter().filter(|name| self.source(name).is_some());
         let database = ["DATABASE_URL", "DATABASE_URL_FILE"].into_iter().chain(libpq).map(str::to_owned);
-        let ours = KNOWN.iter().map(|known| format!("{PREFIX}{}", known.name.to_uppercase()));
-        database.chain(ours).map(|name| self.setting(name)).collect()
+        database.chain(variables()).map(|name| self.setting(name)).collect()
     }
 
     fn setting(&self, name: String) -> Setting {
@@ -115,9 +115,8 @@ impl Environment {
                 Ok(Url::Postgres(..)) | Err(_) => None,
             };
         }
-        let ours = name.strip_prefix(PREFIX)?.to_lowercase();
-        let known = KNOWN.iter().find(|known| known.name == ours)?;
-        Some(known.default.to_owned()).filter(|default| !default.is_empty())
+        let known = all().find(|known| known.variable() == name)?;
+        Some(known.default.clone()).filter(|default| !default.is_empty())
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
 
-use super::environment::{Environment, PREFIX, Source};
-use super::known::{may_have_a_file, refuse_unknown};
+use super::environment::{Environment, Source};
+use super::names::{is_of_sweep, may_have_a_file, refuse_unknown};
 use crate::conclusion::{Failure, conclusion_of, config};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 
@@ -87,12 +87,6 @@ fn parse(bytes: &[u8]) -> Result<Vec<Line>, String> {
 /// As a shell, or systemd's EnvironmentFile=, would take the quotes away.
 fn is_quoted(value: &str) -> bool {
     ['"', '\''].iter().any(|quote| 1 < value.len() && value.starts_with(*quote) && value.ends_with(*quote))
-}
-
-/// Is it called as a setting of sweep's is?
-pub(super) fn is_of_sweep(name: &str) -> bool {
-    let is_word = |rest: &str| rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    ["DATABASE_URL", "DATABASE_URL_FILE"].contains(&name) || name.strip_prefix(PREFIX).is_some_and(is_word)
 }
 
 /// Whoever writes a file that names a database or a destination chooses who gets the password and the messages.

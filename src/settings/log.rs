@@ -2,18 +2,14 @@
 
 use anyhow::Result;
 
-use super::environment::{Environment, malformed};
+use super::environment::Environment;
+use crate::parse::LogFormat;
 
 impl Environment {
-    /// The log filter, if it is set, and whether logs are JSON.
-    pub fn log(&self) -> Result<(Option<String>, bool)> {
+    /// The log filter, if it is set, and how logs are written.
+    pub fn log(&self) -> Result<(Option<String>, LogFormat)> {
         let variables = self.variables()?;
-        let json = match variables.log_format.as_deref() {
-            None | Some("text") => false,
-            Some("json") => true,
-            Some(other) => return Err(malformed("log_format", other, "expected text or json").into()),
-        };
-        Ok((variables.log, json))
+        Ok((variables.log()?, variables.log_format()?.unwrap_or_default()))
     }
 
     /// The device and the inode of systemd's journal, when that is where a service's output goes.

@@ -1,23 +1,20 @@
-//! Who is told of what: URLs and secrets, which no error repeats.
+//! Who is notified of what: URLs and secrets, which no error repeats.
 
 use anyhow::Result;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::environment::{Environment, malformed};
-use super::pick;
+use super::environment::Environment;
 use crate::conclusion::config;
 use crate::notify::{Notify, Secret, Target};
-use crate::parse;
-use crate::store::outbox::Event;
 
 const WEBHOOK_SECRET: &str = "SWEEP_WEBHOOK_SECRET";
 
 impl Environment {
-    /// Who is told of what.
+    /// Who is notified of what.
     pub fn notify(&self) -> Result<Notify> {
         let variables = self.variables()?;
-        let private = pick(None, "notify_private", &variables.notify_private, parse::switch)?.unwrap_or(false);
-        let events = variables.notify_on.as_deref().map(events).transpose()?;
+        let private = variables.notify_private()?.unwrap_or_default();
+        let events = variables.notify_on()?;
         let target = |name: &str| -> Result<Option<Target>> {
             let Some(url) = self.secret(name)? else { return Ok(None) };
             let target = Target::parse(url.expose_secret(), private);
@@ -35,7 +32,7 @@ impl Environment {
             slack: target("SWEEP_SLACK_URL")?,
             webhook,
             ping: target("SWEEP_PING_URL")?,
-            events: events.unwrap_or_else(default_events),
+            events: events.unwrap_or_else(|| Notify::USUAL_EVENTS.to_vec()),
         })
     }
 
@@ -44,19 +41,4 @@ impl Environment {
         // Not behind a colon: there a secret would not be shown.
         secret.map_err(|why| config(format!("what {} holds is refused: {why}", self.origin(WEBHOOK_SECRET))).into())
     }
-}
-
-/// A recovery needs nobody.
-fn default_events() -> Vec<Event> {
-    Event::ALL.into_iter().filter(|event| !matches!(event, Event::Recovered | Event::HostBlocked)).collect()
-}
-
-fn events(names: &str) -> Result<Vec<Event>> {
-    let event = |name: &str| {
-        Event::parse(name.trim()).ok_or_else(|| {
-            let known = Event::ALL.map(Event::name).join(", ");
-            malformed("notify_on", names, &format!("expected some of {known}, with commas between them"))
-        })
-    };
-    names.split(',').map(|name| event(name).map_err(Into::into)).collect()
 }

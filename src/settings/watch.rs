@@ -8,18 +8,17 @@ use chrono::TimeDelta;
 use chrono_tz::Tz;
 
 use super::environment::Environment;
-use super::pick;
-use crate::parse;
+use super::flags::IntervalFlag;
 use crate::screen::event::VARIABLE;
-use crate::store::open::Url;
+use crate::supervisor::keeper::KeeperOptions;
 
 impl Environment {
     /// How often a watcher looks, and the tenant of a session that it begins.
-    pub fn watch(&self, interval: Option<TimeDelta>, tenant: Option<String>) -> Result<(TimeDelta, Option<String>)> {
+    pub fn watch(&self, interval: IntervalFlag, tenant: Option<String>) -> Result<(TimeDelta, Option<String>)> {
         let variables = self.variables()?;
-        let interval = pick(interval, "watch_interval", &variables.watch_interval, parse::watch_interval)?;
-        let tenant = pick(tenant, "tenant", &variables.tenant, parse::words)?;
-        Ok((interval.unwrap_or(TimeDelta::seconds(2)), tenant))
+        let IntervalFlag { watch_interval } = interval.or(&variables)?;
+        let tenant = if tenant.is_some() { tenant } else { variables.tenant()? };
+        Ok((watch_interval.unwrap_or(KeeperOptions::INTERVAL), tenant))
     }
 
     /// The zone of this machine, for times that name none.
@@ -37,10 +36,5 @@ impl Environment {
     /// Where the watcher listens that started this process, if one did.
     pub fn watcher(&self) -> Option<PathBuf> {
         self.get(VARIABLE).map(PathBuf::from)
-    }
-
-    /// Is it the embedded database of this user, which nobody has used yet?
-    pub fn is_new(&self, url: &Url) -> bool {
-        matches!((url, self.embedded_database()), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
     }
 }

@@ -99,6 +99,7 @@ pub struct Shard {
 
 impl Shard {
     pub const COUNT_MAX: u32 = 256;
+    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
 
     /// Not all of it?
     pub fn is_part(&self) -> bool {

@@ -44,6 +44,11 @@ pub struct KeeperOptions {
     pub lease: Lease,
 }
 
+impl KeeperOptions {
+    /// The default.
+    pub const INTERVAL: TimeDelta = TimeDelta::seconds(2);
+}
+
 /// Who examines the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Examiner {

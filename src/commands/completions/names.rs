@@ -10,9 +10,9 @@ use anyhow::Result;
 use chrono::TimeDelta;
 use clap_complete::engine::CompletionCandidate;
 
-use crate::cli::DatabaseFlag;
 use crate::rules::Kind;
 use crate::settings::Environment;
+use crate::settings::flags::DatabaseFlag;
 use crate::store::find::Label;
 use crate::store::rights::Purpose;
 use crate::store::{Access, Timeouts, beginnings};

@@ -35,7 +35,7 @@ mod variables {
     #[case::half_a_relaunch("SWEEP_AUTO_RELAUNCH", "maybe", "expected on or off")]
     #[case::fewer_than_no_relaunch("SWEEP_RELAUNCHES_MAX", "-1", "a whole number from 0")]
     #[case::half_a_cache("SWEEP_STATEMENT_CACHE", "some", "expected on or off")]
-    #[case::another_kind("SWEEP_ONLY", "issues,plans", "expected one of sessions, issues, steps")]
+    #[case::another_kind("SWEEP_ONLY", "issues,plans", "expected sessions, issues or steps")]
     #[case::another_output("SWEEP_OUTPUT", "yaml", "expected table, json or ndjson")]
     #[case::another_log_format("SWEEP_LOG_FORMAT", "xml", "expected text or json")]
     #[case::no_filter("SWEEP_LOG", "=", "invalid filter directive")]
@@ -92,8 +92,8 @@ mod arguments {
     #[case::a_lock_timeout_that_makes_hosts_victims("--lock-timeout 2s", "below 1s, the server's deadlock_timeout")]
     #[case::no_value("--limit", "--limit: its value is missing")]
     #[case::too_many_connections("--connections 65", "--connections 65: expected a whole number from 1 to 64")]
-    #[case::another_kind("--only plans", "--only plans: expected one of sessions, issues, steps")]
-    #[case::no_kind("--only=", "--only is empty: expected one of sessions, issues, steps")]
+    #[case::another_kind("--only plans", "--only plans: expected sessions, issues or steps")]
+    #[case::no_kind("--only=", "--only is empty: expected sessions, issues or steps")]
     #[case::a_negative_duration("--orphan-grace=-5m", "--orphan-grace -5m: expected a duration")]
     #[case::a_negative_duration_apart("--orphan-grace -5m", "--orphan-grace")]
     #[case::no_time_at_all("--step-stalled-after 0s", "--step-stalled-after 0s: expected a duration of at least")]
@@ -147,9 +147,7 @@ mod arguments {
 
     #[test]
     fn help_and_version_are_no_errors() {
-        for (flag, says) in
-            [("--help", "Conclusion codes"), ("-h", "--dry-run"), ("--version", env!("CARGO_PKG_VERSION"))]
-        {
+        for (flag, says) in [("--help", "Exit codes"), ("-h", "--dry-run"), ("--version", env!("CARGO_PKG_VERSION"))] {
             let ran = sweep([flag]).run().done();
             assert!(ran.out.contains(says), "{ran}");
             assert_eq!(ran.err, "");

@@ -1,9 +1,10 @@
 //! `sweep config`: what every setting is and where it comes from, and never a secret.
 
 use serde_json::Value;
-use sweep::cli::{DaemonFlags, SweepFlags};
 use sweep::daemon::DaemonOptions;
-use sweep::settings::known::KNOWN;
+use sweep::settings::definition::Known;
+use sweep::settings::flags::{DaemonFlags, IntervalFlag, SweepFlags};
+use sweep::settings::table::all;
 use sweep::settings::{Environment, Settings};
 
 use crate::support::program::sweep;
@@ -17,15 +18,15 @@ fn row<'a>(told: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn every_default_that_is_told_is_the_one_that_is_used() {
-    let names: Vec<String> = KNOWN.iter().map(|known| format!("SWEEP_{}", known.name.to_uppercase())).collect();
+    let names: Vec<String> = all().map(Known::variable).collect();
     let given: Vec<(&str, &str)> =
-        names.iter().zip(KNOWN).map(|(name, known)| (name.as_str(), known.default)).collect();
+        names.iter().zip(all()).map(|(name, known)| (name.as_str(), known.default.as_str())).collect();
     // Whoever runs the test has a home of his own.
     let home = [("STATE_DIRECTORY", "/var/lib/sweep")];
     let of = |variables: &[(&str, &str)]| {
         let environment = Environment::of(variables);
         let sweep = Settings::resolve(SweepFlags::default(), &environment).expect("settings");
-        let watch = environment.watch(None, None).expect("settings");
+        let watch = environment.watch(IntervalFlag::default(), None).expect("settings");
         let daemon = DaemonOptions::resolve(DaemonFlags::default(), &environment).expect("settings");
         (sweep, watch, daemon)
     };
@@ -42,8 +43,9 @@ fn every_setting_is_told_with_its_value_and_its_source() {
     let program = sweep(["config", "--output", "json", "--config", file.to_str().expect("a path")]);
     let told = program.env("SWEEP_LIMIT", "9").env("DATABASE_URL", "postgres://app:hunter2@db/app").run().done().json();
 
-    for known in KNOWN {
-        row(&told, &format!("SWEEP_{}", known.name.to_uppercase()));
+    assert!(50 < all().count());
+    for known in all() {
+        row(&told, &known.variable());
     }
     let url = row(&told, "DATABASE_URL");
     assert_eq!((&url["value"], &url["source"]), (&"postgres://***@db/app".into(), &"environment".into()));

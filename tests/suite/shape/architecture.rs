@@ -87,8 +87,8 @@ const RANKS: [&[&str]; 12] = [
     &["daemon"],
     // From here on it is the command line's.
     &["parse"],
-    &["cli"],
     &["settings"],
+    &["cli"],
     &["telemetry"],
     &["commands"],
 ];
@@ -122,13 +122,13 @@ fn a_planted_import_of_each_kind_is_refused() {
         ("rules", "use crate::text::redact;"),
         ("store", "use crate::settings::Environment;"),
         ("store", "use crate::sweep::Options;"),
-        ("sweep", "use crate::cli::SweepFlags;"),
+        ("sweep", "use crate::settings::flags::SweepFlags;"),
         ("sweep", "    let url = crate::settings::Environment::of(&[]);"),
         ("sweep", "use crate::report::Report;"),
         ("daemon", "use crate::telemetry;"),
         ("notify", "use crate::sweep;"),
         ("report", "use crate::commands;"),
-        ("cli", "use crate::settings::Environment;"),
+        ("settings", "use crate::cli::Cli;"),
     ] {
         let names = forbidden_imports(module, &format!("//! crate::rules\nuse crate::rules::Id;\n{planted}\n"));
         assert_eq!(names.len(), 1, "{module}: {planted}");

@@ -8,6 +8,7 @@ mod native_mistakes;
 mod prose;
 mod quoted;
 mod reader;
+mod settings;
 
 use std::path::{Path, PathBuf};
 

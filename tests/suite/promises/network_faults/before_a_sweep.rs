@@ -1,9 +1,9 @@
 //! Connections that are cut before a sweep has begun: while connecting, and while migrating.
 
 use anyhow::Result;
-use sweep::cli::DatabaseFlag;
 use sweep::conclusion::{Conclusion, conclusion_of};
 use sweep::settings::Environment;
+use sweep::settings::flags::DatabaseFlag;
 use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::{Access, DbConnection};
 

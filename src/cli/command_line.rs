@@ -1,0 +1,92 @@
+//! The command line, and its commands.
+
+use clap::{Args, Parser, Subcommand};
+
+use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
+use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
+use super::watch::WatchFlags;
+use crate::parse::{self, HOST};
+use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, SweepFlags};
+use crate::store::hosts::Host;
+
+/// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a person.
+#[derive(Debug, Parser)]
+#[command(name = "sweep", version, max_term_width = 80)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub common: CommonFlags,
+    #[command(flatten)]
+    pub sweep: SweepFlags,
+}
+
+#[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "it is made once")]
+pub enum Command {
+    /// Sweep on a schedule until a signal ends it
+    Daemon(DaemonFlags),
+    /// Show how the work stands and what waits for a person
+    Status(StatusFlags),
+    /// Explain one subject, and what a sweep would do about it
+    Explain(ExplainFlags),
+    /// Keep sweeps away from work that is in progress on purpose
+    #[command(subcommand, arg_required_else_help = false)]
+    Exempt(ExemptCommand),
+    /// List or release what failed so often that sweeps leave it out
+    #[command(subcommand, arg_required_else_help = false)]
+    Quarantine(QuarantineCommand),
+    /// Find out whether people can be notified
+    #[command(subcommand, arg_required_else_help = false)]
+    Notify(NotifyCommand),
+    /// Create or upgrade sweep's schema in the database
+    Migrate(MigrateFlags),
+    /// Run an agent, or watch its tmux pane, and keep its session
+    Watch(WatchFlags),
+    /// Show every setting and where it comes from, without secrets
+    Config(ConfigFlags),
+    /// Print the script that completes sweep's arguments in your shell
+    Completions(CompletionsFlags),
+    /// Write the manual pages
+    Man(ManFlags),
+    /// See sweep at work on a small made-up company
+    Demo(DemoFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct MigrateFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    /// Whose database it is: native (sweep's own tables), paperclip [default: as detected]
+    #[arg(long, value_parser = HOST, hide_possible_values = true)]
+    pub host: Option<Host>,
+    /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that ends
+    #[arg(long)]
+    pub with_listen: bool,
+    /// Migrate although this role is a superuser that does not own the host's tables
+    #[arg(long)]
+    pub as_superuser: bool,
+    /// Print the SQL and change nothing
+    #[arg(long)]
+    pub print: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
+    /// Only this plan, with its steps: its title, or its id
+    #[arg(long, value_name = "PLAN", value_parser = parse::non_empty)]
+    pub plan: Option<String>,
+    /// Only this tenant's work; sweeps and what came of them are everybody's
+    #[arg(long, value_name = "TENANT", conflicts_with = "plan")]
+    pub tenant: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NotifyCommand {
+    /// Send a test message to each destination, and a ping
+    Test,
+}

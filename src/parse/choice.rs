@@ -1,0 +1,121 @@
+//! Values of which there are few: each is read and written by its name, and shells complete the names.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command, Error};
+
+use crate::report::Format;
+use crate::rules::{Escalation, Kind};
+use crate::store::hosts::Host;
+use crate::store::open::StatementCache;
+use crate::supervisor::record::Nudges;
+use crate::sweep::KindMode;
+
+/// All values, and the name of each.
+#[derive(Clone, Copy)]
+pub struct Choice<T: 'static>(&'static [T], fn(T) -> &'static str);
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+pub const KIND: Choice<Kind> = Choice(&Kind::ALL, Kind::name);
+pub const KINDS: Choice<Kind> = Choice(&Kind::ALL, Kind::plural);
+pub const HOST: Choice<Host> = Choice(&Host::ALL, Host::name);
+pub const SWITCH: Choice<bool> = Choice(&[true, false], |is_on| if is_on { "on" } else { "off" });
+pub const KIND_MODE: Choice<KindMode> = Choice(&[KindMode::On, KindMode::Shadow, KindMode::Off], |mode| match mode {
+    KindMode::On => "on",
+    KindMode::Shadow => "shadow",
+    KindMode::Off => "off",
+});
+pub const FORMAT: Choice<Format> = Choice(&[Format::Table, Format::Json, Format::Ndjson], |format| match format {
+    Format::Table => "table",
+    Format::Json => "json",
+    Format::Ndjson => "ndjson",
+});
+pub const LOG_FORMAT: Choice<LogFormat> = Choice(&[LogFormat::Text, LogFormat::Json], |format| match format {
+    LogFormat::Text => "text",
+    LogFormat::Json => "json",
+});
+pub const STATEMENT_CACHE: Choice<StatementCache> =
+    Choice(&[StatementCache::On, StatementCache::Off], |cache| match cache {
+        StatementCache::On => "on",
+        StatementCache::Off => "off",
+    });
+pub const ESCALATION: Choice<Escalation> =
+    Choice(&[Escalation::CommentAndBlock, Escalation::CommentOnly], |escalation| match escalation {
+        Escalation::CommentAndBlock => "comment_and_block",
+        Escalation::CommentOnly => "comment_only",
+    });
+/// Into which programs something may be typed; by default it depends on the program.
+pub const NUDGES: Choice<Nudges> = Choice(&[Nudges::Idle, Nudges::Off], |nudges| match nudges {
+    Nudges::Known => "known",
+    Nudges::Idle => "idle",
+    Nudges::Off => "off",
+});
+
+impl<T: Copy> Choice<T> {
+    pub fn name(&self, value: T) -> &'static str {
+        self.1(value)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|value| self.name(*value))
+    }
+
+    pub fn parse(&self, text: &str) -> Result<T, String> {
+        let text = text.trim();
+        self.0.iter().copied().find(|value| self.name(*value) == text).ok_or_else(|| self.expected(text))
+    }
+
+    fn expected(&self, found: &str) -> String {
+        let names: Vec<&str> = self.names().collect();
+        let (last, first) = names.split_last().unwrap_or((&"nothing", &[]));
+        // One issue, or several.
+        let is_meant = |name: &&&str| name.strip_suffix('s') == Some(found) || found.strip_suffix('s') == Some(**name);
+        let hint = names.iter().find(is_meant).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        format!("expected {} or {last}{hint}", first.join(", "))
+    }
+}
+
+impl<T: Copy + Send + Sync + 'static> TypedValueParser for Choice<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
+        let choice = *self;
+        (move |text: &str| choice.parse(text)).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names().map(PossibleValue::new)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_shell_completes_is_accepted_and_means_what_it_is_called() {
+        fn check<T: Copy + PartialEq + std::fmt::Debug>(choice: Choice<T>) {
+            for value in choice.0 {
+                assert_eq!(choice.parse(choice.name(*value)), Ok(*value));
+            }
+        }
+        check(KIND);
+        check(KINDS);
+        check(KIND_MODE);
+        check(FORMAT);
+        check(LOG_FORMAT);
+        check(HOST);
+        check(SWITCH);
+        check(STATEMENT_CACHE);
+        check(ESCALATION);
+        check(NUDGES);
+    }
+}

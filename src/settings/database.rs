@@ -1,0 +1,128 @@
+//! Which database it is, and the embedded one.
+
+use std::path::PathBuf;
+use std::sync::Once;
+
+use anyhow::Result;
+use secrecy::ExposeSecret;
+use tracing::warn;
+
+use super::environment::Environment;
+use super::flags::DatabaseFlag;
+use crate::conclusion::{config, usage};
+use crate::files;
+use crate::store::open::Url;
+use crate::store::open::conninfo::Place;
+use crate::text::redact;
+
+/// After half a minute a connection over TCP counts as lost whose other end confirms nothing (seconds, milliseconds).
+const DEAD_AFTER: [(&str, &str); 4] =
+    [("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000")];
+
+impl Environment {
+    /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
+    /// embedded database in the data directory.
+    pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
+        let url = self.named_database(flags.database.as_deref())?;
+        let cache = flags.cache.clone().or(&self.variables()?)?.statement_cache;
+        let url = self.complete(url.with(cache.unwrap_or_default()));
+        warn_if_unverified(&url);
+        let url = url.or("fallback_application_name", "sweep");
+        // Libpq would wait for ever, also for a server that vanished without a word.
+        let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
+        Ok(if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url })
+    }
+
+    fn named_database(&self, flag: Option<&str>) -> Result<Url> {
+        if let Some(url) = flag {
+            let url = Url::parse(url).map_err(|why| usage(format!("--database: {why}")))?;
+            if url.holds_a_password() {
+                warn_of_the_command_line();
+            }
+            return Ok(url);
+        }
+        if let Some(url) = self.secret("DATABASE_URL")? {
+            let refuse = |why| config(format!("{}: {why}", self.origin("DATABASE_URL")));
+            return Url::parse(url.expose_secret()).map_err(|why| refuse(why).into());
+        }
+        if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
+            return Ok(Url::postgres(""));
+        }
+        Ok(Url::Sqlite(self.embedded_database()?))
+    }
+
+    /// With what libpq would take from its own variables, as far as it matters for where a password goes. A service's file
+    /// would come before them: then libpq is left alone with it.
+    fn complete(&self, url: Url) -> Url {
+        let service = [("PGSERVICE", "service")];
+        let others = [
+            ("PGHOST", "host"),
+            ("PGHOSTADDR", "hostaddr"),
+            ("PGSSLMODE", "sslmode"),
+            ("PGREQUIREAUTH", "require_auth"),
+        ];
+        let add = |url: Url, variables: &[(&str, &str)]| {
+            let set = variables.iter().filter_map(|(variable, parameter)| Some((*parameter, self.get(variable)?)));
+            set.fold(url, |url, (parameter, value)| url.or(parameter, value))
+        };
+        let url = add(url, &service);
+        let has_service = url.conninfo().is_some_and(|conninfo| conninfo.get("service").is_some());
+        if has_service { url } else { add(url, &others) }
+    }
+
+    /// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only: in a
+    /// path that was given, one that is missing is more likely a mistake.
+    pub fn create_database(&self, url: &Url) -> Result<()> {
+        self.prepare_directory(url)?;
+        url.create()
+    }
+
+    pub fn prepare_directory(&self, url: &Url) -> Result<()> {
+        if let (Url::Sqlite(path), Ok(default)) = (url, self.embedded_database())
+            && let Some(directory) = default.parent().filter(|_| *path == default)
+        {
+            let refuse = |error| config(format!("{}: cannot create it: {error}", directory.display()));
+            files::make_private_directory(directory).map_err(refuse)?;
+        }
+        Ok(())
+    }
+
+    fn embedded_database(&self) -> Result<PathBuf> {
+        let directory = self
+            .data_directory()
+            .ok_or_else(|| config("no home directory for the embedded database: set DATABASE_URL"))?;
+        Ok(directory.join("sweep.db"))
+    }
+
+    /// Is it the embedded database of this user, which nobody has used yet?
+    pub fn is_new(&self, url: &Url) -> bool {
+        matches!((url, self.embedded_database()), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
+    }
+}
+
+/// Said once: a daemon reads its settings again and again.
+fn warn_if_unverified(url: &Url) {
+    static SAID: Once = Once::new();
+    let Some(conninfo) = url.conninfo() else { return };
+    let sslmode = conninfo.get("sslmode").unwrap_or("prefer");
+    if conninfo.places().contains(&Place::Remote) && sslmode != "verify-full" {
+        SAID.call_once(|| {
+            warn!(
+                "others on the way to the database could read what is sent, or answer in its place (sslmode={}): \
+                 add sslmode=verify-full and sslrootcert to its URL",
+                redact(sslmode)
+            );
+        });
+    }
+}
+
+/// Once: the database is named again for each connection, the command line is the same.
+fn warn_of_the_command_line() {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        warn!(
+            "--database holds a password, which every user of this machine can read as long as sweep runs: \
+             use DATABASE_URL_FILE, DATABASE_URL or libpq's passfile"
+        );
+    });
+}
