@@ -1,5 +1,7 @@
 //! The shape of the code: what may know what, and how long a file may be.
 
+mod circles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -194,6 +196,16 @@ fn texts_of_others_are_shown_in_one_way() {
 fn nothing_asks_this_machines_clock_for_the_time() {
     let exceptions = ["src/sweep/clock.rs", "src/daemon/clock.rs", "src/notify/trial.rs"];
     refuse_except(&exceptions, &all_but(&[]), &["Utc::now", "Local::now", "SystemTime"]);
+}
+
+#[test]
+fn no_line_is_longer_than_120_characters() {
+    for (path, text) in files("src", "rs").into_iter().chain(files("tests", "rs")) {
+        for (number, line) in text.lines().enumerate() {
+            let width = line.chars().count();
+            assert!(width <= 120, "{}:{}: {width} characters", path.display(), number + 1);
+        }
+    }
 }
 
 #[test]
