@@ -13,15 +13,13 @@ mod open_database;
 mod quarantine;
 mod run;
 mod status;
+mod terminal;
 mod watch;
-
-use std::io::Write;
 
 use anyhow::Result;
 
 use crate::cli::{Cli, Command, CommonFlags};
 use crate::conclusion::Conclusion;
-use crate::report::page;
 use crate::settings::Environment;
 use crate::telemetry::{self, Audience, Loudness};
 
@@ -56,21 +54,4 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Man(flags)) => man::run(&flags),
     };
     ran.map_err(|error| environment.locate(error))
-}
-
-/// Confirms what was done, to whoever wants to hear it.
-fn confirm(quiet: bool, text: &str) {
-    if !quiet {
-        tell(text);
-    }
-}
-
-/// Prints what people read: on a terminal it is wrapped at its words.
-fn tell(text: &str) {
-    say(&page::wrapped(text));
-}
-
-/// Prints what sweep wrote itself, or what `text::redact` let pass; a reader that has gone (`| head -1`) is no error.
-fn say(text: &str) {
-    let _ = anstream::stdout().write_all(text.as_bytes());
 }

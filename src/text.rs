@@ -13,7 +13,7 @@ use regex::{Regex, RegexSet};
 use serde_json::Value;
 
 use crate::rules::Id;
-use crate::rules::words::one_line;
+use crate::rules::display::one_line;
 
 /// A name that promises a secret. Tokens are also counted (`max_tokens: 4096`) and made (`tokenizer: fast`).
 const NAME: &str = r#"(?i-u:(?:passw(?:or)?d|pwd|passphrase|secret|credential|authorization|api[_-]?key|private[_-]?key)[\w.-]*|token(?:[_.-][\w.-]*)?)\\?["']? ?"#;
@@ -134,7 +134,7 @@ mod tests {
     use regex::Regex;
 
     use super::{quoted, redact};
-    use crate::rules::words::is_invisible;
+    use crate::rules::display::is_invisible;
 
     #[rstest]
     #[case("postgres://app:hunter2@db/app", "postgres://***@db/app")]

@@ -10,7 +10,7 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::ArgValueCompleter;
 use clap_complete::env::Shells;
 
-use super::say;
+use super::terminal::say;
 use crate::cli::{self, CompletionsFlags};
 use crate::conclusion::Conclusion;
 use names::Names;

@@ -16,7 +16,7 @@ use diesel::sql_types::Text;
 use owo_colors::{OwoColorize, Style};
 use tempfile::TempDir;
 
-use super::{say, tell};
+use super::terminal::{say, tell};
 use crate::cli::{DemoAt, DemoFlags};
 use crate::conclusion::{Conclusion, config, usage};
 use crate::report::{Detail, Format, Report, page};

@@ -8,7 +8,7 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::say;
+use super::terminal::say;
 use crate::cli::{self, EXIT_CODES, ManFlags, page_of};
 use crate::conclusion::{Conclusion, some_failed};
 use crate::files;

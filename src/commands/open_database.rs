@@ -4,7 +4,7 @@ use anyhow::{Error, Result};
 use diesel::QueryResult;
 use serde_json::{Value, json};
 
-use super::{say, tell};
+use super::terminal::{say, tell};
 use crate::cli::{DatabaseFlag, Layout, PolicyFlags};
 use crate::conclusion::{busy, usage};
 use crate::report::grid::ROWS_MAX;

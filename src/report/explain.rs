@@ -5,11 +5,11 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use super::grid::{self, CELL_MAX};
+use crate::rules::display::{HumanDuration, format_utc};
 use crate::rules::session::AgentState;
-use crate::rules::words::{HumanDuration, format_utc};
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
+use crate::store::Label;
 use crate::store::Subject;
-use crate::store::find::Label;
 use crate::store::history::{Past, Recovery};
 use crate::store::quarantine::Failure;
 use crate::text::{cut, redact};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use owo_colors::{OwoColorize, Style};
 
-use crate::rules::words::HumanDuration;
+use crate::rules::display::HumanDuration;
 use crate::store::ledger::Ended;
 use crate::sweep::heading::Mode;
 use crate::sweep::logs::EMPTY;

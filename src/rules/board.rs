@@ -7,8 +7,8 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::assignee::WAKEABLE;
+use super::reason::STUCK_WAKE;
 use super::session::{Activity, Ended, FINISHED};
-use super::words::STUCK_WAKE;
 use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable};
 
 /// The state of one subject, in the order of urgency.

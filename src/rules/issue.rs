@@ -6,8 +6,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::clause::{in_progress, no_run_is_live, no_wait_is_declared};
-use super::words::{HumanDuration, Quote};
+use super::clause::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
+use super::display::{HumanDuration, Quote};
 use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 
 /// One row of the view `issue_facts`.
@@ -61,7 +61,7 @@ impl Facts for IssueFacts {
                 (self.assignee == Assignee::Nobody).then_some(Reason::NoAgentAssigned),
             ),
             no_run_is_live(self.has_live_run, self.last_run_end.as_deref()),
-            self.history.no_wake_is_pending(self.pending_wake_since, self.pending_wake.as_deref(), policy),
+            no_wake_is_pending(&self.history, self.pending_wake_since, self.pending_wake.as_deref(), policy),
             no_wait_is_declared(self.declared_wait.as_deref()),
             Clause::new(
                 "its host is done with its last run",

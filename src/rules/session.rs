@@ -30,7 +30,7 @@ pub use agent::{Activity, AgentState, phrase};
 pub use comment::escalation_comment;
 
 use super::clause::no_wait_is_declared;
-use super::words::humanize;
+use super::display::humanize;
 use super::{
     Assignee, Cause, Clause, ContinueBy, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, RetryBudget,
     detect_loop,

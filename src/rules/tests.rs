@@ -23,21 +23,7 @@ fn open(minutes: i64) -> Option<OpenRecovery> {
 
 /// Began an hour ago, idle since, never tried.
 fn history() -> History {
-    History {
-        observed_at: at(0),
-        idle_since: at(-60),
-        episode_began_at: at(-60),
-        attempts: 0,
-        attempts_unserved: 0,
-        attempts_last_day: 0,
-        last_attempt_at: None,
-        last_attempt_ended_at: None,
-        escalated: false,
-        abandoned: false,
-        escalations_last_day: 0,
-        open: None,
-        exemption: None,
-    }
+    History::never_tried(at(-60), at(0))
 }
 
 /// Broken in every clause: an orphan.
@@ -193,19 +179,13 @@ prop_compose! {
         last in proptest::option::of(-3_000i64..10), escalated: bool, open in proptest::option::of(-3_000i64..0),
     ) -> History {
         History {
-            observed_at: at(0),
-            idle_since: at(idle),
             episode_began_at: at(episode),
             attempts,
-            attempts_unserved: 0,
             attempts_last_day: attempts + extra,
             last_attempt_at: last.map(at),
-            last_attempt_ended_at: None,
             escalated,
-            abandoned: false,
-            escalations_last_day: 0,
             open: open.map(|minutes| OpenRecovery { id: Id("r".to_owned()), since: at(minutes) }),
-            exemption: None,
+            ..History::never_tried(at(idle), at(0))
         }
     }
 }

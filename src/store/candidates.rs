@@ -213,7 +213,7 @@ macro_rules! nominations {
                 .group_by($candidates::tenant)
                 .having(diesel::dsl::count_star().gt(more_than))
                 .select($candidates::tenant);
-            let named: Vec<$crate::store::types::Words> = candidates!($candidates, Self::KIND, part, tenants)
+            let named: Vec<$crate::store::types::LossyText> = candidates!($candidates, Self::KIND, part, tenants)
                 .order((diesel::dsl::count_star().desc(), $candidates::tenant))
                 .limit(limit)
                 .load(db)?;

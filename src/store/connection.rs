@@ -3,6 +3,8 @@
 //! path on which his own functions come first. Nothing is set for longer than a transaction, since a pooler would hand
 //! it on to somebody else.
 
+pub(super) mod sqlite;
+
 use anyhow::Context;
 use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
@@ -11,7 +13,6 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::Bool;
 
-use super::open::sqlite;
 use super::{Db, errors};
 
 /// Runs nothing by itself: what it is asked is asked in a transaction.

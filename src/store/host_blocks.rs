@@ -7,18 +7,18 @@ use diesel::sql_types::Bool;
 use super::Db;
 use super::catalog::exists;
 use super::schema::host_blocks;
-use super::types::Words;
+use super::types::LossyText;
 use crate::rules::Id;
 
 /// One of them.
 #[derive(Clone, Debug, Queryable)]
 pub struct HostBlock {
     pub id: Id,
-    pub tenant: Words,
-    pub identifier: Option<Words>,
-    pub title: Words,
-    pub agent_name: Option<Words>,
-    pub reason: Words,
+    pub tenant: LossyText,
+    pub identifier: Option<LossyText>,
+    pub title: LossyText,
+    pub agent_name: Option<LossyText>,
+    pub reason: LossyText,
 }
 
 /// So many are told of in one sweep, the oldest first.

@@ -16,7 +16,7 @@ use super::rights::Purpose;
 use super::schema::{exemptions, failures, notifications, recoveries};
 use super::status::{Limits, false_rescues};
 use super::totals::{self, Totals};
-use super::types::{Instant, RawInstant, Words};
+use super::types::{Instant, LossyText, RawInstant};
 use super::wakes::{StuckWakes, stuck};
 use super::{Access, Db, Timeouts};
 use crate::conclusion::Conclusion;
@@ -167,7 +167,7 @@ fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<S
         .filter(exemptions::until.is_null().or(exemptions::until.gt(Some(Instant(now)))));
     let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls)).filter(not(exists(exempted)));
     let mut waiting: BTreeMap<String, BTreeMap<String, Waiting>> = BTreeMap::new();
-    for (what, of_kind, subjects, oldest) in open.load::<(Words, Words, i64, Option<RawInstant>)>(db)? {
+    for (what, of_kind, subjects, oldest) in open.load::<(LossyText, LossyText, i64, Option<RawInstant>)>(db)? {
         let oldest_at = oldest.and_then(|at| at.instant());
         waiting.entry(what.0).or_default().insert(of_kind.0, Waiting { subjects, oldest_at });
     }
@@ -193,6 +193,6 @@ fn outbox(db: &mut Db) -> QueryResult<Outbox> {
     })
 }
 
-fn by_name(rows: Vec<(Words, i64)>) -> QueryResult<BTreeMap<String, i64>> {
+fn by_name(rows: Vec<(LossyText, i64)>) -> QueryResult<BTreeMap<String, i64>> {
     Ok(rows.into_iter().map(|(name, n)| (name.0, n)).collect())
 }

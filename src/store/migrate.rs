@@ -7,6 +7,7 @@ mod printed;
 mod source;
 mod trust;
 mod turn;
+mod wanted;
 
 use std::collections::BTreeSet;
 
@@ -23,8 +24,8 @@ use crate::conclusion::{config, unavailable, usage};
 use made::refuse_broken;
 pub use printed::print;
 use source::Folders;
-pub use trust::Superuser;
 use turn::{is_duplicate, take_turn};
+pub use wanted::{Listen, Superuser, Wanted};
 
 /// What there is of sweep's schema.
 #[derive(Default)]
@@ -117,23 +118,6 @@ pub struct Plan {
     pub host: Host,
     /// The folders of the migrations that are missing, in the order in which they run.
     pub missing: Vec<String>,
-}
-
-/// Should a host that brings no such trigger itself tell at once of runs that end?
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Listen {
-    #[default]
-    AsItIs,
-    Wanted,
-}
-
-/// The operator's word.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
-    /// None: as it is detected.
-    pub host: Option<Host>,
-    pub listen: Listen,
-    pub superuser: Superuser,
 }
 
 /// What `migrate` would do.

@@ -4,14 +4,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
+use super::Label;
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
-use super::find::{Label, called, labels};
 use super::issues::comment;
-use super::rights::Right;
+use super::label::{called, labels};
+use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{exemptions, plans, step_candidates, step_facts, step_subjects, wakes};
-use super::types::{Document, Instant, Words};
-use super::{Db, Lock, LockStatement, Subject, errors, ledger};
+use super::subject::Right;
+use super::types::{Document, Instant, LossyText};
+use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
@@ -154,8 +156,8 @@ fn siblings(db: &mut Db, facts: &StepFacts) -> QueryResult<Vec<Option<StepFacts>
 struct StepRow {
     id: Id,
     position: i32,
-    title: Words,
-    status: Words,
+    title: LossyText,
+    status: LossyText,
     since: DateTime<Utc>,
     stalled_after_seconds: Option<i32>,
 }
@@ -163,9 +165,9 @@ struct StepRow {
 #[derive(Queryable)]
 struct Row {
     step: StepRow,
-    plan: (String, Words, Id, Words, Option<Id>),
+    plan: (String, LossyText, Id, LossyText, Option<Id>),
     agent: AgentRow,
-    state: (bool, Option<DateTime<Utc>>, Option<Words>),
+    state: (bool, Option<DateTime<Utc>>, Option<LossyText>),
     history: HistoryRow,
     wakes: WakesRow,
 }
@@ -199,7 +201,7 @@ impl From<Row> for StepFacts {
             issue_id,
             has_live_run,
             pending_wake_since,
-            pending_wake: pending_wake.map(Words::into),
+            pending_wake: pending_wake.map(LossyText::into),
             history,
             siblings: Vec::new(),
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Db;
 use super::catalog::is_readable;
 use super::schema::work::{untaken_wakes, wake_pickups};
-use super::types::{Instant, RawInstant, Words};
+use super::types::{Instant, LossyText, RawInstant};
 use crate::rules::{AHEAD_MAX, Id, RESTING, TERMINATED};
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
@@ -74,7 +74,8 @@ fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateT
     Ok(!select(is_any(taken)).get_result::<bool>(db)?)
 }
 
-type Row = (Id, Option<Words>, Option<Id>, Words, Option<Words>, Option<Words>, Option<Words>, RawInstant);
+type Row =
+    (Id, Option<LossyText>, Option<Id>, LossyText, Option<LossyText>, Option<LossyText>, Option<LossyText>, RawInstant);
 
 /// The oldest of them.
 pub fn oldest(
@@ -94,12 +95,12 @@ pub fn oldest(
         let since = at.instant();
         StuckWake {
             id: its_id,
-            kind: of_kind.map(Words::into),
+            kind: of_kind.map(LossyText::into),
             subject_id: subject,
             tenant: of.into(),
-            identifier: name.map(Words::into),
-            title: its_title.map(Words::into),
-            agent: agent.map(Words::into),
+            identifier: name.map(LossyText::into),
+            title: its_title.map(LossyText::into),
+            agent: agent.map(LossyText::into),
             since,
             age_seconds: since.map(|at| (now - at).num_seconds().max(0)),
         }

@@ -5,7 +5,7 @@ use super::terms::ExamineContext;
 use crate::rules::Kind;
 use crate::store::host_blocks::{self, HostBlock};
 use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::types::Words;
+use crate::store::types::LossyText;
 use crate::store::{Access, Db, DbConnection};
 
 /// Queues what has not been told of. That it cannot be queued is logged, and no reason for the sweep to fail.
@@ -26,10 +26,10 @@ pub fn announce(db: &mut DbConnection, terms: &ExamineContext) {
 fn queue(db: &mut Db, block: HostBlock, terms: &ExamineContext) -> diesel::QueryResult<()> {
     let HostBlock { id, tenant, identifier, title, agent_name, reason } = block;
     let details = Details {
-        identifier: identifier.map(Words::into),
+        identifier: identifier.map(LossyText::into),
         title: Some(title.into()),
         tenant: Some(tenant.into()),
-        agent: agent_name.map(Words::into),
+        agent: agent_name.map(LossyText::into),
         reason: reason.into(),
         ..Details::default()
     };

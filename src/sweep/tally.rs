@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::options::KindMode;
 use super::outcome::Outcome;
-use crate::rules::words::HumanDuration;
+use crate::rules::display::HumanDuration;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::Portion;
 use crate::store::wakes::StuckWakes;

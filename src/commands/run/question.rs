@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use owo_colors::OwoColorize;
 
-use super::{printed, refuse_unwritten, with_progress};
+use super::printed::{refuse_unwritten, sweep_and_print, with_progress};
 use crate::conclusion::Conclusion;
 use crate::cycle::CycleOptions;
 use crate::report::{Detail, Format, Report};
@@ -29,7 +29,7 @@ pub fn run(options: &CycleOptions, report: Report, loudness: Loudness, cancel: &
     match is_wanted(&plan, cancel) {
         true => {
             let sweep = Options { selection: Selection::Plan(Box::new(plan)), ..options.sweep.clone() };
-            let done = printed(&CycleOptions { sweep, ..options.clone() }, report, cancel)?;
+            let done = sweep_and_print(&CycleOptions { sweep, ..options.clone() }, report, cancel)?;
             Ok(both(shown, done.conclusion))
         }
         false => {

@@ -33,21 +33,7 @@ fn session() -> Session {
 }
 
 fn history() -> History {
-    History {
-        observed_at: at(0),
-        idle_since: at(-600),
-        episode_began_at: at(-3600),
-        attempts: 0,
-        attempts_unserved: 0,
-        attempts_last_day: 0,
-        last_attempt_at: None,
-        last_attempt_ended_at: None,
-        escalated: false,
-        abandoned: false,
-        escalations_last_day: 0,
-        open: None,
-        exemption: None,
-    }
+    History { episode_began_at: at(-3600), ..History::never_tried(at(-600), at(0)) }
 }
 
 /// `attempts` made, the last one then.

@@ -6,10 +6,18 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use super::StatementCache;
 use super::conninfo::{self, Conninfo, Place};
 use crate::conclusion::{Failure, config, unavailable};
 use crate::store::{Access, Db, DbConnection};
+
+/// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know
+/// prepared statements gives them to somebody else's connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatementCache {
+    #[default]
+    On,
+    Off,
+}
 
 /// Connects to a server.
 pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> {

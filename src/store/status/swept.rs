@@ -6,14 +6,14 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ROWS_MAX, told};
+use super::format::ROWS_MAX;
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::find::label_of_row;
 use crate::store::schema::work::false_rescues;
 use crate::store::schema::{exemptions, failures, sweeps};
-use crate::store::types::{Document, Instant, RawInstant, Words, sql};
+use crate::store::types::{Document, Instant, LossyText, RawInstant, sql};
 
 /// How many of the last sweeps are shown.
 const SWEEPS_MAX: i64 = 10;
@@ -90,7 +90,7 @@ pub struct Exemptions {
     pub expired: i64,
 }
 
-type SweepRow = (RawInstant, Option<RawInstant>, Option<Words>, Option<i32>, bool, i32, i32, Document);
+type SweepRow = (RawInstant, Option<RawInstant>, Option<LossyText>, Option<i32>, bool, i32, i32, Document);
 
 pub fn latest(db: &mut Db) -> QueryResult<Vec<Sweep>> {
     use sweeps::*;
@@ -112,7 +112,7 @@ impl From<SweepRow> for Sweep {
             started_at,
             finished_at,
             duration_ms: started_at.zip(finished_at).map(|(began, ended)| (ended - began).num_milliseconds().max(0)),
-            ended: ended.map(|words| words.0),
+            ended: ended.map(|text| text.0),
             exit_code,
             partial,
             shard,
@@ -128,7 +128,7 @@ impl From<SweepRow> for Sweep {
     }
 }
 
-type FailureRow = (Words, Id, Words, Option<RawInstant>);
+type FailureRow = (LossyText, Id, LossyText, Option<RawInstant>);
 
 /// The oldest, and how many there are.
 pub fn quarantined(
@@ -146,7 +146,7 @@ pub fn quarantined(
         .select((kind, subject_id, reason, quarantined_at))
         .load(db)?;
     let rows = rows.into_iter().map(|(of_kind, id, why, since)| {
-        let (since, age_seconds) = since.map_or((None, None), |since| told(&since, now));
+        let (since, age_seconds) = since.map_or((None, None), |since| since.with_age(now));
         let label = label_of_row(db, provided, &of_kind.0, &id)?;
         // What a tenant's is called is nobody else's business.
         let identifier = label.identifier.filter(|_| tenant.is_none() || label.tenant.as_deref() == tenant);
@@ -165,7 +165,7 @@ pub fn exemptions(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Exemptions> {
 #[derive(QueryableByName)]
 struct Came {
     #[diesel(sql_type = Nullable<Text>)]
-    next: Option<Words>,
+    next: Option<LossyText>,
     #[diesel(sql_type = BigInt)]
     n: i64,
 }

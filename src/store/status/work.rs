@@ -7,11 +7,11 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::{Serialize, Serializer};
 
-use super::{ROWS_MAX, told};
+use super::format::ROWS_MAX;
 use crate::rules::board::State;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::types::{RawInstant, Words, sql};
+use crate::store::types::{LossyText, RawInstant, sql};
 
 /// How many subjects of one kind are in which state; none if the database does not provide the kind.
 #[derive(Debug)]
@@ -78,17 +78,17 @@ struct Row {
     #[diesel(sql_type = sql::Id)]
     subject_id: Id,
     #[diesel(sql_type = Text)]
-    tenant: Words,
+    tenant: LossyText,
     #[diesel(sql_type = Nullable<Text>)]
-    identifier: Option<Words>,
+    identifier: Option<LossyText>,
     #[diesel(sql_type = Text)]
-    title: Words,
+    title: LossyText,
     #[diesel(sql_type = Nullable<Text>)]
-    agent_name: Option<Words>,
+    agent_name: Option<LossyText>,
     #[diesel(sql_type = Text)]
-    state: Words,
+    state: LossyText,
     #[diesel(sql_type = Nullable<Text>)]
-    detail: Option<Words>,
+    detail: Option<LossyText>,
     #[diesel(sql_type = Nullable<sql::Instant>)]
     since: Option<RawInstant>,
     #[diesel(sql_type = Nullable<sql::Id>)]
@@ -174,16 +174,16 @@ fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<Row>> 
 
 impl Row {
     fn into_work(self, kind: Kind, state: State, now: DateTime<Utc>) -> Work {
-        let (since, age_seconds) = self.since.map_or((None, None), |since| told(&since, now));
+        let (since, age_seconds) = self.since.map_or((None, None), |since| since.with_age(now));
         Work {
             kind,
             id: self.subject_id,
             tenant: self.tenant.0,
-            identifier: self.identifier.map(|words| words.0),
+            identifier: self.identifier.map(|text| text.0),
             title: self.title.0,
-            agent: self.agent_name.map(|words| words.0),
+            agent: self.agent_name.map(|text| text.0),
             state,
-            detail: self.detail.map(|words| words.0),
+            detail: self.detail.map(|text| text.0),
             since,
             age_seconds,
             plan_id: self.plan_id,

@@ -5,7 +5,7 @@ mod destinations;
 mod outputs;
 mod tenants;
 
-use sweep::rules::words::is_invisible;
+use sweep::rules::display::is_invisible;
 use sweep::rules::{Id, Policy};
 use sweep::sweep::Options;
 

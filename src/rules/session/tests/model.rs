@@ -83,19 +83,14 @@ impl Model {
         };
         let open = self.ledger.last().filter(|(_, entry)| *entry != Entry::Recovery);
         History {
-            observed_at: at(self.now),
-            idle_since: self.session.active_at,
             episode_began_at: at(began),
             attempts: count(began, Entry::Attempt),
-            attempts_unserved: 0,
             attempts_last_day: count(self.now - 86_399, Entry::Attempt),
             last_attempt_at: last(&[Entry::Attempt]).map(at),
-            last_attempt_ended_at: None,
             escalated: open.is_some_and(|(_, entry)| *entry == Entry::Escalation),
-            abandoned: false,
             escalations_last_day: count(self.now - 86_399, Entry::Escalation),
             open: open.map(|(since, _)| OpenRecovery { id: Id("r".to_owned()), since: at(*since) }),
-            exemption: None,
+            ..History::never_tried(self.session.active_at, at(self.now))
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use sweep::rules::board::State;
 use sweep::rules::{Id, Kind};
-use sweep::store::status::{Counts, Effect, Exemptions, Notifications, Quarantined, Status, Sweep, Untold, Work};
+use sweep::store::status::{Counts, Effect, Exemptions, Notifications, Quarantined, Status, Sweep, Undelivered, Work};
 use sweep::store::wakes::StuckWake;
 
 pub fn now() -> DateTime<Utc> {
@@ -89,7 +89,7 @@ pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> Sweep
 }
 
 pub fn untold() -> Notifications {
-    let one = Untold {
+    let one = Undelivered {
         id: Id::generate(),
         destination: "slack".to_owned(),
         event: "session_stuck".to_owned(),
@@ -101,7 +101,7 @@ pub fn untold() -> Notifications {
         attempts: 30,
         last_error: Some("HTTP 404".to_owned()),
     };
-    let guard = Untold { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
+    let guard = Undelivered { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
     Notifications {
         pending: 3,
         pending_since: Some(now()),

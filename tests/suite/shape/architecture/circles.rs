@@ -122,7 +122,8 @@ impl Crate {
             let source = &self.0[&module];
             if !source.children.contains(segment) {
                 let passed_on = source.uses.iter().find(|named| named.is_public && named.name == *segment);
-                let origin = passed_on.and_then(|used| self.definition(&module, &[&used.path, &path[at + 1..]].concat()));
+                let origin =
+                    passed_on.and_then(|used| self.definition(&module, &[&used.path, &path[at + 1..]].concat()));
                 return Some(origin.unwrap_or(module));
             }
             module.push(segment.clone());
