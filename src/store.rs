@@ -9,6 +9,7 @@ mod boards;
 pub mod candidates;
 mod catalog;
 mod connection;
+pub mod counts;
 mod db;
 pub mod errors;
 pub mod exemptions;

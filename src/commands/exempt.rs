@@ -88,9 +88,9 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
     Ok(Conclusion::Done)
 }
 
-type Row = (Label, Exempted);
+type ExemptionRow = (Label, Exempted);
 
-fn table(rows: &[Row], now: DateTime<Utc>) -> String {
+fn table(rows: &[ExemptionRow], now: DateTime<Utc>) -> String {
     if rows.is_empty() {
         return "Nothing is exempt.\n".to_owned();
     }
@@ -112,7 +112,7 @@ fn table(rows: &[Row], now: DateTime<Utc>) -> String {
     grid::with_header(["kind", "subject", "tenant", "state", "until", "age", "reason"], cells, &[])
 }
 
-fn document((label, row): &Row, now: DateTime<Utc>) -> Value {
+fn document((label, row): &ExemptionRow, now: DateTime<Utc>) -> Value {
     let Exempted { kind, id, exemption, since } = row;
     json!({
         "kind": redact(kind),

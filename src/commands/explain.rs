@@ -50,7 +50,7 @@ fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy) -> Result<Exp
                 },
                 |failure| told_quarantine(&failure, kind, &label),
             );
-            let why = nulls::words(db, kind, &label.id, &error);
+            let why = nulls::describe(db, kind, &label.id, &error);
             Err(some_failed(format!("{kind} {name} cannot be read: {why}; {held}")).into())
         }
         Err(error) => Err(error.into()),

@@ -42,7 +42,7 @@ pub fn run(flags: &ManFlags) -> Result<Conclusion> {
         None => say(&String::from_utf8_lossy(&rendered(&command, &[])?)),
         Some(directory) => {
             let refuse = |why: String| some_failed(format!("cannot write to {}: {why}", directory.display()));
-            std::fs::create_dir_all(directory).map_err(|error| refuse(files::words(&error)))?;
+            std::fs::create_dir_all(directory).map_err(|error| refuse(files::error_text(&error)))?;
             write_all(&command, &[], directory).map_err(|error| refuse(format!("{error:#}")))?;
         }
     }

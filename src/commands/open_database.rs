@@ -80,7 +80,7 @@ impl OpenDatabase {
             Abort::RolledBack(Refused::Query(error))
                 if errors::is_contention(error) || errors::is_lock_timeout(error) =>
             {
-                busy(format!("somebody else is at it, try again: {}", errors::words(error))).into()
+                busy(format!("somebody else is at it, try again: {}", errors::error_chain(error))).into()
             }
             Abort::RolledBack(_) | Abort::Lost(_) | Abort::Unknown(_) => self.url.explain(abort.into()),
         }

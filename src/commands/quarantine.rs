@@ -62,9 +62,9 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
     Ok(Conclusion::Done)
 }
 
-type Row = (Label, Failure);
+type QuarantineRow = (Label, Failure);
 
-fn table(rows: &[Row], now: DateTime<Utc>) -> String {
+fn table(rows: &[QuarantineRow], now: DateTime<Utc>) -> String {
     if rows.is_empty() {
         return "Nothing is in quarantine.\n".to_owned();
     }
@@ -81,7 +81,7 @@ fn table(rows: &[Row], now: DateTime<Utc>) -> String {
     grid::with_header(["kind", "subject", "tenant", "for", "failed sweeps", "last failure"], cells, &[])
 }
 
-fn document((label, row): &Row) -> Value {
+fn document((label, row): &QuarantineRow) -> Value {
     let Failure { kind, id, sweeps, reason, last_at, quarantined_at } = row;
     json!({
         "kind": redact(kind),

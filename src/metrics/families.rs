@@ -150,7 +150,7 @@ impl Page<'_> {
             [],
             exit_code.map(|code| ([], i64::from(code))),
         )?;
-        let counted = |kind: &Swept, outcome: Outcome| kind.counts.get(outcome.name()).copied().unwrap_or(0);
+        let counted = |kind: &Swept, outcome: Outcome| kind.tally.of(outcome) as i64;
         self.gauge(
             "last_sweep_subjects",
             "Subjects by what became of them in it",

@@ -120,10 +120,10 @@ impl Decision {
             Decision::Wait { .. } => "time, a sign of life, or an exemption (sweep exempt add)",
             Decision::Continue { .. } => "a run, a wake or another sign of life; or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::Exhausted) => {
-                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher limit (--attempts-max; for sessions --nudges-max, --relaunches-max)"
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher limit of attempts"
             }
             Decision::Escalate(Cause::TooManyAttempts) => {
-                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher --attempts-per-day-max"
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher limit of attempts in a day"
             }
             Decision::Escalate(Cause::NotAllowed) => {
                 "a run, a wake or another sign of life; an exemption (sweep exempt add); or a setting that allows continuations"

@@ -13,14 +13,11 @@
 //! The threshold is its own, else `session_silent_after`; for a session that takes no commands, `run_silent_after`.
 //! Something is done only when no command is on its way to it. Who waits for a person is never typed to or started again;
 //! whoever is without progress is not either, since only a person can see why.
-//!
-//! What ends an episode is progress, as far as the session's supervisor reports it, else any activity; the output of a loop is
-//! none, and neither are the first minutes of a process that was relaunched, else one that crashes at every start would be
-//! relaunched for ever.
 
 mod agent;
 mod comment;
 mod definition;
+mod episode;
 
 use std::fmt::Display;
 
@@ -33,17 +30,10 @@ use super::clause::no_wait_is_declared;
 use super::display::humanize;
 use super::{
     Assignee, Cause, Clause, ContinueBy, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, RetryBudget,
-    detect_loop,
 };
 
 /// The statuses of an issue on which no session works any more.
 pub(super) const FINISHED: [&str; 2] = ["done", "cancelled"];
-
-/// So many lines are more than the echo of a nudge and a word in answer.
-const ANSWER_MAX: usize = 20;
-
-/// A process that was relaunched shows progress once it has been active for longer.
-const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// How often people may be notified in a day that one session waits for them: each question is another one, and a screen
 /// that flickers is none.
@@ -121,21 +111,9 @@ impl SessionFacts {
         tenant: String,
         assignee: Assignee,
         issue: Option<LinkedIssue>,
-        mut history: History,
+        history: History,
     ) -> SessionFacts {
-        let repeats = detect_loop(&session.recent_output);
-        let is_looping = repeats.is_some() || history.open.is_some() && looped_lately(&session.recent_output);
-        let sign = if is_looping || session.reports_progress { session.progressed_at } else { session.active_at };
-        // A question is news, and an end of what was before it; what flows by beside it is none.
-        let sign =
-            session.agent.as_ref().filter(|agent| agent.activity.needs_person()).map_or(sign, |agent| agent.since);
-        history.idle_since = session.ended.map_or(sign, |ended| ended.at);
-        let was_relaunched =
-            !history.escalated && history.open.as_ref().is_some_and(|open| open.since < session.started_at);
-        if !was_relaunched || PROVEN_AFTER < sign - session.started_at {
-            history.progressed(sign);
-        }
-        SessionFacts { session, tenant, assignee, issue, history, repeats }
+        SessionFacts { session, tenant, assignee, issue, history, repeats: None }.with_its_own_signs()
     }
 
     /// What it is examined for.
@@ -180,11 +158,6 @@ impl SessionFacts {
     fn command_pending_for(&self) -> Option<TimeDelta> {
         self.session.pending_command_since.map(|since| self.history.observed_at - since)
     }
-}
-
-/// The echo of a nudge, or a word in answer, is no end of a loop that was seen on the same screen.
-fn looped_lately(output: &[String]) -> bool {
-    (1..output.len().min(ANSWER_MAX)).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
 }
 
 impl Ended {

@@ -62,7 +62,7 @@ impl Part<'_> {
 }
 
 /// A tenant's subjects of one kind; with a group, those of one agent of the tenant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Portion {
     pub tenant: String,
     pub group: Option<Id>,

@@ -153,7 +153,7 @@ pub fn is_undecodable(error: &Error) -> bool {
 
 /// The same about a row of a host's that could not be read: which column of which view is not as `docs/hosts.md` wants it.
 pub fn of_row(kind: Kind, error: &Error) -> String {
-    let words = words(error);
+    let words = error_chain(error);
     let field = words.strip_prefix("Error deserializing field '").and_then(|rest| rest.split_once("': "));
     match field {
         Some((column, why)) => format!("the column {column} of the view {kind}_facts: {why}"),
@@ -167,7 +167,7 @@ pub fn is_null(error: &Error) -> bool {
 }
 
 /// The error and what caused it: diesel names the column in one, and what is wrong with it in the other.
-pub fn words(error: &Error) -> String {
+pub fn error_chain(error: &Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

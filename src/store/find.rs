@@ -68,7 +68,7 @@ impl Found {
             Found::One(label) => Ok(label),
             Found::Nothing => Err(usage(format!("there is no {kind} {name} in this database"))),
             Found::Several(labels) => {
-                let ids: Vec<String> = labels.iter().map(told_apart).collect();
+                let ids: Vec<String> = labels.iter().map(with_tenant).collect();
                 Err(usage(format!("more than one {kind} is called {name}; give the id: {}", ids.join(", "))))
             }
         }
@@ -83,7 +83,7 @@ impl Found {
     }
 }
 
-fn told_apart(label: &Label) -> String {
+fn with_tenant(label: &Label) -> String {
     match &label.tenant {
         Some(tenant) => format!("{} (tenant {})", label.redact_id(), redact(tenant)),
         None => label.redact_id(),
@@ -132,6 +132,6 @@ pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryRe
 pub fn tenant(db: &mut Db, kinds: &[Kind], tenant: &str) -> Result<(), Refused> {
     match has_any(db, kinds, Some(tenant))? {
         true => Ok(()),
-        false => Err(usage(format!("--tenant: there is no tenant {} in this database", redact(tenant))).into()),
+        false => Err(usage(format!("there is no tenant {} in this database", redact(tenant))).into()),
     }
 }

@@ -21,23 +21,22 @@ pub struct HostBlock {
     pub reason: LossyText,
 }
 
-/// So many are told of in one sweep, the oldest first.
+/// People are notified of so many in one sweep, the oldest first.
 const AT_ONCE_MAX: i64 = 100;
 
-const UNTOLD: &str = "NOT EXISTS (SELECT FROM notifications n WHERE n.event = 'host_blocked' \
+const UNNOTIFIED: &str = "NOT EXISTS (SELECT FROM notifications n WHERE n.event = 'host_blocked' \
     AND n.subject_id = host_blocks.subject_id AND n.created_at >= host_blocks.since)";
 
 /// Those of a tenant, or all, of which nobody was notified; none where the host has no such view.
-pub fn untold(db: &mut Db, of_tenant: Option<&str>) -> QueryResult<Vec<HostBlock>> {
+pub fn unnotified(db: &mut Db, of_tenant: Option<&str>) -> QueryResult<Vec<HostBlock>> {
     if !exists(db, "host_blocks")? {
         return Ok(Vec::new());
     }
     use host_blocks::*;
-    let untold =
-        host_blocks::table
-            .select((subject_id, tenant, identifier, title, agent_name, reason))
-            .filter(sql::<Bool>(UNTOLD));
-    let all = untold.order((host_blocks::since, host_blocks::subject_id)).limit(AT_ONCE_MAX).into_boxed();
+    let unnotified = host_blocks::table
+        .select((subject_id, tenant, identifier, title, agent_name, reason))
+        .filter(sql::<Bool>(UNNOTIFIED));
+    let all = unnotified.order((host_blocks::since, host_blocks::subject_id)).limit(AT_ONCE_MAX).into_boxed();
     let blocks = match of_tenant {
         None => all,
         Some(of_tenant) => all.filter(host_blocks::tenant.eq(of_tenant)),

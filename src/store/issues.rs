@@ -57,7 +57,7 @@ impl Subject for IssueFacts {
             history_columns!(issue_facts),
             wake_columns!(issue_facts),
         );
-        let row = facts_of!(issue_facts, Self::KIND, id).select(columns).get_result::<Row>(db).optional()?;
+        let row = facts_of!(issue_facts, Self::KIND, id).select(columns).get_result::<IssueFactsRow>(db).optional()?;
         Ok(row.map(IssueFacts::from))
     }
 
@@ -146,7 +146,7 @@ pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
 }
 
 #[derive(Queryable)]
-struct Row {
+struct IssueFactsRow {
     subject: (Id, String, Option<LossyText>, LossyText, LossyText),
     agent: AgentRow,
     obstacle: Option<LossyText>,
@@ -157,8 +157,8 @@ struct Row {
     wakes: WakesRow,
 }
 
-impl From<Row> for IssueFacts {
-    fn from(row: Row) -> IssueFacts {
+impl From<IssueFactsRow> for IssueFacts {
+    fn from(row: IssueFactsRow) -> IssueFacts {
         let (id, tenant, identifier, title, status) = row.subject;
         let (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait) = row.state;
         let (last_run_id, last_run_ended_at, last_run_end) = row.last_run;

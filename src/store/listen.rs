@@ -32,7 +32,7 @@ impl Listener {
     pub fn open(url: &Url) -> Result<Listener> {
         let mut db = url.connect(Access::ReadOnly)?;
         if db.is_sqlite() {
-            return Err(usage("--listen: only PostgreSQL can tell of runs that end").into());
+            return Err(usage("only PostgreSQL can tell of runs that end").into());
         }
         db.look(refuse_silence)?;
         let probe = Uuid::now_v7().simple();

@@ -114,16 +114,16 @@ pub(super) fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
 
 /// What a migration did, or would do.
 #[derive(Debug, PartialEq)]
-pub struct Plan {
+pub struct MigrationPlan {
     pub host: Host,
     /// The folders of the migrations that are missing, in the order in which they run.
     pub missing: Vec<String>,
 }
 
 /// What `migrate` would do.
-pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
+pub fn plan(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> {
     if wanted.listen == Listen::Wanted && matches!(db, Db::Sqlite(_)) {
-        return Err(usage("--with-listen: only PostgreSQL can tell of runs that end").into());
+        return Err(usage("only PostgreSQL can tell of runs that end").into());
     }
     let is_there = match db {
         Db::Postgres(db) => {
@@ -147,20 +147,20 @@ pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     };
     match wanted.host {
         Some(wanted) if wanted != host => {
-            Err(config(format!("--host {}: this database's host is {}", wanted.name(), host.name())).into())
+            Err(config(format!("this database's host is {}, and not {}", host.name(), wanted.name())).into())
         }
         Some(_) | None => {
             let missing = found.missing(db, host, wanted.listen);
             if let (Db::Postgres(db), false) = (db, missing.is_empty()) {
                 trust::refuse_others_triggers(db, host, wanted)?;
             }
-            Ok(Plan { host, missing })
+            Ok(MigrationPlan { host, missing })
         }
     }
 }
 
 /// Runs what is missing, in one transaction under one lock: several processes may start at once, and diesel_migrations takes none.
-pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<Plan> {
+pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<MigrationPlan> {
     if db.is_sqlite() {
         // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate now.
         db.look(|db| plan(db, wanted))?;
@@ -177,7 +177,7 @@ pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<Plan> {
     })
 }
 
-fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<Plan> {
+fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> {
     let found = plan(db, wanted)?;
     if found.missing.is_empty() {
         refuse_broken(db, found.host)?;
@@ -198,7 +198,7 @@ fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     Ok(plan)
 }
 
-fn run<C: MigrationHarness<DB> + SimpleConnection, DB: Backend>(db: &mut C, plan: &Plan) -> Result<()> {
+fn run<C: MigrationHarness<DB> + SimpleConnection, DB: Backend>(db: &mut C, plan: &MigrationPlan) -> Result<()> {
     match db.run_pending_migrations(Folders(&plan.missing)) {
         Ok(_) => Ok(db.batch_execute(&boards::first_row())?),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),

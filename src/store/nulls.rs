@@ -9,7 +9,7 @@ use super::{Db, errors};
 use crate::rules::{Id, Kind};
 
 /// Why a row could not be read, with the name of the view and of the column.
-pub fn words(db: &mut Db, kind: Kind, id: &Id, error: &Error) -> String {
+pub fn describe(db: &mut Db, kind: Kind, id: &Id, error: &Error) -> String {
     let columns = if errors::is_null(error) { columns(db, kind, id).unwrap_or_default() } else { Vec::new() };
     match columns.as_slice() {
         [] => errors::of_row(kind, error),

@@ -58,7 +58,8 @@ impl Subject for SessionFacts {
             (agent_state, agent_state_kind, agent_state_since, agent_question, agent_state_evidence),
             history_columns!(session_facts),
         );
-        let row = facts_of!(session_facts, Self::KIND, id).select(columns).get_result::<Row>(db).optional()?;
+        let row =
+            facts_of!(session_facts, Self::KIND, id).select(columns).get_result::<SessionFactsRow>(db).optional()?;
         Ok(row.map(SessionFacts::from))
     }
 
@@ -143,7 +144,7 @@ impl From<AgentStateRow> for Option<AgentState> {
 }
 
 #[derive(Queryable)]
-struct Row {
+struct SessionFactsRow {
     subject: (Id, String, Option<LossyText>, LossyText, LossyText, Option<LossyText>),
     agent: AgentRow,
     issue: (Option<Id>, Option<LossyText>, bool, Option<DateTime<Utc>>),
@@ -153,8 +154,8 @@ struct Row {
     history: HistoryRow,
 }
 
-impl From<Row> for SessionFacts {
-    fn from(row: Row) -> SessionFacts {
+impl From<SessionFactsRow> for SessionFacts {
+    fn from(row: SessionFactsRow) -> SessionFacts {
         let (id, tenant, identifier, title, status, declared_wait) = row.subject;
         let (issue_id, issue_status, has_live_run, pending_wake_since) = row.issue;
         let ProcessRow { started_at, progressed_at, ended_at, exit_code, silent_after_seconds } = row.process;

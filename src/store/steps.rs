@@ -136,7 +136,7 @@ fn read_one(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
         history_columns!(step_facts),
         wake_columns!(step_facts),
     );
-    let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).get_result::<Row>(db).optional()?;
+    let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).get_result::<StepFactsRow>(db).optional()?;
     Ok(row.map(StepFacts::from))
 }
 
@@ -163,7 +163,7 @@ struct StepRow {
 }
 
 #[derive(Queryable)]
-struct Row {
+struct StepFactsRow {
     step: StepRow,
     plan: (String, LossyText, Id, LossyText, Option<Id>),
     agent: AgentRow,
@@ -185,8 +185,8 @@ impl From<StepRow> for Step {
     }
 }
 
-impl From<Row> for StepFacts {
-    fn from(row: Row) -> StepFacts {
+impl From<StepFactsRow> for StepFacts {
+    fn from(row: StepFactsRow) -> StepFacts {
         let (tenant, identifier, plan_id, plan_status, issue_id) = row.plan;
         let (has_live_run, pending_wake_since, pending_wake) = row.state;
         let assignee = row.agent.into_assignee(None);

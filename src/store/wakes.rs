@@ -74,13 +74,40 @@ fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateT
     Ok(!select(is_any(taken)).get_result::<bool>(db)?)
 }
 
-type Row =
-    (Id, Option<LossyText>, Option<Id>, LossyText, Option<LossyText>, Option<LossyText>, Option<LossyText>, RawInstant);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = untaken_wakes)]
+struct WakeRow {
+    id: Id,
+    kind: Option<LossyText>,
+    subject_id: Option<Id>,
+    tenant: LossyText,
+    identifier: Option<LossyText>,
+    title: Option<LossyText>,
+    agent_name: Option<LossyText>,
+    created_at: RawInstant,
+}
+
+impl WakeRow {
+    fn into_wake(self, now: DateTime<Utc>) -> StuckWake {
+        let (since, age_seconds) = self.created_at.with_age(now);
+        StuckWake {
+            id: self.id,
+            kind: self.kind.map(LossyText::into),
+            subject_id: self.subject_id,
+            tenant: self.tenant.into(),
+            identifier: self.identifier.map(LossyText::into),
+            title: self.title.map(LossyText::into),
+            agent: self.agent_name.map(LossyText::into),
+            since,
+            age_seconds,
+        }
+    }
+}
 
 /// The oldest of them.
 pub fn oldest(
     db: &mut Db,
-    of_tenant: Option<&str>,
+    tenant: Option<&str>,
     after: TimeDelta,
     now: DateTime<Utc>,
     limit: i64,
@@ -88,22 +115,7 @@ pub fn oldest(
     if !is_readable(db, "untaken_wakes")? {
         return Ok(Vec::new());
     }
-    use untaken_wakes::{agent_name, created_at, id, identifier, kind, subject_id, tenant, title};
-    let columns = (id, kind, subject_id, tenant, identifier, title, agent_name, created_at);
-    let rows: Vec<Row> = stuck!(of_tenant, after, now).select(columns).order((created_at, id)).limit(limit).load(db)?;
-    let wake = |(its_id, of_kind, subject, of, name, its_title, agent, at): Row| {
-        let since = at.instant();
-        StuckWake {
-            id: its_id,
-            kind: of_kind.map(LossyText::into),
-            subject_id: subject,
-            tenant: of.into(),
-            identifier: name.map(LossyText::into),
-            title: its_title.map(LossyText::into),
-            agent: agent.map(LossyText::into),
-            since,
-            age_seconds: since.map(|at| (now - at).num_seconds().max(0)),
-        }
-    };
-    Ok(rows.into_iter().map(wake).collect())
+    let wakes = stuck!(tenant, after, now).select(WakeRow::as_select());
+    let rows = wakes.order((untaken_wakes::created_at, untaken_wakes::id)).limit(limit).load(db)?;
+    Ok(rows.into_iter().map(|row| row.into_wake(now)).collect())
 }

@@ -150,7 +150,7 @@ fn conclude<S: Subject>(
     let (examined, lost) = match (step, end) {
         (Step::Written, End::Unknown(error)) => {
             let lost = Lost::Commit { entry_id, intended: decided.outcome };
-            return Examination { examined: because(Outcome::Unknown, errors::words(&error)), lost: Some(lost) };
+            return Examination { examined: because(Outcome::Unknown, errors::error_chain(&error)), lost: Some(lost) };
         }
         (Step::Written, End::Committed) => (decided, None),
         (Step::Written, End::Refused(error)) | (Step::Failed(error), _) => {
@@ -158,7 +158,7 @@ fn conclude<S: Subject>(
                 terms.wakes.give_back(agent);
             }
             let failed = match is_lost {
-                true => because(Outcome::Failed, errors::words(&error)),
+                true => because(Outcome::Failed, errors::error_chain(&error)),
                 false => because(outcome_of(&error), why::<S>(db, id, &error, terms)),
             };
             let outage = is_lost || errors::is_outage(&error);

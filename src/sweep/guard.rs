@@ -15,11 +15,11 @@ use super::limits::{Limits, WakeBudget};
 use super::logs;
 use super::outcome::Outcome;
 use super::scan::Scan;
-use super::tally::{Guarded, HeldBack};
 use super::terms::ExamineContext;
 use super::workers::Workers;
 use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};
+use crate::store::counts::{Guarded, HeldBack};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::{Access, DbConnection, Subject, guarded};
 use crate::text::redact;
@@ -72,7 +72,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             (None, Some(guarded)) if self.in_progress(&Part { except: &self.without(&found.parts), ..whole })? == 0 => {
                 Held::Everything(guarded)
             }
-            (None, Some(_)) => Held::Parts(found.parts.into_iter().map(HeldPart::told).collect()),
+            (None, Some(_)) => Held::Parts(found.parts.into_iter().map(HeldPart::into_held_back).collect()),
             (Some(rest), None) => Held::Everything(rest),
             (Some(rest), Some(guarded)) => Held::Everything(rest.and(guarded)),
         })
@@ -240,9 +240,9 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &ExamineContext) {
     let said: Vec<(String, Guarded, String)> = match held {
         Held::Nothing => Vec::new(),
-        Held::Everything(guarded) => vec![(String::new(), *guarded, guarded.tell(kind))],
+        Held::Everything(guarded) => vec![(String::new(), *guarded, guarded.sentence(kind))],
         Held::Parts(parts) => {
-            parts.iter().map(|part| (part.portion.to_string(), part.guarded, part.tell(kind))).collect()
+            parts.iter().map(|part| (part.portion.to_string(), part.guarded, part.sentence(kind))).collect()
         }
     };
     for (part, guarded, reason) in said {
@@ -257,7 +257,7 @@ pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &ExamineC
             outbox::queue_guard(db, terms.subscriptions, &notice, &part)
         });
         if let Err(abort) = queued {
-            logs::untold(kind, abort);
+            logs::unqueued(kind, abort);
         }
     }
 }

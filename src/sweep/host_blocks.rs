@@ -16,10 +16,10 @@ pub fn announce(db: &mut DbConnection, terms: &ExamineContext) {
     let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
         // The shards of one sweep come here at the same moment.
         outbox::one_at_a_time(db)?;
-        host_blocks::untold(db, terms.tenant)?.into_iter().try_for_each(|block| queue(db, block, terms))
+        host_blocks::unnotified(db, terms.tenant)?.into_iter().try_for_each(|block| queue(db, block, terms))
     });
     if let Err(abort) = queued {
-        logs::untold(Kind::Issue, abort);
+        logs::unqueued(Kind::Issue, abort);
     }
 }
 

@@ -64,26 +64,26 @@ pub fn quarantine(kind: Kind, id: &Id, why: &str) {
 
 /// What the quarantine should have known of a subject, and does not.
 pub fn uncounted(kind: Kind, id: &Id, what: &str, why: Abort) {
-    let (id, why) = (redact(&id.0), words(why));
+    let (id, why) = (redact(&id.0), error_chain(why));
     warn!(%kind, %id, "that {kind} {id} {what} could not be recorded: {why}");
 }
 
 /// What is open about deleted subjects stays so for now; that is no reason for a sweep to fail.
 pub fn unsettled(kind: Kind, why: Abort) {
-    warn!(%kind, "what is open about {} that were deleted could not be settled: {}", kind.plural(), words(why));
+    warn!(%kind, "what is open about {} that were deleted could not be settled: {}", kind.plural(), error_chain(why));
 }
 
-/// What people should have been told of the guard, and are not.
-pub fn untold(kind: Kind, why: Abort) {
-    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {}", kind.plural(), words(why));
+/// A notification of the guard that is not in the outbox.
+pub fn unqueued(kind: Kind, why: Abort) {
+    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {}", kind.plural(), error_chain(why));
 }
 
 /// What was to be done about stuck wakes, and could not.
 pub fn stuck_wakes(what: &str, why: Abort) {
-    warn!("{what}: {}", words(why));
+    warn!("{what}: {}", error_chain(why));
 }
 
-fn words(why: Abort) -> String {
+fn error_chain(why: Abort) -> String {
     redact(&format!("{:#}", anyhow::Error::from(why)))
 }
 

@@ -62,7 +62,7 @@ fn refuse_elsewhere(options: &Options, db: &mut DbConnection, plan: &Plan, headi
             None => return Ok(()),
         },
     };
-    Err(config(format!("--apply: the plan is refused: {why}")).into())
+    Err(config(format!("the plan is refused: {why}")).into())
 }
 
 /// The subjects that the operator named, if he did. One whose row cannot be read is there: its examination says what is

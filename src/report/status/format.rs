@@ -5,7 +5,7 @@ use std::fmt::Display;
 use chrono::TimeDelta;
 use owo_colors::{OwoColorize, Style};
 
-use crate::rules::board::State;
+use crate::rules::board::BoardState;
 use crate::rules::display::HumanDuration;
 use crate::text::redact;
 
@@ -29,10 +29,10 @@ pub fn coloured(name: &str) -> String {
 }
 
 pub fn paint(text: impl Display, state: &str) -> String {
-    let is = |states: &[State]| states.iter().any(|known| known.name() == state);
+    let is = |states: &[BoardState]| states.iter().any(|known| known.name() == state);
     let style = match state {
-        _ if is(&[State::Orphaned, State::Stalled]) => Style::new().red(),
-        _ if is(&[State::Escalated, State::Abandoned, State::Skipped]) => Style::new().yellow(),
+        _ if is(&[BoardState::Orphaned, BoardState::Stalled]) => Style::new().red(),
+        _ if is(&[BoardState::Escalated, BoardState::Abandoned, BoardState::Skipped]) => Style::new().yellow(),
         "active" | "executing" | "completed" => Style::new().green(),
         _ => Style::new(),
     };

@@ -205,7 +205,7 @@ pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<bool> 
     type Seen = (bool, bool, Option<String>);
     match diesel::select(sql::<(Bool, Bool, Nullable<Text>)>(FIRST_LOOK)).get_result::<Seen>(db)? {
         (true, ..) if access == Access::Write => {
-            Err(unavailable("this server is a hot standby and cannot be written to: only --dry-run works on it").into())
+            Err(unavailable("this server is a hot standby and cannot be written to: only a dry run works on it").into())
         }
         (_, _, Some(owner)) => Err(config(format!(
             "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a superuser's \

@@ -38,7 +38,7 @@ pub(super) fn create(path: &Path) -> Result<(), Failure> {
             let meant = nearest::hint(path);
             Err(config(format!("{shown}: cannot be made{meant}: make {directory}, or correct the path")))
         }
-        Err(error) => Err(config(format!("{shown}: cannot create it: {}", files::words(&error)))),
+        Err(error) => Err(config(format!("{shown}: cannot create it: {}", files::error_text(&error)))),
     }
 }
 
@@ -78,11 +78,11 @@ fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
              or create this embedded one with `sweep migrate`",
             nearest::hint(path)
         )),
-        Err(error) => refuse(&files::words(&error)),
+        Err(error) => refuse(&files::error_text(&error)),
         Ok(metadata) if metadata.is_dir() => refuse("is a directory, expected a SQLite database"),
         Ok(metadata) if !metadata.is_file() => refuse("is no regular file, expected a SQLite database"),
         Ok(metadata) if access == Access::Write && metadata.permissions().readonly() => {
-            refuse("is read-only; only --dry-run works on it")
+            refuse("is read-only; only a dry run works on it")
         }
         Ok(_) => Ok(()),
     }
@@ -93,7 +93,7 @@ pub(super) fn explain(path: &Path, message: &str) -> Failure {
     let lasting = [
         ("malformed", "the file is corrupt; restore it from a backup"),
         ("not a database", "it is corrupt, encrypted, or is not a SQLite database"),
-        ("readonly", "only --dry-run works on it"),
+        ("readonly", "only a dry run works on it"),
         ("unable to open", "see the rights on the file and its directory"),
     ];
     let shown = path.display();

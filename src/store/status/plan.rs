@@ -82,20 +82,20 @@ pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) ->
 }
 
 #[derive(Queryable)]
-struct Head {
+struct PlanRow {
     id: Id,
     tenant: LossyText,
     title: LossyText,
     status: LossyText,
 }
 
-fn head(db: &mut Db, id: &Id) -> QueryResult<Option<Head>> {
+fn head(db: &mut Db, id: &Id) -> QueryResult<Option<PlanRow>> {
     let title = sql::<Text>("substr(title, 1, 1000)");
     let columns = (plans::id, plans::tenant, title, plans::status);
     plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()
 }
 
-impl Head {
+impl PlanRow {
     fn with(self, rows: &[StepRow], now: DateTime<Utc>, threshold: TimeDelta) -> Plan {
         let steps: Vec<Step> = rows.iter().map(|row| row.step(now)).collect();
         let status = PlanStatus::of(&self.status.0, &steps, now, threshold);

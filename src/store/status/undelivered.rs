@@ -44,7 +44,37 @@ pub struct Undelivered {
     pub last_error: Option<String>,
 }
 
-type Row = (Id, LossyText, LossyText, LossyText, Option<Id>, Document, RawInstant, i32, Option<LossyText>);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = notifications)]
+struct NotificationRow {
+    id: Id,
+    destination: LossyText,
+    event: LossyText,
+    kind: LossyText,
+    subject_id: Option<Id>,
+    details: Document,
+    created_at: RawInstant,
+    attempts: i32,
+    last_error: Option<LossyText>,
+}
+
+impl NotificationRow {
+    fn into_undelivered(self, now: DateTime<Utc>) -> Undelivered {
+        let (since, age_seconds) = self.created_at.with_age(now);
+        Undelivered {
+            id: self.id,
+            destination: self.destination.into(),
+            event: self.event.into(),
+            kind: self.kind.into(),
+            subject_id: self.subject_id,
+            identifier: self.details.0["identifier"].as_str().map(str::to_owned),
+            since,
+            age_seconds,
+            attempts: self.attempts,
+            last_error: self.last_error.map(LossyText::into),
+        }
+    }
+}
 
 pub fn notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notifications> {
     use notifications::*;
@@ -53,34 +83,13 @@ pub fn notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notificatio
         waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
     let (pending_since, pending_age_seconds) = oldest.as_ref().map_or((None, None), |(since, _)| since.with_age(now));
     let given_up = || table.filter(dead_at.gt(Some(Instant(now - TimeDelta::days(DEAD_DAYS)))));
-    let rows: Vec<Row> = given_up()
-        .order((created_at, id))
-        .limit(ROWS_MAX)
-        .select((id, destination, event, kind, subject_id, details, created_at, attempts, last_error))
-        .load(db)?;
+    let rows = given_up().order((created_at, id)).limit(ROWS_MAX).select(NotificationRow::as_select()).load(db)?;
     Ok(Notifications {
         pending,
         pending_since,
         pending_age_seconds,
         pending_error: oldest.and_then(|(_, error)| error).map(|error| error.0),
-        dead: rows.into_iter().map(|row| given_up_at(row, now)).collect(),
+        dead: rows.into_iter().map(|row| row.into_undelivered(now)).collect(),
         dead_total: given_up().count().get_result(db)?,
     })
-}
-
-fn given_up_at(row: Row, now: DateTime<Utc>) -> Undelivered {
-    let (id, destination, event, kind, subject_id, details, since, attempts, error) = row;
-    let (since, age_seconds) = since.with_age(now);
-    Undelivered {
-        id,
-        destination: destination.0,
-        event: event.0,
-        kind: kind.0,
-        subject_id,
-        identifier: details.0.get("identifier").and_then(|name| name.as_str()).map(str::to_owned),
-        since,
-        age_seconds,
-        attempts,
-        last_error: error.map(|error| error.0),
-    }
 }

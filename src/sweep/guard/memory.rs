@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::rules::{Guard, Kind};
 use crate::store::candidates::Portion;
+use crate::store::counts::{Guarded, HeldBack};
 use crate::store::guarded::Remembered;
 use crate::sweep::options::Options;
-use crate::sweep::tally::{Guarded, HeldBack};
 
 /// For so long what was decided is believed.
 const BELIEVED_FOR: TimeDelta = TimeDelta::hours(1);
@@ -35,7 +35,7 @@ pub struct HeldPart {
 }
 
 impl HeldPart {
-    pub fn told(self) -> HeldBack {
+    pub fn into_held_back(self) -> HeldBack {
         HeldBack::new(self.portion, self.agent.as_deref(), self.guarded)
     }
 }

@@ -88,7 +88,7 @@ fn a_lost_connection_is_an_error_and_not_silence() {
 fn sqlite_is_refused_by_name() {
     let world = World::new(On::Sqlite);
     let refused = Listener::open(&Url::parse(&world.url).expect("a URL")).err().expect("a refusal");
-    assert!(format!("{refused:#}").contains("--listen: only PostgreSQL"), "{refused:#}");
+    assert!(format!("{refused:#}").contains("only PostgreSQL can tell of runs that end"), "{refused:#}");
 }
 
 /// Else a daemon behind a pooler would believe that it listens, and hear nothing for ever.

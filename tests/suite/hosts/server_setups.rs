@@ -58,7 +58,7 @@ fn a_hot_standby_can_be_looked_at_and_nothing_more() {
     let standby = primary.standby();
 
     for program in [sweep_at(&standby.url, []), sweep_at(&standby.url, ["--output", "json"])] {
-        program.run().refused(UNAVAILABLE, &["hot standby", "only --dry-run works on it"]);
+        program.run().refused(UNAVAILABLE, &["hot standby", "only a dry run works on it"]);
     }
     assert_eq!(subjects(&standby.url), subjects(&primary.url));
     assert_eq!(subjects(&standby.url).as_array().map(Vec::len), Some(3));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sweep::rules::Id;
-use sweep::rules::board::State;
+use sweep::rules::board::BoardState;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
 
@@ -101,7 +101,7 @@ on_each_host! {
         let mut issues = every_issue(world);
         issues.extend(every_old_issue(world));
 
-        let mut expected = decided::<IssueFacts>(&mut world.connect_as_sweep(), &issues, State::Orphaned);
+        let mut expected = decided::<IssueFacts>(&mut world.connect_as_sweep(), &issues, BoardState::Orphaned);
         expected.extend(blocked(world));
 
         assert_eq!(viewed(world, "issue_work_state"), expected);
@@ -113,7 +113,7 @@ on_each_host! {
     /// The control that a difference would be seen.
     fn a_view_that_forgets_a_rule_is_caught(world) {
         let issues = every_old_issue(world);
-        let expected = decided::<IssueFacts>(&mut world.connect_as_sweep(), &issues, State::Orphaned);
+        let expected = decided::<IssueFacts>(&mut world.connect_as_sweep(), &issues, BoardState::Orphaned);
         assert_eq!(viewed(world, "issue_work_state"), expected);
         world.run("delete from exemptions where until is null");
         assert_ne!(viewed(world, "issue_work_state"), expected);
@@ -164,7 +164,7 @@ mod steps {
             let mut steps = every_step(world);
             steps.extend(every_old_step(world));
 
-            let expected = decided::<StepFacts>(&mut world.connect_as_sweep(), &steps, State::Stalled);
+            let expected = decided::<StepFacts>(&mut world.connect_as_sweep(), &steps, BoardState::Stalled);
 
             assert_eq!(viewed(world, "step_work_state"), expected);
             for state in ["active", "queued", "exempt", "skipped", "escalated", "stalled"] {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sweep::rules::board::State;
+use sweep::rules::board::BoardState;
 use sweep::rules::{Decision, Facts, Id, Policy, Reason, decide};
 use sweep::store::candidates::Part;
 use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
@@ -58,7 +58,7 @@ pub fn states(world: &mut World, id: &str, state: &str, from: &str) -> BTreeMap<
     states
 }
 
-pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], stranded: State) -> BTreeMap<Id, String> {
+pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], stranded: BoardState) -> BTreeMap<Id, String> {
     let read =
         |db: &mut Db| all.iter().map(|id| S::read(db, id).map(|facts| (id, facts))).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
@@ -70,16 +70,16 @@ pub fn decided<S: Subject>(db: &mut DbConnection, all: &[Id], stranded: State) -
 }
 
 /// What the rules say of the same facts; none for what is not in progress.
-pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: State) -> Option<State> {
+pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: BoardState) -> Option<BoardState> {
     let reason = match (facts.diagnose(policy), decide(facts, policy).decision) {
         (Err(reason), _) | (Ok(_), Decision::Leave(reason)) => reason,
         (Ok(_), Decision::Skip(_) | Decision::Abandon(_)) => {
-            return Some(if facts.history().abandoned { State::Abandoned } else { State::Skipped });
+            return Some(if facts.history().abandoned { BoardState::Abandoned } else { BoardState::Skipped });
         }
         (Ok(_), Decision::Wait { .. } | Decision::Continue { .. } | Decision::Escalate(_)) => return Some(stranded),
         (Ok(_), Decision::Recovered(_) | Decision::HandedOver(_)) => unreachable!("what is broken is nobody else's"),
     };
-    State::of(&reason)
+    BoardState::of(&reason)
 }
 
 /// A row in the ledger, as a sweep of so many minutes ago left it.

@@ -115,7 +115,7 @@ fn a_read_only_file_can_be_looked_at_and_nothing_more() {
     std::fs::set_permissions(&file, permissions).expect("rights");
     let before = std::fs::read(&file).expect("a file");
 
-    let says = [&file.display().to_string(), "is read-only; only --dry-run works on it"];
+    let says = [&file.display().to_string(), "is read-only; only a dry run works on it"];
     sweep_at(&world.url, []).run().refused(CONFIG, &says);
     migrate_at(&world.url, []).run().refused(CONFIG, &says);
     let looked = sweep_at(&world.url, ["--dry-run", "--output", "json"]).run().done();

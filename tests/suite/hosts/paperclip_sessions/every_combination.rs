@@ -103,7 +103,8 @@ fn the_view_says_of_every_run_what_the_rules_decide() {
     let mut world = World::new(On::Paperclip);
     let runs = every_run(&mut world);
 
-    let expected = decided::<SessionFacts>(&mut world.connect_as_sweep(), &runs, sweep::rules::board::State::Silent);
+    let expected =
+        decided::<SessionFacts>(&mut world.connect_as_sweep(), &runs, sweep::rules::board::BoardState::Silent);
 
     let seen = viewed(&mut world, "session_work_state");
     let differences: Vec<_> = runs.iter().filter(|id| expected.get(*id) != seen.get(*id)).collect();

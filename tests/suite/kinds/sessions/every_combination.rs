@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sweep::rules::board::State;
+use sweep::rules::board::BoardState;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::{Facts, Finding, Id, Policy, decide};
 use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
@@ -99,17 +99,24 @@ fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
         // One that ended well is over, whatever it waited for.
         facts.session.ended.is_none_or(|ended| ended.exit_code != Some(0)).then_some(())?;
         let verdict = decide(&facts, &policy);
-        let abandoned = if verdict.finding == Some(Finding::Crashed) { State::Crashed } else { State::Silent };
+        let abandoned =
+            if verdict.finding == Some(Finding::Crashed) { BoardState::Crashed } else { BoardState::Silent };
         let state = state_of(&facts, &policy, abandoned)?;
         let is_quiet = verdict.finding == Some(Finding::Silent) || facts.session.ended.is_some();
         let state = match (state, is_quiet, was_escalated(&facts)) {
-            (State::Active | State::Silent | State::Escalated | State::Skipped | State::Abandoned, false, false) => {
-                State::Active
+            (
+                BoardState::Active
+                | BoardState::Silent
+                | BoardState::Escalated
+                | BoardState::Skipped
+                | BoardState::Abandoned,
+                false,
+                false,
+            ) => BoardState::Active,
+            (BoardState::Active | BoardState::Silent, false, true) if facts.assignee.describe().contains("paused") => {
+                BoardState::Skipped
             }
-            (State::Active | State::Silent, false, true) if facts.assignee.describe().contains("paused") => {
-                State::Skipped
-            }
-            (State::Active | State::Silent, false, true) => State::Escalated,
+            (BoardState::Active | BoardState::Silent, false, true) => BoardState::Escalated,
             (state, ..) => state,
         };
         Some((id.clone(), state.name().to_owned()))
