@@ -31,7 +31,8 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     let is_of_an_agent = matches!(&command, Some(Command::Watch(flags)) if flags.of_agent.is_some());
     let is_set_up = !is_of_an_agent && !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
     let environment = &if is_set_up { environment.with_file(file.as_deref())? } else { environment };
-    // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to show.
+    // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to
+    // show.
     if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
         let is_daemon = matches!(command, Some(Command::Daemon(_)));
         let audience = if is_daemon { Audience::Log } else { Audience::of_stderr() };

@@ -17,7 +17,8 @@ pub struct Found {
     pub is_open_to_others: bool,
 }
 
-/// Reads a regular file of at most so many bytes. Nothing else is read: a pipe may never be written to, a device never end.
+/// Reads a regular file of at most so many bytes. Nothing else is read: a pipe may never be written to, a device never
+/// end.
 pub fn read(path: &Path, bytes_max: u64) -> Result<Found, String> {
     // Without NONBLOCK, opening a pipe waits for somebody who writes to it.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;

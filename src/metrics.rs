@@ -1,7 +1,7 @@
 //! The metrics, in Prometheus' text format: one text for node_exporter's textfile and for the daemon's /metrics.
 //!
-//! docs/metrics.md says what each means. All but the daemon's own are read from the database, so that every process tells
-//! the same.
+//! docs/metrics.md says what each means. All but the daemon's own are read from the database, so that every process
+//! tells the same.
 
 mod daemon_state;
 mod families;

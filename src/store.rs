@@ -1,8 +1,9 @@
 //! The databases: PostgreSQL and SQLite behind one set of queries.
 //!
-//! Only `lock`, `identity` and `connection` know which one it is: how rows are locked, and how a transaction begins. Every lock is taken with
-//! SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are foreign-key checks, and for those
-//! `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives way, its host is never the victim.
+//! Only `lock`, `identity` and `connection` know which one it is: how rows are locked, and how a transaction begins.
+//! Every lock is taken with SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are
+//! foreign-key checks, and for those `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives
+//! way, its host is never the victim.
 
 pub mod beginnings;
 mod boards;

@@ -3,8 +3,8 @@
 //! All of it goes through `redact`: on one line, without invisible characters, without what looks like a credential. A
 //! secret that looks like nothing, a word among others, is not known as one.
 //!
-//! Invisible characters are removed and not escaped, everywhere, in JSON as well: escapes would make names in Persian and
-//! many emoji illegible, and a credential that such a character splits in two is known as one again.
+//! Invisible characters are removed and not escaped, everywhere, in JSON as well: escapes would make names in Persian
+//! and many emoji illegible, and a credential that such a character splits in two is known as one again.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -88,8 +88,9 @@ pub fn redact_id(id: &Id) -> Id {
 /// Characters of a quotation.
 const QUOTED_MAX: usize = 150;
 
-/// A quotation in a comment, which is Markdown that agents read: cut, in a code span that nothing in it can close, between
-/// quotation marks. Credentials are hidden first: in the whole comment one's pattern could take the closing backtick with it.
+/// A quotation in a comment, which is Markdown that agents read: cut, in a code span that nothing in it can close,
+/// between quotation marks. Credentials are hidden first: in the whole comment one's pattern could take the closing
+/// backtick with it.
 pub fn quoted(text: &str) -> String {
     // Boards that look for [mentions](in://the) whole text do not know of code spans.
     let text = redact(text).replace('`', "'").replace("](", "] (");
@@ -101,7 +102,8 @@ pub fn quoted(text: &str) -> String {
     format!("“`{text}`”")
 }
 
-/// As a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in all of them.
+/// As a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in all of
+/// them.
 pub fn plain(text: &str) -> String {
     text.replace(['“', '”', '„'], "\"").replace(['‘', '’'], "'").replace(['–', '—'], "-").replace('…', "...")
 }

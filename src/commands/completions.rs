@@ -1,6 +1,7 @@
 //! `sweep completions`: what a shell needs to complete sweep's arguments, and the answer when it asks.
 //!
-//! The script asks sweep itself at each TAB, by a variable in the environment. Such a process answers and does nothing else.
+//! The script asks sweep itself at each TAB, by a variable in the environment. Such a process answers and does nothing
+//! else.
 
 mod names;
 

@@ -54,8 +54,8 @@ impl OpenDatabase {
         self.transact(body).map_err(|abort| self.explain(abort))
     }
 
-    /// Undoes something about a subject, which may be gone meanwhile, and returns what it is called. `body` says whether
-    /// there was anything to undo; if not, the subject `is_not` so.
+    /// Undoes something about a subject, which may be gone meanwhile, and returns what it is called. `body` says
+    /// whether there was anything to undo; if not, the subject `is_not` so.
     pub fn undo(
         &mut self,
         kind: Kind,

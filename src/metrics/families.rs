@@ -254,8 +254,8 @@ impl Page<'_> {
         self.family(MetricType::Counter, name, help, labels, values)
     }
 
-    /// Every value is written as a gauge's, also a counter's: OpenMetrics would leave `_total` out of the name of its type,
-    /// and the older format knows a counter only by the name of its values.
+    /// Every value is written as a gauge's, also a counter's: OpenMetrics would leave `_total` out of the name of its
+    /// type, and the older format knows a counter only by the name of its values.
     fn family<'v, const N: usize, V: EncodeGaugeValue>(
         &mut self,
         of: MetricType,

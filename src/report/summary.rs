@@ -10,8 +10,8 @@ use crate::sweep::heading::Mode;
 use crate::sweep::logs::EMPTY;
 use crate::sweep::{KindCounts, KindMode, KindReport, Outcome, StopReason, Summary, Tally};
 
-/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was not
-/// swept, or in shadow, has a line of its own.
+/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was
+/// not swept, or in shadow, has a line of its own.
 pub(super) fn summary(sweep: &Summary) -> String {
     let Summary { heading, kinds, took, .. } = sweep;
     let swept = kinds

@@ -1,5 +1,5 @@
-//! A subject's state in one word, as boards and `sweep status` show it, and what the views `…_work_state` need to know of the rules to
-//! find it without calling them.
+//! A subject's state in one word, as boards and `sweep status` show it, and what the views `…_work_state` need to know
+//! of the rules to find it without calling them.
 
 use std::collections::BTreeMap;
 

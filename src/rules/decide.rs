@@ -15,15 +15,15 @@ pub struct Verdict {
 }
 
 /// Decides what happens to a subject; nothing else does. The first of these eight steps that applies counts:
-/// 1. It healed after an attempt or an escalation: its work goes on or is finished, and it has *recovered*; else its host or a
-///    person has it now, and it was *handed over*.
+/// 1. It healed after an attempt or an escalation: its work goes on or is finished, and it has *recovered*; else its
+///    host or a person has it now, and it was *handed over*.
 /// 2. Nothing is wrong, since a clause of its definition does not hold: it is *left*.
 /// 3. It is exempt: it is *left*.
-/// 4. Its agent must not be woken: it is *skipped*. If the agent is gone or rests for good, it is *abandoned* after a while,
-///    once: a person is notified.
+/// 4. Its agent must not be woken: it is *skipped*. If the agent is gone or rests for good, it is *abandoned* after a
+///    while, once: a person is notified.
 /// 5. A person was notified and has not answered: it is *left*.
-/// 6. No attempt is left, in this episode or for this day, and the last one does not help any more; or nothing could reach it:
-///    it is *escalated*, so often a day at most.
+/// 6. No attempt is left, in this episode or for this day, and the last one does not help any more; or nothing could
+///    reach it: it is *escalated*, so often a day at most.
 /// 7. The last attempt is too young for another one: it *waits*.
 /// 8. Otherwise it is *continued*.
 ///

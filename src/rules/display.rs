@@ -44,9 +44,9 @@ pub fn format_utc(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// Text that others wrote, on one line and without invisible characters: neither a row nor a driver's message may change a
-/// reader's terminal, or say to a machine what people do not see. What is printed goes through `text::redact`, which hides
-/// credentials as well.
+/// Text that others wrote, on one line and without invisible characters: neither a row nor a driver's message may
+/// change a reader's terminal, or say to a machine what people do not see. What is printed goes through `text::redact`,
+/// which hides credentials as well.
 pub fn one_line(text: &str) -> String {
     let visible: String = text.chars().filter(|c| c.is_whitespace() || !is_invisible(*c)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -21,8 +21,8 @@ pub trait Facts {
     fn allowance(&self, policy: &Policy) -> RetryBudget {
         RetryBudget { remedy: ContinueBy::Wake, attempts_max: policy.attempts_max, delay: policy.retry_delay }
     }
-    /// May the last attempt still help for a while after it was made, and after what it began has ended? What it left behind
-    /// may be taken up by the host.
+    /// May the last attempt still help for a while after it was made, and after what it began has ended? What it left
+    /// behind may be taken up by the host.
     fn last_attempt_may_help(&self, _policy: &Policy) -> bool {
         true
     }

@@ -18,7 +18,8 @@ pub struct History {
     pub episode_began_at: DateTime<Utc>,
     /// Continuations in this episode, as far as they began.
     pub attempts: u32,
-    /// Continuations in this episode that never began: their wake was dropped. They are no attempts, but have a number in the ledger.
+    /// Continuations in this episode that never began: their wake was dropped. They are no attempts, but have a number
+    /// in the ledger.
     pub attempts_unserved: u32,
     pub attempts_last_day: u32,
     pub last_attempt_at: Option<DateTime<Utc>>,
@@ -84,8 +85,8 @@ impl History {
         }
     }
 
-    /// Until when that is a shorter time ago than this, if it is. What a clock that was ahead has dated in the future would be so
-    /// until then: nothing waits for it.
+    /// Until when that is a shorter time ago than this, if it is. What a clock that was ahead has dated in the future
+    /// would be so until then: nothing waits for it.
     pub(super) fn within(&self, delay: TimeDelta, at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
         let at = at.filter(|at| self.observed_at - *at < delay && *at - self.observed_at <= AHEAD_MAX)?;
         Some(at.checked_add_signed(delay).unwrap_or(at))

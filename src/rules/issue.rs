@@ -1,6 +1,6 @@
 //! An issue is *orphaned* if and only if it is in progress, assigned to an agent and not to a user, no run of it is
-//! live, no wake for it is pending, it declares no wait, its host is done with its last run and has had its time to say what
-//! follows, and it has been idle for longer than `orphan_grace`.
+//! live, no wake for it is pending, it declares no wait, its host is done with its last run and has had its time to say
+//! what follows, and it has been idle for longer than `orphan_grace`.
 //!
 //! Not judged here: whether the run did good work. A run that succeeded and left its issue in progress left an orphan.
 
@@ -33,7 +33,8 @@ pub struct IssueFacts {
     pub last_run_ended_at: Option<DateTime<Utc>>,
     /// How its latest run that has ended did so, and by whom, in a few words.
     pub last_run_end: Option<String>,
-    /// What its host still does about its last run, or has planned, in a few words: a wake of ours would get in its way.
+    /// What its host still does about its last run, or has planned, in a few words: a wake of ours would get in its
+    /// way.
     pub host_plan: Option<String>,
     /// Why its host would take no wake up, in a few words.
     pub unreachable: Option<String>,
@@ -108,8 +109,8 @@ impl IssueFacts {
         )
     }
 
-    /// For how long it must be idle. That a run has ended is a reason to look sooner only if the row of a run says so: whoever may
-    /// connect can send a notification.
+    /// For how long it must be idle. That a run has ended is a reason to look sooner only if the row of a run says so:
+    /// whoever may connect can send a notification.
     fn grace(&self, policy: &Policy) -> TimeDelta {
         let just_ended = |ended: DateTime<Utc>| self.history.observed_at - ended <= policy.orphan_grace;
         match policy.grace_after_run {

@@ -1,18 +1,20 @@
-//! A session of an agent is *crashed*, *waiting*, *looping*, *silent* or *without progress* only while it is active, declares
-//! no wait (its stall detection is paused, or its issue waits), and its issue, if it has one, is not finished. Then it is
-//! - *crashed* if and only if its process has ended, and not with exit code 0, and nobody else continues its issue: no run
-//!   is live for it, and no wake pending;
+//! A session of an agent is *crashed*, *waiting*, *looping*, *silent* or *without progress* only while it is active,
+//! declares no wait (its stall detection is paused, or its issue waits), and its issue, if it has one, is not finished.
+//! Then it is
+//! - *crashed* if and only if its process has ended, and not with exit code 0, and nobody else continues its issue: no
+//!   run is live for it, and no wake pending;
 //! - *waiting* if and only if its process runs and its agent has been waiting for a person for longer than
 //!   `session_waiting_after`, or says that it has no context or quota left;
-//! - *silent* if and only if it is not waiting, its process runs and showed no sign of life for longer than its threshold;
+//! - *silent* if and only if it is not waiting, its process runs and showed no sign of life for longer than its
+//!   threshold;
 //! - *looping* if and only if it is neither, its last lines repeat (`loops`), and it made no progress for longer than
 //!   its threshold;
 //! - *without progress* if and only if it is none of these, and it made no progress for longer than
 //!   `session_no_progress_after`: it moves, and does nothing new.
 //!
 //! The threshold is its own, else `session_silent_after`; for a session that takes no commands, `run_silent_after`.
-//! Something is done only when no command is on its way to it. Who waits for a person is never typed to or started again;
-//! whoever is without progress is not either, since only a person can see why.
+//! Something is done only when no command is on its way to it. Who waits for a person is never typed to or started
+//! again; whoever is without progress is not either, since only a person can see why.
 
 mod agent;
 mod comment;
@@ -35,8 +37,8 @@ use super::{
 /// The statuses of an issue on which no session works any more.
 pub(super) const FINISHED: [&str; 2] = ["done", "cancelled"];
 
-/// How often people may be notified in a day that one session waits for them: each question is another one, and a screen
-/// that flickers is none.
+/// How often people may be notified in a day that one session waits for them: each question is another one, and a
+/// screen that flickers is none.
 const QUESTIONS_PER_DAY_MAX: u32 = 24;
 
 /// One session of an agent, as it stands.
@@ -188,7 +190,8 @@ impl Facts for SessionFacts {
         (finding, clauses)
     }
 
-    /// A wait that somebody declares is an answer. That its issue became a person's is none: a sweep may have done that.
+    /// A wait that somebody declares is an answer. That its issue became a person's is none: a sweep may have done
+    /// that.
     fn withholds_recovery(&self, policy: &Policy) -> Option<Reason> {
         let is_a_persons = |issue: &LinkedIssue| matches!(issue.status.as_str(), "blocked" | "in_review");
         self.issue.as_ref().filter(|issue| is_a_persons(issue))?;

@@ -105,7 +105,8 @@ impl Shard {
         1 < self.count
     }
 
-    /// Are the subjects of this group its own? FNV-1a: the sweeps of one database may be of different versions, and must split it alike.
+    /// Are the subjects of this group its own? FNV-1a: the sweeps of one database may be of different versions, and
+    /// must split it alike.
     pub fn has(&self, group: &Id) -> bool {
         let hash = group
             .0

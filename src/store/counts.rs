@@ -7,7 +7,8 @@ use super::candidates::Portion;
 use super::types::Document;
 use crate::rules::{Id, Kind};
 
-/// What a sweep says of one kind, in its row and in the JSON report; a kind that the database does not provide, or that is off, has zeros.
+/// What a sweep says of one kind, in its row and in the JSON report; a kind that the database does not provide, or that
+/// is off, has zeros.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KindCounts {
@@ -103,7 +104,8 @@ pub struct Guarded {
     pub in_progress: u64,
 }
 
-/// A tenant's subjects of a kind, or those of one of its agents, that the guard holds back; the fields are those of the JSON.
+/// A tenant's subjects of a kind, or those of one of its agents, that the guard holds back; the fields are those of the
+/// JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldBack {
     pub tenant: String,

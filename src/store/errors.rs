@@ -69,8 +69,9 @@ pub fn is_refusal(error: &Error) -> bool {
     }
 }
 
-/// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the server starts,
-/// ends, or is a standby now (57P, 25006). Beside diesel's kinds, told by the words of a server that speaks English.
+/// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the
+/// server starts, ends, or is a standby now (57P, 25006). Beside diesel's kinds, told by the words of a server that
+/// speaks English.
 pub fn is_outage(error: &Error) -> bool {
     const WORDS: [&str; 18] = [
         "No space left on device",
@@ -151,7 +152,8 @@ pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
 }
 
-/// The same about a row of a host's that could not be read: which column of which view is not as `docs/hosts.md` wants it.
+/// The same about a row of a host's that could not be read: which column of which view is not as `docs/hosts.md` wants
+/// it.
 pub fn of_row(kind: Kind, error: &Error) -> String {
     let words = error_chain(error);
     let field = words.strip_prefix("Error deserializing field '").and_then(|rest| rest.split_once("': "));

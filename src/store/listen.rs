@@ -1,6 +1,7 @@
 //! Hearing at once of runs that have ended: LISTEN on a connection of its own (PostgreSQL).
 //!
-//! Nothing depends on it. What is not heard, since the connection was lost or a pooler swallowed it, the next sweep finds.
+//! Nothing depends on it. What is not heard, since the connection was lost or a pooler swallowed it, the next sweep
+//! finds.
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -90,7 +91,8 @@ fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
         .context("listening for runs that end")
 }
 
-/// Would listening be in vain? A host that must be told to tell of its runs (`sweep migrate --with-listen`) may not have been.
+/// Would listening be in vain? A host that must be told to tell of its runs (`sweep migrate --with-listen`) may not
+/// have been.
 fn refuse_silence(db: &mut Db) -> Result<()> {
     const TELLS: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = to_regproc('sweep.tell_of_run_end'))";
     refuse_at_first_look(db, Access::ReadOnly)?;

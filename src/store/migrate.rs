@@ -1,6 +1,7 @@
 //! The schema: which host a database has, which migrations it lacks, and running them.
 //!
-//! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are safe.
+//! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are
+//! safe.
 
 mod made;
 mod printed;
@@ -90,8 +91,8 @@ fn look(db: &mut Db) -> Result<Found> {
     Ok(Found { host: host.map(|(host, _)| *host), applied })
 }
 
-/// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights are
-/// checked before.
+/// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights
+/// are checked before.
 pub fn check(db: &mut Db) -> Result<(Host, String)> {
     let found = look(db)?;
     let Some(host) = found.host else { return refuse_unmigrated(db) };
@@ -159,10 +160,12 @@ pub fn plan(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> {
     }
 }
 
-/// Runs what is missing, in one transaction under one lock: several processes may start at once, and diesel_migrations takes none.
+/// Runs what is missing, in one transaction under one lock: several processes may start at once, and diesel_migrations
+/// takes none.
 pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<MigrationPlan> {
     if db.is_sqlite() {
-        // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate now.
+        // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate
+        // now.
         db.look(|db| plan(db, wanted))?;
     }
     let mut migrated = db.migrate(|db| migrate_in_transaction(db, wanted));

@@ -1,4 +1,5 @@
-//! Which column of a host's view is null for a subject where the contract of `docs/hosts.md` wants a value: the driver does not say.
+//! Which column of a host's view is null for a subject where the contract of `docs/hosts.md` wants a value: the driver
+//! does not say.
 
 use diesel::prelude::*;
 use diesel::result::Error;

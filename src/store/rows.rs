@@ -39,7 +39,8 @@ macro_rules! wake_columns {
 }
 
 /// One row of facts, with the exemption if there is one: that is sweep's own, whatever the host.
-/// To be read by `get_result`: the limit of `first` is a parameter for which SQLite plans the whole statement anew each time.
+/// To be read by `get_result`: the limit of `first` is a parameter for which SQLite plans the whole statement anew each
+/// time.
 macro_rules! facts_of {
     ($facts:ident, $kind:expr, $id:expr) => {
         $facts::table

@@ -1,5 +1,5 @@
-//! Sessions in the store: one row of facts, and what a nudge, a relaunch and an escalation write. A session's own row is
-//! its supervisor's: a sweep locks it and never changes it.
+//! Sessions in the store: one row of facts, and what a nudge, a relaunch and an escalation write. A session's own row
+//! is its supervisor's: a sweep locks it and never changes it.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;

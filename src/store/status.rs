@@ -1,6 +1,7 @@
 //! How the work stands and how well sweep does, as the views tell it: read in one snapshot, and nothing is written.
 //!
-//! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others nothing.
+//! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others
+//! nothing.
 
 mod format;
 mod plan;

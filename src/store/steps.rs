@@ -20,8 +20,8 @@ use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
 
-/// The plan is locked since its status may change, its agent against a pause, the issue as a sweep of issues does it: of all that
-/// works on one issue, only one is continued.
+/// The plan is locked since its status may change, its agent against a pause, the issue as a sweep of issues does it:
+/// of all that works on one issue, only one is continued.
 const LOCK: LockStatement = LockStatement {
     select: "SELECT (SELECT a.id FROM agents a WHERE a.id = p.agent_id FOR SHARE SKIP LOCKED), \
              (SELECT i.id FROM issues i WHERE i.id = p.issue_id FOR UPDATE SKIP LOCKED) \

@@ -11,8 +11,8 @@ pub trait Subject: Facts + Sized {
     const KIND: Kind;
     /// Where all of them are, by their `id`.
     const RELATION: &'static str;
-    /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs UPDATE on
-    /// some column of it, and reading its id SELECT.
+    /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs
+    /// UPDATE on some column of it, and reading its id SELECT.
     const RIGHTS: &'static [Right];
 
     /// One whose group is null, which no host's view may say.

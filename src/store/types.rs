@@ -235,7 +235,8 @@ impl ToSql<sql::Document, Sqlite> for Document {
     }
 }
 
-/// No control plane is older than this century: what is, or lies in the far future, is a broken row and no sign of life.
+/// No control plane is older than this century: what is, or lies in the far future, is a broken row and no sign of
+/// life.
 fn plausible(instant: DateTime<Utc>) -> deserialize::Result<DateTime<Utc>> {
     match instant.year() {
         2000..=2199 => Ok(instant),

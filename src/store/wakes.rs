@@ -1,5 +1,6 @@
-//! Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and `wake_pickups`; a host
-//! without them has no stuck wakes, and a role that may not read them, as a dry run's need not, sees none.
+//! Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and
+//! `wake_pickups`; a host without them has no stuck wakes, and a role that may not read them, as a dry run's need not,
+//! sees none.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::{count_star, exists as is_any, max, min, select};
@@ -18,7 +19,8 @@ pub struct StuckWakes {
     pub count: i64,
     /// None as well when its time cannot be told.
     pub oldest_at: Option<DateTime<Utc>>,
-    /// There are some, and no wake at all was taken up since the newest of them was made, which is longer ago than the limit.
+    /// There are some, and no wake at all was taken up since the newest of them was made, which is longer ago than the
+    /// limit.
     pub none_is_taken: bool,
 }
 
@@ -37,7 +39,8 @@ pub struct StuckWake {
     pub age_seconds: Option<i64>,
 }
 
-/// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's wait for ever.
+/// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's
+/// wait for ever.
 macro_rules! stuck {
     ($of_tenant:expr, $after:expr, $now:expr) => {{
         use $crate::store::schema::work::untaken_wakes::columns;
@@ -63,8 +66,8 @@ pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<
     Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
 }
 
-/// Was no wake taken up since the newest of the stuck ones was made? One that was passed over, while later ones were taken up, says
-/// nothing of who runs the agents, and neither does one whose agent was terminated.
+/// Was no wake taken up since the newest of the stuck ones was made? One that was passed over, while later ones were
+/// taken up, says nothing of who runs the agents, and neither does one whose agent was terminated.
 fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<bool> {
     use untaken_wakes::{agent_status, created_at};
     let that_tell = stuck!(tenant, after, now).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));

@@ -1,5 +1,5 @@
-//! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call for is
-//! locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
+//! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call
+//! for is locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
 use diesel::QueryResult;
 use diesel::result::Error;
@@ -60,8 +60,8 @@ pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContex
         .expect("what is locked is written or left")
 }
 
-/// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes. None if there is
-/// something to write, and nothing is locked yet.
+/// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
+/// None if there is something to write, and nothing is locked yet.
 fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext, access: Access) -> Option<Examination> {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();

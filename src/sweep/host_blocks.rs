@@ -1,4 +1,5 @@
-//! What the host blocked itself without telling anybody is said once, if somebody asked for it: nothing else is done about it.
+//! What the host blocked itself without telling anybody is said once, if somebody asked for it: nothing else is done
+//! about it.
 
 use super::logs;
 use super::terms::ExamineContext;

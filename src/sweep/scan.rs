@@ -19,7 +19,8 @@ use crate::text::redact;
 /// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
 const PAGE: i64 = 1000;
 
-/// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds back a vacuum.
+/// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
+/// back a vacuum.
 pub struct Scan<'a, S> {
     db: &'a mut DbConnection,
     terms: &'a ExamineContext<'a>,

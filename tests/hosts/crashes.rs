@@ -1,5 +1,5 @@
-//! The server is killed while its agents work. When it is back it finds their runs dead, and leaves their wakes and their environments as
-//! they were: a conversation that held one is taken up by nobody.
+//! The server is killed while its agents work. When it is back it finds their runs dead, and leaves their wakes and
+//! their environments as they were: a conversation that held one is taken up by nobody.
 
 use std::thread;
 

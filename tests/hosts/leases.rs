@@ -1,5 +1,5 @@
-//! A run that has ended may still hold its environment: its lease is not released, or its end is still being written. The server
-//! cancels what is queued meanwhile, so that a wake would be spent for nothing.
+//! A run that has ended may still hold its environment: its lease is not released, or its end is still being written.
+//! The server cancels what is queued meanwhile, so that a wake would be spent for nothing.
 
 use std::thread;
 

@@ -1,5 +1,5 @@
-//! Looks at the host's own tables several times a second, and remembers every issue that ever had two live runs, or two wakes
-//! that were still to be served, at once.
+//! Looks at the host's own tables several times a second, and remembers every issue that ever had two live runs, or two
+//! wakes that were still to be served, at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -66,7 +66,8 @@ impl Table {
         self.row("their reasons", server.database.text(&format!("select {escalations}")).unwrap_or_default());
     }
 
-    /// In progress, and nobody will ever do anything: neither a run, nor a wake, nor the host, nor a person who knows of it.
+    /// In progress, and nobody will ever do anything: neither a run, nor a wake, nor the host, nor a person who knows
+    /// of it.
     fn stranded(&mut self, server: &Server, cancelled: &[String]) {
         let left = server.database.rows(&format!(
             "select issue.id,

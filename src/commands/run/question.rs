@@ -1,5 +1,5 @@
-//! At a terminal: what would be done is shown, and done when the answer is yes. What is then done is what was shown: each subject
-//! only if a fresh decision about it is the same.
+//! At a terminal: what would be done is shown, and done when the answer is yes. What is then done is what was shown:
+//! each subject only if a fresh decision about it is the same.
 
 use std::io::{Write, stdin};
 use std::sync::mpsc::{RecvTimeoutError, channel};

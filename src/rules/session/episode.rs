@@ -1,6 +1,6 @@
-//! What ends an episode is progress, as far as the session's supervisor reports it, else any activity; the output of a loop is
-//! none, and neither are the first minutes of a process that was relaunched, else one that crashes at every start would be
-//! relaunched for ever.
+//! What ends an episode is progress, as far as the session's supervisor reports it, else any activity; the output of a
+//! loop is none, and neither are the first minutes of a process that was relaunched, else one that crashes at every
+//! start would be relaunched for ever.
 
 use chrono::TimeDelta;
 

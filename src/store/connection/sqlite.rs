@@ -19,8 +19,8 @@ pub(super) fn keep_a_write_ahead_log(db: &mut Db) -> QueryResult<()> {
     in_turn(|| db.batch_execute("PRAGMA journal_mode = WAL"))
 }
 
-/// Begins a transaction. SQLite asks for the lock ever more seldom the longer it has waited, so that of several sweeps those that began
-/// first come last, or never; here all that wait ask equally often.
+/// Begins a transaction. SQLite asks for the lock ever more seldom the longer it has waited, so that of several sweeps
+/// those that began first come last, or never; here all that wait ask equally often.
 pub(super) fn begin(db: &mut Db, statement: &str) -> QueryResult<()> {
     let begun = in_turn(|| db.batch_execute(&format!("{IMPATIENT}; {statement}")));
     db.batch_execute(PATIENT)?;

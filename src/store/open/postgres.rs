@@ -30,8 +30,8 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
     Ok(DbConnection::new(Db::Postgres(db)))
 }
 
-/// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in between.
-/// Here it is given so only over TLS, or when the URL's own `require_auth` lets it be.
+/// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in
+/// between. Here it is given so only over TLS, or when the URL's own `require_auth` lets it be.
 fn establish(url: &str) -> ConnectionResult<PgConnection> {
     let guarded = || PgConnection::establish(&conninfo::with(url, "require_auth", "!password"));
     match ClearText::of(&Conninfo::read(url)) {
@@ -135,8 +135,9 @@ fn is_nearly_a_port(value: &str) -> bool {
     value.len() <= 5 && value.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// What trying again does not mend, in the words of libpq, which are always English, and of the SQLSTATEs 28, 3D000, 42501 and
-/// 42704, which a server says before libpq tells their codes: in another language it is taken for what may pass.
+/// What trying again does not mend, in the words of libpq, which are always English, and of the SQLSTATEs 28, 3D000,
+/// 42501 and 42704, which a server says before libpq tells their codes: in another language it is taken for what may
+/// pass.
 const LASTING: [&str; 34] = [
     // libpq
     "invalid connection option",
@@ -199,8 +200,8 @@ const FIRST_LOOK: &str = "pg_is_in_recovery(), EXISTS (SELECT FROM pg_namespace 
     (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname = session_user \
      WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper)";
 
-/// Is there anything to look at? Whoever owns the schema is trusted with the rights of the role that sweeps, but not with a
-/// superuser's; and a standby can be read only.
+/// Is there anything to look at? Whoever owns the schema is trusted with the rights of the role that sweeps, but not
+/// with a superuser's; and a standby can be read only.
 pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<bool> {
     type Seen = (bool, bool, Option<String>);
     match diesel::select(sql::<(Bool, Bool, Nullable<Text>)>(FIRST_LOOK)).get_result::<Seen>(db)? {

@@ -68,8 +68,9 @@ fn uri(path: &Path, access: Access) -> Result<String, Failure> {
     Ok(format!("file:{authority}{text}?mode={mode}"))
 }
 
-/// A missing file is not made here: a sweep of an empty database that reports success would hide a wrong path for weeks. What
-/// it holds SQLite finds out: closing a handle of ours would release the locks of every other connection of this process.
+/// A missing file is not made here: a sweep of an empty database that reports success would hide a wrong path for
+/// weeks. What it holds SQLite finds out: closing a handle of ours would release the locks of every other connection of
+/// this process.
 fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
     let refuse = |why: &str| Err(config(format!("{}: {why}", path.display())));
     match std::fs::metadata(path) {

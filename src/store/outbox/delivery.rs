@@ -103,8 +103,8 @@ pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Messag
     read(db, destination, id, attempt, now).map(Some)
 }
 
-/// What was never tried is due at once, and nothing is due later than after the longest pause: another time was written by a clock
-/// that was ahead.
+/// What was never tried is due at once, and nothing is due later than after the longest pause: another time was written
+/// by a clock that was ahead.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn is_due(now: DateTime<Utc>) -> _ {
     let (now, latest): (Instant, Instant) = (Instant(now), Instant(now + LONGEST_PAUSE));
@@ -204,8 +204,8 @@ pub fn failed(db: &mut Db, destination: Destination, message: &Message, why: &st
 /// Messages that are given up together: memory does not grow with them.
 const GIVEN_UP_MAX: i64 = 1000;
 
-/// Gives up what else is as old, at a destination that took nothing for a day: with one attempt in each sweep that would take
-/// weeks. How many.
+/// Gives up what else is as old, at a destination that took nothing for a day: with one attempt in each sweep that
+/// would take weeks. How many.
 pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryResult<usize> {
     one_at_a_time(db)?;
     let now = db.now()?;

@@ -19,7 +19,8 @@ use crate::support::world::{On, World, on_each_database};
 /// In each value that is sweep's own.
 const SECRET: &str = "hunter2";
 
-/// Sweep's own: settings, and what leads to its database. DATABASE_URL goes before DATABASE_URL_FILE, which nobody reads then.
+/// Sweep's own: settings, and what leads to its database. DATABASE_URL goes before DATABASE_URL_FILE, which nobody
+/// reads then.
 const OURS: [(&str, &str); 6] = [
     ("DATABASE_URL_FILE", "/run/hunter2"),
     ("PGPASSFILE", "/home/hunter2/.pgpass"),

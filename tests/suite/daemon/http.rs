@@ -37,7 +37,8 @@ fn it_answers_whether_it_is_well_and_ready_and_counts() {
     assert_eq!(daemon.get("/").0, 404);
 }
 
-/// An error may quote a row: it stands in the log, as text, and neither on a page nor in what the service manager hears.
+/// An error may quote a row: it stands in the log, as text, and neither on a page nor in what the service manager
+/// hears.
 #[test]
 fn what_an_error_of_the_database_says_is_on_no_page() {
     let mut world = World::new(On::Sqlite);

@@ -1,5 +1,5 @@
-//! What is Paperclip's own: the shape of a wake that its server executes, what an escalation must clear, what it calls a
-//! wait, and what must never be woken.
+//! What is Paperclip's own: the shape of a wake that its server executes, what an escalation must clear, what it calls
+//! a wait, and what must never be woken.
 
 mod board;
 mod run_ends;

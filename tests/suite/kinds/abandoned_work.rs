@@ -1,4 +1,5 @@
-//! Work whose agent is gone, terminated or paused for long: nothing of it is touched, and people are notified of it once.
+//! Work whose agent is gone, terminated or paused for long: nothing of it is touched, and people are notified of it
+//! once.
 
 use sweep::rules::{After, Id};
 use sweep::sweep::Options;

@@ -35,7 +35,8 @@ const LEDGERS: [(Option<&str>, i64); 7] = [
     (Some("continue"), 4),
 ];
 
-/// Every status of the agent × exemption × wait × ledger × number of escalations of the day, of an old issue in progress.
+/// Every status of the agent × exemption × wait × ledger × number of escalations of the day, of an old issue in
+/// progress.
 fn every_old_issue(world: &mut World) -> Vec<Id> {
     world.run("begin");
     let mut issues = Vec::new();

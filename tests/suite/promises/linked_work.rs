@@ -1,4 +1,5 @@
-//! P1 is about an agent's work and not about a kind: an issue and all that is linked to it get one continuation at a time.
+//! P1 is about an agent's work and not about a kind: an issue and all that is linked to it get one continuation at a
+//! time.
 
 use std::thread;
 

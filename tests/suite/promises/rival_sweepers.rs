@@ -187,7 +187,8 @@ mod deadlocks {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
-    /// A host that locks the agent first and its issue second: the order in which the sweep would deadlock if it waited.
+    /// A host that locks the agent first and its issue second: the order in which the sweep would deadlock if it
+    /// waited.
     fn agent_then_issue(db: &mut Db, agent: &Id, issue: &Id) -> diesel::QueryResult<()> {
         let sql = format!(
             "begin; update agents set updated_at = now() where id = '{agent}'; select pg_sleep(0.002);

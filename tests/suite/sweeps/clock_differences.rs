@@ -1,5 +1,5 @@
-//! Two clocks that differ, and rows that lie in the future: an operator is told of both. Only the database's clock counts,
-//! which `promises/database_clock` tests.
+//! Two clocks that differ, and rows that lie in the future: an operator is told of both. Only the database's clock
+//! counts, which `promises/database_clock` tests.
 
 use std::process::Command;
 

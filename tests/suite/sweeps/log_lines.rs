@@ -1,4 +1,5 @@
-//! What a program finds in the logs: each line of JSON has what it is about as fields, and a dry run says that it is one.
+//! What a program finds in the logs: each line of JSON has what it is about as fields, and a dry run says that it is
+//! one.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! The metrics: what the database tells of them, however many sweeps and shards there were, and the text and the file they
-//! are told in.
+//! The metrics: what the database tells of them, however many sweeps and shards there were, and the text and the file
+//! they are told in.
 
 mod metrics_file;
 mod query_cost;

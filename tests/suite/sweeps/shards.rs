@@ -1,4 +1,5 @@
-//! `--shard i/n`: several sweeps share the work of one, by agent; whatever they do at the same time, nothing is done twice.
+//! `--shard i/n`: several sweeps share the work of one, by agent; whatever they do at the same time, nothing is done
+//! twice.
 
 mod partition;
 

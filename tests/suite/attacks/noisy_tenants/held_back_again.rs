@@ -1,4 +1,5 @@
-//! What is held back of one tenant, or of one agent, is held back again without being examined, and costs no other anything.
+//! What is held back of one tenant, or of one agent, is held back again without being examined, and costs no other
+//! anything.
 
 use serde_json::json;
 use sweep::conclusion::Conclusion;

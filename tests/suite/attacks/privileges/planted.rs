@@ -12,7 +12,8 @@ use crate::support::databases::{connect, run};
 use crate::support::program::{command_at, migrate_at, sweep};
 use crate::support::scratch::{Role, Scratch, psql};
 
-/// All that a stranger's schema needs to be run by whoever reads its version: a file of the server's, if that is a superuser.
+/// All that a stranger's schema needs to be run by whoever reads its version: a file of the server's, if that is a
+/// superuser.
 fn trap(directory: &TempDir) -> (String, PathBuf) {
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("the server may write there");
     let file = directory.path().join("superuser");
@@ -53,7 +54,8 @@ fn no_command_of_a_superuser_reads_a_schema_that_somebody_else_made() {
     assert!(file.exists());
 }
 
-/// Whoever owns the database may have every connection begin as a role of his; whoever it was that connected comes back.
+/// Whoever owns the database may have every connection begin as a role of his; whoever it was that connected comes
+/// back.
 #[test]
 fn a_role_that_the_database_sets_makes_nobody_trusted() {
     let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));

@@ -1,5 +1,5 @@
-//! Comments are Markdown that people and agents read: whatever stands in a title or a name, their words stay sweep's own, and all of it
-//! is in a quotation.
+//! Comments are Markdown that people and agents read: whatever stands in a title or a name, their words stay sweep's
+//! own, and all of it is in a quotation.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use sweep::rules::Id;

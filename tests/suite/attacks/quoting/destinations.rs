@@ -29,7 +29,8 @@ fn sent(options: &CycleOptions, receiver: &Receiver) -> [String; 2] {
     bodies.try_into().expect("two messages")
 }
 
-/// Slack's is text without any of its markup, on as many lines as sweep wrote; both can be seen, and are whole documents.
+/// Slack's is text without any of its markup, on as many lines as sweep wrote; both can be seen, and are whole
+/// documents.
 #[track_caller]
 fn assert_harmless([slack, webhook]: &[String; 2]) {
     assert_seen(slack, "Slack");
@@ -138,7 +139,8 @@ on_each_database! {
     }
 }
 
-/// On SQLite an id is any text: the payload is still one document, and the id the one by which the agent finds the issue.
+/// On SQLite an id is any text: the payload is still one document, and the id the one by which the agent finds the
+/// issue.
 #[test]
 fn an_id_of_sqlite_is_a_value_in_the_payload_of_its_wake() {
     let mut world = World::new(On::Sqlite);

@@ -1,4 +1,5 @@
-//! What is printed, logged and kept by sweep itself: no text of others changes a terminal, forges a line or hides a word.
+//! What is printed, logged and kept by sweep itself: no text of others changes a terminal, forges a line or hides a
+//! word.
 
 use serde_json::Value;
 use sweep::rules::Id;

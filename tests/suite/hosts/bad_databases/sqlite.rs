@@ -134,7 +134,8 @@ fn a_path_with_the_characters_of_a_url_is_a_path() {
     sweep_at(&url_of(&file), ["--dry-run"]).run().done();
 }
 
-/// The disk is full when the file would outgrow its limit, in KiB; the signal for it is ignored, as a full disk sends none.
+/// The disk is full when the file would outgrow its limit, in KiB; the signal for it is ignored, as a full disk sends
+/// none.
 fn sweep_with_room_for(url: &str, kib: u64) -> Program {
     let mut bash = Command::new("bash");
     let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");

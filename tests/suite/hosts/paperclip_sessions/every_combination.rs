@@ -1,5 +1,5 @@
-//! Every combination of run, issue, agent and ledger: the candidates name all that the rules would touch, and the view for
-//! boards says what the rules decide.
+//! Every combination of run, issue, agent and ledger: the candidates name all that the rules would touch, and the view
+//! for boards says what the rules decide.
 
 use sweep::rules::Id;
 use sweep::rules::session::SessionFacts;

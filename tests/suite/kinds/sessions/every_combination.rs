@@ -1,5 +1,5 @@
-//! Every combination of states of a session: the candidates name all that the rules would touch, and the view of the work's
-//! state says what the rules decide.
+//! Every combination of states of a session: the candidates name all that the rules would touch, and the view of the
+//! work's state says what the rules decide.
 
 use std::collections::BTreeMap;
 
@@ -88,8 +88,8 @@ pub fn every_session(world: &mut World) -> Vec<Id> {
     sessions
 }
 
-/// What the rules say of the same facts; none for what they do not tell of. A loop is seen by sweeps alone: until one has
-/// told a person of it, its session is active.
+/// What the rules say of the same facts; none for what they do not tell of. A loop is seen by sweeps alone: until one
+/// has told a person of it, its session is active.
 fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
     let read = |db: &mut Db| all.iter().map(|id| SessionFacts::read(db, id)).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");

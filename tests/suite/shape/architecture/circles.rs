@@ -1,7 +1,8 @@
 //! No circle between files: none imports itself, by however many others.
 //!
-//! A file *imports* another if its own code names something that is defined there, in a `use` or by a path. What a parent only
-//! declares (`mod child;`) or passes on (`pub use child::Name;`) it does not import. Code of tests does not count.
+//! A file *imports* another if its own code names something that is defined there, in a `use` or by a path. What a
+//! parent only declares (`mod child;`) or passes on (`pub use child::Name;`) it does not import. Code of tests does not
+//! count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
