@@ -91,7 +91,8 @@ impl Daemon {
     fn warn_of_overrun(&mut self) {
         if self.run_ends.overrun() {
             warn!(
-                "runs end in numbers and leave work stranded: what is more than the guard lets pass at once is left to the schedule"
+                "runs end in numbers and leave work stranded: what is more than the guard lets pass at once is left to \
+                    the schedule"
             );
         }
     }
@@ -102,7 +103,8 @@ pub(super) fn refuse_too_soon(options: &DaemonOptions, hosts: Duration) -> Resul
     match options.listen_grace.filter(|ours| options.listen && *ours < hosts) {
         None => Ok(()),
         Some(ours) => Err(config(format!(
-            "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a run this host queues what follows"
+            "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a run \
+                this host queues what follows"
         ))
         .into()),
     }

@@ -122,7 +122,8 @@ impl Page<'_> {
         }
         self.gauge(
             "handed_over_last_week",
-            "Subjects that their host or a person took over in the last 7 days, after sweep had done something about them",
+            "Subjects that their host or a person took over in the last 7 days, after sweep had done something about \
+                them",
             KIND,
             kinds.iter().map(|kind| ([kind.name()], handed_over.get(kind.name()).copied().unwrap_or(0))),
         )?;

@@ -242,7 +242,8 @@ fn describe_exemption(exemption: &Exemption, now: DateTime<Utc>) -> String {
 pub fn quarantine(failure: &Failure, kind: Kind, label: &Label) -> String {
     let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", format_utc(at)));
     format!(
-        "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} {}",
+        "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} \
+            {}",
         label.redact_id()
     )
 }

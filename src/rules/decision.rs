@@ -123,10 +123,12 @@ impl Decision {
                 "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher limit of attempts"
             }
             Decision::Escalate(Cause::TooManyAttempts) => {
-                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher limit of attempts in a day"
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a higher limit of attempts \
+                    in a day"
             }
             Decision::Escalate(Cause::NotAllowed) => {
-                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a setting that allows continuations"
+                "a run, a wake or another sign of life; an exemption (sweep exempt add); or a setting that allows \
+                    continuations"
             }
             Decision::Escalate(Cause::Asks(_)) => "a person answers it, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NoProgress) => "something new in its output, or an exemption (sweep exempt add)",

@@ -245,7 +245,8 @@ impl DbConnection {
             Db::Sqlite(_) => sqlite.to_owned(),
             Db::Postgres(_) => format!(
                 "{mode}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; SET LOCAL jit = off; \
-                 SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = {statement}",
+                 SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = \
+                 {statement}",
                 lock = timeouts.lock.num_milliseconds(),
                 statement = timeouts.statement.num_milliseconds(),
             ),

@@ -126,13 +126,15 @@ const ADVICE: [Advice; 4] = [
     },
     Advice {
         when: "canceling statement due to statement timeout",
-        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database was only busy; if it \
+        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database was only busy; \
+            if it \
                happens again, raise that",
         lasts: false,
     },
     Advice {
         when: "canceling statement due to lock timeout",
-        what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it has ended",
+        what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it \
+            has ended",
         lasts: false,
     },
 ];

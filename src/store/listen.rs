@@ -94,7 +94,8 @@ fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
 /// Would listening be in vain? A host that must be told to tell of its runs (`sweep migrate --with-listen`) may not
 /// have been.
 fn refuse_silence(db: &mut Db) -> Result<()> {
-    const TELLS: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = to_regproc('sweep.tell_of_run_end'))";
+    const TELLS: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = \
+        to_regproc('sweep.tell_of_run_end'))";
     refuse_at_first_look(db, Access::ReadOnly)?;
     let (host, _) = migrate::check(db)?;
     let Db::Postgres(db) = db else { return Ok(()) };

@@ -62,7 +62,8 @@ fn look(db: &mut Db) -> Result<Found> {
             Db::Sqlite(_) => "move the file away, then run `sweep migrate`",
         };
         return Err(config(format!(
-            "the schema of the database {} was made by a version of sweep that was never released: to begin anew, {anew}",
+            "the schema of the database {} was made by a version of sweep that was never released: to begin anew, \
+                {anew}",
             name(db)?
         ))
         .into());

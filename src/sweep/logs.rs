@@ -54,7 +54,8 @@ pub fn guard(kind: Kind, guarded: &Guarded, sentence: &str) {
 /// Since when it has been so.
 pub fn taken_over(kind: Kind, decided_at: DateTime<Utc>) {
     let kinds = kind.plural();
-    info!(%kind, %decided_at, "what the guard holds back of the {kinds} was decided at {decided_at}, and is not examined again yet");
+    info!(%kind, %decided_at, "what the guard holds back of the {kinds} was decided at {decided_at}, and is not \
+        examined again yet");
 }
 
 pub fn quarantine(kind: Kind, id: &Id, why: &str) {
@@ -75,7 +76,8 @@ pub fn unsettled(kind: Kind, why: Abort) {
 
 /// A notification of the guard that is not in the outbox.
 pub fn unqueued(kind: Kind, why: Abort) {
-    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {}", kind.plural(), error_chain(why));
+    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: \
+        {}", kind.plural(), error_chain(why));
 }
 
 /// What was to be done about stuck wakes, and could not.

@@ -69,7 +69,8 @@ impl Guarded {
         let Guarded { stranded, at_least, in_progress } = self;
         let at_least = if *at_least { "at least " } else { "" };
         format!(
-            "Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, more likely a false picture than the truth"
+            "Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, more likely a false picture than \
+                the truth"
         )
     }
 
@@ -205,7 +206,8 @@ impl Clocks {
         });
         let ledger = self.ledger_future_seconds.map(|seconds| {
             format!(
-                "The ledger's newest row lies {} in the future: the database's clock was ahead when a sweep wrote it. Nothing waits for \
+                "The ledger's newest row lies {} in the future: the database's clock was ahead when a sweep wrote it. \
+                    Nothing waits for \
                  that time",
                 HumanDuration(TimeDelta::seconds(seconds))
             )

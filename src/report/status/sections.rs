@@ -228,7 +228,8 @@ pub fn effect(status: &Status) -> String {
     };
     let abandoned = if 0 < abandoned { format!(", {} abandoned", share(abandoned)) } else { String::new() };
     format!(
-        "{}\n\n  {} recovered, {} handed over, {} escalated{abandoned}, {continued_again} continued again, {still_open} still open\n  {vain}\n",
+        "{}\n\n  {} recovered, {} handed over, {} escalated{abandoned}, {continued_again} continued again, \
+            {still_open} still open\n  {vain}\n",
         format!("{} in the last {days} days", counted(continuations, "continuation", "continuations")).bold(),
         share(recovered).green(),
         share(handed_over),

@@ -197,7 +197,8 @@ fn will_last(message: &str) -> bool {
 
 /// Is it a standby, is there a schema `sweep`, and if this role is a superuser: to which lesser role does it belong?
 const FIRST_LOOK: &str = "pg_is_in_recovery(), EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
-    (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname = session_user \
+    (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname \
+    = session_user \
      WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper)";
 
 /// Is there anything to look at? Whoever owns the schema is trusted with the rights of the role that sweeps, but not
@@ -209,7 +210,8 @@ pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<bool> 
             Err(unavailable("this server is a hot standby and cannot be written to: only a dry run works on it").into())
         }
         (_, _, Some(owner)) => Err(config(format!(
-            "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a superuser's \
+            "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a \
+                superuser's \
              rights. Use {owner}, or a role of deploy/postgres/role.sql"
         ))
         .into()),
@@ -226,7 +228,8 @@ mod tests {
     #[rstest]
     #[case::it_starts("FATAL:  the database system is starting up")]
     #[case::it_recovers(
-        "FATAL:  the database system is not yet accepting connections; DETAIL:  Consistent recovery state has not been yet reached."
+        "FATAL:  the database system is not yet accepting connections; DETAIL:  Consistent recovery state has not been \
+            yet reached."
     )]
     #[case::it_starts_in_german("FATAL:  das Datenbanksystem startet")]
     #[case::it_starts_in_french("FATAL:  le système de bases de données se lance")]

@@ -166,7 +166,8 @@ fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<WorkRo
     let of_tenant = tenant.map_or("", |_| "WHERE w.tenant = $1");
     let query = diesel::sql_query(format!(
         "SELECT * FROM ( \
-             SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_name, w.state, w.detail, w.since, {plan} AS plan_id, \
+             SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_name, w.state, w.detail, w.since, {plan} AS \
+             plan_id, \
                  count(*) OVER alike AS total, row_number() OVER (alike ORDER BY w.since, w.subject_id) AS place \
              FROM {kind}_work_state w {of_tenant} \
              WINDOW alike AS (PARTITION BY w.state) \

@@ -73,7 +73,8 @@ on_each_host! {
 
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 3, 25));
         // The control: so few are plausible for any tenant.
-        world.run(&format!("delete from issues where identifier like 'N-1_' or identifier like 'N-2_' or identifier = 'N-{}'", 5));
+        world.run(&format!("delete from issues where identifier like 'N-1_' or identifier like 'N-2_' or identifier = \
+            'N-{}'", 5));
         let swept = world.sweep_guarded();
         assert_eq!((swept.exit, swept.held().1), (Conclusion::Done, &json!([])));
     }
@@ -118,7 +119,8 @@ fn the_report_the_log_and_one_notification_a_day_name_the_part() {
         let program = sweep_at(&url, []).env("SWEEP_GUARD_SHARE", "0.5").env("SWEEP_NOTIFY_PRIVATE", "on");
         program.env("SWEEP_SLACK_URL", receiver.url()).run()
     };
-    let sentence = "Guard: 30 of the 30 issues in progress of the tenant evil look stranded, more likely a false picture than the truth: \
+    let sentence = "Guard: 30 of the 30 issues in progress of the tenant evil look stranded, more likely a false \
+        picture than the truth: \
                     none of these was touched";
 
     let first = sweep();

@@ -195,7 +195,8 @@ fn a_pane_has_an_environment_of_its_own() {
 }
 
 /// Reads what it can of a process of the same user: of the one with this number, else of the one that started it.
-const SPY: &str = "exec 2> /dev/null; at=/proc/${1:-$PPID}; for name in environ mem fd/0; do true < $at/$name && echo opened $name; done; \
+const SPY: &str = "exec 2> /dev/null; at=/proc/${1:-$PPID}; for name in environ mem fd/0; do true < $at/$name && echo \
+    opened $name; done; \
     tr '\\0' '\\n' < $at/environ; ls $at/fd > /dev/null && echo listed its files; echo looked";
 
 /// Nothing, although it tried.

@@ -169,7 +169,8 @@ mod own_tables {
             for text in ["password=hunter2", "ghp_hunter2hunter2hunter2", "a\u{1b}[2Jb\nc", "\u{202e}𝕏 \"\\", "it waits: token: x"] {
                 let issue = world.orphan(&agent);
                 let quoted = text.replace('\'', "''");
-                world.set("issues", &issue, &format!("title = '{quoted}', identifier = '{quoted}', tenant = '{quoted}'"));
+                world.set("issues", &issue, &format!("title = '{quoted}', identifier = '{quoted}', tenant = \
+                    '{quoted}'"));
                 let healed = world.orphan(&agent);
                 world.sweep_as(&Options { limit: Some(1), ..world.settings_for(&healed) });
                 world.set("issues", &healed, &format!("waiting_for = '{quoted}'"));

@@ -82,7 +82,8 @@ on_each_host! {
 
         let said = command_at(&world.url, again).run().done();
 
-        assert_eq!(said.out, format!("Exempt again, with this reason and end: issue {name}, until removed: a long weekend\n"));
+        assert_eq!(said.out, format!("Exempt again, with this reason and end: issue {name}, until removed: a long \
+            weekend\n"));
         let mut listed = list(world);
         assert_eq!(listed.len(), 1);
         for time in ["since", "age_seconds", "tenant"] {

@@ -153,7 +153,8 @@ on_each_host! {
             assert_eq!(age(world), expected, "{minutes}");
         }
         let (id, at) = (Id::generate(), world.ago(200));
-        world.run(&format!("insert into sweeps (id, host, version, started_at, finished_at) values ('{id}', 'x', '0', {at}, {at})"));
+        world.run(&format!("insert into sweeps (id, host, version, started_at, finished_at) values ('{id}', 'x', '0', \
+            {at}, {at})"));
         assert_eq!(age(world), Some(600), "one that was killed has not succeeded");
     }
 

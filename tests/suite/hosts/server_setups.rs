@@ -125,7 +125,8 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
                  step_facts, session_subjects, session_candidates, session_facts"
             }
             On::Paperclip | On::Sqlite => {
-                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, session_subjects, session_candidates, session_facts"
+                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, session_subjects, \
+                    session_candidates, session_facts"
             }
         },
     );

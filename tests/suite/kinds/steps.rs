@@ -113,7 +113,8 @@ on_each_database! {
         let (_, step) = world.stalled_step(Some(&agent));
         let (id, now) = (sweep::rules::Id::generate(), world.ago(0));
         world.run(&format!(
-            "insert into runs (id, agent_id, plan_step_id, status, created_at) values ('{id}', '{agent}', '{step}', 'running', {now})"
+            "insert into runs (id, agent_id, plan_step_id, status, created_at) values ('{id}', '{agent}', '{step}', \
+                'running', {now})"
         ));
         assert_eq!(world.sweep().outcome(&step), "not examined");
         let (_, woken) = world.stalled_step(Some(&agent));

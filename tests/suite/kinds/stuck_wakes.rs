@@ -24,7 +24,8 @@ fn taken_wake(world: &mut World, minutes: i64) {
     let began = world.ago(minutes);
     world.run(&match world.on {
         On::Paperclip => format!(
-            "update heartbeat_runs set wakeup_request_id = '{wake}', started_at = {began}, finished_at = {began} where id = '{run}'"
+            "update heartbeat_runs set wakeup_request_id = '{wake}', started_at = {began}, finished_at = {began} where \
+                id = '{run}'"
         ),
         On::Postgres | On::Sqlite => {
             format!("update runs set wake_id = '{wake}', finished_at = {began} where id = '{run}'")
@@ -99,7 +100,8 @@ on_each_host! {
         assert_eq!((&json["stuck_wakes_total"], &json["no_wake_is_taken"]), (&json!(3), &json!(true)));
         assert_eq!(json["stuck_wakes"][0]["kind"], "issue");
         let out = command_at(&world.url, ["status"]).run().done().out;
-        assert!(out.contains("3 wakes are stuck: queued for longer than 1h, and none was taken up in that time"), "{out}");
+        assert!(out.contains("3 wakes are stuck: queued for longer than 1h, and none was taken up in that \
+            time"), "{out}");
     }
 }
 

@@ -171,7 +171,8 @@ mod two_sessions {
         let (mut world, _, issue) = on_postgres();
         world.sweep();
         let again = format!(
-            "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, settled_at)
+            "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
+                settled_at)
              select gen_random_uuid(), sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, now()
              from recoveries where subject_id = '{issue}'"
         );

@@ -99,7 +99,8 @@ pub fn old_ledger_row(
         (On::Postgres | On::Paperclip, blocked) => blocked.to_string(),
     };
     world.run(&format!(
-        "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, blocked_subject, created_at, settled_at)
+        "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
+            blocked_subject, created_at, settled_at)
          values ('{id}', '{sweep}', '{kind}', '{subject}', '{action}', 'test', {at}, 1, {blocked}, {at}, {settled})"
     ));
 }

@@ -219,14 +219,16 @@ mod rows {
             let hour = world.ago(60);
             for (n, at) in [(1, hour.as_str()), (2, "null"), (3, hour.as_str())] {
                 let id = crate::support::world::many::numbered(n);
-                world.run(&format!("insert into failures (kind, subject_id, reason, quarantined_at) values ('issue', '{id}', 'x', {at})"));
+                world.run(&format!("insert into failures (kind, subject_id, reason, quarantined_at) values ('issue', \
+                    '{id}', 'x', {at})"));
             }
             for (to, delivered, dead, minutes) in [
                 ("slack", "null", "null", 30), ("slack", "null", "null", 50), ("webhook", hour.as_str(), "null", 70), ("webhook", "null", hour.as_str(), 80),
             ] {
                 let (id, created) = (Id::generate(), world.ago(minutes));
                 world.run(&format!(
-                    "insert into notifications (id, destination, event, kind, sweep_id, details, created_at, delivered_at, dead_at)
+                    "insert into notifications (id, destination, event, kind, sweep_id, details, created_at, \
+                        delivered_at, dead_at)
                      values ('{id}', '{to}', 'escalated', 'issue', '{id}', '{{}}', {created}, {delivered}, {dead})"
                 ));
             }

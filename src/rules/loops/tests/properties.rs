@@ -178,7 +178,8 @@ proptest! {
 
     #[test]
     fn what_terminals_and_clocks_write_does_not_make_it_panic(
-        lines in prop::collection::vec("([#~%/]|[0-9]{1,4}[:/., %-]|[µ✻é\u{1b}\\[\\]();m]|Nov |Sun |at 0x|1m|[A-Z]{3} ){0,60}", 6..9),
+        lines in prop::collection::vec("([#~%/]|[0-9]{1,4}[:/., %-]|[µ✻é\u{1b}\\[\\]();m]|Nov |Sun |at 0x|1m|[A-Z]{3} \
+            ){0,60}", 6..9),
     ) {
         detect_loop(&lines);
     }

@@ -75,8 +75,10 @@ fn a_role_that_the_database_sets_makes_nobody_trusted() {
 
     let paperclip = Scratch::paperclip();
     paperclip.run(&format!(
-        "grant create on database {0} to {1}; alter table public.issues owner to {1}; alter database {0} set role = '{1}'",
-        paperclip.name(), mallory.name
+        "grant create on database {0} to {1}; alter table public.issues owner to {1}; alter database {0} set role = \
+            '{1}'",
+        paperclip.name(),
+        mallory.name
     ));
     migrate_at(&paperclip.url, []).run().refused(CONFIG, &["is a superuser, and the table public.issues belongs to"]);
 }
@@ -88,7 +90,8 @@ fn tables_of_a_stranger_that_are_called_like_a_hosts_are_a_host_only_by_name() {
     database.run(&format!(
         "grant create on database {0} to {1};
          do $$ declare tables text; begin
-             for tables in select oid::regclass from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' loop
+             for tables in select oid::regclass from pg_class where relnamespace = 'public'::regnamespace and relkind \
+             = 'r' loop
                  execute format('alter table %s owner to {1}', tables);
              end loop;
          end $$;

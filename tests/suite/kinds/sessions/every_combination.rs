@@ -21,9 +21,11 @@ const PROCESSES: [&str; 12] = [
     "last_activity_at = null, last_progress_at = null",
     "last_activity_at = :now, last_progress_at = :old, recent_output = ':loop'",
     "last_activity_at = :now, last_progress_at = :old",
-    "last_activity_at = :now, last_progress_at = :old, takes_nudges = :false, agent_state = 'working', agent_state_since = :old",
+    "last_activity_at = :now, last_progress_at = :old, takes_nudges = :false, agent_state = 'working', \
+        agent_state_since = :old",
     "last_activity_at = :old, last_progress_at = :old, agent_state = 'waiting', agent_state_since = :old",
-    "last_activity_at = :now, last_progress_at = :now, agent_state = 'exhausted', agent_state_since = :old, resumes_at = :soon",
+    "last_activity_at = :now, last_progress_at = :now, agent_state = 'exhausted', agent_state_since = :old, resumes_at \
+        = :soon",
     "ended_at = :old, exit_code = 0",
     "ended_at = :old, exit_code = 1",
     "ended_at = :soon, exit_code = null",
@@ -41,7 +43,8 @@ const CIRCUMSTANCES: [&str; 11] = [
     "insert into wakes (id, agent_id, issue_id, reason, requested_by) values (':n', ':a', ':i', 'x', 'host')",
     "insert into runs (id, agent_id, issue_id, status) values (':n', ':a', ':i', 'running')",
     "insert into session_commands (id, session_id, command, requested_by) values (':n', ':s', 'nudge', 'host')",
-    "insert into session_commands (id, session_id, command, requested_by, created_at) values (':n', ':s', 'nudge', 'host', :old)",
+    "insert into session_commands (id, session_id, command, requested_by, created_at) values (':n', ':s', 'nudge', \
+        'host', :old)",
 ];
 
 /// Every status × process × circumstance × ledger.
@@ -148,7 +151,8 @@ on_each_database! {
         for forgotten in [
             "select * from unattended_sessions".to_owned(),
             format!("select {columns} from sessions s where s.ended_at is not null"),
-            format!("select {columns} from recoveries r join sessions s on s.id = r.subject_id where r.settled_at is null"),
+            format!("select {columns} from recoveries r join sessions s on s.id = r.subject_id where r.settled_at is \
+                null"),
         ] {
             let schema = if world.on == On::Sqlite { "" } else { "sweep." };
             world.run(&format!("drop view {schema}session_candidates"));

@@ -144,7 +144,8 @@ on_each_database! {
         for Id(id) in &broken {
             listener.run(&["exempt", "remove", "issue", id]);
         }
-        for Id(id) in ids(world, "issues where id in (select subject_id from failures where quarantined_at is not null)") {
+        for Id(id) in ids(world, "issues where id in (select subject_id from failures where quarantined_at is not \
+            null)") {
             listener.run(&["quarantine", "release", "issue", &id]);
         }
     }
