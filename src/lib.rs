@@ -4,7 +4,7 @@
 //! ```text
 //! main → commands → [daemon →] cycle → sweep → store → rules
 //!                                │       │       │       └ pure: facts in, decision out
-//!                                │       │       └ PostgreSQL and SQLite behind one set of queries; the hosts are views, in SQL
+//!                                │       │       └ PostgreSQL and SQLite behind one set of queries; hosts are views
 //!                                │       └ scan · then per subject: lock, facts, decide, write, commit · close
 //!                                └ pings, notifications and metrics
 //! ```

@@ -262,7 +262,8 @@ mod tests {
         fn a_password_is_hidden_whatever_stands_around_it(
             before in "[ a-z,:;(/=\"'{]{0,12}", secret in "[A-Za-z0-9!$%^*_+.-]{8,20}", after in "([ ,;&)\"'}][ \
                 a-z,;:/@]{0,12})?",
-            form in prop::sample::select(vec!["x://u:S@h", "password=S", "password: S", "api_key=S", "\"token\":\"S\"", "u:S@h/x"]),
+            form in prop::sample::select(vec!["x://u:S@h", "password=S", "password: S", "api_key=S", "\"token\":\"S\"",
+                "u:S@h/x"]),
         ) {
             let text = format!("{before} {}{after}", form.replace('S', &secret));
             prop_assert!(!redact(&text).contains(&secret), "{text} → {}", redact(&text));

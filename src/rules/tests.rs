@@ -82,8 +82,10 @@ fn an_issue_that_is_not_in_progress_is_left(#[case] status: &str) {
     IssueFacts { declared_wait: Some("approval".to_owned()), ..orphan() },
     Reason::DeclaredWait("approval".to_owned())
 )]
-#[case::idle_for_just_the_grace(IssueFacts { history: History { idle_since: at(-2), ..history() }, ..orphan() }, Reason::Recent)]
-#[case::touched_in_the_future(IssueFacts { history: History { idle_since: at(900), ..history() }, ..orphan() }, Reason::Recent)]
+#[case::idle_for_just_the_grace(IssueFacts { history: History { idle_since: at(-2), ..history() }, ..orphan() },
+    Reason::Recent)]
+#[case::touched_in_the_future(IssueFacts { history: History { idle_since: at(900), ..history() }, ..orphan() },
+    Reason::Recent)]
 fn one_clause_of_the_definition_is_enough_to_be_left(#[case] facts: IssueFacts, #[case] reason: Reason) {
     assert_eq!(decision(&facts), Decision::Leave(reason));
 }
@@ -148,7 +150,8 @@ fn an_issue_whose_host_takes_no_wake_up_is_a_persons_at_once() {
     History { last_attempt_at: Some(at(-4)), ..history() },
     Decision::Wait { until: at(1) }
 )]
-#[case::the_delay_has_just_passed(History { last_attempt_at: Some(at(-5)), ..history() }, Decision::Continue { attempt: 1, remedy: ContinueBy::Wake })]
+#[case::the_delay_has_just_passed(History { last_attempt_at: Some(at(-5)), ..history() },
+    Decision::Continue { attempt: 1, remedy: ContinueBy::Wake })]
 fn an_orphan_is_continued_then_escalated(#[case] history: History, #[case] expected: Decision) {
     assert_eq!(decision(&IssueFacts { history, ..orphan() }), expected);
 }
@@ -232,7 +235,8 @@ proptest! {
 
     #[test]
     fn an_agent_that_cannot_work_is_never_woken_and_nobody_is_told_about_it(facts in any_issue()) {
-        let can = matches!(&facts.assignee, Assignee::Agent { status: Some(status), .. } if status == "idle" || status == "running");
+        let can = matches!(&facts.assignee,
+            Assignee::Agent { status: Some(status), .. } if status == "idle" || status == "running");
         let decision = decide(&facts, &Policy::default()).decision;
         let acted = matches!(decision, Decision::Continue { .. } | Decision::Escalate(_));
         prop_assert!(can || !acted);

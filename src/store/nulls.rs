@@ -40,13 +40,17 @@ fn columns(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Vec<&'static str>> {
             escalated, escalations_last_day, observed_at
         ),
         Kind::Issue => nulls!(
-            db, id, issue_facts: tenant, title, status, assigned_to_user, has_live_run, run_end_grace_seconds, resume_advice,
-            idle_since, episode_began_at, attempts, attempts_unserved, attempts_last_day, escalated, escalations_last_day,
+            db, id, issue_facts: tenant, title, status, assigned_to_user, has_live_run, run_end_grace_seconds,
+            resume_advice,
+            idle_since, episode_began_at, attempts, attempts_unserved, attempts_last_day, escalated,
+            escalations_last_day,
             observed_at
         ),
         Kind::Step => nulls!(
-            db, id, step_facts: tenant, identifier, title, status, plan_id, plan_status, position, has_live_run, idle_since,
-            episode_began_at, attempts, attempts_unserved, attempts_last_day, escalated, escalations_last_day, observed_at
+            db, id, step_facts: tenant, identifier, title, status, plan_id, plan_status, position, has_live_run,
+            idle_since,
+            episode_began_at, attempts, attempts_unserved, attempts_last_day, escalated, escalations_last_day,
+            observed_at
         ),
     }
 }

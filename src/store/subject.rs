@@ -85,13 +85,13 @@ pub type Right = (&'static str, &'static str);
 macro_rules! for_kind {
     ($kind:expr, $subject:ident => $body:expr) => {
         match $kind {
-            $crate::rules::Kind::Session => $crate::store::for_kind!(@ $subject = $crate::rules::session::SessionFacts, $body),
-            $crate::rules::Kind::Issue => $crate::store::for_kind!(@ $subject = $crate::rules::issue::IssueFacts, $body),
-            $crate::rules::Kind::Step => $crate::store::for_kind!(@ $subject = $crate::rules::step::StepFacts, $body),
+            $crate::rules::Kind::Session => $crate::store::for_kind!(@ $subject = session::SessionFacts, $body),
+            $crate::rules::Kind::Issue => $crate::store::for_kind!(@ $subject = issue::IssueFacts, $body),
+            $crate::rules::Kind::Step => $crate::store::for_kind!(@ $subject = step::StepFacts, $body),
         }
     };
-    (@ $subject:ident = $facts:ty, $body:expr) => {{
-        type $subject = $facts;
+    (@ $subject:ident = $kind:ident::$facts:ident, $body:expr) => {{
+        type $subject = $crate::rules::$kind::$facts;
         $body
     }};
 }

@@ -6,9 +6,9 @@ use tracing::{error, info, warn};
 use super::heading::Mode;
 use super::outcome::{Examined, Outcome};
 use super::summary::Summary;
-use super::tally::Guarded;
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Abort;
+use crate::store::counts::Guarded;
 use crate::text::redact;
 
 /// Who logs: what a program that reads the logs groups lines by.

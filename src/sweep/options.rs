@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
-use serde::Serialize;
 
 use super::plan::Plan;
 use crate::rules::{Guard, Id, Kind, Policy};

@@ -87,7 +87,8 @@ fn what_changes_by_itself_hides_no_loop_and_what_progresses_is_none(#[case] line
     shards")).flat_map(|line| [line, "polling".to_owned()]).collect(), None)]
 #[case::a_counter_that_begins_again(times(4, &["fetching 10%", "fetching 35%", "fetching 80%", "early EOF"]), Some(2))]
 #[case::a_counter_that_never_gets_further(
-    [30, 25, 80, 12, 44, 23, 61].iter().flat_map(|at| [format!("fetching {at}%"), "early EOF".to_owned()]).collect(), Some(2)
+    [30, 25, 80, 12, 44, 23, 61].iter().flat_map(|at| [format!("fetching {at}%"), "early EOF".to_owned()]).collect(),
+    Some(2)
 )]
 #[case::a_counter_that_got_further_at_last(
     [30, 25, 12, 44, 80].iter().flat_map(|at| [format!("fetching {at}%"), "early EOF".to_owned()]).collect(), None

@@ -161,8 +161,14 @@ pub fn quarantined(
         let label = label_of_row(db, provided, &row.kind.0, &row.subject_id)?;
         // What a tenant's is called is nobody else's business.
         let identifier = label.identifier.filter(|_| tenant.is_none() || label.tenant.as_deref() == tenant);
-        let (kind, id, reason) = (row.kind.into(), row.subject_id, row.reason.into());
-        Ok(Quarantined { kind, id, identifier, reason, since, age_seconds })
+        Ok(Quarantined {
+            kind: row.kind.into(),
+            id: row.subject_id,
+            identifier,
+            reason: row.reason.into(),
+            since,
+            age_seconds,
+        })
     });
     Ok((rows.collect::<QueryResult<_>>()?, total))
 }

@@ -33,7 +33,8 @@ on_each_host! {
         let swept = world.sweep_guarded();
 
         let held = json!([{
-            "tenant": hostile.name, "agent_id": null, "agent": null, "stranded": 30, "at_least": false, "in_progress": 30
+            "tenant": hostile.name, "agent_id": null, "agent": null, "stranded": 30, "at_least": false,
+            "in_progress": 30
         }]);
         assert_eq!(swept.held(), (&Value::Null, &held));
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 5, 30));
@@ -59,7 +60,10 @@ on_each_host! {
 
         let (guard, held) = swept.held();
         assert_eq!((guard, held.as_array().map(Vec::len)), (&Value::Null, Some(1)), "{held}");
-        assert_eq!((&held[0]["agent_id"], &held[0]["stranded"], &held[0]["in_progress"]), (&json!(tenant.agent), &json!(30), &json!(30)));
+        assert_eq!(
+            (&held[0]["agent_id"], &held[0]["stranded"], &held[0]["in_progress"]),
+            (&json!(tenant.agent), &json!(30), &json!(30))
+        );
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 5, 30));
     }
 

@@ -86,7 +86,9 @@ on_each_database! {
 
     fn thresholds_are_the_steps_own_then_the_plans_then_the_policys(world) {
         let agent = world.agent("idle");
-        for (own, plans, continued) in [("null", "null", true), ("null", "86400", false), ("60", "86400", true), ("86400", "60", false)] {
+        for (own, plans, continued) in
+            [("null", "null", true), ("null", "86400", false), ("60", "86400", true), ("86400", "60", false)]
+        {
             let (plan, step) = world.stalled_step(Some(&agent));
             world.set("plans", &plan, &format!("stalled_after_seconds = {plans}"));
             world.set("plan_steps", &step, &format!("stalled_after_seconds = {own}"));

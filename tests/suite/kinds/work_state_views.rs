@@ -122,7 +122,8 @@ on_each_host! {
 
     fn the_words_and_the_time_are_those_of_the_state(world) {
         let (agent, paused) = (world.agent("idle"), world.agent("paused"));
-        let (orphan, live, queued, stuck) = (world.orphan(&agent), world.orphan(&agent), world.orphan(&agent), world.orphan(&agent));
+        let (orphan, live, queued, stuck) =
+            (world.orphan(&agent), world.orphan(&agent), world.orphan(&agent), world.orphan(&agent));
         let (exempted, skipped) = (world.orphan(&agent), world.orphan(&paused));
         world.issue_run(&live, &agent, "running", 5);
         world.issue_wake(&queued, &agent, "queued", 5);

@@ -46,7 +46,10 @@ on_each_database! {
         let requests = receiver.requests();
         let (id, body) = (world.text("id", "notifications").expect("an id"), &requests[0].body);
         assert_eq!(requests.len(), 3);
-        assert!(requests.iter().all(|request| request.header("webhook-id") == id && request.body == *body), "{requests:?}");
+        assert!(
+            requests.iter().all(|request| request.header("webhook-id") == id && request.body == *body),
+            "{requests:?}"
+        );
         assert_eq!(world.text("last_error", "notifications"), None);
         assert_eq!(world.text("attempts", "notifications").as_deref(), Some("3"));
     }
@@ -117,7 +120,10 @@ on_each_database! {
         world.queued_earlier(23 * 60);
         assert_eq!(deliver(&settings), failed(1));
         let told = &world.status_document()["notifications"];
-        assert_eq!((&told["pending"], &told["dead_total"], &told["pending_error"]), (&1.into(), &0.into(), &"HTTP 503".into()));
+        assert_eq!(
+            (&told["pending"], &told["dead_total"], &told["pending_error"]),
+            (&1.into(), &0.into(), &"HTTP 503".into())
+        );
         assert!(status_for_people(world).contains("1 notification waits, the oldest for 23h: HTTP 503"));
 
         world.queued_earlier(24 * 60);
@@ -129,7 +135,9 @@ on_each_database! {
         let told = &world.status_document()["notifications"];
         assert_eq!((&told["pending"], &told["dead_total"]), (&0.into(), &1.into()));
         let dead = &told["dead"][0];
-        for (field, expected) in [("destination", "slack"), ("event", "escalated"), ("identifier", "Launch #1"), ("last_error", "HTTP 503")] {
+        for (field, expected) in
+            [("destination", "slack"), ("event", "escalated"), ("identifier", "Launch #1"), ("last_error", "HTTP 503")]
+        {
             assert_eq!(dead[field], expected, "{dead}");
         }
         let printed = status_for_people(world);

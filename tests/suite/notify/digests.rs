@@ -130,8 +130,10 @@ on_each_database! {
         let expected = json!({
             "schema": 1, "type": "notification", "id": id, "total": 1, "counts": {"escalated": 1},
             "notifications": [{
-                "id": id, "event": "escalated", "created_at": Value::Null, "sweep_id": sweep, "kind": "issue", "subject_id": issue,
-                "identifier": "ACM-1", "title": "Mend the fence", "tenant": "acme", "agent": "Ada", "finding": "orphaned",
+                "id": id, "event": "escalated", "created_at": Value::Null, "sweep_id": sweep, "kind": "issue",
+                "subject_id": issue,
+                "identifier": "ACM-1", "title": "Mend the fence", "tenant": "acme", "agent": "Ada",
+                "finding": "orphaned",
                 "reason": "automatic continuation is off", "attempts": 0,
             }],
         });

@@ -25,7 +25,10 @@ on_each_database! {
 
         let swept = world.sweep_as(&world.notifying_slack(&receiver).sweep);
 
-        assert_eq!((swept.count("steps", "failed"), world.count("recoveries"), world.count("notifications")), (1, 0, 0));
+        assert_eq!(
+            (swept.count("steps", "failed"), world.count("recoveries"), world.count("notifications")),
+            (1, 0, 0)
+        );
     }
 
     fn nothing_is_queued_without_a_destination_in_a_dry_run_or_in_shadow(world) {

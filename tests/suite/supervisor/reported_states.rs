@@ -58,7 +58,10 @@ on_each_database! {
         let reason = world.text("reason", "recoveries where action = 'escalate'");
         assert_eq!(reason.as_deref(), Some("it moves, and does nothing new"));
         let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();
-        assert!(explained.out.contains("without progress") && explained.out.contains("it made no progress"), "{explained}");
+        assert!(
+            explained.out.contains("without progress") && explained.out.contains("it made no progress"),
+            "{explained}"
+        );
         assert_eq!((world.agents_commands("true"), world.recovered("recover")), (0, 0));
         watcher.stop();
     }

@@ -122,7 +122,8 @@ on_each_database! {
 
     fn an_agent_that_was_started_again_is_watched_on(world) {
         let script = format!("echo run >> runs; [ $(wc -l < runs) = 1 ] && exit 3; {READ}; echo \"got $x\"; exit 0");
-        let watcher = Watcher::of(&world.url, &["--auto-relaunch", "on", "--nudge-message", "hello there agent"], &script);
+        let watcher =
+            Watcher::of(&world.url, &["--auto-relaunch", "on", "--nudge-message", "hello there agent"], &script);
 
         let ended = watcher.end();
 

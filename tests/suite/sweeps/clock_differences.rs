@@ -113,7 +113,10 @@ mod steps {
             let then = world.ago(-60);
             world.set("plan_steps", &step, &format!("started_at = {then}"));
             let swept = world.sweep();
-            assert_eq!((&swept.json["clocks"]["future_subject"], swept.outcome(&step)), (&step.0.clone().into(), "healthy"));
+            assert_eq!(
+                (&swept.json["clocks"]["future_subject"], swept.outcome(&step)),
+                (&step.0.clone().into(), "healthy")
+            );
         }
     }
 }

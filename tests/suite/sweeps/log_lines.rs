@@ -15,7 +15,8 @@ on_each_host! {
         let of_issue = lines.iter().find(|line| line["id"] == issue.0).expect("a line of the issue");
         let of_sweep = lines.last().expect("a line of the sweep");
         for (field, value) in
-            [("kind", "issue"), ("finding", "orphaned"), ("decision", "continue"), ("outcome", "continued"), ("mode", "sweep")]
+            [("kind", "issue"), ("finding", "orphaned"), ("decision", "continue"), ("outcome", "continued"),
+                ("mode", "sweep")]
         {
             assert_eq!(of_issue[field], value, "{of_issue}");
         }

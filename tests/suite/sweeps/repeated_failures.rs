@@ -31,7 +31,10 @@ on_each_host! {
         for sweeps in [1, 2] {
             let good = world.orphan(&agent);
             let swept = world.sweep();
-            assert_eq!((swept.outcome(&bad), swept.outcome(&good), swept.exit), ("failed", "continued", Conclusion::SomeFailed));
+            assert_eq!(
+                (swept.outcome(&bad), swept.outcome(&good), swept.exit),
+                ("failed", "continued", Conclusion::SomeFailed)
+            );
             assert_eq!((world.failed_sweeps(&bad), swept.count("issues", "in_quarantine")), ((sweeps, false), 0));
         }
 

@@ -85,14 +85,16 @@ on_each_host! {
             let alone = other.sweep();
             let shared = together(&four);
 
-            for outcome in ["scanned", "continued", "escalated", "recovered", "handed_over", "waiting", "skipped", "healthy"] {
+            for outcome in
+                ["scanned", "continued", "escalated", "recovered", "handed_over", "waiting", "skipped", "healthy"]
+            {
                 assert_eq!(sum(&shared, outcome), alone.count("issues", outcome), "{outcome}");
             }
             assert_eq!(sum(&shared, "deferred") + sum(&shared, "busy") + sum(&shared, "failed"), 0);
             assert!(expected == "healthy" || sum(&shared, expected) == i64::from(ISSUES) - 6, "{expected}");
             assert_eq!(left_behind(world), left_behind(&mut other));
-            let mut seen: Vec<&str> = shared.iter().flat_map(|swept| swept.json["subjects"].as_array().expect("subjects"))
-                .map(|row| row["id"].as_str().expect("an id")).collect();
+            let subjects = shared.iter().flat_map(|swept| swept.json["subjects"].as_array().expect("subjects"));
+            let mut seen: Vec<&str> = subjects.map(|row| row["id"].as_str().expect("an id")).collect();
             let all = seen.len();
             seen.sort_unstable();
             seen.dedup();
@@ -107,7 +109,8 @@ on_each_host! {
 
     fn shards_that_overlap_do_nothing_twice(world) {
         crowd(world);
-        let overlapping = [(0, 4), (0, 4), (1, 2), (1, 4), (3, 4), (2, 3), (0, 1)].map(|(index, count)| settings_of_shard(world, index, count));
+        let overlapping = [(0, 4), (0, 4), (1, 2), (1, 4), (3, 4), (2, 3), (0, 1)]
+            .map(|(index, count)| settings_of_shard(world, index, count));
 
         let swept = together(&overlapping);
 
@@ -133,7 +136,10 @@ on_each_host! {
 
             for swept in [dry, swept] {
                 let of = |outcome| swept.count("issues", outcome);
-                assert_eq!((of("continued"), of("scanned") + of("deferred"), &swept.json["stopped_by"]), (2, its, &"limit".into()));
+                assert_eq!(
+                    (of("continued"), of("scanned") + of("deferred"), &swept.json["stopped_by"]),
+                    (2, its, &"limit".into())
+                );
                 assert!(!swept.json["kinds"]["issues"]["oldest_deferred_at"].is_null());
             }
             assert_eq!(world.count("recoveries"), all + 2);
@@ -194,7 +200,8 @@ mod kinds {
                 let swept = world.sweep_as(&Options { dry_run: true, ..settings_of_shard(world, index, 5) });
                 let groups = |kind: &str| {
                     let rows = swept.json["subjects"].as_array().expect("subjects").iter();
-                    let mut agents: Vec<&str> = rows.filter(|row| row["kind"] == kind).filter_map(|row| row["agent_id"].as_str()).collect();
+                    let mut agents: Vec<&str> =
+                        rows.filter(|row| row["kind"] == kind).filter_map(|row| row["agent_id"].as_str()).collect();
                     agents.sort_unstable();
                     agents.dedup();
                     agents

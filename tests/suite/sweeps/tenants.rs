@@ -115,7 +115,11 @@ mod a_status {
             let agent = world.agent("idle");
             world.orphan(&agent);
             for output in ["table", "json"] {
-                let ran = crate::support::program::command_at(&world.url, ["status", "--tenant", "acmee", "--output", output]).run();
+                let ran = crate::support::program::command_at(
+                    &world.url,
+                    ["status", "--tenant", "acmee", "--output", output],
+                )
+                .run();
                 ran.refused(64, &["there is no tenant acmee in this database"]);
             }
         }

@@ -105,7 +105,8 @@ proptest! {
             count += step;
             for (which, line) in lines.iter().enumerate() {
                 let counter = [
-                    format!("{count}/300"), format!("{count}%"), format!("{count} kB"), format!("{count} of 300"), format!("n{count}"),
+                    format!("{count}/300"), format!("{count}%"), format!("{count} kB"), format!("{count} of 300"),
+                    format!("n{count}"),
                 ];
                 let line = match which == counted % lines.len() {
                     true => format!("{line} {}", counter[shape]),

@@ -56,7 +56,10 @@ on_each_host! {
 
         let swept = world.sweep_guarded();
 
-        assert_eq!((&swept.held().1[0]["tenant"], swept.held().1.as_array().map(Vec::len)), (&json!(hostile.name), Some(1)));
+        assert_eq!(
+            (&swept.held().1[0]["tenant"], swept.held().1.as_array().map(Vec::len)),
+            (&json!(hostile.name), Some(1))
+        );
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 15, 30));
     }
 

@@ -88,7 +88,8 @@ on_each_database! {
         world.sweep_as(&settings.sweep);
         let text = format!("{UNSEEN} {MARKUP}");
         let details = json!({
-            "identifier": text, "title": text, "tenant": text, "agent": text, "reason": format!("{text} {}", "é".repeat(100_000)),
+            "identifier": text, "title": text, "tenant": text, "agent": text,
+            "reason": format!("{text} {}", "é".repeat(100_000)),
         });
         world.run(&format!("update notifications set details = {}", in_sql(&details.to_string())));
         if world.on == On::Sqlite {

@@ -80,7 +80,8 @@ on_each_host! {
         apply(&world.url, &plan, &[]).refused(REFUSED, &says);
         let says = ["escalation \"comment_and_block\", now \"comment_only\""];
         let same = ["--orphan-grace", "1500ms", "--attempts-max", "3"];
-        apply(&world.url, &plan, &[&same as &[&str], &["--escalation", "comment_only"]].concat()).refused(REFUSED, &says);
+        apply(&world.url, &plan, &[&same as &[&str], &["--escalation", "comment_only"]].concat())
+            .refused(REFUSED, &says);
         assert_eq!(world.count("sweeps") + world.rows_written().iter().sum::<i64>(), 0);
 
         apply(&world.url, &plan, &same).done();

@@ -30,7 +30,10 @@ on_each_database! {
 
             let swept = world.sweep();
 
-            assert_eq!((swept.outcome(&session), &swept.subject(&session)["finding"]), ("escalated", &"crashed".into()));
+            assert_eq!(
+                (swept.outcome(&session), &swept.subject(&session)["finding"]),
+                ("escalated", &"crashed".into())
+            );
             assert_eq!(world.commands(&session, "relaunch"), 0);
         }
     }

@@ -175,7 +175,8 @@ on_each_database! {
         let differences: Vec<_> = sessions.iter().filter(|id| expected.get(*id) != seen.get(*id)).collect();
         let shown: Vec<_> = differences.iter().take(5).map(|id| (id, expected.get(*id), seen.get(*id))).collect();
         assert!(differences.is_empty(), "{} of {}: {shown:?}", differences.len(), sessions.len());
-        for state in ["active", "queued", "waiting", "exempt", "skipped", "abandoned", "escalated", "silent", "crashed"] {
+        for state in ["active", "queued", "waiting", "exempt", "skipped", "abandoned", "escalated", "silent", "crashed"]
+        {
             assert!(expected.values().any(|known| known == state), "{state} does not occur");
         }
     }

@@ -29,7 +29,10 @@ on_each_database! {
         let later = world.sweep();
 
         assert_eq!((later.outcome(&session), later.outcome(&issue)), ("waiting", "continued"), "{}", later.json);
-        assert_eq!((world.commands(&session, "relaunch"), world.wakes_for(&issue), world.comments_on(&issue)), (0, 1, 1));
+        assert_eq!(
+            (world.commands(&session, "relaunch"), world.wakes_for(&issue), world.comments_on(&issue)),
+            (0, 1, 1)
+        );
     }
 
     /// That its issue is now a person's does not heal it, and is no reason to do anything.

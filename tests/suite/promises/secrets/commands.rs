@@ -102,7 +102,9 @@ on_each_database! {
         }
 
         for (n, shape) in SHAPES.into_iter().enumerate() {
-            for place in ["in-identifier", "in-wait", "in-agent", "in-plan", "in-session", "in-output", "in-error", "in-reason"] {
+            for place in
+                ["in-identifier", "in-wait", "in-agent", "in-plan", "in-session", "in-output", "in-error", "in-reason"]
+            {
                 let lantern = format!("{place}-{n},");
                 assert!(listener.all.contains(&lantern), "{lantern} is not to be seen before {shape}");
             }
