@@ -13,15 +13,13 @@ mod open_database;
 mod quarantine;
 mod run;
 mod status;
+mod terminal;
 mod watch;
-
-use std::io::Write;
 
 use anyhow::Result;
 
 use crate::cli::{Cli, Command};
 use crate::conclusion::Conclusion;
-use crate::report::page;
 use crate::settings::Environment;
 use crate::settings::flags::{CommonFlags, ConfigFlag};
 use crate::telemetry::{self, Audience, Loudness};
@@ -34,7 +32,8 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     let is_of_an_agent = matches!(&command, Some(Command::Watch(flags)) if flags.of_agent.is_some());
     let is_set_up = !is_of_an_agent && !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
     let environment = &if is_set_up { environment.with_file(file.as_deref())? } else { environment };
-    // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to show.
+    // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to
+    // show.
     if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
         let is_daemon = matches!(command, Some(Command::Daemon(_)));
         let audience = if is_daemon { Audience::Log } else { Audience::of_stderr() };
@@ -57,21 +56,4 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Man(flags)) => man::run(&flags),
     };
     ran.map_err(|error| environment.locate(error))
-}
-
-/// Confirms what was done, to whoever wants to hear it.
-fn confirm(quiet: bool, text: &str) {
-    if !quiet {
-        tell(text);
-    }
-}
-
-/// Prints what people read: on a terminal it is wrapped at its words.
-fn tell(text: &str) {
-    say(&page::wrapped(text));
-}
-
-/// Prints what sweep wrote itself, or what `text::redact` let pass; a reader that has gone (`| head -1`) is no error.
-fn say(text: &str) {
-    let _ = anstream::stdout().write_all(text.as_bytes());
 }

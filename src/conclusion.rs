@@ -2,7 +2,8 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-/// How a run ends. The numbers are those that the program exits with and that `sweeps.exit_code` records: of sysexits.h where it has one.
+/// How a run ends. The numbers are those that the program exits with and that `sweeps.exit_code` records: of sysexits.h
+/// where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Conclusion {

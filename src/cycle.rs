@@ -1,4 +1,5 @@
-//! One cycle: a sweep and what goes with it when nobody watches: pings, notifications, metrics. None of them makes the sweep fail.
+//! One cycle: a sweep and what goes with it when nobody watches: pings, notifications, metrics. None of them makes the
+//! sweep fail.
 
 use std::path::PathBuf;
 
@@ -63,8 +64,9 @@ fn deliver_pending(options: &CycleOptions, cancel: &Cancel) {
     }
 }
 
-/// What the dead-man's switch is sent at the end. What was busy is left to the next sweep. One that was asked to end sends nothing: if
-/// none follows it, that silence is the alarm. A sweep whose wakes nobody takes up has done its part in vain.
+/// What the dead-man's switch is sent at the end. What was busy is left to the next sweep. One that was asked to end
+/// sends nothing: if none follows it, that silence is the alarm. A sweep whose wakes nobody takes up has done its part
+/// in vain.
 fn ping_of_end(swept: &Result<Summary>) -> Option<Ping> {
     let Ok(summary) = swept else { return Some(Ping::Failed) };
     match summary.conclusion {

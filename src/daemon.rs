@@ -1,8 +1,8 @@
 //! Sweeps on a schedule, until it is told to end.
 //!
-//! A sweep is due at each time of the schedule. It has one thing in hand at a time: what becomes due meanwhile is made up once, as
-//! soon as that is done, however often it was. While the database is away nothing is due: it is asked now and then, and
-//! swept when it is back.
+//! A sweep is due at each time of the schedule. It has one thing in hand at a time: what becomes due meanwhile is made
+//! up once, as soon as that is done, however often it was. While the database is away nothing is due: it is asked now
+//! and then, and swept when it is back.
 //!
 //! ```text
 //!            due ─┐

@@ -17,14 +17,15 @@ pub struct Found {
     pub is_open_to_others: bool,
 }
 
-/// Reads a regular file of at most so many bytes. Nothing else is read: a pipe may never be written to, a device never end.
+/// Reads a regular file of at most so many bytes. Nothing else is read: a pipe may never be written to, a device never
+/// end.
 pub fn read(path: &Path, bytes_max: u64) -> Result<Found, String> {
     // Without NONBLOCK, opening a pipe waits for somebody who writes to it.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-    let file = opened.map_err(|error| words(&error))?;
+    let file = opened.map_err(|error| error_text(&error))?;
     // Of what was opened: at the path there may be something else by now.
-    let metadata = file.metadata().map_err(|error| words(&error))?;
+    let metadata = file.metadata().map_err(|error| error_text(&error))?;
     if !metadata.is_file() {
         return Err(format!("{}, expected a regular file", kind_of(&metadata)));
     }
@@ -38,7 +39,7 @@ pub fn read(path: &Path, bytes_max: u64) -> Result<Found, String> {
 /// Reads to the end, unless that is further away.
 pub fn read_at_most(from: impl Read, bytes_max: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    from.take(bytes_max + 1).read_to_end(&mut bytes).map_err(|error| words(&error))?;
+    from.take(bytes_max + 1).read_to_end(&mut bytes).map_err(|error| error_text(&error))?;
     if bytes_max < bytes.len() as u64 {
         return Err(format!("is larger than {} MiB", bytes_max >> 20));
     }
@@ -46,7 +47,7 @@ pub fn read_at_most(from: impl Read, bytes_max: u64) -> Result<Vec<u8>, String> 
 }
 
 /// What the operating system says, without its number.
-pub fn words(error: &std::io::Error) -> String {
+pub fn error_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or(&text).to_owned()
 }

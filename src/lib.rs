@@ -4,7 +4,7 @@
 //! ```text
 //! main → commands → [daemon →] cycle → sweep → store → rules
 //!                                │       │       │       └ pure: facts in, decision out
-//!                                │       │       └ PostgreSQL and SQLite behind one set of queries; the hosts are views, in SQL
+//!                                │       │       └ PostgreSQL and SQLite behind one set of queries; hosts are views
 //!                                │       └ scan · then per subject: lock, facts, decide, write, commit · close
 //!                                └ pings, notifications and metrics
 //! ```
@@ -19,8 +19,8 @@
 //! # As a library
 //! [`sweep::run`] sweeps once, by plain [`sweep::Options`], and returns a [`sweep::Summary`].
 //!
-//! `stall` has live detectors for a control plane that holds its sessions in its own process. With `default-features = false`
-//! there are only `stall` and the `rules` that it asks: no database, no TLS, no HTTP and no command line.
+//! `stall` has live detectors for a control plane that holds its sessions in its own process. With `default-features =
+//! false` there are only `stall` and the `rules` that it asks: no database, no TLS, no HTTP and no command line.
 
 #![forbid(unsafe_code)]
 

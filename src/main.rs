@@ -13,7 +13,8 @@ use sweep::text::redact;
 use sweep::{commands, settings::Environment, telemetry};
 
 fn main() -> ExitCode {
-    // Other processes of the same user, such as a watched agent, read neither its memory nor its environment; and no core file holds a secret.
+    // Other processes of the same user, such as a watched agent, read neither its memory nor its environment; and no
+    // core file holds a secret.
     #[cfg(target_os = "linux")]
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     if commands::completions::answer() {
@@ -38,7 +39,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// One line on stderr, wrapped on a terminal: a URL that was given in the wrong place is not repeated with its password. One that nobody reads any more is no reason to fail otherwise.
+/// One line on stderr, wrapped on a terminal: a URL that was given in the wrong place is not repeated with its
+/// password. One that nobody reads any more is no reason to fail otherwise.
 fn fail(line: &str, exit: Conclusion) -> ExitCode {
     let line = page::wrapped_within(page::columns(stderr()), line);
     let _ = writeln!(anstream::stderr(), "{line}");

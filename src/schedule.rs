@@ -41,7 +41,8 @@ pub struct Schedule {
     pub zone: Tz,
 }
 
-const EXPECTED: &str = "expected a schedule such as */5 * * * * (minute, hour, day of the month, month, day of the week; with six \
+const EXPECTED: &str = "expected a schedule such as */5 * * * * (minute, hour, day of the month, month, day of the \
+    week; with six \
                         fields the first is the second), @hourly, @daily, @weekly, @monthly or @yearly";
 
 /// Common schedules by their names.

@@ -43,8 +43,8 @@
 //!
 //! while let Some(event) = inbox.recv().await {
 //!     match event {
-//!         StallEvent::Stalled { session_id, repeats: Some(repeats), .. } => println!("{session_id} repeats {repeats}"),
-//!         StallEvent::Stalled { session_id, .. } => println!("{session_id} is silent"),
+//!         StallEvent::Stalled { session_id, repeats: Some(repeats), .. } => println!("{session_id} repeats
+//!         {repeats}"), StallEvent::Stalled { session_id, .. } => println!("{session_id} is silent"),
 //!         StallEvent::AutoNudge { session_id, message, .. } => {
 //!             println!("typing into {session_id}: {message}");
 //!             registry.get(&session_id).inspect(|session| session.nudge_sent());

@@ -55,6 +55,7 @@ use diesel::QueryResult;
 use crate::conclusion::conclusion_of;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::Portion;
+pub use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::ledger::{self, Ended};
 use crate::store::open::Store;
 use crate::store::outbox::delivery;
@@ -63,19 +64,19 @@ pub use cancel::Cancel;
 use guard::{Held, Judge, Memory};
 use limits::{Limits, WakeBudget};
 pub use observer::{Observer, Progress};
-pub use options::{KindMode, Options, Selection};
+pub use options::{Options, Selection};
 pub use outcome::{Examined, Outcome};
 use quarantine::Failures;
 use round::examine_all;
 use scan::Scan;
 use selection::{heading, is_any_stranded, look, named, refuse};
 pub use summary::Summary;
-pub use tally::{Clocks, Deferred, Guarded, HeldBack, KindReport, StopReason, Stuck, Tally};
+pub use tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
 use terms::ExamineContext;
 use workers::Workers;
 
-/// Sweeps once. An error says why the sweep could not begin, or not go on; what it did until then stands in the ledger, and
-/// `observer` hears of it.
+/// Sweeps once. An error says why the sweep could not begin, or not go on; what it did until then stands in the ledger,
+/// and `observer` hears of it.
 pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
     let began = Instant::now();
     let access = if options.dry_run { Access::ReadOnly } else { Access::Write };
@@ -164,7 +165,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// Does anything wait to be delivered? Asked here, so that nobody connects again just to learn that there is nothing.
+    /// Does anything wait to be delivered? Asked here, so that nobody connects again just to learn that there is
+    /// nothing.
     fn close(&self, db: &mut DbConnection, summary: &Summary) -> Result<Option<bool>> {
         let closing = ledger::Closing {
             ended: summary.ended,
@@ -193,8 +195,8 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// What is no subject's: whether wakes are taken up, and whether there is anything at all. A sweep of a few subjects does not ask the
-    /// first; that the second cannot be asked is no reason for a sweep to fail.
+    /// What is no subject's: whether wakes are taken up, and whether there is anything at all. A sweep of a few
+    /// subjects does not ask the first; that the second cannot be asked is no reason for a sweep to fail.
     fn look_around(&self, store: &mut Store, summary: &mut Summary) {
         let Store { db, kinds, .. } = store;
         if self.looks_at_kinds() {

@@ -1,6 +1,6 @@
-//! Logs: on stderr, as text or JSON. At a terminal the report says it all, so only what went wrong, or is wrong with the settings,
-//! is logged there. systemd's journal has a time and a priority for each line: there no line has a time of its own, and each
-//! begins with its priority, as sd-daemon(3) has it.
+//! Logs: on stderr, as text or JSON. At a terminal the report says it all, so only what went wrong, or is wrong with
+//! the settings, is logged there. systemd's journal has a time and a priority for each line: there no line has a time
+//! of its own, and each begins with its priority, as sd-daemon(3) has it.
 
 use std::fmt::{self, Debug, Display, Formatter};
 use std::io::{self, IsTerminal, Write, stderr};

@@ -3,8 +3,8 @@
 //! All of it goes through `redact`: on one line, without invisible characters, without what looks like a credential. A
 //! secret that looks like nothing, a word among others, is not known as one.
 //!
-//! Invisible characters are removed and not escaped, everywhere, in JSON as well: escapes would make names in Persian and
-//! many emoji illegible, and a credential that such a character splits in two is known as one again.
+//! Invisible characters are removed and not escaped, everywhere, in JSON as well: escapes would make names in Persian
+//! and many emoji illegible, and a credential that such a character splits in two is known as one again.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use regex::{Regex, RegexSet};
 use serde_json::Value;
 
 use crate::rules::Id;
-use crate::rules::words::one_line;
+use crate::rules::display::one_line;
 
 /// A name that promises a secret. Tokens are also counted (`max_tokens: 4096`) and made (`tokenizer: fast`).
 const NAME: &str = r#"(?i-u:(?:passw(?:or)?d|pwd|passphrase|secret|credential|authorization|api[_-]?key|private[_-]?key)[\w.-]*|token(?:[_.-][\w.-]*)?)\\?["']? ?"#;
@@ -88,8 +88,9 @@ pub fn redact_id(id: &Id) -> Id {
 /// Characters of a quotation.
 const QUOTED_MAX: usize = 150;
 
-/// A quotation in a comment, which is Markdown that agents read: cut, in a code span that nothing in it can close, between
-/// quotation marks. Credentials are hidden first: in the whole comment one's pattern could take the closing backtick with it.
+/// A quotation in a comment, which is Markdown that agents read: cut, in a code span that nothing in it can close,
+/// between quotation marks. Credentials are hidden first: in the whole comment one's pattern could take the closing
+/// backtick with it.
 pub fn quoted(text: &str) -> String {
     // Boards that look for [mentions](in://the) whole text do not know of code spans.
     let text = redact(text).replace('`', "'").replace("](", "] (");
@@ -101,7 +102,8 @@ pub fn quoted(text: &str) -> String {
     format!("“`{text}`”")
 }
 
-/// As a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in all of them.
+/// As a database of any encoding keeps it: the quotation marks, dashes and ellipses that sweep prints are not in all of
+/// them.
 pub fn plain(text: &str) -> String {
     text.replace(['“', '”', '„'], "\"").replace(['‘', '’'], "'").replace(['–', '—'], "-").replace('…', "...")
 }
@@ -134,7 +136,7 @@ mod tests {
     use regex::Regex;
 
     use super::{quoted, redact};
-    use crate::rules::words::is_invisible;
+    use crate::rules::display::is_invisible;
 
     #[rstest]
     #[case("postgres://app:hunter2@db/app", "postgres://***@db/app")]
@@ -258,8 +260,10 @@ mod tests {
         /// Around it stands what may stand there in a sentence, a log or a document.
         #[test]
         fn a_password_is_hidden_whatever_stands_around_it(
-            before in "[ a-z,:;(/=\"'{]{0,12}", secret in "[A-Za-z0-9!$%^*_+.-]{8,20}", after in "([ ,;&)\"'}][ a-z,;:/@]{0,12})?",
-            form in prop::sample::select(vec!["x://u:S@h", "password=S", "password: S", "api_key=S", "\"token\":\"S\"", "u:S@h/x"]),
+            before in "[ a-z,:;(/=\"'{]{0,12}", secret in "[A-Za-z0-9!$%^*_+.-]{8,20}", after in "([ ,;&)\"'}][ \
+                a-z,;:/@]{0,12})?",
+            form in prop::sample::select(vec!["x://u:S@h", "password=S", "password: S", "api_key=S", "\"token\":\"S\"",
+                "u:S@h/x"]),
         ) {
             let text = format!("{before} {}{after}", form.replace('S', &secret));
             prop_assert!(!redact(&text).contains(&secret), "{text} → {}", redact(&text));

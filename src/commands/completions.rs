@@ -1,6 +1,7 @@
 //! `sweep completions`: what a shell needs to complete sweep's arguments, and the answer when it asks.
 //!
-//! The script asks sweep itself at each TAB, by a variable in the environment. Such a process answers and does nothing else.
+//! The script asks sweep itself at each TAB, by a variable in the environment. Such a process answers and does nothing
+//! else.
 
 mod names;
 
@@ -10,7 +11,7 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::ArgValueCompleter;
 use clap_complete::env::Shells;
 
-use super::say;
+use super::terminal::say;
 use crate::cli::{self, CompletionsFlags};
 use crate::conclusion::Conclusion;
 use names::Names;

@@ -7,7 +7,7 @@ use owo_colors::OwoColorize;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::say;
+use super::terminal::say;
 use crate::cli::{ConfigFlags, Layout};
 use crate::conclusion::{self, Conclusion};
 use crate::daemon::DaemonOptions;

@@ -16,7 +16,7 @@ use diesel::sql_types::Text;
 use owo_colors::{OwoColorize, Style};
 use tempfile::TempDir;
 
-use super::{say, tell};
+use super::terminal::{say, tell};
 use crate::cli::{DemoAt, DemoFlags};
 use crate::conclusion::{Conclusion, config, usage};
 use crate::report::{Detail, Format, Report, page};
@@ -49,21 +49,24 @@ const SCENES: [Scene; 5] = [
         ..SWEEP
     },
     Scene {
-        story: "Now for real: one wake each, to the agent whose work it is, and one nudge for each session that hangs or\n\
+        story: "Now for real: one wake each, to the agent whose work it is, and one nudge for each session that hangs \
+            or\n\
                 goes round in circles. bruno-7 crashed and SOC 2 evidence has no agent: a person is told at once.\n\
                 Esther is paused and Femi is gone: they are never woken. Of Femi's work people are notified once.",
         ..SWEEP
     },
     Scene {
         story: "Ten minutes pass (the demo dates every row back). Two agents and chiara-4 got on with it, Maria\n\
-                took ACM-16 over, the other runs failed. One wake did not help there: now it takes a person, not a wake.",
+                took ACM-16 over, the other runs failed. One wake did not help there: now it takes a person, not a \
+                wake.",
         happens: include_str!("demo/ten_minutes.sql"),
         shows: Some(include_str!("demo/comment.sql")),
         ..SWEEP
     },
     Scene { story: "And once more. Nothing is done twice: until something changes, there is nothing to do.", ..SWEEP },
     Scene {
-        story: "Then a backup is restored, and the runs of the last hour are not in it: thirty issues that agents work\n\
+        story: "Then a backup is restored, and the runs of the last hour are not in it: thirty issues that agents \
+            work\n\
                 on look abandoned. When most of the work looks stranded, it is the picture that is wrong: the guard\n\
                 leaves the issues alone and says so, with an exit code of its own (4).",
         happens: include_str!("demo/lost_runs.sql"),

@@ -7,18 +7,19 @@ use diesel::result::{DatabaseErrorKind, Error};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
-use super::confirm;
 use super::open_database::{OpenDatabase, say_list};
+use super::terminal::confirm;
 use crate::cli::{ExemptCommand, ExemptFlags, ListFlags, RemoveFlags};
 use crate::conclusion::{Conclusion, usage};
 use crate::parse::Until;
 use crate::report::grid;
 use crate::rules::Exemption;
-use crate::rules::words::{HumanDuration, format_utc};
+use crate::rules::display::{HumanDuration, format_utc};
 use crate::settings::Environment;
+use crate::store::Label;
 use crate::store::errors::Refused;
 use crate::store::exemptions::{self, Exempted, Given};
-use crate::store::find::{Label, find, label_of_row};
+use crate::store::find::{find, label_of_row};
 use crate::store::rights::Purpose;
 use crate::store::{Abort, Db};
 use crate::text::redact;
@@ -87,9 +88,9 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
     Ok(Conclusion::Done)
 }
 
-type Row = (Label, Exempted);
+type ExemptionRow = (Label, Exempted);
 
-fn table(rows: &[Row], now: DateTime<Utc>) -> String {
+fn table(rows: &[ExemptionRow], now: DateTime<Utc>) -> String {
     if rows.is_empty() {
         return "Nothing is exempt.\n".to_owned();
     }
@@ -111,7 +112,7 @@ fn table(rows: &[Row], now: DateTime<Utc>) -> String {
     grid::with_header(["kind", "subject", "tenant", "state", "until", "age", "reason"], cells, &[])
 }
 
-fn document((label, row): &Row, now: DateTime<Utc>) -> Value {
+fn document((label, row): &ExemptionRow, now: DateTime<Utc>) -> Value {
     let Exempted { kind, id, exemption, since } = row;
     json!({
         "kind": redact(kind),

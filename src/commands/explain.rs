@@ -3,15 +3,16 @@
 use anyhow::Result;
 
 use super::open_database::OpenDatabase;
-use super::say;
+use super::terminal::say;
 use crate::cli::{ExplainFlags, Layout, SubjectName};
 use crate::conclusion::{Conclusion, some_failed, usage};
 use crate::report::explain::{Explanation, quarantine as told_quarantine};
 use crate::report::page;
 use crate::rules::Policy;
 use crate::settings::Environment;
+use crate::store::Label;
 use crate::store::errors::{self, Refused};
-use crate::store::find::{Label, find};
+use crate::store::find::find;
 use crate::store::rights::Purpose;
 use crate::store::{Db, Subject, for_kind, history, nulls, quarantine};
 
@@ -49,7 +50,7 @@ fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy) -> Result<Exp
                 },
                 |failure| told_quarantine(&failure, kind, &label),
             );
-            let why = nulls::words(db, kind, &label.id, &error);
+            let why = nulls::describe(db, kind, &label.id, &error);
             Err(some_failed(format!("{kind} {name} cannot be read: {why}; {held}")).into())
         }
         Err(error) => Err(error.into()),

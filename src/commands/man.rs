@@ -8,7 +8,7 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::say;
+use super::terminal::say;
 use crate::cli::{self, EXIT_CODES, ManFlags, page_of};
 use crate::conclusion::{Conclusion, some_failed};
 use crate::files;
@@ -42,7 +42,7 @@ pub fn run(flags: &ManFlags) -> Result<Conclusion> {
         None => say(&String::from_utf8_lossy(&rendered(&command, &[])?)),
         Some(directory) => {
             let refuse = |why: String| some_failed(format!("cannot write to {}: {why}", directory.display()));
-            std::fs::create_dir_all(directory).map_err(|error| refuse(files::words(&error)))?;
+            std::fs::create_dir_all(directory).map_err(|error| refuse(files::error_text(&error)))?;
             write_all(&command, &[], directory).map_err(|error| refuse(format!("{error:#}")))?;
         }
     }

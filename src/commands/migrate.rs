@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{confirm, say};
+use super::terminal::{confirm, say};
 use crate::cli::MigrateFlags;
 use crate::conclusion::Conclusion;
 use crate::settings::Environment;

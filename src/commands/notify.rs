@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::tell;
+use super::terminal::tell;
 use crate::cli::NotifyCommand;
 use crate::conclusion::{Conclusion, config};
 use crate::notify::trial::send_tests;

@@ -4,7 +4,7 @@ use anyhow::{Error, Result};
 use diesel::QueryResult;
 use serde_json::{Value, json};
 
-use super::{say, tell};
+use super::terminal::{say, tell};
 use crate::cli::Layout;
 use crate::conclusion::{busy, usage};
 use crate::report::grid::ROWS_MAX;
@@ -55,8 +55,8 @@ impl OpenDatabase {
         self.transact(body).map_err(|abort| self.explain(abort))
     }
 
-    /// Undoes something about a subject, which may be gone meanwhile, and returns what it is called. `body` says whether
-    /// there was anything to undo; if not, the subject `is_not` so.
+    /// Undoes something about a subject, which may be gone meanwhile, and returns what it is called. `body` says
+    /// whether there was anything to undo; if not, the subject `is_not` so.
     pub fn undo(
         &mut self,
         kind: Kind,
@@ -81,7 +81,7 @@ impl OpenDatabase {
             Abort::RolledBack(Refused::Query(error))
                 if errors::is_contention(error) || errors::is_lock_timeout(error) =>
             {
-                busy(format!("somebody else is at it, try again: {}", errors::words(error))).into()
+                busy(format!("somebody else is at it, try again: {}", errors::error_chain(error))).into()
             }
             Abort::RolledBack(_) | Abort::Lost(_) | Abort::Unknown(_) => self.url.explain(abort.into()),
         }

@@ -5,15 +5,16 @@ use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use serde_json::{Value, json};
 
-use super::confirm;
 use super::open_database::{OpenDatabase, say_list};
+use super::terminal::confirm;
 use crate::cli::{ListFlags, QuarantineCommand, ReleaseFlags};
 use crate::conclusion::Conclusion;
 use crate::report::grid;
 use crate::rules::Kind;
-use crate::rules::words::HumanDuration;
+use crate::rules::display::HumanDuration;
 use crate::settings::Environment;
-use crate::store::find::{Label, label_of_row};
+use crate::store::Label;
+use crate::store::find::label_of_row;
 use crate::store::quarantine::{self, Failure};
 use crate::store::rights::Purpose;
 use crate::text::redact;
@@ -61,9 +62,9 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
     Ok(Conclusion::Done)
 }
 
-type Row = (Label, Failure);
+type QuarantineRow = (Label, Failure);
 
-fn table(rows: &[Row], now: DateTime<Utc>) -> String {
+fn table(rows: &[QuarantineRow], now: DateTime<Utc>) -> String {
     if rows.is_empty() {
         return "Nothing is in quarantine.\n".to_owned();
     }
@@ -80,7 +81,7 @@ fn table(rows: &[Row], now: DateTime<Utc>) -> String {
     grid::with_header(["kind", "subject", "tenant", "for", "failed sweeps", "last failure"], cells, &[])
 }
 
-fn document((label, row): &Row) -> Value {
+fn document((label, row): &QuarantineRow) -> Value {
     let Failure { kind, id, sweeps, reason, last_at, quarantined_at } = row;
     json!({
         "kind": redact(kind),

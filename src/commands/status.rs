@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::say;
+use super::terminal::say;
 use crate::cli::{Layout, StatusFlags};
 use crate::conclusion::{Conclusion, usage};
 use crate::report::{page, status as report};

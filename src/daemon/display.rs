@@ -8,7 +8,7 @@ use tracing::info;
 use super::work::Task;
 use super::{Daemon, clock};
 use crate::conclusion::Conclusion;
-use crate::rules::words::{HumanDuration, format_utc};
+use crate::rules::display::{HumanDuration, format_utc};
 use crate::sweep::Summary;
 
 impl Daemon {

@@ -44,7 +44,8 @@ impl Daemon {
         self.sweep_all().await
     }
 
-    /// Sets the timer for the next time of the schedule, later by the jitter, though never as late as the time after it.
+    /// Sets the timer for the next time of the schedule, later by the jitter, though never as late as the time after
+    /// it.
     pub(super) async fn plan(&mut self) -> Result<()> {
         let options = &self.resolved.options;
         let mut next = options.schedule.after(clock::now());
@@ -123,8 +124,8 @@ impl Daemon {
         self.last = Some(display::last(swept));
     }
 
-    /// A database that is away is waited for. What else is wrong ends the daemon at its start; later it is said once, and the
-    /// next sweep tries again.
+    /// A database that is away is waited for. What else is wrong ends the daemon at its start; later it is said once,
+    /// and the next sweep tries again.
     fn failed(&mut self, error: Error) -> Result<()> {
         let why = redact(&format!("{error:#}"));
         if conclusion_of(&error) == Conclusion::Unavailable {
@@ -245,7 +246,8 @@ impl Daemon {
         self.shared.update(|state| state.hung_for = hung_for);
     }
 
-    /// Between two sweeps: what waits is delivered. A clock that was set back would have it wait for what was planned by the wrong time.
+    /// Between two sweeps: what waits is delivered. A clock that was set back would have it wait for what was planned
+    /// by the wrong time.
     async fn idle(&mut self) -> Result<()> {
         let earlier = self.resolved.options.schedule.next(clock::now()).filter(|next| Some(*next) < self.planned);
         if earlier.is_some() {

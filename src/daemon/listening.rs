@@ -1,4 +1,5 @@
-//! Hearing of runs that end, on a thread of its own: it waits for the database, and its connection may be lost at any time.
+//! Hearing of runs that end, on a thread of its own: it waits for the database, and its connection may be lost at any
+//! time.
 //!
 //! What is not heard is found by the schedule.
 

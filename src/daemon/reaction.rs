@@ -1,5 +1,5 @@
-//! What the daemon does about runs that end: the sweep's own transaction for that one issue, at once instead of at the next time of
-//! the schedule.
+//! What the daemon does about runs that end: the sweep's own transaction for that one issue, at once instead of at the
+//! next time of the schedule.
 
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ impl Daemon {
         }
     }
 
-    /// How long after the end of a run its issue is swept, as soon as the database has said what its host needs: a little longer,
-    /// since the clocks of both may differ.
+    /// How long after the end of a run its issue is swept, as soon as the database has said what its host needs: a
+    /// little longer, since the clocks of both may differ.
     pub(super) fn reaction_grace(&self) -> Option<Duration> {
         let grace = self.resolved.options.listen_grace.unwrap_or(self.run_end_grace?);
         Some(grace + grace / 10)
@@ -72,7 +72,8 @@ impl Daemon {
         if allowed == Some(0) {
             return self.warn_of_overrun();
         }
-        // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ a little.
+        // Half the grace: whoever touches the issue meanwhile is at it, and the clocks of host and database may differ
+        // a little.
         let grace = TimeDelta::from_std(grace / 2).unwrap_or_default();
         let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
@@ -90,7 +91,8 @@ impl Daemon {
     fn warn_of_overrun(&mut self) {
         if self.run_ends.overrun() {
             warn!(
-                "runs end in numbers and leave work stranded: what is more than the guard lets pass at once is left to the schedule"
+                "runs end in numbers and leave work stranded: what is more than the guard lets pass at once is left to \
+                    the schedule"
             );
         }
     }
@@ -101,7 +103,8 @@ pub(super) fn refuse_too_soon(options: &DaemonOptions, hosts: Duration) -> Resul
     match options.listen_grace.filter(|ours| options.listen && *ours < hosts) {
         None => Ok(()),
         Some(ours) => Err(config(format!(
-            "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a run this host queues what follows"
+            "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a run \
+                this host queues what follows"
         ))
         .into()),
     }

@@ -1,8 +1,8 @@
 //! The issues of which a run has just ended: when each is looked at, and how much may be done about them.
 //!
-//! Whoever ends a run may still be at it, so each is left alone for a moment. And the guard does not see them, as they come one by
-//! one: when a host goes down, all its runs end. So no more is done about them in a minute than the guard lets pass at once; the
-//! rest is left to the schedule, whose sweeps have the guard.
+//! Whoever ends a run may still be at it, so each is left alone for a moment. And the guard does not see them, as they
+//! come one by one: when a host goes down, all its runs end. So no more is done about them in a minute than the guard
+//! lets pass at once; the rest is left to the schedule, whose sweeps have the guard.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What the service manager is notified of (sd_notify): ready, what is going on, that the process lives, reloading, stopping.
+//! What the service manager is notified of (sd_notify): ready, what is going on, that the process lives, reloading,
+//! stopping.
 //!
 //! Without NOTIFY_SOCKET nothing is sent.
 
@@ -57,7 +58,8 @@ impl ServiceManager {
     }
 }
 
-/// That it could not is logged once: a manager that receives nothing ends the daemon after a while, and does not say why.
+/// That it could not is logged once: a manager that receives nothing ends the daemon after a while, and does not say
+/// why.
 fn notify(states: &[NotifyState]) {
     static IS_LOGGED: Once = Once::new();
     if let Err(error) = sd_notify::notify(states) {

@@ -1,7 +1,7 @@
 //! Waits for one instant of the wall clock, so that a clock that is set and a machine that slept are noticed.
 //!
-//! Each instant is one job of the scheduler, and the next one is planned when it is over. The scheduler's own repeated jobs would
-//! overlap, outlive its end, and keep the offset that their zone had when they were made.
+//! Each instant is one job of the scheduler, and the next one is planned when it is over. The scheduler's own repeated
+//! jobs would overlap, outlive its end, and keep the offset that their zone had when they were made.
 
 use std::time::Duration;
 

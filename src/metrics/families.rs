@@ -122,7 +122,8 @@ impl Page<'_> {
         }
         self.gauge(
             "handed_over_last_week",
-            "Subjects that their host or a person took over in the last 7 days, after sweep had done something about them",
+            "Subjects that their host or a person took over in the last 7 days, after sweep had done something about \
+                them",
             KIND,
             kinds.iter().map(|kind| ([kind.name()], handed_over.get(kind.name()).copied().unwrap_or(0))),
         )?;
@@ -150,7 +151,7 @@ impl Page<'_> {
             [],
             exit_code.map(|code| ([], i64::from(code))),
         )?;
-        let counted = |kind: &Swept, outcome: Outcome| kind.counts.get(outcome.name()).copied().unwrap_or(0);
+        let counted = |kind: &Swept, outcome: Outcome| kind.tally.of(outcome) as i64;
         self.gauge(
             "last_sweep_subjects",
             "Subjects by what became of them in it",
@@ -254,8 +255,8 @@ impl Page<'_> {
         self.family(MetricType::Counter, name, help, labels, values)
     }
 
-    /// Every value is written as a gauge's, also a counter's: OpenMetrics would leave `_total` out of the name of its type,
-    /// and the older format knows a counter only by the name of its values.
+    /// Every value is written as a gauge's, also a counter's: OpenMetrics would leave `_total` out of the name of its
+    /// type, and the older format knows a counter only by the name of its values.
     fn family<'v, const N: usize, V: EncodeGaugeValue>(
         &mut self,
         of: MetricType,

@@ -1,6 +1,6 @@
 //! Renders a message as text, for people.
 
-use crate::rules::words::humanize;
+use crate::rules::display::humanize;
 use crate::store::outbox::Event;
 use crate::store::outbox::delivery::{Message, Notification};
 use crate::text::cut;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::client::HttpMessage;
 use super::display;
-use crate::rules::words::is_invisible;
+use crate::rules::display::is_invisible;
 use crate::store::outbox::delivery::Message;
 
 pub fn message(message: &Message) -> HttpMessage {

@@ -5,11 +5,11 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use super::grid::{self, CELL_MAX};
+use crate::rules::display::{HumanDuration, format_utc};
 use crate::rules::session::AgentState;
-use crate::rules::words::{HumanDuration, format_utc};
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
+use crate::store::Label;
 use crate::store::Subject;
-use crate::store::find::Label;
 use crate::store::history::{Past, Recovery};
 use crate::store::quarantine::Failure;
 use crate::text::{cut, redact};
@@ -68,7 +68,7 @@ impl Explanation {
     /// For people.
     pub fn table(&self) -> String {
         let decision = &self.verdict.decision;
-        let mut text = format!("{}\n{}\n{}\n", self.heading(), self.clauses(), self.told_history());
+        let mut text = format!("{}\n{}\n{}\n", self.heading(), self.clauses(), self.render_history());
         text += &format!(
             "{} {}.\n",
             "A sweep would now:".bold(),
@@ -102,7 +102,7 @@ impl Explanation {
         format!("{}\n{rows}{so}\n", finding.definition())
     }
 
-    fn told_history(&self) -> String {
+    fn render_history(&self) -> String {
         let (history, policy) = (&self.history, &self.policy);
         let now = history.observed_at;
         let ago = |at: DateTime<Utc>| match at <= now {
@@ -111,7 +111,7 @@ impl Explanation {
         };
         let mut rows = vec![
             ["episode".to_owned(), format!("began {}", ago(history.episode_began_at))],
-            ["attempts".to_owned(), self.told_attempts()],
+            ["attempts".to_owned(), self.render_attempts()],
             [
                 "in 24 hours".to_owned(),
                 format!(
@@ -129,7 +129,9 @@ impl Explanation {
             }),
         );
         rows.extend(history.last_attempt_at.map(|at| ["last attempt".to_owned(), ago(at)]));
-        rows.extend(history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), told(exemption, now)]));
+        rows.extend(
+            history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), describe_exemption(exemption, now)]),
+        );
         rows.extend(self.failure.as_ref().map(|failure| {
             let (sweeps, reason) = (failure.sweeps, redact(&failure.reason));
             let running = if sweeps == 1 { "in 1 sweep".to_owned() } else { format!("in {sweeps} sweeps running") };
@@ -138,7 +140,7 @@ impl Explanation {
         format!("{}\n{}{}", "History".bold(), grid::without_header(rows), self.recoveries())
     }
 
-    fn told_attempts(&self) -> String {
+    fn render_attempts(&self) -> String {
         let made = match (self.history.attempts, self.verdict.attempts_max) {
             (0, 0) => "none is allowed".to_owned(),
             (made, max) => format!("{made} of {max} in this episode"),
@@ -227,7 +229,7 @@ impl Explanation {
 }
 
 /// `until 2026-12-24 00:00:00 UTC: a customer's call`, or that it expired.
-fn told(exemption: &Exemption, now: DateTime<Utc>) -> String {
+fn describe_exemption(exemption: &Exemption, now: DateTime<Utc>) -> String {
     let reason = redact(&exemption.reason);
     match exemption.until {
         None => format!("until it is removed: {reason}"),
@@ -240,7 +242,8 @@ fn told(exemption: &Exemption, now: DateTime<Utc>) -> String {
 pub fn quarantine(failure: &Failure, kind: Kind, label: &Label) -> String {
     let since = failure.quarantined_at.map_or_else(String::new, |at| format!(" since {}", format_utc(at)));
     format!(
-        "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} {}",
+        "But it is in quarantine{since}, and sweeps skip it until it is released:\n  sweep quarantine release {kind} \
+            {}",
         label.redact_id()
     )
 }

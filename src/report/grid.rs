@@ -1,7 +1,7 @@
 //! Rows in columns two spaces apart, in every report for people.
 //!
-//! On a terminal that is too narrow for them, cells are wrapped at their words, the widest first. When that is not enough, the
-//! last columns leave the grid and stand below their row.
+//! On a terminal that is too narrow for them, cells are wrapped at their words, the widest first. When that is not
+//! enough, the last columns leave the grid and stand below their row.
 
 use owo_colors::OwoColorize;
 use textwrap::core::display_width;
@@ -30,7 +30,8 @@ const WORD_MAX: usize = 36;
 /// What stands below a row is indented by so many.
 const BELOW: usize = 4;
 
-/// Below their names, on stdout; `numbers`: the columns that are aligned to the right. Ends with a newline; empty without rows.
+/// Below their names, on stdout; `numbers`: the columns that are aligned to the right. Ends with a newline; empty
+/// without rows.
 pub fn with_header<const N: usize>(
     names: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,

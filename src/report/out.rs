@@ -2,8 +2,8 @@
 
 use std::io::{ErrorKind, Write};
 
-/// Where the report goes. When its reader has gone (`| head -1`), or it cannot be written, the sweep goes on and nothing
-/// more is printed.
+/// Where the report goes. When its reader has gone (`| head -1`), or it cannot be written, the sweep goes on and
+/// nothing more is printed.
 pub struct Out<'a> {
     writer: &'a mut (dyn Write + Send),
     closed: bool,

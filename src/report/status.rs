@@ -1,19 +1,17 @@
 //! The status for people: what needs attention first, and nothing that there is not.
 
+mod format;
 mod sections;
-mod told;
+mod undelivered;
 
-use std::fmt::Display;
-
-use chrono::TimeDelta;
-use owo_colors::{OwoColorize, Style};
+use owo_colors::OwoColorize;
 
 use super::grid::{CELL_MAX, with_header};
 use super::summary::emptiness;
-use crate::rules::board::State;
-use crate::rules::words::{HumanDuration, format_utc, humanize};
+use crate::rules::display::{format_utc, humanize};
 use crate::store::status::{Plan, PlanReport, Status, StepReport, Sweep};
 use crate::text::{cut, redact};
+use format::{coloured, duration};
 
 /// A schedule that has not succeeded for so long has stopped.
 const STALE_SECONDS: i64 = 86_400;
@@ -27,7 +25,7 @@ pub fn whole(status: &Status) -> String {
         sections::abandoned(status),
         sections::stuck_wakes(status),
         sections::quarantined(status),
-        told::untold(status),
+        undelivered::undelivered(status),
         sections::work(status),
         sections::sweeps(status),
         sections::effect(status),
@@ -41,8 +39,8 @@ fn heading(status: &Status) -> String {
     let tenant = status.tenant.as_deref().map(|tenant| format!(", tenant {}", redact(tenant))).unwrap_or_default();
     let what = format!("{} ({}{tenant}) at {}", "Status".bold(), status.host, format_utc(status.observed_at));
     let last = match (status.last_success_age_seconds, status.sweeps.is_empty()) {
-        (Some(age), _) if age <= STALE_SECONDS => format!("Last success: {} ago", spoken(age)),
-        (Some(age), _) => format!("Last success: {} ago. Is it still scheduled?", spoken(age)).red().to_string(),
+        (Some(age), _) if age <= STALE_SECONDS => format!("Last success: {} ago", duration(age)),
+        (Some(age), _) => format!("Last success: {} ago. Is it still scheduled?", duration(age)).red().to_string(),
         (None, true) => "Never swept".red().to_string(),
         (None, false) => "No sweep of everything has succeeded yet".red().to_string(),
     };
@@ -65,7 +63,7 @@ pub fn plan(report: &PlanReport) -> String {
         true => coloured(&status.derived),
         false => format!("{}, stored as {}", coloured(&status.derived), redact(&status.stored)),
     };
-    let stuck = status.stuck_seconds.map(|seconds| format!(", stuck for {}", spoken(seconds))).unwrap_or_default();
+    let stuck = status.stuck_seconds.map(|seconds| format!(", stuck for {}", duration(seconds))).unwrap_or_default();
     let header = ["step", "title", "status", "for", "limit", "state", "why"];
     let rows = report.steps.iter().map(|step| cells(step, report.stalled_after_seconds));
     let steps = with_header(header, rows, &[0, 3, 4]);
@@ -81,39 +79,9 @@ fn cells(step: &StepReport, stalled_after_seconds: i64) -> [String; 7] {
         step.position.to_string(),
         redact(&step.title),
         humanize(&redact(&step.status)),
-        step.age_seconds.map(spoken).unwrap_or_default(),
-        step.age_seconds.map(|_| spoken(limit)).unwrap_or_default(),
+        step.age_seconds.map(duration).unwrap_or_default(),
+        step.age_seconds.map(|_| duration(limit)).unwrap_or_default(),
         step.state.as_deref().map(coloured).unwrap_or_default(),
         redact(step.detail.as_deref().unwrap_or_default()),
     ]
-}
-
-fn spoken(seconds: i64) -> String {
-    HumanDuration(TimeDelta::seconds(seconds)).to_string()
-}
-
-/// An age, or that the row holds no time that can be told.
-fn age(seconds: Option<i64>) -> String {
-    seconds.map_or("unknown".to_owned(), spoken)
-}
-
-/// `1 orphan`, `3 orphans`.
-fn counted(n: i64, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
-/// A state or a plan's status in the colour of its urgency.
-fn coloured(name: &str) -> String {
-    paint(redact(name), name)
-}
-
-fn paint(text: impl Display, state: &str) -> String {
-    let is = |states: &[State]| states.iter().any(|known| known.name() == state);
-    let style = match state {
-        _ if is(&[State::Orphaned, State::Stalled]) => Style::new().red(),
-        _ if is(&[State::Escalated, State::Abandoned, State::Skipped]) => Style::new().yellow(),
-        "active" | "executing" | "completed" => Style::new().green(),
-        _ => Style::new(),
-    };
-    text.style(style).to_string()
 }

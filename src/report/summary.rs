@@ -4,24 +4,26 @@ use std::fmt::Write;
 
 use owo_colors::{OwoColorize, Style};
 
-use crate::rules::words::HumanDuration;
+use crate::rules::display::HumanDuration;
 use crate::store::ledger::Ended;
 use crate::sweep::heading::Mode;
 use crate::sweep::logs::EMPTY;
-use crate::sweep::{KindMode, KindReport, Outcome, StopReason, Summary, Tally};
+use crate::sweep::{KindCounts, KindMode, KindReport, Outcome, StopReason, Summary, Tally};
 
-/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was not
-/// swept, or in shadow, has a line of its own.
+/// `Swept 12 issues and 4 steps (native) in 0.03 s`, and below: `3 continued, 1 escalated; left: 2 waiting`. What was
+/// not swept, or in shadow, has a line of its own.
 pub(super) fn summary(sweep: &Summary) -> String {
     let Summary { heading, kinds, took, .. } = sweep;
-    let swept = kinds.iter().filter(|report| report.provided && report.mode == KindMode::On && report.guard.is_none());
-    let scanned: Vec<String> = swept.map(|report| counted(report.tally.scanned, report)).collect();
+    let swept = kinds
+        .iter()
+        .filter(|report| report.counts.provided && report.counts.mode == KindMode::On && report.counts.guard.is_none());
+    let scanned: Vec<String> = swept.map(|report| counted(report.counts.tally.scanned, report)).collect();
     let (verb, note) = match heading.mode {
         Mode::Sweep => ("Swept", ""),
         Mode::DryRun => ("Dry run of", ", nothing is written"),
         Mode::Apply => ("Applied a plan to", ""),
     };
-    let is_guarded = kinds.iter().any(|report| report.guard.is_some());
+    let is_guarded = kinds.iter().any(|report| report.counts.guard.is_some());
     // That there was nothing to do is no news beside what the guard held back.
     let has_counts = kinds.is_empty() || !(scanned.is_empty() || is_guarded && sweep.total() == Tally::default());
     let scanned = if scanned.is_empty() { "nothing".to_owned() } else { listed(&scanned) };
@@ -47,7 +49,8 @@ fn counted(n: u64, report: &KindReport) -> String {
 
 /// What there is to say of one kind.
 fn notes(report: &KindReport, sweep: &Summary) -> Vec<String> {
-    let KindReport { kind, provided, mode, guard, held_back, tally, oldest_deferred_at, in_quarantine } = report;
+    let KindReport { kind, counts } = report;
+    let KindCounts { provided, mode, guard, held_back, tally, oldest_deferred_at, in_quarantine } = counts;
     let mut notes = Vec::new();
     match (provided, mode) {
         (false, _) => notes.push(format!("{}: not provided by this database", kind.plural())),
@@ -58,8 +61,8 @@ fn notes(report: &KindReport, sweep: &Summary) -> Vec<String> {
         }
         (true, KindMode::On) => {}
     }
-    let whole = guard.iter().map(|guard| guard.tell(*kind));
-    for sentence in whole.chain(held_back.iter().map(|part| part.tell(*kind))) {
+    let whole = guard.iter().map(|guard| guard.sentence(*kind));
+    for sentence in whole.chain(held_back.iter().map(|part| part.sentence(*kind))) {
         notes.push(format!("{}\n(if it is the truth: --no-guard)", sentence.red()));
     }
     if 0 < tally.deferred {

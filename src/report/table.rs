@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 use super::grid::{self, ROWS_MAX};
 use super::page;
 use super::summary::{coloured, counts, summary};
-use crate::rules::words::HumanDuration;
+use crate::rules::display::HumanDuration;
 use crate::sweep::heading::Mode;
 use crate::sweep::{Examined, Outcome, Summary};
 

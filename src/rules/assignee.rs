@@ -1,5 +1,8 @@
 //! Who has a subject, and whether he can be woken.
 
+use std::fmt::{Display, Formatter, Result};
+
+use super::display::humanize;
 use super::{After, Id, Policy};
 
 /// Who would be woken.
@@ -77,6 +80,27 @@ impl Assignee {
         match self {
             Assignee::Agent { id, status: Some(_), .. } => Some(id),
             Assignee::Agent { .. } | Assignee::Nobody => None,
+        }
+    }
+
+    /// Who it is, and whether he can be woken.
+    pub fn describe(&self) -> String {
+        match self {
+            Assignee::Nobody => "nobody".to_owned(),
+            Assignee::Agent { name, status, id, .. } => {
+                let name = name.as_deref().unwrap_or(&id.0);
+                format!("{name} ({})", status.as_deref().map_or("no such agent".to_owned(), humanize))
+            }
+        }
+    }
+}
+
+impl Display for Unavailable {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        match self {
+            Unavailable::NoSuchAgent => f.write_str("its agent does not exist"),
+            Unavailable::Status { name, status } => write!(f, "{name} is {}", humanize(status)),
+            Unavailable::Obstacle(why) => f.write_str(why),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A subject's state in one word, as boards and `sweep status` show it, and what the views `…_work_state` need to know of the rules to
-//! find it without calling them.
+//! A subject's state in one word, as boards and `sweep status` show it, and what the views `…_work_state` need to know
+//! of the rules to find it without calling them.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::assignee::WAKEABLE;
+use super::reason::STUCK_WAKE;
 use super::session::{Activity, Ended, FINISHED};
-use super::words::STUCK_WAKE;
 use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable};
 
 /// The state of one subject, in the order of urgency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum BoardState {
     /// An issue that nobody is working on.
     Orphaned,
     /// A plan step that has been in progress for too long, and nothing is on its way.
@@ -39,23 +39,23 @@ pub enum State {
     Active,
 }
 
-impl State {
-    pub const ALL: [State; 11] = [
-        State::Orphaned,
-        State::Stalled,
-        State::Silent,
-        State::Crashed,
-        State::Escalated,
-        State::Abandoned,
-        State::Skipped,
-        State::Queued,
-        State::Waiting,
-        State::Exempt,
-        State::Active,
+impl BoardState {
+    pub const ALL: [BoardState; 11] = [
+        BoardState::Orphaned,
+        BoardState::Stalled,
+        BoardState::Silent,
+        BoardState::Crashed,
+        BoardState::Escalated,
+        BoardState::Abandoned,
+        BoardState::Skipped,
+        BoardState::Queued,
+        BoardState::Waiting,
+        BoardState::Exempt,
+        BoardState::Active,
     ];
 
     /// The state of a subject that is left for this reason; none when it is not in progress, or an agent's, at all.
-    pub fn of(reason: &Reason) -> Option<State> {
+    pub fn of(reason: &Reason) -> Option<BoardState> {
         match reason {
             Reason::NotInProgress(_)
             | Reason::PlanNotOpen(_)
@@ -64,45 +64,48 @@ impl State {
             | Reason::NoAgentAssigned
             | Reason::AssignedToUser
             | Reason::PlanStillStalled => None,
-            Reason::LiveRun | Reason::HostPlans(_) | Reason::Recent => Some(State::Active),
-            Reason::PendingWake | Reason::StuckWake(_) | Reason::PendingCommand => Some(State::Queued),
-            Reason::DeclaredWait(_) => Some(State::Waiting),
-            Reason::Exempt(_) => Some(State::Exempt),
-            Reason::Escalated => Some(State::Escalated),
+            Reason::LiveRun | Reason::HostPlans(_) | Reason::Recent => Some(BoardState::Active),
+            Reason::PendingWake | Reason::StuckWake(_) | Reason::PendingCommand => Some(BoardState::Queued),
+            Reason::DeclaredWait(_) => Some(BoardState::Waiting),
+            Reason::Exempt(_) => Some(BoardState::Exempt),
+            Reason::Escalated => Some(BoardState::Escalated),
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            State::Orphaned => "orphaned",
-            State::Stalled => "stalled",
-            State::Silent => "silent",
-            State::Crashed => "crashed",
-            State::Escalated => "escalated",
-            State::Abandoned => "abandoned",
-            State::Skipped => "skipped",
-            State::Queued => "queued",
-            State::Waiting => "waiting",
-            State::Exempt => "exempt",
-            State::Active => "active",
+            BoardState::Orphaned => "orphaned",
+            BoardState::Stalled => "stalled",
+            BoardState::Silent => "silent",
+            BoardState::Crashed => "crashed",
+            BoardState::Escalated => "escalated",
+            BoardState::Abandoned => "abandoned",
+            BoardState::Skipped => "skipped",
+            BoardState::Queued => "queued",
+            BoardState::Waiting => "waiting",
+            BoardState::Exempt => "exempt",
+            BoardState::Active => "active",
         }
     }
 
     /// Can a subject of this kind be in it?
     pub fn is_of(self, kind: Kind) -> bool {
         match self {
-            State::Orphaned => kind == Kind::Issue,
-            State::Stalled => kind == Kind::Step,
-            State::Silent | State::Crashed => kind == Kind::Session,
-            State::Waiting => kind != Kind::Step,
-            State::Escalated | State::Abandoned | State::Skipped | State::Queued | State::Exempt | State::Active => {
-                true
-            }
+            BoardState::Orphaned => kind == Kind::Issue,
+            BoardState::Stalled => kind == Kind::Step,
+            BoardState::Silent | BoardState::Crashed => kind == Kind::Session,
+            BoardState::Waiting => kind != Kind::Step,
+            BoardState::Escalated
+            | BoardState::Abandoned
+            | BoardState::Skipped
+            | BoardState::Queued
+            | BoardState::Exempt
+            | BoardState::Active => true,
         }
     }
 
-    pub fn parse(name: &str) -> Option<State> {
-        State::ALL.into_iter().find(|state| state.name() == name)
+    pub fn parse(name: &str) -> Option<BoardState> {
+        BoardState::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 
@@ -121,7 +124,7 @@ pub struct Vocabulary {
 
 #[derive(Debug, Serialize)]
 struct BoardReason {
-    state: State,
+    state: BoardState,
     /// `{agent}`, `{status}` and `{exit_code}` stand for those of the subject.
     text: String,
 }
@@ -139,7 +142,7 @@ impl Vocabulary {
     }
 }
 
-type Named = (&'static str, State, String);
+type Named = (&'static str, BoardState, String);
 
 /// Where somebody else said why, in a text of his own, the views show that text alone.
 fn left() -> Vec<Named> {
@@ -158,7 +161,7 @@ fn left() -> Vec<Named> {
     ];
     let named = reasons.into_iter().filter_map(|(name, reason)| {
         let text = if name == "stuck_wake" { STUCK_WAKE.to_owned() } else { reason.to_string() };
-        Some((name, State::of(&reason)?, text))
+        Some((name, BoardState::of(&reason)?, text))
     });
     named.collect()
 }
@@ -170,7 +173,7 @@ fn skipped() -> Vec<Named> {
         ("unavailable", unavailable),
         ("obstacle", Unavailable::Obstacle(String::new())),
     ]
-    .map(|(name, why)| (name, State::Skipped, why.to_string()))
+    .map(|(name, why)| (name, BoardState::Skipped, why.to_string()))
     .into()
 }
 
@@ -178,10 +181,10 @@ fn stranded() -> Vec<Named> {
     let unattended = Decision::Continue { attempt: 1, remedy: ContinueBy::Wake }.to_string();
     let ended = |how: String| format!("its process ended {how}");
     vec![
-        (Finding::Orphaned.name(), State::Orphaned, unattended.clone()),
-        (Finding::Stalled.name(), State::Stalled, unattended),
-        (Finding::Silent.name(), State::Silent, "it shows no sign of life".to_owned()),
-        (Finding::Crashed.name(), State::Crashed, ended(Ended::with_exit_code("{exit_code}"))),
-        ("crashed_unseen", State::Crashed, ended(Ended::UNSEEN.to_owned())),
+        (Finding::Orphaned.name(), BoardState::Orphaned, unattended.clone()),
+        (Finding::Stalled.name(), BoardState::Stalled, unattended),
+        (Finding::Silent.name(), BoardState::Silent, "it shows no sign of life".to_owned()),
+        (Finding::Crashed.name(), BoardState::Crashed, ended(Ended::with_exit_code("{exit_code}"))),
+        ("crashed_unseen", BoardState::Crashed, ended(Ended::UNSEEN.to_owned())),
     ]
 }

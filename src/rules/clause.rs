@@ -1,7 +1,9 @@
 //! The clauses of a definition.
 
-use super::Reason;
-use super::words::humanize;
+use chrono::{DateTime, Utc};
+
+use super::display::{humanize, queued_for};
+use super::{AHEAD_MAX, History, Policy, Reason};
 
 /// One clause of a definition, as one subject meets it.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,4 +44,20 @@ pub(super) fn no_run_is_live(has_live_run: bool, last_end: Option<&str>) -> Clau
         (false, Some(end)) => format!("none; the last: {end}"),
     };
     Clause::new("no run is live", found, has_live_run.then_some(Reason::LiveRun))
+}
+
+/// A pending wake is a reason to leave its subject alone; one that is old, or lies in the future, is reported as stuck.
+/// `detail` says which wake it is, and what became of it so far.
+pub(super) fn no_wake_is_pending(
+    history: &History,
+    since: Option<DateTime<Utc>>,
+    detail: Option<&str>,
+    policy: &Policy,
+) -> Clause {
+    let age = since.map(|since| history.observed_at - since);
+    let is_stuck = |age| policy.wake_stuck_after < age || age < -AHEAD_MAX;
+    let reason = |age| if is_stuck(age) { Reason::StuckWake(age) } else { Reason::PendingWake };
+    let found = age.map_or("none".to_owned(), |age| format!("one, {}", queued_for(age)));
+    let found = [Some(found.as_str()), detail].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    Clause::new("no wake is pending", found, age.map(reason))
 }

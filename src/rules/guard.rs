@@ -1,4 +1,5 @@
-//! The guard against acting at scale on a false picture: when half the world looks stranded, it is the look that is wrong.
+//! The guard against acting at scale on a false picture: when half the world looks stranded, it is the look that is
+//! wrong.
 
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::words::{HumanDuration, format_utc, queued_for};
-use super::{Clause, Id, Policy, Reason};
+use super::Id;
+use super::display::{HumanDuration, format_utc};
 
 /// What is further ahead of the database's clock was dated by a clock that was wrong.
 pub const AHEAD_MAX: TimeDelta = TimeDelta::minutes(1);
@@ -18,7 +18,8 @@ pub struct History {
     pub episode_began_at: DateTime<Utc>,
     /// Continuations in this episode, as far as they began.
     pub attempts: u32,
-    /// Continuations in this episode that never began: their wake was dropped. They are no attempts, but have a number in the ledger.
+    /// Continuations in this episode that never began: their wake was dropped. They are no attempts, but have a number
+    /// in the ledger.
     pub attempts_unserved: u32,
     pub attempts_last_day: u32,
     pub last_attempt_at: Option<DateTime<Utc>>,
@@ -55,6 +56,25 @@ pub struct OpenRecovery {
 }
 
 impl History {
+    /// Nothing was done about the subject yet; it showed progress when it was last alive, and not since.
+    pub fn never_tried(idle_since: DateTime<Utc>, observed_at: DateTime<Utc>) -> History {
+        History {
+            observed_at,
+            idle_since,
+            episode_began_at: idle_since,
+            attempts: 0,
+            attempts_unserved: 0,
+            attempts_last_day: 0,
+            last_attempt_at: None,
+            last_attempt_ended_at: None,
+            escalated: false,
+            abandoned: false,
+            escalations_last_day: 0,
+            open: None,
+            exemption: None,
+        }
+    }
+
     /// It showed progress by itself at this time: what was tried before belongs to an earlier episode.
     pub(super) fn progressed(&mut self, at: DateTime<Utc>) {
         if self.episode_began_at < at {
@@ -65,8 +85,8 @@ impl History {
         }
     }
 
-    /// Until when that is a shorter time ago than this, if it is. What a clock that was ahead has dated in the future would be so
-    /// until then: nothing waits for it.
+    /// Until when that is a shorter time ago than this, if it is. What a clock that was ahead has dated in the future
+    /// would be so until then: nothing waits for it.
     pub(super) fn within(&self, delay: TimeDelta, at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
         let at = at.filter(|at| self.observed_at - *at < delay && *at - self.observed_at <= AHEAD_MAX)?;
         Some(at.checked_add_signed(delay).unwrap_or(at))
@@ -85,22 +105,6 @@ impl History {
     pub fn ahead(&self) -> Option<TimeDelta> {
         let ahead = self.idle_since.max(self.episode_began_at) - self.observed_at;
         (TimeDelta::zero() < ahead).then_some(ahead)
-    }
-
-    /// A pending wake is a reason to leave its subject alone; one that is old, or lies in the future, is reported as stuck.
-    /// `detail` says which wake it is, and what became of it so far.
-    pub(super) fn no_wake_is_pending(
-        &self,
-        since: Option<DateTime<Utc>>,
-        detail: Option<&str>,
-        policy: &Policy,
-    ) -> Clause {
-        let age = since.map(|since| self.observed_at - since);
-        let is_stuck = |age| policy.wake_stuck_after < age || age < -AHEAD_MAX;
-        let reason = |age| if is_stuck(age) { Reason::StuckWake(age) } else { Reason::PendingWake };
-        let found = age.map_or("none".to_owned(), |age| format!("one, {}", queued_for(age)));
-        let found = [Some(found.as_str()), detail].into_iter().flatten().collect::<Vec<_>>().join(": ");
-        Clause::new("no wake is pending", found, age.map(reason))
     }
 
     /// The ledger's number of the last attempt in this episode: also those that never began have one.

@@ -1,13 +1,13 @@
 //! An issue is *orphaned* if and only if it is in progress, assigned to an agent and not to a user, no run of it is
-//! live, no wake for it is pending, it declares no wait, its host is done with its last run and has had its time to say what
-//! follows, and it has been idle for longer than `orphan_grace`.
+//! live, no wake for it is pending, it declares no wait, its host is done with its last run and has had its time to say
+//! what follows, and it has been idle for longer than `orphan_grace`.
 //!
 //! Not judged here: whether the run did good work. A run that succeeded and left its issue in progress left an orphan.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::clause::{in_progress, no_run_is_live, no_wait_is_declared};
-use super::words::{HumanDuration, Quote};
+use super::clause::{in_progress, no_run_is_live, no_wait_is_declared, no_wake_is_pending};
+use super::display::{HumanDuration, Quote};
 use super::{Assignee, Cause, Clause, Escalation, Facts, Finding, History, Id, Policy, Reason};
 
 /// One row of the view `issue_facts`.
@@ -33,7 +33,8 @@ pub struct IssueFacts {
     pub last_run_ended_at: Option<DateTime<Utc>>,
     /// How its latest run that has ended did so, and by whom, in a few words.
     pub last_run_end: Option<String>,
-    /// What its host still does about its last run, or has planned, in a few words: a wake of ours would get in its way.
+    /// What its host still does about its last run, or has planned, in a few words: a wake of ours would get in its
+    /// way.
     pub host_plan: Option<String>,
     /// Why its host would take no wake up, in a few words.
     pub unreachable: Option<String>,
@@ -61,7 +62,7 @@ impl Facts for IssueFacts {
                 (self.assignee == Assignee::Nobody).then_some(Reason::NoAgentAssigned),
             ),
             no_run_is_live(self.has_live_run, self.last_run_end.as_deref()),
-            self.history.no_wake_is_pending(self.pending_wake_since, self.pending_wake.as_deref(), policy),
+            no_wake_is_pending(&self.history, self.pending_wake_since, self.pending_wake.as_deref(), policy),
             no_wait_is_declared(self.declared_wait.as_deref()),
             Clause::new(
                 "its host is done with its last run",
@@ -108,8 +109,8 @@ impl IssueFacts {
         )
     }
 
-    /// For how long it must be idle. That a run has ended is a reason to look sooner only if the row of a run says so: whoever may
-    /// connect can send a notification.
+    /// For how long it must be idle. That a run has ended is a reason to look sooner only if the row of a run says so:
+    /// whoever may connect can send a notification.
     fn grace(&self, policy: &Policy) -> TimeDelta {
         let just_ended = |ended: DateTime<Utc>| self.history.observed_at - ended <= policy.orphan_grace;
         match policy.grace_after_run {
@@ -132,7 +133,8 @@ pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, qu
     };
     let last = facts.last_run_end.as_ref().map(|end| format!(" Its last run: {}.", quote(end))).unwrap_or_default();
     format!(
-        "**This issue needs a person.** It was in progress and assigned to {agent}, but since {since} no run was live, no \
+        "**This issue needs a person.** It was in progress and assigned to {agent}, but since {since} no run was live, \
+            no \
          wake queued and no wait declared.{last}{moved}\n\n\
          Tried: {tried} ({cause}).\n\n\
          What you can do: {action} The assignee was left as it is.",

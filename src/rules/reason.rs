@@ -1,7 +1,10 @@
 //! Why a subject is left as it is.
 
+use std::fmt::{Display, Formatter, Result};
+
 use chrono::TimeDelta;
 
+use super::display::{humanize, queued_for};
 use super::{History, OpenRecovery};
 
 /// Why a subject is left as it is.
@@ -34,6 +37,8 @@ pub enum Reason {
     /// A person has been told and has not answered.
     Escalated,
 }
+
+pub(super) const STUCK_WAKE: &str = "stuck wake";
 
 /// Of an issue, of a step or plan, of a session or run: finished, or to be taken up again by the host itself.
 const FINISHED_OR_TO_DO: [&str; 11] = [
@@ -91,6 +96,53 @@ impl Reason {
             | Reason::PlanStillStalled
             | Reason::Exempt(_)
             | Reason::Escalated => false,
+        }
+    }
+
+    pub(super) fn what_would_change_it(&self) -> &'static str {
+        match self {
+            Reason::NotInProgress(_) => "it is set to work",
+            Reason::PlanNotOpen(_) => "its plan is executing again",
+            Reason::IssueFinished(_) => "its issue is opened again",
+            Reason::NoAgentAssigned => "an agent is assigned",
+            Reason::AssignedToUser => "an agent has it, and no person",
+            Reason::LiveRun => "its run ends, and nothing follows",
+            Reason::PendingWake => "its wake is taken up, or waits for so long that it counts as stuck",
+            Reason::PendingCommand => "the command is delivered, or left for so long that a person is told",
+            Reason::StuckWake(_) => "the wake is taken up or cancelled; see why the host leaves it",
+            Reason::DeclaredWait(_) => "the wait ends",
+            Reason::HostPlans(_) => "the host does what it has planned, or gives it up",
+            Reason::Recent => "more time without a sign of life",
+            Reason::EndedWell => "it is started again",
+            Reason::PlanStillStalled => "the other stalled steps of its plan heal",
+            Reason::Exempt(_) => "its exemption ends, or is removed (sweep exempt remove)",
+            Reason::Escalated => {
+                "a person answers: another status, another assignee, a new run; or it shows a sign of life"
+            }
+        }
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        match self {
+            Reason::NotInProgress(status) => write!(f, "it is {}", humanize(status)),
+            Reason::PlanNotOpen(status) => write!(f, "its plan is {}", humanize(status)),
+            Reason::IssueFinished(status) => write!(f, "its issue is {}", humanize(status)),
+            Reason::NoAgentAssigned => f.write_str("no agent is assigned"),
+            Reason::AssignedToUser => f.write_str("a person has it"),
+            Reason::LiveRun => f.write_str("a run is live"),
+            Reason::PendingWake => f.write_str("a wake is queued"),
+            Reason::PendingCommand => f.write_str("a command is on its way to it"),
+            Reason::StuckWake(age) if *age < TimeDelta::zero() => write!(f, "{STUCK_WAKE}: {}", queued_for(*age)),
+            Reason::StuckWake(age) => write!(f, "{STUCK_WAKE}: queued {}", queued_for(*age)),
+            Reason::DeclaredWait(what) => write!(f, "it waits: {what}"),
+            Reason::HostPlans(what) => write!(f, "its host is not done with its last run: {what}"),
+            Reason::Recent => f.write_str("it is not idle for long enough"),
+            Reason::EndedWell => f.write_str("its process ended as it should"),
+            Reason::PlanStillStalled => f.write_str("it healed, another step of its plan has not"),
+            Reason::Exempt(why) => write!(f, "exempt: {why}"),
+            Reason::Escalated => f.write_str("escalated, a person has not answered yet"),
         }
     }
 }

@@ -1,26 +1,25 @@
-//! A session of an agent is *crashed*, *waiting*, *looping*, *silent* or *without progress* only while it is active, declares
-//! no wait (its stall detection is paused, or its issue waits), and its issue, if it has one, is not finished. Then it is
-//! - *crashed* if and only if its process has ended, and not with exit code 0, and nobody else continues its issue: no run
-//!   is live for it, and no wake pending;
+//! A session of an agent is *crashed*, *waiting*, *looping*, *silent* or *without progress* only while it is active,
+//! declares no wait (its stall detection is paused, or its issue waits), and its issue, if it has one, is not finished.
+//! Then it is
+//! - *crashed* if and only if its process has ended, and not with exit code 0, and nobody else continues its issue: no
+//!   run is live for it, and no wake pending;
 //! - *waiting* if and only if its process runs and its agent has been waiting for a person for longer than
 //!   `session_waiting_after`, or says that it has no context or quota left;
-//! - *silent* if and only if it is not waiting, its process runs and showed no sign of life for longer than its threshold;
+//! - *silent* if and only if it is not waiting, its process runs and showed no sign of life for longer than its
+//!   threshold;
 //! - *looping* if and only if it is neither, its last lines repeat (`loops`), and it made no progress for longer than
 //!   its threshold;
 //! - *without progress* if and only if it is none of these, and it made no progress for longer than
 //!   `session_no_progress_after`: it moves, and does nothing new.
 //!
 //! The threshold is its own, else `session_silent_after`; for a session that takes no commands, `run_silent_after`.
-//! Something is done only when no command is on its way to it. Who waits for a person is never typed to or started again;
-//! whoever is without progress is not either, since only a person can see why.
-//!
-//! What ends an episode is progress, as far as the session's supervisor reports it, else any activity; the output of a loop is
-//! none, and neither are the first minutes of a process that was relaunched, else one that crashes at every start would be
-//! relaunched for ever.
+//! Something is done only when no command is on its way to it. Who waits for a person is never typed to or started
+//! again; whoever is without progress is not either, since only a person can see why.
 
 mod agent;
 mod comment;
 mod definition;
+mod episode;
 
 use std::fmt::Display;
 
@@ -30,23 +29,16 @@ pub use agent::{Activity, AgentState, phrase};
 pub use comment::escalation_comment;
 
 use super::clause::no_wait_is_declared;
-use super::words::humanize;
+use super::display::humanize;
 use super::{
     Assignee, Cause, Clause, ContinueBy, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, RetryBudget,
-    detect_loop,
 };
 
 /// The statuses of an issue on which no session works any more.
 pub(super) const FINISHED: [&str; 2] = ["done", "cancelled"];
 
-/// So many lines are more than the echo of a nudge and a word in answer.
-const ANSWER_MAX: usize = 20;
-
-/// A process that was relaunched shows progress once it has been active for longer.
-const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
-
-/// How often people may be notified in a day that one session waits for them: each question is another one, and a screen
-/// that flickers is none.
+/// How often people may be notified in a day that one session waits for them: each question is another one, and a
+/// screen that flickers is none.
 const QUESTIONS_PER_DAY_MAX: u32 = 24;
 
 /// One session of an agent, as it stands.
@@ -121,21 +113,9 @@ impl SessionFacts {
         tenant: String,
         assignee: Assignee,
         issue: Option<LinkedIssue>,
-        mut history: History,
+        history: History,
     ) -> SessionFacts {
-        let repeats = detect_loop(&session.recent_output);
-        let is_looping = repeats.is_some() || history.open.is_some() && looped_lately(&session.recent_output);
-        let sign = if is_looping || session.reports_progress { session.progressed_at } else { session.active_at };
-        // A question is news, and an end of what was before it; what flows by beside it is none.
-        let sign =
-            session.agent.as_ref().filter(|agent| agent.activity.needs_person()).map_or(sign, |agent| agent.since);
-        history.idle_since = session.ended.map_or(sign, |ended| ended.at);
-        let was_relaunched =
-            !history.escalated && history.open.as_ref().is_some_and(|open| open.since < session.started_at);
-        if !was_relaunched || PROVEN_AFTER < sign - session.started_at {
-            history.progressed(sign);
-        }
-        SessionFacts { session, tenant, assignee, issue, history, repeats }
+        SessionFacts { session, tenant, assignee, issue, history, repeats: None }.with_its_own_signs()
     }
 
     /// What it is examined for.
@@ -182,11 +162,6 @@ impl SessionFacts {
     }
 }
 
-/// The echo of a nudge, or a word in answer, is no end of a loop that was seen on the same screen.
-fn looped_lately(output: &[String]) -> bool {
-    (1..output.len().min(ANSWER_MAX)).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
-}
-
 impl Ended {
     pub(super) const UNSEEN: &str = "by a signal, or unseen";
 
@@ -215,7 +190,8 @@ impl Facts for SessionFacts {
         (finding, clauses)
     }
 
-    /// A wait that somebody declares is an answer. That its issue became a person's is none: a sweep may have done that.
+    /// A wait that somebody declares is an answer. That its issue became a person's is none: a sweep may have done
+    /// that.
     fn withholds_recovery(&self, policy: &Policy) -> Option<Reason> {
         let is_a_persons = |issue: &LinkedIssue| matches!(issue.status.as_str(), "blocked" | "in_review");
         self.issue.as_ref().filter(|issue| is_a_persons(issue))?;

@@ -7,9 +7,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use super::clause::{in_progress, is_in_progress, no_run_is_live};
+use super::clause::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
+use super::display::{HumanDuration, Quote, humanize};
 use super::issue::tried;
-use super::words::{HumanDuration, Quote, humanize};
 use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
 
 /// One step of a plan, as it stands.
@@ -60,7 +60,7 @@ impl Facts for StepFacts {
                 (!is_open(&self.plan_status)).then(|| Reason::PlanNotOpen(self.plan_status.clone())),
             ),
             no_run_is_live(self.has_live_run, None),
-            self.history.no_wake_is_pending(self.pending_wake_since, self.pending_wake.as_deref(), policy),
+            no_wake_is_pending(&self.history, self.pending_wake_since, self.pending_wake.as_deref(), policy),
             Clause::new(
                 format!("it is in progress for longer than {}", HumanDuration(threshold)),
                 self.history.describe_idleness(),

@@ -23,21 +23,7 @@ fn open(minutes: i64) -> Option<OpenRecovery> {
 
 /// Began an hour ago, idle since, never tried.
 fn history() -> History {
-    History {
-        observed_at: at(0),
-        idle_since: at(-60),
-        episode_began_at: at(-60),
-        attempts: 0,
-        attempts_unserved: 0,
-        attempts_last_day: 0,
-        last_attempt_at: None,
-        last_attempt_ended_at: None,
-        escalated: false,
-        abandoned: false,
-        escalations_last_day: 0,
-        open: None,
-        exemption: None,
-    }
+    History::never_tried(at(-60), at(0))
 }
 
 /// Broken in every clause: an orphan.
@@ -96,8 +82,10 @@ fn an_issue_that_is_not_in_progress_is_left(#[case] status: &str) {
     IssueFacts { declared_wait: Some("approval".to_owned()), ..orphan() },
     Reason::DeclaredWait("approval".to_owned())
 )]
-#[case::idle_for_just_the_grace(IssueFacts { history: History { idle_since: at(-2), ..history() }, ..orphan() }, Reason::Recent)]
-#[case::touched_in_the_future(IssueFacts { history: History { idle_since: at(900), ..history() }, ..orphan() }, Reason::Recent)]
+#[case::idle_for_just_the_grace(IssueFacts { history: History { idle_since: at(-2), ..history() }, ..orphan() },
+    Reason::Recent)]
+#[case::touched_in_the_future(IssueFacts { history: History { idle_since: at(900), ..history() }, ..orphan() },
+    Reason::Recent)]
 fn one_clause_of_the_definition_is_enough_to_be_left(#[case] facts: IssueFacts, #[case] reason: Reason) {
     assert_eq!(decision(&facts), Decision::Leave(reason));
 }
@@ -162,7 +150,8 @@ fn an_issue_whose_host_takes_no_wake_up_is_a_persons_at_once() {
     History { last_attempt_at: Some(at(-4)), ..history() },
     Decision::Wait { until: at(1) }
 )]
-#[case::the_delay_has_just_passed(History { last_attempt_at: Some(at(-5)), ..history() }, Decision::Continue { attempt: 1, remedy: ContinueBy::Wake })]
+#[case::the_delay_has_just_passed(History { last_attempt_at: Some(at(-5)), ..history() },
+    Decision::Continue { attempt: 1, remedy: ContinueBy::Wake })]
 fn an_orphan_is_continued_then_escalated(#[case] history: History, #[case] expected: Decision) {
     assert_eq!(decision(&IssueFacts { history, ..orphan() }), expected);
 }
@@ -193,19 +182,13 @@ prop_compose! {
         last in proptest::option::of(-3_000i64..10), escalated: bool, open in proptest::option::of(-3_000i64..0),
     ) -> History {
         History {
-            observed_at: at(0),
-            idle_since: at(idle),
             episode_began_at: at(episode),
             attempts,
-            attempts_unserved: 0,
             attempts_last_day: attempts + extra,
             last_attempt_at: last.map(at),
-            last_attempt_ended_at: None,
             escalated,
-            abandoned: false,
-            escalations_last_day: 0,
             open: open.map(|minutes| OpenRecovery { id: Id("r".to_owned()), since: at(minutes) }),
-            exemption: None,
+            ..History::never_tried(at(idle), at(0))
         }
     }
 }
@@ -252,7 +235,8 @@ proptest! {
 
     #[test]
     fn an_agent_that_cannot_work_is_never_woken_and_nobody_is_told_about_it(facts in any_issue()) {
-        let can = matches!(&facts.assignee, Assignee::Agent { status: Some(status), .. } if status == "idle" || status == "running");
+        let can = matches!(&facts.assignee,
+            Assignee::Agent { status: Some(status), .. } if status == "idle" || status == "running");
         let decision = decide(&facts, &Policy::default()).decision;
         let acted = matches!(decision, Decision::Continue { .. } | Decision::Escalate(_));
         prop_assert!(can || !acted);

@@ -128,7 +128,8 @@ mod tests {
     #[case::of_its_type(
         r#"{"hook_event_name":"Notification","notification_type":"idle_prompt","message":"Claude is waiting for your input"}"#,
         Some((Activity::Idle, None, "", false)))]
-    #[case::a_tool_was_used(r#"{"hook_event_name":"PostToolUse","tool_name":"Bash"}"#, Some((Activity::Working, None, "", true)))]
+    #[case::a_tool_was_used(r#"{"hook_event_name":"PostToolUse","tool_name":"Bash"}"#,
+        Some((Activity::Working, None, "", true)))]
     #[case::a_turn_is_over(r#"{"hook_event_name":"Stop"}"#, Some((Activity::Idle, None, "", false)))]
     #[case::a_turn_of_codex(r#"{"type":"agent-turn-complete","turn-id":"1"}"#, Some((Activity::Idle, None, "", false)))]
     #[case::anybodys(

@@ -186,19 +186,14 @@ impl Episode {
 
     fn facts(&self, view: &SessionView, now: Moment) -> SessionFacts {
         let history = History {
-            observed_at: now,
-            idle_since: view.active_at,
             episode_began_at: START,
             attempts: self.attempts,
-            attempts_unserved: 0,
             attempts_last_day: self.attempts_at.count(now),
             last_attempt_at: self.attempts_at.0.last().copied(),
-            last_attempt_ended_at: None,
             escalated: self.escalated,
-            abandoned: false,
             escalations_last_day: self.escalations_at.count(now),
             open: self.open_since.map(|since| OpenRecovery { id: view.session_id.clone(), since }),
-            exemption: None,
+            ..History::never_tried(view.active_at, now)
         };
         let session = Session {
             id: view.session_id.clone(),

@@ -7,10 +7,11 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 
 use super::Db;
-use super::find::{Label, labels};
+use super::Label;
+use super::label::labels;
 use super::schema::sessions::session_facts;
 use super::schema::{issue_facts, issue_subjects, plans, session_subjects, step_facts, step_subjects};
-use super::types::Words;
+use super::types::LossyText;
 use crate::rules::{Id, Kind};
 
 /// More than these are no help.
@@ -54,7 +55,7 @@ pub fn of_tenants(db: &mut Db, kinds: &[Kind], beginning: &str) -> QueryResult<V
                     .select($subjects::tenant)
                     .distinct()
                     .limit(MOST)
-                    .load::<Words>(db)?
+                    .load::<LossyText>(db)?
             };
         }
         let tenants = match kind {

@@ -15,8 +15,8 @@ pub fn first_row() -> String {
     insertion(&Policy::default())
 }
 
-/// Writes the limits of a sweep. One that somebody else holds is left: whoever has it is about to write it, or stopped in the middle of that,
-/// and no sweep waits for a board.
+/// Writes the limits of a sweep. One that somebody else holds is left: whoever has it is about to write it, or stopped
+/// in the middle of that, and no sweep waits for a board.
 pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
     let columns: Vec<String> = row(policy).iter().map(|(column, value)| format!("{column} = {value}")).collect();
     let free = match db {

@@ -62,7 +62,7 @@ impl Part<'_> {
 }
 
 /// A tenant's subjects of one kind; with a group, those of one agent of the tenant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Portion {
     pub tenant: String,
     pub group: Option<Id>,
@@ -106,7 +106,8 @@ impl Shard {
         1 < self.count
     }
 
-    /// Are the subjects of this group its own? FNV-1a: the sweeps of one database may be of different versions, and must split it alike.
+    /// Are the subjects of this group its own? FNV-1a: the sweeps of one database may be of different versions, and
+    /// must split it alike.
     pub fn has(&self, group: &Id) -> bool {
         let hash = group
             .0
@@ -214,7 +215,7 @@ macro_rules! nominations {
                 .group_by($candidates::tenant)
                 .having(diesel::dsl::count_star().gt(more_than))
                 .select($candidates::tenant);
-            let named: Vec<$crate::store::types::Words> = candidates!($candidates, Self::KIND, part, tenants)
+            let named: Vec<$crate::store::types::LossyText> = candidates!($candidates, Self::KIND, part, tenants)
                 .order((diesel::dsl::count_star().desc(), $candidates::tenant))
                 .limit(limit)
                 .load(db)?;

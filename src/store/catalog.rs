@@ -17,8 +17,8 @@ static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 /// diesel's own table, in our schema.
 pub const VERSIONS: &str = "__diesel_schema_migrations";
 
-/// The folders of a host's migrations below `migrations/`, in the order in which they run. Those of listening, which are run only for
-/// operators who ask for them, are among them.
+/// The folders of a host's migrations below `migrations/`, in the order in which they run. Those of listening, which
+/// are run only for operators who ask for them, are among them.
 pub fn folders(db: &Db, host: Host) -> Vec<String> {
     let sources = match db {
         Db::Sqlite(_) => vec!["sqlite".to_owned()],

@@ -1,7 +1,9 @@
-//! A connection to a database. Nothing is asked on it outside of a transaction, and on PostgreSQL the first message of each
-//! says where names are looked up: whoever owns the database, or had the connection before us behind a pooler, may have set a
-//! path on which his own functions come first. Nothing is set for longer than a transaction, since a pooler would hand
-//! it on to somebody else.
+//! A connection to a database. Nothing is asked on it outside of a transaction, and on PostgreSQL the first message of
+//! each says where names are looked up: whoever owns the database, or had the connection before us behind a pooler, may
+//! have set a path on which his own functions come first. Nothing is set for longer than a transaction, since a pooler
+//! would hand it on to somebody else.
+
+pub(super) mod sqlite;
 
 use anyhow::Context;
 use chrono::TimeDelta;
@@ -11,7 +13,6 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::Bool;
 
-use super::open::sqlite;
 use super::{Db, errors};
 
 /// Runs nothing by itself: what it is asked is asked in a transaction.
@@ -21,11 +22,12 @@ pub struct DbConnection {
     keeps_any_bytes: Option<bool>,
 }
 
-/// Names that are PostgreSQL's own. Before the schema `sweep` is known to be ours, everything else is written with its schema.
+/// Names that are PostgreSQL's own. Before the schema `sweep` is known to be ours, everything else is written with its
+/// schema.
 const CATALOG: &str = "pg_catalog, pg_temp";
 
-/// Names that are ours or PostgreSQL's, which come first without being named. The temporary schema comes last when it is named,
-/// and first when it is not.
+/// Names that are ours or PostgreSQL's, which come first without being named. The temporary schema comes last when it
+/// is named, and first when it is not.
 pub(super) const OURS: &str = "sweep, pg_temp";
 
 /// What a transaction may do.
@@ -127,9 +129,10 @@ impl DbConnection {
         }
     }
 
-    /// One transaction of many that ask the same with other ids, and say themselves how they are to end: what came of it, and how it
-    /// ended. Each statement is planned once for a connection, and that is when nothing is locked yet if it is asked without a lock
-    /// first. Planned anew for the first five ids, as by default, the facts of one subject take some 20 ms while its row is locked.
+    /// One transaction of many that ask the same with other ids, and say themselves how they are to end: what came of
+    /// it, and how it ended. Each statement is planned once for a connection, and that is when nothing is locked yet if
+    /// it is asked without a lock first. Planned anew for the first five ids, as by default, the facts of one subject
+    /// take some 20 ms while its row is locked.
     pub fn in_repeated_transaction<T>(
         &mut self,
         access: Access,
@@ -175,8 +178,8 @@ impl DbConnection {
         seen
     }
 
-    /// Changes the schema. diesel nests the transactions of its migrations in one that it began itself, so that there the
-    /// path is the first message after BEGIN; whoever knows that the schema is ours, changes it to `OURS`.
+    /// Changes the schema. diesel nests the transactions of its migrations in one that it began itself, so that there
+    /// the path is the first message after BEGIN; whoever knows that the schema is ours, changes it to `OURS`.
     pub(super) fn migrate<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
         match &mut self.db {
             Db::Postgres(_) => self.db.transaction(|db| {
@@ -195,7 +198,8 @@ impl DbConnection {
         self.begin(Access::ReadOnly, CATALOG, &Timeouts::default()).is_ok() && self.roll_back()
     }
 
-    /// What has arrived on the channels that this connection listens to (PostgreSQL): `(channel, payload)`. No statement.
+    /// What has arrived on the channels that this connection listens to (PostgreSQL): `(channel, payload)`. No
+    /// statement.
     pub(super) fn notifications(&mut self) -> QueryResult<Vec<(String, String)>> {
         match &mut self.db {
             Db::Postgres(db) => db.notifications_iter().map(|it| it.map(|it| (it.channel, it.payload))).collect(),
@@ -214,7 +218,8 @@ impl DbConnection {
         self.run_begin(&begin)
     }
 
-    /// A server whose database has no encoding refuses to send what is none of the client's: there the client has none either.
+    /// A server whose database has no encoding refuses to send what is none of the client's: there the client has none
+    /// either.
     fn run_begin(&mut self, begin: &str) -> QueryResult<()> {
         if self.is_sqlite() {
             return sqlite::begin(&mut self.db, begin);
@@ -229,7 +234,8 @@ impl DbConnection {
         if keeps_any_bytes { db.batch_execute("SET LOCAL client_encoding = 'SQL_ASCII'") } else { Ok(()) }
     }
 
-    /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote meanwhile.
+    /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote
+    /// meanwhile.
     fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
         let (mode, sqlite) = match access {
             Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "BEGIN IMMEDIATE"),
@@ -239,7 +245,8 @@ impl DbConnection {
             Db::Sqlite(_) => sqlite.to_owned(),
             Db::Postgres(_) => format!(
                 "{mode}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; SET LOCAL jit = off; \
-                 SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = {statement}",
+                 SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = \
+                 {statement}",
                 lock = timeouts.lock.num_milliseconds(),
                 statement = timeouts.statement.num_milliseconds(),
             ),

@@ -69,8 +69,9 @@ pub fn is_refusal(error: &Error) -> bool {
     }
 }
 
-/// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the server starts,
-/// ends, or is a standby now (57P, 25006). Beside diesel's kinds, told by the words of a server that speaks English.
+/// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the
+/// server starts, ends, or is a standby now (57P, 25006). Beside diesel's kinds, told by the words of a server that
+/// speaks English.
 pub fn is_outage(error: &Error) -> bool {
     const WORDS: [&str; 18] = [
         "No space left on device",
@@ -125,13 +126,15 @@ const ADVICE: [Advice; 4] = [
     },
     Advice {
         when: "canceling statement due to statement timeout",
-        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database was only busy; if it \
+        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database was only busy; \
+            if it \
                happens again, raise that",
         lasts: false,
     },
     Advice {
         when: "canceling statement due to lock timeout",
-        what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it has ended",
+        what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it \
+            has ended",
         lasts: false,
     },
 ];
@@ -151,9 +154,10 @@ pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
 }
 
-/// The same about a row of a host's that could not be read: which column of which view is not as `docs/hosts.md` wants it.
+/// The same about a row of a host's that could not be read: which column of which view is not as `docs/hosts.md` wants
+/// it.
 pub fn of_row(kind: Kind, error: &Error) -> String {
-    let words = words(error);
+    let words = error_chain(error);
     let field = words.strip_prefix("Error deserializing field '").and_then(|rest| rest.split_once("': "));
     match field {
         Some((column, why)) => format!("the column {column} of the view {kind}_facts: {why}"),
@@ -167,7 +171,7 @@ pub fn is_null(error: &Error) -> bool {
 }
 
 /// The error and what caused it: diesel names the column in one, and what is wrong with it in the other.
-pub fn words(error: &Error) -> String {
+pub fn error_chain(error: &Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

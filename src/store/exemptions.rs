@@ -50,16 +50,25 @@ pub fn take_back(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<bool> {
 /// All of them, the oldest first: operators give them one by one.
 pub fn all(db: &mut Db) -> QueryResult<Vec<Exempted>> {
     use exemptions::*;
-    type Row = (String, Id, String, Option<DateTime<Utc>>, DateTime<Utc>);
-    let columns = (kind, subject_id, reason, until, created_at);
-    let rows = table.select(columns).order((created_at, kind, subject_id)).load::<Row>(db)?;
-    let exempted = rows.into_iter().map(|(of_kind, id, why, end, since)| Exempted {
-        kind: of_kind,
-        id,
-        exemption: Exemption { reason: why, until: end },
-        since,
-    });
-    Ok(exempted.collect())
+    let rows = table.select(ExemptionRow::as_select()).order((created_at, kind, subject_id)).load(db)?;
+    Ok(rows.into_iter().map(Exempted::from).collect())
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = exemptions)]
+struct ExemptionRow {
+    kind: String,
+    subject_id: Id,
+    reason: String,
+    until: Option<DateTime<Utc>>,
+    created_at: DateTime<Utc>,
+}
+
+impl From<ExemptionRow> for Exempted {
+    fn from(row: ExemptionRow) -> Exempted {
+        let exemption = Exemption { reason: row.reason, until: row.until };
+        Exempted { kind: row.kind, id: row.subject_id, exemption, since: row.created_at }
+    }
 }
 
 #[diesel::dsl::auto_type(no_type_alias)]

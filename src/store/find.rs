@@ -11,60 +11,10 @@ use uuid::Uuid;
 use super::errors::{self, Refused};
 use super::open::Store;
 use super::schema::plans;
-use super::{Access, Db, Subject, Timeouts, for_kind, has_any};
+use super::{Access, Db, Label, Subject, Timeouts, for_kind, has_any};
 use crate::conclusion::{Failure, usage};
 use crate::rules::{Id, Kind};
 use crate::text::redact;
-
-/// What a subject is called.
-#[derive(Clone, Debug, PartialEq, Queryable)]
-pub struct Label {
-    pub id: Id,
-    pub tenant: Option<String>,
-    pub identifier: Option<String>,
-}
-
-impl Label {
-    /// Of a subject of which no more than the id can be read, or that is gone.
-    pub fn of_id(id: Id) -> Label {
-        Label { id, tenant: None, identifier: None }
-    }
-
-    /// As people call it.
-    pub fn name(&self) -> String {
-        redact(self.identifier.as_deref().unwrap_or(&self.id.0))
-    }
-
-    /// On SQLite an id is what others wrote, too.
-    pub fn redact_id(&self) -> String {
-        redact(&self.id.0)
-    }
-
-    /// Refuses a subject of another tenant than is wanted.
-    pub fn of_tenant(self, kind: Kind, wanted: Option<&str>) -> Result<Label, Failure> {
-        match (&self.tenant, wanted) {
-            (Some(its), Some(wanted)) if its != wanted => {
-                Err(usage(format!("the {kind} {} belongs to the tenant {its}, not to {wanted}", self.name())))
-            }
-            _ => Ok(self),
-        }
-    }
-}
-
-/// The columns of a label: no other column of a row can make it unreadable.
-macro_rules! labels {
-    ($facts:ident) => {
-        $facts::table.select(($facts::subject_id, $facts::tenant.nullable(), $facts::identifier.nullable()))
-    };
-}
-
-/// The first two subjects that people call so: of a kind whose names no index helps to find.
-macro_rules! called {
-    ($facts:ident, $db:expr, $identifier:expr) => {
-        labels!($facts).filter($facts::identifier.eq($identifier)).order($facts::subject_id).limit(2).load($db)
-    };
-}
-pub(super) use {called, labels};
 
 /// What a name finds.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +68,7 @@ impl Found {
             Found::One(label) => Ok(label),
             Found::Nothing => Err(usage(format!("there is no {kind} {name} in this database"))),
             Found::Several(labels) => {
-                let ids: Vec<String> = labels.iter().map(told_apart).collect();
+                let ids: Vec<String> = labels.iter().map(with_tenant).collect();
                 Err(usage(format!("more than one {kind} is called {name}; give the id: {}", ids.join(", "))))
             }
         }
@@ -133,7 +83,7 @@ impl Found {
     }
 }
 
-fn told_apart(label: &Label) -> String {
+fn with_tenant(label: &Label) -> String {
     match &label.tenant {
         Some(tenant) => format!("{} (tenant {})", label.redact_id(), redact(tenant)),
         None => label.redact_id(),
@@ -182,6 +132,6 @@ pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryRe
 pub fn tenant(db: &mut Db, kinds: &[Kind], tenant: &str) -> Result<(), Refused> {
     match has_any(db, kinds, Some(tenant))? {
         true => Ok(()),
-        false => Err(usage(format!("--tenant: there is no tenant {} in this database", redact(tenant))).into()),
+        false => Err(usage(format!("there is no tenant {} in this database", redact(tenant))).into()),
     }
 }

@@ -22,8 +22,8 @@ pub struct Remembered {
     pub stands: bool,
 }
 
-/// What was held back by this policy, by sweeps of this version that began between these times: when that was decided, and what. The
-/// latest is the first.
+/// What was held back by this policy, by sweeps of this version that began between these times: when that was decided,
+/// and what. The latest is the first.
 pub fn latest(
     db: &mut Db,
     policy: &Policy,
@@ -41,7 +41,8 @@ pub fn latest(
     Ok(same.filter_map(|(at, held, _)| Some((at?.instant()?, held?.0))).collect())
 }
 
-/// What a clock that was ahead has dated in the future would be believed when that time has come, and for longer than it may be.
+/// What a clock that was ahead has dated in the future would be believed when that time has come, and for longer than
+/// it may be.
 pub(super) fn forget_what_is_ahead(db: &mut Db, now: DateTime<Utc>) -> QueryResult<()> {
     let forgotten = (sweeps::guard_decided_at.eq(None::<Instant>), sweeps::guard_held.eq(None::<Document>));
     diesel::update(sweeps::table.filter(sweeps::started_at.gt(Instant(now)))).set(forgotten).execute(db).map(drop)

@@ -68,7 +68,8 @@ const PAPERCLIP_TABLES: [&str; 15] = [
 /// The host of a PostgreSQL database where sweep has never been. Refuses one that it does not know, unless the operator
 /// names one that fits.
 pub(super) fn detect(db: &mut PgConnection, wanted: Option<Host>) -> Result<Host> {
-    const THEIRS: &str = "SELECT CASE nspname WHEN 'public' THEN relname::text ELSE nspname || '.' || relname END FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
+    const THEIRS: &str = "SELECT CASE nspname WHEN 'public' THEN relname::text ELSE nspname || '.' || relname END FROM \
+        pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
         WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
         AND nspname NOT LIKE 'pg\\_%'";
     let tables: BTreeSet<String> =
@@ -117,7 +118,8 @@ fn refuse_old_paperclip(db: &mut PgConnection) -> Result<()> {
 
 fn old_paperclip(missing: &[&str]) -> Failure {
     config(format!(
-        "this Paperclip is older than {PAPERCLIP_OLDEST}, the oldest release that sweep works with (it lacks {}): upgrade Paperclip first",
+        "this Paperclip is older than {PAPERCLIP_OLDEST}, the oldest release that sweep works with (it lacks {}): \
+            upgrade Paperclip first",
         missing.join(", ")
     ))
 }

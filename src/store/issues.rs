@@ -5,12 +5,14 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
-use super::find::{self, Label, labels};
-use super::rights::Right;
+use super::label::labels;
+use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_subjects, issues, wakes};
-use super::types::{Document, Instant, Words};
-use super::{Db, Lock, LockStatement, Subject, ledger};
+use super::subject::Right;
+use super::types::{Document, Instant, LossyText};
+use super::{Db, Lock, Subject, ledger};
+use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::{Cause, ContinueBy, Escalation, Id, Kind, Policy};
 use crate::text::{plain, quoted};
@@ -55,7 +57,7 @@ impl Subject for IssueFacts {
             history_columns!(issue_facts),
             wake_columns!(issue_facts),
         );
-        let row = facts_of!(issue_facts, Self::KIND, id).select(columns).get_result::<Row>(db).optional()?;
+        let row = facts_of!(issue_facts, Self::KIND, id).select(columns).get_result::<IssueFactsRow>(db).optional()?;
         Ok(row.map(IssueFacts::from))
     }
 
@@ -144,26 +146,26 @@ pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
 }
 
 #[derive(Queryable)]
-struct Row {
-    subject: (Id, String, Option<Words>, Words, Words),
+struct IssueFactsRow {
+    subject: (Id, String, Option<LossyText>, LossyText, LossyText),
     agent: AgentRow,
-    obstacle: Option<Words>,
-    state: (bool, bool, Option<DateTime<Utc>>, Option<Words>, Option<Words>),
-    last_run: (Option<Id>, Option<DateTime<Utc>>, Option<Words>),
-    host: (Option<Words>, Option<Words>, f64, Words),
+    obstacle: Option<LossyText>,
+    state: (bool, bool, Option<DateTime<Utc>>, Option<LossyText>, Option<LossyText>),
+    last_run: (Option<Id>, Option<DateTime<Utc>>, Option<LossyText>),
+    host: (Option<LossyText>, Option<LossyText>, f64, LossyText),
     history: HistoryRow,
     wakes: WakesRow,
 }
 
-impl From<Row> for IssueFacts {
-    fn from(row: Row) -> IssueFacts {
+impl From<IssueFactsRow> for IssueFacts {
+    fn from(row: IssueFactsRow) -> IssueFacts {
         let (id, tenant, identifier, title, status) = row.subject;
         let (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait) = row.state;
         let (last_run_id, last_run_ended_at, last_run_end) = row.last_run;
         let (host_plan, unreachable, run_end_grace_seconds, resume_advice) = row.host;
         let [identifier, pending_wake, declared_wait, last_run_end, host_plan, unreachable] =
             [identifier, pending_wake, declared_wait, last_run_end, host_plan, unreachable]
-                .map(|words| words.map(Words::into));
+                .map(|words| words.map(LossyText::into));
         IssueFacts {
             id,
             tenant,

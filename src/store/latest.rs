@@ -1,7 +1,7 @@
 //! Whether the schedule does what it is there for: the last success, and the latest sweep of everything.
 //!
-//! A sweep may be split into shards, each with a row of its own. The conditions are words of SQL, not of the DSL: they are
-//! those of partial indexes, and SQLite uses one only for a query that says the same with nothing bound.
+//! A sweep may be split into shards, each with a row of its own. The conditions are words of SQL, not of the DSL: they
+//! are those of partial indexes, and SQLite uses one only for a query that says the same with nothing bound.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
@@ -18,9 +18,9 @@ const SUCCEEDED: &str = "succeeded";
 /// It has ended, however, and was meant to look at everything.
 const WHOLE: &str = "NOT narrowed AND finished_at IS NOT NULL";
 
-/// The end of the latest sweep of everything that did all it had to. One that is split succeeded when all its shards did:
-/// at the earliest of their latest successes.
-/// What a clock that was ahead has dated in the future says nothing of the present.
+/// The end of the latest sweep of everything that did all it had to. One that is split succeeded when all its shards
+/// did: at the earliest of their latest successes. What a clock that was ahead has dated in the future says nothing of
+/// the present.
 pub fn success(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Option<DateTime<Utc>>> {
     let (mut last, mut count) = (None, 0);
     while let Some(next) = next_count(db, count)? {

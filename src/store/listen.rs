@@ -1,6 +1,7 @@
 //! Hearing at once of runs that have ended: LISTEN on a connection of its own (PostgreSQL).
 //!
-//! Nothing depends on it. What is not heard, since the connection was lost or a pooler swallowed it, the next sweep finds.
+//! Nothing depends on it. What is not heard, since the connection was lost or a pooler swallowed it, the next sweep
+//! finds.
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -32,7 +33,7 @@ impl Listener {
     pub fn open(url: &Url) -> Result<Listener> {
         let mut db = url.connect(Access::ReadOnly)?;
         if db.is_sqlite() {
-            return Err(usage("--listen: only PostgreSQL can tell of runs that end").into());
+            return Err(usage("only PostgreSQL can tell of runs that end").into());
         }
         db.look(refuse_silence)?;
         let probe = Uuid::now_v7().simple();
@@ -90,9 +91,11 @@ fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
         .context("listening for runs that end")
 }
 
-/// Would listening be in vain? A host that must be told to tell of its runs (`sweep migrate --with-listen`) may not have been.
+/// Would listening be in vain? A host that must be told to tell of its runs (`sweep migrate --with-listen`) may not
+/// have been.
 fn refuse_silence(db: &mut Db) -> Result<()> {
-    const TELLS: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = to_regproc('sweep.tell_of_run_end'))";
+    const TELLS: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = \
+        to_regproc('sweep.tell_of_run_end'))";
     refuse_at_first_look(db, Access::ReadOnly)?;
     let (host, _) = migrate::check(db)?;
     let Db::Postgres(db) = db else { return Ok(()) };

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::{count_star, exists, min, not};
 use diesel::prelude::*;
-use serde_json::Value;
 
+use super::counts::{KindCounts, KindMode, Tally};
 use super::latest::{self, EndedSweep};
 use super::ledger::Action;
 use super::open::{Store, Url};
@@ -16,7 +16,7 @@ use super::rights::Purpose;
 use super::schema::{exemptions, failures, notifications, recoveries};
 use super::status::{Limits, false_rescues};
 use super::totals::{self, Totals};
-use super::types::{Instant, RawInstant, Words};
+use super::types::{Instant, LossyText, RawInstant};
 use super::wakes::{StuckWakes, stuck};
 use super::{Access, Db, Timeouts};
 use crate::conclusion::Conclusion;
@@ -66,8 +66,7 @@ pub struct LastSweep {
 /// What became of the subjects of one kind.
 #[derive(Clone, Debug, Default)]
 pub struct Swept {
-    /// By what the report calls it.
-    pub counts: BTreeMap<String, i64>,
+    pub tally: Tally,
     pub guarded: bool,
     pub oldest_deferred_at: Option<DateTime<Utc>>,
 }
@@ -115,11 +114,10 @@ impl LastSweep {
         let codes = || shards.iter().filter_map(|row| row.exit_code);
         let mut kinds: BTreeMap<Kind, Swept> = BTreeMap::new();
         for row in shards {
-            for kind in Kind::ALL {
-                let counts = &row.counts.0[kind.plural()];
-                if counts["mode"] == "on" && counts["provided"] == true {
-                    kinds.entry(kind).or_default().add(counts);
-                }
+            let written =
+                KindCounts::read(&row.counts).filter(|(_, counts)| counts.provided && counts.mode == KindMode::On);
+            for (kind, counts) in written {
+                kinds.entry(kind).or_default().add(&counts);
             }
         }
         (!shards.is_empty()).then(|| LastSweep {
@@ -135,17 +133,10 @@ impl LastSweep {
 }
 
 impl Swept {
-    /// One sweep's, as in the JSON report.
-    fn add(&mut self, counts: &Value) {
-        for (name, value) in counts.as_object().into_iter().flatten() {
-            if let Some(n) = value.as_i64() {
-                *self.counts.entry(name.clone()).or_default() += n;
-            }
-        }
-        let is_held = |held: &serde_json::Value| held.as_array().is_some_and(|parts| !parts.is_empty());
-        self.guarded |= counts["guard"].is_object() || is_held(&counts["held_back"]);
-        let oldest = counts["oldest_deferred_at"].as_str().and_then(|at| DateTime::parse_from_rfc3339(at).ok());
-        self.oldest_deferred_at = self.oldest_deferred_at.into_iter().chain(oldest.map(|at| at.to_utc())).min();
+    fn add(&mut self, counts: &KindCounts) {
+        self.tally = self.tally.plus(counts.tally);
+        self.guarded |= counts.is_guarded();
+        self.oldest_deferred_at = self.oldest_deferred_at.into_iter().chain(counts.oldest_deferred_at).min();
     }
 }
 
@@ -167,7 +158,7 @@ fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<S
         .filter(exemptions::until.is_null().or(exemptions::until.gt(Some(Instant(now)))));
     let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls)).filter(not(exists(exempted)));
     let mut waiting: BTreeMap<String, BTreeMap<String, Waiting>> = BTreeMap::new();
-    for (what, of_kind, subjects, oldest) in open.load::<(Words, Words, i64, Option<RawInstant>)>(db)? {
+    for (what, of_kind, subjects, oldest) in open.load::<(LossyText, LossyText, i64, Option<RawInstant>)>(db)? {
         let oldest_at = oldest.and_then(|at| at.instant());
         waiting.entry(what.0).or_default().insert(of_kind.0, Waiting { subjects, oldest_at });
     }
@@ -193,6 +184,6 @@ fn outbox(db: &mut Db) -> QueryResult<Outbox> {
     })
 }
 
-fn by_name(rows: Vec<(Words, i64)>) -> QueryResult<BTreeMap<String, i64>> {
+fn by_name(rows: Vec<(LossyText, i64)>) -> QueryResult<BTreeMap<String, i64>> {
     Ok(rows.into_iter().map(|(name, n)| (name.0, n)).collect())
 }

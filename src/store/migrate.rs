@@ -1,12 +1,14 @@
 //! The schema: which host a database has, which migrations it lacks, and running them.
 //!
-//! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are safe.
+//! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are
+//! safe.
 
 mod made;
 mod printed;
 mod source;
 mod trust;
 mod turn;
+mod wanted;
 
 use std::collections::BTreeSet;
 
@@ -23,8 +25,8 @@ use crate::conclusion::{config, unavailable, usage};
 use made::refuse_broken;
 pub use printed::print;
 use source::Folders;
-pub use trust::Superuser;
 use turn::{is_duplicate, take_turn};
+pub use wanted::{Listen, Superuser, Wanted};
 
 /// What there is of sweep's schema.
 #[derive(Default)]
@@ -60,7 +62,8 @@ fn look(db: &mut Db) -> Result<Found> {
             Db::Sqlite(_) => "move the file away, then run `sweep migrate`",
         };
         return Err(config(format!(
-            "the schema of the database {} was made by a version of sweep that was never released: to begin anew, {anew}",
+            "the schema of the database {} was made by a version of sweep that was never released: to begin anew, \
+                {anew}",
             name(db)?
         ))
         .into());
@@ -89,8 +92,8 @@ fn look(db: &mut Db) -> Result<Found> {
     Ok(Found { host: host.map(|(host, _)| *host), applied })
 }
 
-/// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights are
-/// checked before.
+/// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights
+/// are checked before.
 pub fn check(db: &mut Db) -> Result<(Host, String)> {
     let found = look(db)?;
     let Some(host) = found.host else { return refuse_unmigrated(db) };
@@ -113,33 +116,16 @@ pub(super) fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
 
 /// What a migration did, or would do.
 #[derive(Debug, PartialEq)]
-pub struct Plan {
+pub struct MigrationPlan {
     pub host: Host,
     /// The folders of the migrations that are missing, in the order in which they run.
     pub missing: Vec<String>,
 }
 
-/// Should a host that brings no such trigger itself tell at once of runs that end?
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Listen {
-    #[default]
-    AsItIs,
-    Wanted,
-}
-
-/// The operator's word.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
-    /// None: as it is detected.
-    pub host: Option<Host>,
-    pub listen: Listen,
-    pub superuser: Superuser,
-}
-
 /// What `migrate` would do.
-pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
+pub fn plan(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> {
     if wanted.listen == Listen::Wanted && matches!(db, Db::Sqlite(_)) {
-        return Err(usage("--with-listen: only PostgreSQL can tell of runs that end").into());
+        return Err(usage("only PostgreSQL can tell of runs that end").into());
     }
     let is_there = match db {
         Db::Postgres(db) => {
@@ -163,22 +149,24 @@ pub fn plan(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     };
     match wanted.host {
         Some(wanted) if wanted != host => {
-            Err(config(format!("--host {}: this database's host is {}", wanted.name(), host.name())).into())
+            Err(config(format!("this database's host is {}, and not {}", host.name(), wanted.name())).into())
         }
         Some(_) | None => {
             let missing = found.missing(db, host, wanted.listen);
             if let (Db::Postgres(db), false) = (db, missing.is_empty()) {
                 trust::refuse_others_triggers(db, host, wanted)?;
             }
-            Ok(Plan { host, missing })
+            Ok(MigrationPlan { host, missing })
         }
     }
 }
 
-/// Runs what is missing, in one transaction under one lock: several processes may start at once, and diesel_migrations takes none.
-pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<Plan> {
+/// Runs what is missing, in one transaction under one lock: several processes may start at once, and diesel_migrations
+/// takes none.
+pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<MigrationPlan> {
     if db.is_sqlite() {
-        // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate now.
+        // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate
+        // now.
         db.look(|db| plan(db, wanted))?;
     }
     let mut migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
@@ -193,7 +181,7 @@ pub fn migrate(db: &mut DbConnection, wanted: Wanted) -> Result<Plan> {
     })
 }
 
-fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<Plan> {
+fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> {
     let found = plan(db, wanted)?;
     if found.missing.is_empty() {
         refuse_broken(db, found.host)?;
@@ -214,7 +202,7 @@ fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<Plan> {
     Ok(plan)
 }
 
-fn run<C: MigrationHarness<DB> + SimpleConnection, DB: Backend>(db: &mut C, plan: &Plan) -> Result<()> {
+fn run<C: MigrationHarness<DB> + SimpleConnection, DB: Backend>(db: &mut C, plan: &MigrationPlan) -> Result<()> {
     match db.run_pending_migrations(Folders(&plan.missing)) {
         Ok(_) => Ok(db.batch_execute(&boards::first_row())?),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),

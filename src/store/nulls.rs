@@ -1,4 +1,5 @@
-//! Which column of a host's view is null for a subject where the contract of `docs/hosts.md` wants a value: the driver does not say.
+//! Which column of a host's view is null for a subject where the contract of `docs/hosts.md` wants a value: the driver
+//! does not say.
 
 use diesel::prelude::*;
 use diesel::result::Error;
@@ -9,7 +10,7 @@ use super::{Db, errors};
 use crate::rules::{Id, Kind};
 
 /// Why a row could not be read, with the name of the view and of the column.
-pub fn words(db: &mut Db, kind: Kind, id: &Id, error: &Error) -> String {
+pub fn describe(db: &mut Db, kind: Kind, id: &Id, error: &Error) -> String {
     let columns = if errors::is_null(error) { columns(db, kind, id).unwrap_or_default() } else { Vec::new() };
     match columns.as_slice() {
         [] => errors::of_row(kind, error),
@@ -39,13 +40,17 @@ fn columns(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Vec<&'static str>> {
             escalated, escalations_last_day, observed_at
         ),
         Kind::Issue => nulls!(
-            db, id, issue_facts: tenant, title, status, assigned_to_user, has_live_run, run_end_grace_seconds, resume_advice,
-            idle_since, episode_began_at, attempts, attempts_unserved, attempts_last_day, escalated, escalations_last_day,
+            db, id, issue_facts: tenant, title, status, assigned_to_user, has_live_run, run_end_grace_seconds,
+            resume_advice,
+            idle_since, episode_began_at, attempts, attempts_unserved, attempts_last_day, escalated,
+            escalations_last_day,
             observed_at
         ),
         Kind::Step => nulls!(
-            db, id, step_facts: tenant, identifier, title, status, plan_id, plan_status, position, has_live_run, idle_since,
-            episode_began_at, attempts, attempts_unserved, attempts_last_day, escalated, escalations_last_day, observed_at
+            db, id, step_facts: tenant, identifier, title, status, plan_id, plan_status, position, has_live_run,
+            idle_since,
+            episode_began_at, attempts, attempts_unserved, attempts_last_day, escalated, escalations_last_day,
+            observed_at
         ),
     }
 }

@@ -3,7 +3,7 @@
 pub mod conninfo;
 mod nearest;
 mod postgres;
-pub(super) mod sqlite;
+mod sqlite;
 
 use std::fmt::{Debug, Formatter};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use super::{Access, Db, DbConnection, errors, migrate};
 use crate::conclusion::{Failure, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
+pub use postgres::StatementCache;
 
 /// Where the database is.
 #[derive(Clone, PartialEq)]
@@ -34,15 +35,6 @@ impl Debug for Url {
             Url::Sqlite(path) => f.debug_tuple("Sqlite").field(path).finish(),
         }
     }
-}
-
-/// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know
-/// prepared statements gives them to somebody else's connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StatementCache {
-    #[default]
-    On,
-    Off,
 }
 
 /// A database that can be swept.
@@ -166,8 +158,8 @@ impl Url {
         Ok(Store { db, host, schema_version, kinds })
     }
 
-    /// Names the file of an embedded database in an error of SQLite's, adds to one of PostgreSQL's what can be done about it, and
-    /// tells what may pass from what will not.
+    /// Names the file of an embedded database in an error of SQLite's, adds to one of PostgreSQL's what can be done
+    /// about it, and tells what may pass from what will not.
     pub fn explain(&self, error: Error) -> Error {
         if error.is::<Failure>() {
             return error;

@@ -180,7 +180,8 @@ pub fn queue(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice) -> Que
 /// The guard that stops sweep after sweep is told once in this time.
 const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
 
-/// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if it is empty.
+/// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if
+/// it is empty.
 pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, part: &str) -> QueryResult<()> {
     let part = plain(&cut(part, PART_MAX));
     // The shards of one sweep come here at the same moment.
@@ -196,8 +197,8 @@ pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, 
     Ok(())
 }
 
-/// The same for what lasts: once when it begins, once when it comes to be that nothing works any more, and once when it is over,
-/// whatever sweeps see in between. `of`: a tenant's alone.
+/// The same for what lasts: once when it begins, once when it comes to be that nothing works any more, and once when it
+/// is over, whatever sweeps see in between. `of`: a tenant's alone.
 pub fn queue_outage(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, of: Option<&str>) -> QueryResult<()> {
     let part = plain(&cut(of.unwrap_or_default(), PART_MAX));
     let to_notify = |db: &mut Db| -> QueryResult<Vec<Destination>> {
@@ -225,7 +226,8 @@ fn is_news(db: &mut Db, notice: &Notice, part: &str, destination: Destination) -
     Ok(lasts == (notice.details.resolved == Some(true)) || lasts && is_worse)
 }
 
-/// Where people have been notified of the same before. What a clock that was ahead has dated in the future does not count.
+/// Where people have been notified of the same before. What a clock that was ahead has dated in the future does not
+/// count.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn earlier<'a>(notice: &Notice<'a>, part: &'a str, destination: Destination, now: DateTime<Utc>) -> _ {
     let (event, kind, destination): (&'static str, &'static str, &'static str) =
@@ -257,9 +259,9 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice, part: &str) ->
         .map(drop)
 }
 
-/// Until the end of this transaction no other decides what is sent; whoever queues for it is not held up. Unlike an advisory
-/// lock, which every role of the database may hold for ever, this one takes rights on the table. SQLite has one writer at a
-/// time anyway.
+/// Until the end of this transaction no other decides what is sent; whoever queues for it is not held up. Unlike an
+/// advisory lock, which every role of the database may hold for ever, this one takes rights on the table. SQLite has
+/// one writer at a time anyway.
 pub fn one_at_a_time(db: &mut Db) -> QueryResult<()> {
     match db {
         Db::Postgres(db) => db.batch_execute("LOCK TABLE notifications IN SHARE UPDATE EXCLUSIVE MODE"),

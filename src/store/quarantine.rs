@@ -34,8 +34,8 @@ const REASON_MAX: usize = 997;
 /// Sweeps running in which a subject may fail.
 pub const SWEEPS_MAX: i32 = 3;
 
-/// The subjects of a kind that failed in the last sweep that examined them: those that are still examined, and those that
-/// are in quarantine.
+/// The subjects of a kind that failed in the last sweep that examined them: those that are still examined, and those
+/// that are in quarantine.
 pub fn failing(db: &mut Db, of: Kind) -> QueryResult<(HashSet<Id>, HashSet<Id>)> {
     let failing = failures::table.filter(failures::kind.eq(of.name())).filter(failures::sweeps.gt(0));
     let columns = (failures::subject_id, failures::quarantined_at.is_not_null());
@@ -45,7 +45,8 @@ pub fn failing(db: &mut Db, of: Kind) -> QueryResult<(HashSet<Id>, HashSet<Id>)>
     Ok((ids(examined), ids(held)))
 }
 
-/// Counts a failure once for each sweep; sweeps that overlap count as one. Returns whether it put the subject in quarantine.
+/// Counts a failure once for each sweep; sweeps that overlap count as one. Returns whether it put the subject in
+/// quarantine.
 pub fn record(db: &mut Db, of: Kind, id: &Id, why: &str, sweep_began_at: DateTime<Utc>) -> QueryResult<bool> {
     let at = db.now()?;
     let (now, why) = (Instant(at), &plain(&cut(&plain(why), REASON_MAX)));

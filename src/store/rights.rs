@@ -9,12 +9,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Text};
 
 use super::catalog::VERSIONS;
+use super::subject::Right;
 use super::{Access, Subject, for_kind};
 use crate::conclusion::config;
 use crate::rules::Kind;
-
-/// A relation, and a privilege on it.
-pub type Right = (&'static str, &'static str);
 
 const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT")];
 

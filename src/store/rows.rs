@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
 use super::ledger::Action;
-use super::types::Words;
+use super::types::LossyText;
 use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery};
 
 macro_rules! agent_columns {
@@ -39,7 +39,8 @@ macro_rules! wake_columns {
 }
 
 /// One row of facts, with the exemption if there is one: that is sweep's own, whatever the host.
-/// To be read by `get_result`: the limit of `first` is a parameter for which SQLite plans the whole statement anew each time.
+/// To be read by `get_result`: the limit of `first` is a parameter for which SQLite plans the whole statement anew each
+/// time.
 macro_rules! facts_of {
     ($facts:ident, $kind:expr, $id:expr) => {
         $facts::table
@@ -55,16 +56,17 @@ pub(super) use {agent_columns, facts_of, history_columns, wake_columns};
 #[derive(Queryable)]
 pub(super) struct AgentRow {
     id: Option<Id>,
-    name: Option<Words>,
-    status: Option<Words>,
+    name: Option<LossyText>,
+    status: Option<LossyText>,
 }
 
 impl AgentRow {
-    pub fn into_assignee(self, obstacle: Option<Words>) -> Assignee {
+    pub fn into_assignee(self, obstacle: Option<LossyText>) -> Assignee {
         match self.id {
             None => Assignee::Nobody,
             Some(id) => {
-                let [name, status, obstacle] = [self.name, self.status, obstacle].map(|words| words.map(Words::into));
+                let [name, status, obstacle] =
+                    [self.name, self.status, obstacle].map(|words| words.map(LossyText::into));
                 Assignee::Agent { id, name, status, obstacle }
             }
         }
@@ -82,9 +84,9 @@ pub(super) struct HistoryRow {
     escalated: bool,
     escalations_last_day: i64,
     open_recovery_id: Option<Id>,
-    open_recovery_action: Option<Words>,
+    open_recovery_action: Option<LossyText>,
     open_recovery_at: Option<DateTime<Utc>>,
-    exemption: Option<(Words, Option<DateTime<Utc>>)>,
+    exemption: Option<(LossyText, Option<DateTime<Utc>>)>,
 }
 
 #[derive(Queryable)]

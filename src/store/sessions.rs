@@ -1,18 +1,20 @@
-//! Sessions in the store: one row of facts, and what a nudge, a relaunch and an escalation write. A session's own row is
-//! its supervisor's: a sweep locks it and never changes it.
+//! Sessions in the store: one row of facts, and what a nudge, a relaunch and an escalation write. A session's own row
+//! is its supervisor's: a sweep locks it and never changes it.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
+use super::Label;
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
-use super::find::{Label, called, labels};
 use super::issues::comment;
-use super::rights::Right;
+use super::label::{called, labels};
+use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::sessions::{session_commands, session_facts};
 use super::schema::{exemptions, session_candidates, session_subjects};
-use super::types::Words;
-use super::{Db, Lock, LockStatement, Subject, ledger};
+use super::subject::Right;
+use super::types::LossyText;
+use super::{Db, Lock, Subject, ledger};
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
@@ -56,7 +58,8 @@ impl Subject for SessionFacts {
             (agent_state, agent_state_kind, agent_state_since, agent_question, agent_state_evidence),
             history_columns!(session_facts),
         );
-        let row = facts_of!(session_facts, Self::KIND, id).select(columns).get_result::<Row>(db).optional()?;
+        let row =
+            facts_of!(session_facts, Self::KIND, id).select(columns).get_result::<SessionFactsRow>(db).optional()?;
         Ok(row.map(SessionFacts::from))
     }
 
@@ -121,38 +124,38 @@ struct ProcessRow {
 /// All null where nobody reports what the agent does.
 #[derive(Queryable)]
 struct AgentStateRow {
-    activity: Option<Words>,
-    kind: Option<Words>,
+    activity: Option<LossyText>,
+    kind: Option<LossyText>,
     since: Option<DateTime<Utc>>,
-    question: Option<Words>,
-    evidence: Option<Words>,
+    question: Option<LossyText>,
+    evidence: Option<LossyText>,
 }
 
 impl From<AgentStateRow> for Option<AgentState> {
     fn from(row: AgentStateRow) -> Option<AgentState> {
         Some(AgentState {
             activity: Activity::parse(&row.activity?.0)?,
-            kind: row.kind.map(Words::into),
+            kind: row.kind.map(LossyText::into),
             since: row.since?,
-            question: row.question.map(Words::into).unwrap_or_default(),
-            evidence: row.evidence.map(Words::into).unwrap_or_default(),
+            question: row.question.map(LossyText::into).unwrap_or_default(),
+            evidence: row.evidence.map(LossyText::into).unwrap_or_default(),
         })
     }
 }
 
 #[derive(Queryable)]
-struct Row {
-    subject: (Id, String, Option<Words>, Words, Words, Option<Words>),
+struct SessionFactsRow {
+    subject: (Id, String, Option<LossyText>, LossyText, LossyText, Option<LossyText>),
     agent: AgentRow,
-    issue: (Option<Id>, Option<Words>, bool, Option<DateTime<Utc>>),
+    issue: (Option<Id>, Option<LossyText>, bool, Option<DateTime<Utc>>),
     process: ProcessRow,
-    activity: (Words, bool, Option<DateTime<Utc>>, bool, bool),
+    activity: (LossyText, bool, Option<DateTime<Utc>>, bool, bool),
     agent_state: AgentStateRow,
     history: HistoryRow,
 }
 
-impl From<Row> for SessionFacts {
-    fn from(row: Row) -> SessionFacts {
+impl From<SessionFactsRow> for SessionFacts {
+    fn from(row: SessionFactsRow) -> SessionFacts {
         let (id, tenant, identifier, title, status, declared_wait) = row.subject;
         let (issue_id, issue_status, has_live_run, pending_wake_since) = row.issue;
         let ProcessRow { started_at, progressed_at, ended_at, exit_code, silent_after_seconds } = row.process;
@@ -160,16 +163,16 @@ impl From<Row> for SessionFacts {
         let history: crate::rules::History = row.history.into();
         let linked = |id| LinkedIssue {
             id,
-            status: issue_status.map(Words::into).unwrap_or_default(),
+            status: issue_status.map(LossyText::into).unwrap_or_default(),
             has_live_run,
             pending_wake_since,
         };
         let session = Session {
             id,
-            identifier: identifier.map(Words::into),
+            identifier: identifier.map(LossyText::into),
             title: title.into(),
             status: status.into(),
-            declared_wait: declared_wait.map(Words::into),
+            declared_wait: declared_wait.map(LossyText::into),
             started_at,
             active_at: history.idle_since,
             progressed_at,

@@ -1,10 +1,12 @@
 //! How the work stands and how well sweep does, as the views tell it: read in one snapshot, and nothing is written.
 //!
-//! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others nothing.
+//! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others
+//! nothing.
 
+mod format;
 mod plan;
 mod swept;
-mod told;
+mod undelivered;
 mod work;
 
 use std::collections::BTreeMap;
@@ -18,21 +20,17 @@ use serde::Serialize;
 
 use super::open::Store;
 use super::schema::work::policy;
-use super::types::RawInstant;
+use super::types::age_seconds;
 use super::wakes::{self, StuckWake};
-use super::{Access, Db, DbConnection, Timeouts, latest};
+use super::{Access, Db, DbConnection, Timeouts, has_any, latest};
 use crate::rules::{Id, Kind};
+pub use format::ROWS_MAX;
+use format::SCHEMA;
 pub use plan::{Plan, PlanReport, StepReport};
 pub(super) use swept::false_rescues;
 pub use swept::{Effect, Exemptions, Quarantined, Sweep};
-pub use told::{Notifications, Untold};
+pub use undelivered::{Notifications, Undelivered};
 pub use work::{Counts, Work};
-
-/// The version of the JSON.
-const SCHEMA: u32 = 1;
-
-/// Rows kept of each list, the oldest; beside it stands how many there are.
-pub const ROWS_MAX: i64 = 50;
 
 /// The fields are those of the JSON.
 #[derive(Debug, Serialize)]
@@ -99,7 +97,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
             tenant: tenant.map(str::to_owned),
             observed_at: now,
             wake_stuck_after_seconds: limits.wake_stuck_after.num_seconds(),
-            empty: !super::has_any(db, kinds, None)?,
+            empty: !has_any(db, kinds, None)?,
             kinds: lists.counts,
             orphans,
             orphans_total,
@@ -114,7 +112,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
             quarantined,
             quarantined_total,
             exemptions: swept::exemptions(db, now)?,
-            notifications: told::notifications(db, now)?,
+            notifications: undelivered::notifications(db, now)?,
             sweeps: swept::latest(db)?,
             last_success_at,
             last_success_age_seconds: last_success_at.map(|at| age_seconds(at, now)),
@@ -165,15 +163,4 @@ impl Limits {
         let duration = |seconds: f64| TimeDelta::milliseconds((seconds * 1000.0) as i64);
         Ok(Limits { step_stalled_after: duration(step), wake_stuck_after: duration(wake) })
     }
-}
-
-/// What lies in the future has no age yet.
-fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
-    (now - at).num_seconds().max(0)
-}
-
-/// A time, if it is one that can be told, and its age.
-fn told(since: &RawInstant, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<i64>) {
-    let at = since.instant();
-    (at, at.map(|at| age_seconds(at, now)))
 }

@@ -4,22 +4,24 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
+use super::Label;
 use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
-use super::find::{Label, called, labels};
 use super::issues::comment;
-use super::rights::Right;
+use super::label::{called, labels};
+use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{exemptions, plans, step_candidates, step_facts, step_subjects, wakes};
-use super::types::{Document, Instant, Words};
-use super::{Db, Lock, LockStatement, Subject, errors, ledger};
+use super::subject::Right;
+use super::types::{Document, Instant, LossyText};
+use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
 
-/// The plan is locked since its status may change, its agent against a pause, the issue as a sweep of issues does it: of all that
-/// works on one issue, only one is continued.
+/// The plan is locked since its status may change, its agent against a pause, the issue as a sweep of issues does it:
+/// of all that works on one issue, only one is continued.
 const LOCK: LockStatement = LockStatement {
     select: "SELECT (SELECT a.id FROM agents a WHERE a.id = p.agent_id FOR SHARE SKIP LOCKED), \
              (SELECT i.id FROM issues i WHERE i.id = p.issue_id FOR UPDATE SKIP LOCKED) \
@@ -134,7 +136,7 @@ fn read_one(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
         history_columns!(step_facts),
         wake_columns!(step_facts),
     );
-    let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).get_result::<Row>(db).optional()?;
+    let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).get_result::<StepFactsRow>(db).optional()?;
     Ok(row.map(StepFacts::from))
 }
 
@@ -154,18 +156,18 @@ fn siblings(db: &mut Db, facts: &StepFacts) -> QueryResult<Vec<Option<StepFacts>
 struct StepRow {
     id: Id,
     position: i32,
-    title: Words,
-    status: Words,
+    title: LossyText,
+    status: LossyText,
     since: DateTime<Utc>,
     stalled_after_seconds: Option<i32>,
 }
 
 #[derive(Queryable)]
-struct Row {
+struct StepFactsRow {
     step: StepRow,
-    plan: (String, Words, Id, Words, Option<Id>),
+    plan: (String, LossyText, Id, LossyText, Option<Id>),
     agent: AgentRow,
-    state: (bool, Option<DateTime<Utc>>, Option<Words>),
+    state: (bool, Option<DateTime<Utc>>, Option<LossyText>),
     history: HistoryRow,
     wakes: WakesRow,
 }
@@ -183,8 +185,8 @@ impl From<StepRow> for Step {
     }
 }
 
-impl From<Row> for StepFacts {
-    fn from(row: Row) -> StepFacts {
+impl From<StepFactsRow> for StepFacts {
+    fn from(row: StepFactsRow) -> StepFacts {
         let (tenant, identifier, plan_id, plan_status, issue_id) = row.plan;
         let (has_live_run, pending_wake_since, pending_wake) = row.state;
         let assignee = row.agent.into_assignee(None);
@@ -199,7 +201,7 @@ impl From<Row> for StepFacts {
             issue_id,
             has_live_run,
             pending_wake_since,
-            pending_wake: pending_wake.map(Words::into),
+            pending_wake: pending_wake.map(LossyText::into),
             history,
             siblings: Vec::new(),
         }

@@ -1,8 +1,8 @@
 //! What a supervisor writes about its session, and how it takes the commands that are queued for it.
 //!
-//! A supervisor holds its session from when it wrote `started_at` until another one does: every write repeats that time,
-//! so that a supervisor that slept meanwhile finds nothing to write. The status is written where the session begins and
-//! where its end is no crash, and what others made of it is never overwritten.
+//! A supervisor holds its session from when it wrote `started_at` until another one does: every write repeats that
+//! time, so that a supervisor that slept meanwhile finds nothing to write. The status is written where the session
+//! begins and where its end is no crash, and what others made of it is never overwritten.
 
 mod commands;
 
@@ -65,8 +65,8 @@ pub struct Lease {
     pub started_at: DateTime<Utc>,
 }
 
-/// Begins a session, active from now on: the one of this name and tenant that has ended, else a new one. What is not given
-/// stays as it was. Fails with `UniqueViolation` when one that has not ended is called so.
+/// Begins a session, active from now on: the one of this name and tenant that has ended, else a new one. What is not
+/// given stays as it was. Fails with `UniqueViolation` when one that has not ended is called so.
 pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
     if let Some(name) = beginning.identifier {
         let ended = sessions::table

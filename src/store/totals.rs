@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Db;
 use super::schema::{recoveries, sweeps};
-use super::types::{Document, Instant, RawInstant, Words};
+use super::types::{Document, Instant, LossyText, RawInstant};
 
 /// By kind, then by action, as stored.
 pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
@@ -57,7 +57,7 @@ fn count(db: &mut Db, mut totals: Totals, from: &RawInstant, until: Option<DateT
         None => later,
         Some(until) => later.filter(created_at.lt(Instant(until))),
     };
-    for (of_kind, what, n) in counted.load::<(Words, Words, i64)>(db)? {
+    for (of_kind, what, n) in counted.load::<(LossyText, LossyText, i64)>(db)? {
         *totals.entry(of_kind.0).or_default().entry(what.0).or_default() += n;
     }
     Ok(totals)

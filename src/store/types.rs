@@ -3,9 +3,9 @@
 //! | SQL type | PostgreSQL | SQLite | Rust |
 //! |---|---|---|---|
 //! | `sql::Id` | uuid | text | `Id` |
-//! | `sql::Instant` | timestamptz | text, `2026-11-21T09:30:00.000Z`: of one width, so that it sorts | `DateTime<Utc>`, `Instant`, `RawInstant` |
+//! | `sql::Instant` | timestamptz | text that sorts, `2026-11-21T09:30:00.000Z` | `DateTime<Utc>`, `Instant`, `RawInstant` |
 //! | `sql::Document` | jsonb | text | `Document` |
-//! | diesel's `Text` | text | text | `String`; `Words`, whatever it holds |
+//! | diesel's `Text` | text | text | `String`; `LossyText`, whatever it holds |
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ use diesel::sql_types::{HasSqlType, Jsonb, Timestamptz, Uuid as PgUuid};
 use diesel::sqlite::{Sqlite, SqliteValue};
 use uuid::Uuid;
 
-use super::{MultiBackend, MultiRawValue};
+use super::db::{MultiBackend, MultiRawValue};
 use crate::rules::Id;
 
 pub mod sql {
@@ -62,6 +62,17 @@ impl RawInstant {
             RawInstant::Text(text) => DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc()),
         }
     }
+
+    /// The time, if it is one, and its age in seconds.
+    pub fn with_age(&self, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<i64>) {
+        let at = self.instant();
+        (at, at.map(|at| age_seconds(at, now)))
+    }
+}
+
+/// What lies in the future has no age yet.
+pub fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
+    (now - at).num_seconds().max(0)
 }
 
 /// A JSON document.
@@ -117,8 +128,8 @@ portable!(sql::Document: Document);
 readable!(sql::Id: Id);
 readable!(sql::Instant: DateTime<Utc>, RawInstant);
 
-mod anything;
-pub use anything::Words;
+mod lossy;
+pub use lossy::LossyText;
 
 impl FromSql<sql::Id, Pg> for Id {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
@@ -224,7 +235,8 @@ impl ToSql<sql::Document, Sqlite> for Document {
     }
 }
 
-/// No control plane is older than this century: what is, or lies in the far future, is a broken row and no sign of life.
+/// No control plane is older than this century: what is, or lies in the far future, is a broken row and no sign of
+/// life.
 fn plausible(instant: DateTime<Utc>) -> deserialize::Result<DateTime<Utc>> {
     match instant.year() {
         2000..=2199 => Ok(instant),

@@ -1,5 +1,6 @@
-//! Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and `wake_pickups`; a host
-//! without them has no stuck wakes, and a role that may not read them, as a dry run's need not, sees none.
+//! Wakes that nobody takes up: whoever runs the agents is dead or overloaded. The views `untaken_wakes` and
+//! `wake_pickups`; a host without them has no stuck wakes, and a role that may not read them, as a dry run's need not,
+//! sees none.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::{count_star, exists as is_any, max, min, select};
@@ -9,7 +10,7 @@ use serde::Serialize;
 use super::Db;
 use super::catalog::is_readable;
 use super::schema::work::{untaken_wakes, wake_pickups};
-use super::types::{Instant, RawInstant, Words};
+use super::types::{Instant, LossyText, RawInstant};
 use crate::rules::{AHEAD_MAX, Id, RESTING, TERMINATED};
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
@@ -18,7 +19,8 @@ pub struct StuckWakes {
     pub count: i64,
     /// None as well when its time cannot be told.
     pub oldest_at: Option<DateTime<Utc>>,
-    /// There are some, and no wake at all was taken up since the newest of them was made, which is longer ago than the limit.
+    /// There are some, and no wake at all was taken up since the newest of them was made, which is longer ago than the
+    /// limit.
     pub none_is_taken: bool,
 }
 
@@ -37,7 +39,8 @@ pub struct StuckWake {
     pub age_seconds: Option<i64>,
 }
 
-/// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's wait for ever.
+/// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's
+/// wait for ever.
 macro_rules! stuck {
     ($of_tenant:expr, $after:expr, $now:expr) => {{
         use $crate::store::schema::work::untaken_wakes::columns;
@@ -63,8 +66,8 @@ pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<
     Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
 }
 
-/// Was no wake taken up since the newest of the stuck ones was made? One that was passed over, while later ones were taken up, says
-/// nothing of who runs the agents, and neither does one whose agent was terminated.
+/// Was no wake taken up since the newest of the stuck ones was made? One that was passed over, while later ones were
+/// taken up, says nothing of who runs the agents, and neither does one whose agent was terminated.
 fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<bool> {
     use untaken_wakes::{agent_status, created_at};
     let that_tell = stuck!(tenant, after, now).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));
@@ -74,12 +77,40 @@ fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateT
     Ok(!select(is_any(taken)).get_result::<bool>(db)?)
 }
 
-type Row = (Id, Option<Words>, Option<Id>, Words, Option<Words>, Option<Words>, Option<Words>, RawInstant);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = untaken_wakes)]
+struct WakeRow {
+    id: Id,
+    kind: Option<LossyText>,
+    subject_id: Option<Id>,
+    tenant: LossyText,
+    identifier: Option<LossyText>,
+    title: Option<LossyText>,
+    agent_name: Option<LossyText>,
+    created_at: RawInstant,
+}
+
+impl WakeRow {
+    fn into_wake(self, now: DateTime<Utc>) -> StuckWake {
+        let (since, age_seconds) = self.created_at.with_age(now);
+        StuckWake {
+            id: self.id,
+            kind: self.kind.map(LossyText::into),
+            subject_id: self.subject_id,
+            tenant: self.tenant.into(),
+            identifier: self.identifier.map(LossyText::into),
+            title: self.title.map(LossyText::into),
+            agent: self.agent_name.map(LossyText::into),
+            since,
+            age_seconds,
+        }
+    }
+}
 
 /// The oldest of them.
 pub fn oldest(
     db: &mut Db,
-    of_tenant: Option<&str>,
+    tenant: Option<&str>,
     after: TimeDelta,
     now: DateTime<Utc>,
     limit: i64,
@@ -87,22 +118,7 @@ pub fn oldest(
     if !is_readable(db, "untaken_wakes")? {
         return Ok(Vec::new());
     }
-    use untaken_wakes::{agent_name, created_at, id, identifier, kind, subject_id, tenant, title};
-    let columns = (id, kind, subject_id, tenant, identifier, title, agent_name, created_at);
-    let rows: Vec<Row> = stuck!(of_tenant, after, now).select(columns).order((created_at, id)).limit(limit).load(db)?;
-    let wake = |(its_id, of_kind, subject, of, name, its_title, agent, at): Row| {
-        let since = at.instant();
-        StuckWake {
-            id: its_id,
-            kind: of_kind.map(Words::into),
-            subject_id: subject,
-            tenant: of.into(),
-            identifier: name.map(Words::into),
-            title: its_title.map(Words::into),
-            agent: agent.map(Words::into),
-            since,
-            age_seconds: since.map(|at| (now - at).num_seconds().max(0)),
-        }
-    };
-    Ok(rows.into_iter().map(wake).collect())
+    let wakes = stuck!(tenant, after, now).select(WakeRow::as_select());
+    let rows = wakes.order((untaken_wakes::created_at, untaken_wakes::id)).limit(limit).load(db)?;
+    Ok(rows.into_iter().map(|row| row.into_wake(now)).collect())
 }

@@ -16,7 +16,7 @@ use super::log::Log;
 use super::notices::Notices;
 use super::record::{End, SharedRecord};
 use crate::rules::Id;
-use crate::rules::words::is_invisible;
+use crate::rules::display::is_invisible;
 use crate::store::supervision::{ClaimedCommand, What};
 use stop::{StopRequest, describe, is_interruption};
 

@@ -5,7 +5,7 @@
 
 use anstream::adapter::StripBytes;
 
-use crate::rules::words::is_invisible;
+use crate::rules::display::is_invisible;
 use crate::text::redact;
 
 /// How many lines of recent output a session's row holds.

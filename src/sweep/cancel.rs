@@ -50,7 +50,8 @@ impl Cancel {
 
 pub const LISTENING: &str = "listening for signals";
 
-/// From now on the second SIGTERM or SIGINT ends the process at once. That is safe as well: the transactions in hand are rolled back.
+/// From now on the second SIGTERM or SIGINT ends the process at once. That is safe as well: the transactions in hand
+/// are rolled back.
 pub fn exit_at_the_second_signal() -> Result<()> {
     let was_asked = Arc::new(AtomicBool::new(false));
     for (signal, conclusion) in [(SIGTERM, Conclusion::Terminated), (SIGINT, Conclusion::Interrupted)] {

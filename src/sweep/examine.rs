@@ -1,5 +1,5 @@
-//! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call for is
-//! locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
+//! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call
+//! for is locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
 use diesel::QueryResult;
 use diesel::result::Error;
@@ -60,8 +60,8 @@ pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContex
         .expect("what is locked is written or left")
 }
 
-/// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes. None if there is
-/// something to write, and nothing is locked yet.
+/// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
+/// None if there is something to write, and nothing is locked yet.
 fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext, access: Access) -> Option<Examination> {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
@@ -150,7 +150,7 @@ fn conclude<S: Subject>(
     let (examined, lost) = match (step, end) {
         (Step::Written, End::Unknown(error)) => {
             let lost = Lost::Commit { entry_id, intended: decided.outcome };
-            return Examination { examined: because(Outcome::Unknown, errors::words(&error)), lost: Some(lost) };
+            return Examination { examined: because(Outcome::Unknown, errors::error_chain(&error)), lost: Some(lost) };
         }
         (Step::Written, End::Committed) => (decided, None),
         (Step::Written, End::Refused(error)) | (Step::Failed(error), _) => {
@@ -158,7 +158,7 @@ fn conclude<S: Subject>(
                 terms.wakes.give_back(agent);
             }
             let failed = match is_lost {
-                true => because(Outcome::Failed, errors::words(&error)),
+                true => because(Outcome::Failed, errors::error_chain(&error)),
                 false => because(outcome_of(&error), why::<S>(db, id, &error, terms)),
             };
             let outage = is_lost || errors::is_outage(&error);

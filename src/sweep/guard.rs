@@ -1,7 +1,8 @@
 //! The guard: before a kind is touched, how much of it would be?
 //!
-//! Each tenant is judged, in it the agent that has most of the subjects in progress, and the kind as a whole; the smallest part that
-//! is implausible is held back. Otherwise whoever writes one tenant's rows, or the rows of one agent, could stop the sweep for all others.
+//! Each tenant is judged, in it the agent that has most of the subjects in progress, and the kind as a whole; the
+//! smallest part that is implausible is held back. Otherwise whoever writes one tenant's rows, or the rows of one
+//! agent, could stop the sweep for all others.
 //!
 //! Counting costs next to nothing as long as there are few candidates. Only when there are suspiciously many is each of
 //! them decided, as in a dry run, until it is certain: candidates that wait or have healed are no reason to stop.
@@ -15,11 +16,11 @@ use super::limits::{Limits, WakeBudget};
 use super::logs;
 use super::outcome::Outcome;
 use super::scan::Scan;
-use super::tally::{Guarded, HeldBack};
 use super::terms::ExamineContext;
 use super::workers::Workers;
 use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};
+use crate::store::counts::{Guarded, HeldBack};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::{Access, DbConnection, Subject, guarded};
 use crate::text::redact;
@@ -72,7 +73,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             (None, Some(guarded)) if self.in_progress(&Part { except: &self.without(&found.parts), ..whole })? == 0 => {
                 Held::Everything(guarded)
             }
-            (None, Some(_)) => Held::Parts(found.parts.into_iter().map(HeldPart::told).collect()),
+            (None, Some(_)) => Held::Parts(found.parts.into_iter().map(HeldPart::into_held_back).collect()),
             (Some(rest), None) => Held::Everything(rest),
             (Some(rest), Some(guarded)) => Held::Everything(rest.and(guarded)),
         })
@@ -142,7 +143,8 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         Ok(counted.map(|Counted { guarded, agent }| HeldPart { portion, agent, guarded }))
     }
 
-    /// What the latest sweep held back. Whoever may only look need not have the right to read that, and then decides all of it.
+    /// What the latest sweep held back. Whoever may only look need not have the right to read that, and then decides
+    /// all of it.
     fn recall(&mut self) {
         let (policy, (from, until)) = (self.terms.policy, self.memory.span());
         let rows = self.scan.look("recalling what was held back of", |db| guarded::latest(db, policy, from, until));
@@ -236,13 +238,14 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     }
 }
 
-/// Logs what is held back, and has people notified of it. That it cannot be queued is logged, and no reason for the sweep to fail.
+/// Logs what is held back, and has people notified of it. That it cannot be queued is logged, and no reason for the
+/// sweep to fail.
 pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &ExamineContext) {
     let said: Vec<(String, Guarded, String)> = match held {
         Held::Nothing => Vec::new(),
-        Held::Everything(guarded) => vec![(String::new(), *guarded, guarded.tell(kind))],
+        Held::Everything(guarded) => vec![(String::new(), *guarded, guarded.sentence(kind))],
         Held::Parts(parts) => {
-            parts.iter().map(|part| (part.portion.to_string(), part.guarded, part.tell(kind))).collect()
+            parts.iter().map(|part| (part.portion.to_string(), part.guarded, part.sentence(kind))).collect()
         }
     };
     for (part, guarded, reason) in said {
@@ -257,7 +260,7 @@ pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &ExamineC
             outbox::queue_guard(db, terms.subscriptions, &notice, &part)
         });
         if let Err(abort) = queued {
-            logs::untold(kind, abort);
+            logs::unqueued(kind, abort);
         }
     }
 }

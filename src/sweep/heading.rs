@@ -19,8 +19,8 @@ pub struct Heading {
     /// The latest migration.
     pub schema_version: String,
     pub policy: Policy,
-    /// The newest sweeps that the database knew of, the latest first: a copy of it soon knows others. Empty as well when this role
-    /// may not read them.
+    /// The newest sweeps that the database knew of, the latest first: a copy of it soon knows others. Empty as well
+    /// when this role may not read them.
     #[serde(default)]
     pub newest_sweeps: Vec<Id>,
 }

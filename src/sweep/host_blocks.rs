@@ -1,11 +1,12 @@
-//! What the host blocked itself without telling anybody is said once, if somebody asked for it: nothing else is done about it.
+//! What the host blocked itself without telling anybody is said once, if somebody asked for it: nothing else is done
+//! about it.
 
 use super::logs;
 use super::terms::ExamineContext;
 use crate::rules::Kind;
 use crate::store::host_blocks::{self, HostBlock};
 use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::types::Words;
+use crate::store::types::LossyText;
 use crate::store::{Access, Db, DbConnection};
 
 /// Queues what has not been told of. That it cannot be queued is logged, and no reason for the sweep to fail.
@@ -16,20 +17,20 @@ pub fn announce(db: &mut DbConnection, terms: &ExamineContext) {
     let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
         // The shards of one sweep come here at the same moment.
         outbox::one_at_a_time(db)?;
-        host_blocks::untold(db, terms.tenant)?.into_iter().try_for_each(|block| queue(db, block, terms))
+        host_blocks::unnotified(db, terms.tenant)?.into_iter().try_for_each(|block| queue(db, block, terms))
     });
     if let Err(abort) = queued {
-        logs::untold(Kind::Issue, abort);
+        logs::unqueued(Kind::Issue, abort);
     }
 }
 
 fn queue(db: &mut Db, block: HostBlock, terms: &ExamineContext) -> diesel::QueryResult<()> {
     let HostBlock { id, tenant, identifier, title, agent_name, reason } = block;
     let details = Details {
-        identifier: identifier.map(Words::into),
+        identifier: identifier.map(LossyText::into),
         title: Some(title.into()),
         tenant: Some(tenant.into()),
-        agent: agent_name.map(Words::into),
+        agent: agent_name.map(LossyText::into),
         reason: reason.into(),
         ..Details::default()
     };

@@ -6,9 +6,9 @@ use tracing::{error, info, warn};
 use super::heading::Mode;
 use super::outcome::{Examined, Outcome};
 use super::summary::Summary;
-use super::tally::Guarded;
 use crate::rules::{Finding, Id, Kind};
 use crate::store::Abort;
+use crate::store::counts::Guarded;
 use crate::text::redact;
 
 /// Who logs: what a program that reads the logs groups lines by.
@@ -54,7 +54,8 @@ pub fn guard(kind: Kind, guarded: &Guarded, sentence: &str) {
 /// Since when it has been so.
 pub fn taken_over(kind: Kind, decided_at: DateTime<Utc>) {
     let kinds = kind.plural();
-    info!(%kind, %decided_at, "what the guard holds back of the {kinds} was decided at {decided_at}, and is not examined again yet");
+    info!(%kind, %decided_at, "what the guard holds back of the {kinds} was decided at {decided_at}, and is not \
+        examined again yet");
 }
 
 pub fn quarantine(kind: Kind, id: &Id, why: &str) {
@@ -64,26 +65,27 @@ pub fn quarantine(kind: Kind, id: &Id, why: &str) {
 
 /// What the quarantine should have known of a subject, and does not.
 pub fn uncounted(kind: Kind, id: &Id, what: &str, why: Abort) {
-    let (id, why) = (redact(&id.0), words(why));
+    let (id, why) = (redact(&id.0), error_chain(why));
     warn!(%kind, %id, "that {kind} {id} {what} could not be recorded: {why}");
 }
 
 /// What is open about deleted subjects stays so for now; that is no reason for a sweep to fail.
 pub fn unsettled(kind: Kind, why: Abort) {
-    warn!(%kind, "what is open about {} that were deleted could not be settled: {}", kind.plural(), words(why));
+    warn!(%kind, "what is open about {} that were deleted could not be settled: {}", kind.plural(), error_chain(why));
 }
 
-/// What people should have been told of the guard, and are not.
-pub fn untold(kind: Kind, why: Abort) {
-    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {}", kind.plural(), words(why));
+/// A notification of the guard that is not in the outbox.
+pub fn unqueued(kind: Kind, why: Abort) {
+    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: \
+        {}", kind.plural(), error_chain(why));
 }
 
 /// What was to be done about stuck wakes, and could not.
 pub fn stuck_wakes(what: &str, why: Abort) {
-    warn!("{what}: {}", words(why));
+    warn!("{what}: {}", error_chain(why));
 }
 
-fn words(why: Abort) -> String {
+fn error_chain(why: Abort) -> String {
     redact(&format!("{:#}", anyhow::Error::from(why)))
 }
 

@@ -10,7 +10,8 @@ use crate::rules::Kind;
 
 /// Hears of a sweep while it goes on, on the thread that runs it. `()` is one that does nothing.
 pub trait Observer {
-    /// The sweep begins. One that finds at a first look that there is nothing to do never does, and has a summary alone.
+    /// The sweep begins. One that finds at a first look that there is nothing to do never does, and has a summary
+    /// alone.
     fn begins(&mut self, _heading: &Heading) {}
 
     /// A kind begins to be swept: what follows is of this kind.

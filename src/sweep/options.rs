@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
-use serde::Serialize;
 
 use super::plan::Plan;
 use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::candidates::{Portion, Shard};
+use crate::store::counts::KindMode;
 use crate::store::open::Url;
 use crate::store::outbox::Subscriptions;
 
@@ -52,18 +52,6 @@ pub enum Selection {
     Among(Vec<Id>),
     /// What this plan says.
     Plan(Box<Plan>),
-}
-
-/// What is done about a kind of subject.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KindMode {
-    /// It is not looked at.
-    Off,
-    /// It is decided and reported, never written.
-    Shadow,
-    #[default]
-    On,
 }
 
 impl Options {

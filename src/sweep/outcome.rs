@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::rules::words::humanize;
+use crate::rules::display::humanize;
 use crate::rules::{Decision, Finding, Id, Kind, Reason};
 use crate::text::{redact, redact_id};
 

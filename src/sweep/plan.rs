@@ -30,7 +30,7 @@ struct Planned {
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct PlannedRow {
     kind: Kind,
     id: Id,
     outcome: Outcome,
@@ -50,7 +50,7 @@ struct Format {
 struct Document {
     #[serde(flatten)]
     heading: Heading,
-    subjects: Vec<Row>,
+    subjects: Vec<PlannedRow>,
 }
 
 impl Plan {
@@ -90,7 +90,7 @@ impl Plan {
             }
         }
         let changes = document.subjects.into_iter().filter(|row| row.outcome.is_change() && !row.shadow);
-        let changes: Vec<Row> = changes.collect();
+        let changes: Vec<PlannedRow> = changes.collect();
         let order = changes.iter().map(|row| (row.kind, row.id.clone())).collect();
         let planned = changes.into_iter().map(|row| ((row.kind, row.id), row.planned)).collect();
         Ok(Plan { heading: document.heading, order, planned })
@@ -124,8 +124,8 @@ impl Plan {
             return Some(format!("planned: {then}; now: {is}"));
         }
         if *attempt != now.attempt {
-            let told = |attempt: Option<u32>| attempt.map_or("none".to_owned(), |n| n.to_string());
-            return Some(format!("planned: attempt {}; now: {}", told(*attempt), told(now.attempt)));
+            let number = |attempt: Option<u32>| attempt.map_or("none".to_owned(), |n| n.to_string());
+            return Some(format!("planned: attempt {}; now: {}", number(*attempt), number(now.attempt)));
         }
         (*agent_id != now.agent_id).then(|| "it has another agent now".to_owned())
     }
@@ -136,7 +136,7 @@ fn differing_settings(planned: &Heading, now: &Heading) -> String {
     let fields = |heading: &Heading| serde_json::to_value(&heading.policy).unwrap_or_default();
     let (planned, now) = (fields(planned), fields(now));
     let differing = planned.as_object().into_iter().flatten().filter(|(name, value)| now[name.as_str()] != **value);
-    let told: Vec<String> =
+    let changes: Vec<String> =
         differing.map(|(name, value)| format!("{name} {value}, now {}", now[name.as_str()])).collect();
-    format!("it was made with other settings: {}", told.join("; "))
+    format!("it was made with other settings: {}", changes.join("; "))
 }

@@ -1,7 +1,8 @@
 //! Which subjects failed, for the quarantine: one that fails in sweep after sweep costs nothing any more.
 //!
-//! When more than a few failed, and most of what was tried, it is not their own fault but a full disk's, or a host's that was
-//! upgraded: then none is counted, else all stranded work would soon be in quarantine and the sweeps would call it a success.
+//! When more than a few failed, and most of what was tried, it is not their own fault but a full disk's, or a host's
+//! that was upgraded: then none is counted, else all stranded work would soon be in quarantine and the sweeps would
+//! call it a success.
 
 use std::collections::HashSet;
 

@@ -19,7 +19,8 @@ use crate::text::redact;
 /// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
 const PAGE: i64 = 1000;
 
-/// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds back a vacuum.
+/// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
+/// back a vacuum.
 pub struct Scan<'a, S> {
     db: &'a mut DbConnection,
     terms: &'a ExamineContext<'a>,
@@ -67,7 +68,7 @@ impl<'a, S: Subject> Scan<'a, S> {
             return self.rest_of(shard);
         }
         let in_hand = self.page.len() as u64;
-        let unseen = if self.ended { 0 } else { told(self.ask("counting", S::count_candidates)) };
+        let unseen = if self.ended { 0 } else { or_log(self.ask("counting", S::count_candidates)) };
         if in_hand == 0 && 0 < unseen {
             let _ = self.fetch();
         }
@@ -77,7 +78,7 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// Only this machine knows what is its shard's: the rest is counted by its groups, of which there are fewer.
     fn rest_of(&mut self, shard: Shard) -> Deferred {
-        let unseen = if self.ended { Vec::new() } else { told(self.ask("counting", S::count_by_group)) };
+        let unseen = if self.ended { Vec::new() } else { or_log(self.ask("counting", S::count_by_group)) };
         let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
         let unseen =
             unseen.iter().map(|(group, n, since)| (group, *n as u64, since.as_ref().and_then(RawInstant::instant)));
@@ -132,7 +133,7 @@ impl<S: Subject> Iterator for Scan<'_, S> {
     }
 }
 
-fn told<T: Default>(counted: Result<T>) -> T {
+fn or_log<T: Default>(counted: Result<T>) -> T {
     counted.unwrap_or_else(|error| {
         warn!("more is left than is told: {}", redact(&format!("{error:#}")));
         T::default()

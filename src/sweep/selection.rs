@@ -55,14 +55,15 @@ fn refuse_elsewhere(options: &Options, db: &mut DbConnection, plan: &Plan, headi
         Some(why) => why,
         None => match look(options, db, |db| ledger::unknown_sweep(db, &plan.heading.newest_sweeps))? {
             Some(id) => format!(
-                "it was made after the sweep {}, of which this database knows nothing: it was made in a copy, or this is one, such \
+                "it was made after the sweep {}, of which this database knows nothing: it was made in a copy, or this \
+                    is one, such \
                  as a restored backup",
                 redact(&id.0)
             ),
             None => return Ok(()),
         },
     };
-    Err(config(format!("--apply: the plan is refused: {why}")).into())
+    Err(config(format!("the plan is refused: {why}")).into())
 }
 
 /// The subjects that the operator named, if he did. One whose row cannot be read is there: its examination says what is

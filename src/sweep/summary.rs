@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::cancel::Cancel;
 use super::heading::Heading;
-use super::options::{KindMode, Options};
+use super::options::Options;
 use super::outcome::{Examined, Outcome};
-use super::tally::{Clocks, Deferred, Guarded, HeldBack, KindReport, StopReason, Stuck, Tally};
+use super::tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
 use crate::conclusion::Conclusion;
 use crate::rules::Kind;
 use crate::store::candidates::Portion;
+use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::ledger::Ended;
 use crate::text::redact_id;
 
@@ -65,20 +66,11 @@ impl Summary {
 
     /// A kind begins to be swept: what follows is counted with it.
     pub fn begin(&mut self, kind: Kind, provided: bool, mode: KindMode) {
-        self.kinds.push(KindReport {
-            kind,
-            provided,
-            mode,
-            guard: None,
-            held_back: Vec::new(),
-            tally: Tally::default(),
-            oldest_deferred_at: None,
-            in_quarantine: 0,
-        });
+        self.kinds.push(KindReport { kind, counts: KindCounts { provided, mode, ..KindCounts::default() } });
     }
 
-    fn kind(&mut self) -> &mut KindReport {
-        self.kinds.last_mut().expect("a kind has begun")
+    fn kind(&mut self) -> &mut KindCounts {
+        &mut self.kinds.last_mut().expect("a kind has begun").counts
     }
 
     pub(super) fn guard(&mut self, guarded: Guarded) {
@@ -123,7 +115,7 @@ impl Summary {
 
     /// Was there nothing to look at, or to put off, of any kind?
     pub(super) fn saw_nothing(&self) -> bool {
-        self.kinds.iter().all(|report| report.tally == Tally::default())
+        self.kinds.iter().all(|report| report.counts.tally == Tally::default())
     }
 
     /// How a sweep ends that could go on.
@@ -142,20 +134,20 @@ impl Summary {
 
     /// All kinds that are on, together.
     pub fn total(&self) -> Tally {
-        Tally::sum(self.kinds.iter().filter(|report| report.mode == KindMode::On))
+        Tally::sum(self.kinds.iter().filter(|report| report.counts.mode == KindMode::On))
     }
 
     /// Was anything left alone that is on?
     pub fn is_guarded(&self) -> bool {
-        let is_held = |report: &KindReport| report.guard.is_some() || !report.held_back.is_empty();
-        self.kinds.iter().any(|report| is_held(report) && report.mode == KindMode::On)
+        self.kinds.iter().any(|report| report.counts.is_guarded() && report.counts.mode == KindMode::On)
     }
 
     /// What the guard held back of a kind; none: all of it.
     pub fn held_back(&self, kind: Kind) -> Option<Vec<Portion>> {
-        let of_kind = || self.kinds.iter().filter(|report| report.kind == kind && report.mode == KindMode::On);
-        let is_whole = of_kind().any(|report| report.guard.is_some());
-        (!is_whole).then(|| of_kind().flat_map(|report| &report.held_back).map(|part| part.portion.clone()).collect())
+        let of_kind = || self.kinds.iter().filter(|report| report.kind == kind && report.counts.mode == KindMode::On);
+        let is_whole = of_kind().any(|report| report.counts.guard.is_some());
+        (!is_whole)
+            .then(|| of_kind().flat_map(|report| &report.counts.held_back).map(|part| part.portion.clone()).collect())
     }
 
     /// Are wakes stuck, and taken up by nobody at all?

@@ -1,44 +1,33 @@
 //! What is counted: by kind, and of the sweep as a whole.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::options::KindMode;
 use super::outcome::Outcome;
-use crate::rules::words::HumanDuration;
+use crate::rules::display::HumanDuration;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::Portion;
+use crate::store::counts::{Guarded, HeldBack, KindCounts, Tally};
 use crate::store::wakes::StuckWakes;
 use crate::text::{cut, redact};
 
 /// Clocks that differ by more, and rows that are further ahead, are told of.
 const SKEW_MAX: TimeDelta = TimeDelta::seconds(5);
 
-/// How many subjects of one kind came to what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
-    pub scanned: u64,
-    pub continued: u64,
-    pub escalated: u64,
-    pub recovered: u64,
-    pub handed_over: u64,
-    pub abandoned: u64,
-    pub waiting: u64,
-    pub skipped: u64,
-    pub healthy: u64,
-    pub changed: u64,
-    pub deferred: u64,
-    pub busy: u64,
-    pub unknown: u64,
-    pub unreadable: u64,
-    pub failed: u64,
-}
-
 impl Tally {
     pub fn count(&mut self, outcome: Outcome) {
         // What was put off comes again: it is counted with what was not looked at.
         self.scanned += u64::from(outcome != Outcome::Deferred);
-        *match outcome {
+        *self.counter(outcome) += 1;
+    }
+
+    /// How many came to this.
+    pub fn of(mut self, outcome: Outcome) -> u64 {
+        *self.counter(outcome)
+    }
+
+    fn counter(&mut self, outcome: Outcome) -> &mut u64 {
+        match outcome {
             Outcome::Continued => &mut self.continued,
             Outcome::Escalated => &mut self.escalated,
             Outcome::Recovered => &mut self.recovered,
@@ -53,66 +42,26 @@ impl Tally {
             Outcome::Unknown => &mut self.unknown,
             Outcome::Unreadable => &mut self.unreadable,
             Outcome::Failed => &mut self.failed,
-        } += 1;
+        }
     }
 
     pub fn sum<'a>(kinds: impl Iterator<Item = &'a KindReport>) -> Tally {
-        kinds.fold(Tally::default(), |sum, report| sum.plus(report.tally))
-    }
-
-    fn plus(self, other: Tally) -> Tally {
-        Tally {
-            scanned: self.scanned + other.scanned,
-            continued: self.continued + other.continued,
-            escalated: self.escalated + other.escalated,
-            recovered: self.recovered + other.recovered,
-            handed_over: self.handed_over + other.handed_over,
-            abandoned: self.abandoned + other.abandoned,
-            waiting: self.waiting + other.waiting,
-            skipped: self.skipped + other.skipped,
-            healthy: self.healthy + other.healthy,
-            changed: self.changed + other.changed,
-            deferred: self.deferred + other.deferred,
-            busy: self.busy + other.busy,
-            unknown: self.unknown + other.unknown,
-            unreadable: self.unreadable + other.unreadable,
-            failed: self.failed + other.failed,
-        }
+        kinds.fold(Tally::default(), |sum, report| sum.plus(report.counts.tally))
     }
 }
 
-/// What is said of one kind; a kind that the database does not provide, or that is off, has zeros.
+/// What is said of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct KindReport {
     #[serde(skip)]
     pub kind: Kind,
-    pub provided: bool,
-    pub mode: KindMode,
-    /// Why the guard left this kind as it was.
-    pub guard: Option<Guarded>,
-    /// What it left as it was of a kind that was swept otherwise.
-    pub held_back: Vec<HeldBack>,
     #[serde(flatten)]
-    pub tally: Tally,
-    /// Since when the oldest of the deferred has been as it is.
-    pub oldest_deferred_at: Option<DateTime<Utc>>,
-    /// Subjects that are not examined any more, since they failed in too many sweeps running.
-    pub in_quarantine: u64,
-}
-
-/// The guard's two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Guarded {
-    /// Would be continued or escalated.
-    pub stranded: u64,
-    /// Counting ended before all were seen: there may be more.
-    pub at_least: bool,
-    pub in_progress: u64,
+    pub counts: KindCounts,
 }
 
 impl Guarded {
     /// One plain sentence with both numbers.
-    pub fn tell(&self, kind: Kind) -> String {
+    pub fn sentence(&self, kind: Kind) -> String {
         format!("{}: no {kind} was touched", self.finding(&format!("{} in progress", kind.plural())))
     }
 
@@ -120,7 +69,8 @@ impl Guarded {
         let Guarded { stranded, at_least, in_progress } = self;
         let at_least = if *at_least { "at least " } else { "" };
         format!(
-            "Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, more likely a false picture than the truth"
+            "Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, more likely a false picture than \
+                the truth"
         )
     }
 
@@ -132,20 +82,6 @@ impl Guarded {
             in_progress: self.in_progress + other.in_progress,
         }
     }
-}
-
-/// A tenant's subjects of a kind, or those of one of its agents, that the guard holds back; the fields are those of the JSON.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HeldBack {
-    tenant: String,
-    /// Null: all of the tenant's.
-    agent_id: Option<Id>,
-    agent: Option<String>,
-    #[serde(flatten)]
-    pub guarded: Guarded,
-    /// As it stands in the rows; the rest is as it may be shown.
-    #[serde(skip)]
-    pub portion: Portion,
 }
 
 impl HeldBack {
@@ -161,7 +97,7 @@ impl HeldBack {
     }
 
     /// One plain sentence with both numbers.
-    pub fn tell(&self, kind: Kind) -> String {
+    pub fn sentence(&self, kind: Kind) -> String {
         let HeldBack { tenant, agent_id, agent, guarded, portion: _ } = self;
         let whose = match (agent_id, agent) {
             (Some(id), Some(name)) => format!("the agent {name} ({id}), tenant {tenant}"),
@@ -270,7 +206,8 @@ impl Clocks {
         });
         let ledger = self.ledger_future_seconds.map(|seconds| {
             format!(
-                "The ledger's newest row lies {} in the future: the database's clock was ahead when a sweep wrote it. Nothing waits for \
+                "The ledger's newest row lies {} in the future: the database's clock was ahead when a sweep wrote it. \
+                    Nothing waits for \
                  that time",
                 HumanDuration(TimeDelta::seconds(seconds))
             )

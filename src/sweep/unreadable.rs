@@ -8,7 +8,7 @@ use crate::rules::Id;
 use crate::store::{Access, DbConnection, Subject, errors, nulls};
 
 pub fn why<S: Subject>(db: &mut DbConnection, id: &Id, error: &Error, terms: &ExamineContext) -> String {
-    let name = |db: &mut _| -> QueryResult<_> { Ok(nulls::words(db, S::KIND, id, error)) };
+    let name = |db: &mut _| -> QueryResult<_> { Ok(nulls::describe(db, S::KIND, id, error)) };
     let named = errors::is_undecodable(error).then(|| db.in_transaction(Access::ReadOnly, &terms.timeouts, name));
     named.and_then(Result::ok).unwrap_or_else(|| errors::of_row(S::KIND, error))
 }

@@ -1,5 +1,5 @@
-//! What no rule for a subject sees: that wakes are queued and nobody takes them up. It is reported by each sweep, and people are
-//! notified once when it begins, once when none at all is taken up any more, and once when it is over.
+//! What no rule for a subject sees: that wakes are queued and nobody takes them up. It is reported by each sweep, and
+//! people are notified once when it begins, once when none at all is taken up any more, and once when it is over.
 
 use tracing::warn;
 
@@ -37,7 +37,8 @@ fn look(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
     Some(found)
 }
 
-/// Has people notified: once for each time that it begins, and once when the oldest has waited for less than half the limit again.
+/// Has people notified: once for each time that it begins, and once when the oldest has waited for less than half the
+/// limit again.
 fn announce(db: &mut DbConnection, options: &Options, sweep_id: &Id, found: &Stuck) {
     let subscriptions = &options.subscriptions;
     if !subscriptions.wants(Event::WakesStuck) {

@@ -69,8 +69,8 @@ impl Workers {
         Workers { url: url.clone(), access, connections: (0..connections).map(|_| None).collect() }
     }
 
-    /// Examines candidates until there are none, a limit is reached or a signal comes; returns those that were taken from
-    /// the scan and not begun. What was begun is always finished and reported, also when this returns an error.
+    /// Examines candidates until there are none, a limit is reached or a signal comes; returns those that were taken
+    /// from the scan and not begun. What was begun is always finished and reported, also when this returns an error.
     pub fn examine_all<S: Subject>(
         &mut self,
         candidates: &mut Scan<S>,
@@ -175,8 +175,8 @@ fn work<S: Subject>(
 }
 
 impl WorkerPool<'_> {
-    /// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was lost.
-    /// Beside the fate: why no connection could be had.
+    /// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was
+    /// lost. Beside the fate: why no connection could be had.
     fn examine<S: Subject>(
         &self,
         connection: &mut Option<DbConnection>,

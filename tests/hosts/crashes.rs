@@ -1,5 +1,5 @@
-//! The server is killed while its agents work. When it is back it finds their runs dead, and leaves their wakes and their environments as
-//! they were: a conversation that held one is taken up by nobody.
+//! The server is killed while its agents work. When it is back it finds their runs dead, and leaves their wakes and
+//! their environments as they were: a conversation that held one is taken up by nobody.
 
 use std::thread;
 
@@ -71,7 +71,8 @@ fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_
     server.comment(stuck, "Go on, please.");
     thread::sleep(seconds(30));
     let deferred = server.database.text(&format!(
-        "select count(*) from agent_wakeup_requests where payload ->> 'issueId' = '{stuck}' and status = 'deferred_issue_execution'"
+        "select count(*) from agent_wakeup_requests where payload ->> 'issueId' = '{stuck}' and status = \
+            'deferred_issue_execution'"
     ));
     assert_eq!((server.runs(stuck).len(), deferred.as_deref()), (1, Some("1")), "{}", server.story(stuck));
     server.release_environments(stuck);

@@ -1,4 +1,5 @@
-//! A database of the real server's own, in the throw-away PostgreSQL that `tests/postgres` started, and what is read from it.
+//! A database of the real server's own, in the throw-away PostgreSQL that `tests/postgres` started, and what is read
+//! from it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,5 +1,5 @@
-//! Right after a run has ended the server plans its own next one, and does not look for anybody else's. Whoever queues a wake within
-//! that time makes two agents work on one issue.
+//! Right after a run has ended the server plans its own next one, and does not look for anybody else's. Whoever queues
+//! a wake within that time makes two agents work on one issue.
 
 use std::thread;
 

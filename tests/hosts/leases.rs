@@ -1,5 +1,5 @@
-//! A run that has ended may still hold its environment: its lease is not released, or its end is still being written. The server
-//! cancels what is queued meanwhile, so that a wake would be spent for nothing.
+//! A run that has ended may still hold its environment: its lease is not released, or its end is still being written.
+//! The server cancels what is queued meanwhile, so that a wake would be spent for nothing.
 
 use std::thread;
 
@@ -29,7 +29,8 @@ fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person
     // As a server leaves it that was killed before it had released the last one.
     for issue in &issues {
         server.database.change(&format!(
-            "update environment_leases set status = 'active', released_at = null, cleanup_status = null, updated_at = now()
+            "update environment_leases set status = 'active', released_at = null, cleanup_status = null, updated_at = \
+                now()
              where heartbeat_run_id = (select id from heartbeat_runs where context_snapshot ->> 'issueId' = '{issue}'
                                        order by created_at desc limit 1)"
         ));

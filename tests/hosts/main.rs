@@ -1,4 +1,5 @@
-//! sweep beside the real Paperclip server: what no schema tells, and only a running server shows. README.md says how to play it.
+//! sweep beside the real Paperclip server: what no schema tells, and only a running server shows. README.md says how to
+//! play it.
 
 mod api;
 mod cancels;

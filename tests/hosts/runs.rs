@@ -17,9 +17,12 @@ impl Server {
     /// The runs of an issue, oldest first, with who asked for each.
     pub fn runs(&self, issue: &str) -> Vec<Value> {
         self.database.rows(&format!(
-            "select run.id, run.status, run.status in {LIVE} as live, run.error_code, run.agent_id, run.created_at, run.started_at, run.finished_at,
-                 run.context_snapshot ->> 'wakeReason' as reason, wake.status as wake, wake.requested_by_actor_id as asked_by,
-                 (select string_agg(lease.status, ', ') from environment_leases lease where lease.heartbeat_run_id = run.id) as lease
+            "select run.id, run.status, run.status in {LIVE} as live, run.error_code, run.agent_id, run.created_at, \
+                run.started_at, run.finished_at,
+                 run.context_snapshot ->> 'wakeReason' as reason, wake.status as wake, wake.requested_by_actor_id as \
+                 asked_by,
+                 (select string_agg(lease.status, ', ') from environment_leases lease where lease.heartbeat_run_id = \
+                 run.id) as lease
              from heartbeat_runs run left join agent_wakeup_requests wake on wake.id = run.wakeup_request_id
              where run.context_snapshot ->> 'issueId' = '{issue}' order by run.created_at"
         ))
@@ -38,7 +41,8 @@ impl Server {
     pub fn told(&self, issue: &str) -> Vec<Value> {
         self.database.rows(&format!(
             "select body, presentation from issue_comments
-             where issue_id = '{issue}' and author_type = 'system' and presentation ->> 'title' like 'sweep%' order by created_at"
+             where issue_id = '{issue}' and author_type = 'system' and presentation ->> 'title' like 'sweep%' order by \
+             created_at"
         ))
     }
 

@@ -1,5 +1,5 @@
-//! Looks at the host's own tables several times a second, and remembers every issue that ever had two live runs, or two wakes
-//! that were still to be served, at once.
+//! Looks at the host's own tables several times a second, and remembers every issue that ever had two live runs, or two
+//! wakes that were still to be served, at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,13 +23,15 @@ const AT_ONCE: &str = "
         from heartbeat_runs run left join agent_wakeup_requests wake on wake.id = run.wakeup_request_id
         where run.status in :live
     ), wake as (
-        select wake.payload ->> 'issueId' as issue, wake.id, wake.status, wake.reason, wake.requested_by_actor_id as asked_by
+        select wake.payload ->> 'issueId' as issue, wake.id, wake.status, wake.reason, wake.requested_by_actor_id as \
+        asked_by
         from agent_wakeup_requests wake left join heartbeat_runs run on run.id = wake.run_id
         where wake.status in ('queued', 'deferred_issue_execution', 'claimed')
             and (run.id is null or run.status in :live)
     ), runs as (
         select issue, count(*) as live, count(*) filter (where status = 'running') as running,
-            bool_or(asked_by = 'sweep') as ours, json_agg(json_build_array(status, reason, asked_by) order by status, reason, asked_by) as what
+            bool_or(asked_by = 'sweep') as ours, json_agg(json_build_array(status, reason, asked_by) order by status, \
+            reason, asked_by) as what
         from run group by issue
     ), wakes as (
         select issue, count(*) as pending, bool_or(asked_by = 'sweep') as ours,
@@ -37,7 +39,8 @@ const AT_ONCE: &str = "
         from wake group by issue
     )
     select issue, coalesce(live, 0) as live, coalesce(running, 0) as running, coalesce(pending, 0) as pending,
-        coalesce(runs.ours, false) as our_run, coalesce(wakes.ours, false) as our_wake, runs.what as runs, wakes.what as wakes
+        coalesce(runs.ours, false) as our_run, coalesce(wakes.ours, false) as our_wake, runs.what as runs, wakes.what \
+        as wakes
     from runs full join wakes using (issue) where issue is not null";
 
 /// The most that an issue ever had at once.

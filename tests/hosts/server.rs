@@ -1,4 +1,5 @@
-//! The real Paperclip server: started on a database, a home and a port of its own, ended by its pid, also when a test fails.
+//! The real Paperclip server: started on a database, a home and a port of its own, ended by its pid, also when a test
+//! fails.
 
 use std::fs::{self, File};
 use std::net::TcpListener;

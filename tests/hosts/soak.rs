@@ -1,5 +1,6 @@
-//! The soak: hundreds of issues of agents that close, quit, crash, hang and are killed, a crash of the server in the middle, and
-//! `sweep daemon --listen on` beside them. At its end it prints one table, and says what must be true of it.
+//! The soak: hundreds of issues of agents that close, quit, crash, hang and are killed, a crash of the server in the
+//! middle, and `sweep daemon --listen on` beside them. At its end it prints one table, and says what must be true of
+//! it.
 //!
 //! SOAK_ISSUES is how many issues (210), SOAK_CONTROL=1 plays the same without sweep, and only prints.
 
@@ -15,7 +16,8 @@ use crate::seconds;
 use crate::server::Server;
 use crate::soak_table::Table;
 
-/// What the issues do, over and over again. With defaults sweep looks at an issue fifteen seconds after its run has ended.
+/// What the issues do, over and over again. With defaults sweep looks at an issue fifteen seconds after its run has
+/// ended.
 const PLAYS: [(Adapter, &str); 20] = [
     (Adapter::Process, "close"),
     (Adapter::ClaudeLocal, "close"),
@@ -43,8 +45,8 @@ const CANCELLED: &str = "hang, comment";
 
 const BETWEEN_ISSUES: Duration = Duration::from_millis(1200);
 const HANGS: Duration = seconds(20);
-/// The server tries a crashed conversation again after 30 s, twice; finds runs that died with it after a minute; sweep looks at what is
-/// idle for two minutes every half minute, and tells a person five minutes after the last attempt.
+/// The server tries a crashed conversation again after 30 s, twice; finds runs that died with it after a minute; sweep
+/// looks at what is idle for two minutes every half minute, and tells a person five minutes after the last attempt.
 const SETTLES: Duration = seconds(480);
 const SETTLES_ALONE: Duration = seconds(300);
 

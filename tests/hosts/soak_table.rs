@@ -61,20 +61,24 @@ impl Table {
             where wake.requested_by_actor_id = 'sweep' and run.status = 'cancelled' and run.started_at is null";
         self.row("of which the server cancelled before they began", count(server, cancelled));
         let escalations = "string_agg(number || ' ' || reason, ', ' order by reason)
-            from (select reason, count(*) as number from sweep.recoveries where action = 'escalate' group by reason) counted";
+            from (select reason, count(*) as number from sweep.recoveries where action = 'escalate' group by reason) \
+            counted";
         self.row("escalations of sweep's", count(server, "sweep.recoveries where action = 'escalate'"));
         self.row("their reasons", server.database.text(&format!("select {escalations}")).unwrap_or_default());
     }
 
-    /// In progress, and nobody will ever do anything: neither a run, nor a wake, nor the host, nor a person who knows of it.
+    /// In progress, and nobody will ever do anything: neither a run, nor a wake, nor the host, nor a person who knows
+    /// of it.
     fn stranded(&mut self, server: &Server, cancelled: &[String]) {
         let left = server.database.rows(&format!(
             "select issue.id,
                  exists (select from issue_recovery_actions action
-                     where action.source_issue_id = issue.id and action.status in ('active', 'escalated')) as on_the_boards_list,
+                     where action.source_issue_id = issue.id and action.status in ('active', 'escalated')) as \
+                     on_the_boards_list,
                  issue.monitor_next_check_at > now()
                      or exists (select from issue_relations link join issues blocker on blocker.id = link.issue_id
-                         where link.related_issue_id = issue.id and link.type = 'blocks' and blocker.status not in ('done', 'cancelled'))
+                         where link.related_issue_id = issue.id and link.type = 'blocks' and blocker.status not in \
+                         ('done', 'cancelled'))
                      or exists (select from issue_thread_interactions question
                          where question.issue_id = issue.id and question.status = 'pending')
                      or exists (select from issue_tree_holds hold
@@ -84,8 +88,10 @@ impl Table {
              from issues issue where issue.status = 'in_progress'
                  and not exists (select from heartbeat_runs run
                      where run.context_snapshot ->> 'issueId' = issue.id::text and run.status in {LIVE})
-                 and not exists (select from agent_wakeup_requests wake left join heartbeat_runs run on run.id = wake.run_id
-                     where wake.payload ->> 'issueId' = issue.id::text and wake.status in ('queued', 'deferred_issue_execution', 'claimed')
+                 and not exists (select from agent_wakeup_requests wake left join heartbeat_runs run on run.id = \
+                 wake.run_id
+                     where wake.payload ->> 'issueId' = issue.id::text and wake.status in ('queued', \
+                     'deferred_issue_execution', 'claimed')
                          and (run.id is null or run.status in {LIVE}))"
         ));
         let mut stories = Vec::new();
@@ -127,10 +133,12 @@ impl Table {
         let overlapping = |condition: &str| {
             server.database.rows(&format!(
                 "with run as (
-                     select run.id, context_snapshot ->> 'issueId' as issue, run.created_at, coalesce(run.finished_at, now()) as ended,
+                     select run.id, context_snapshot ->> 'issueId' as issue, run.created_at, coalesce(run.finished_at, \
+                     now()) as ended,
                          coalesce(wake.requested_by_actor_id = 'sweep', false) as ours, run.status, wake.reason
                      from heartbeat_runs run left join agent_wakeup_requests wake on wake.id = run.wakeup_request_id)
-                 select one.issue, one.ours, one.status, one.reason, other.ours as and_ours, other.status as and_status, other.reason as and_reason
+                 select one.issue, one.ours, one.status, one.reason, other.ours as and_ours, other.status as \
+                 and_status, other.reason as and_reason
                  from run one join run other on other.issue = one.issue and one.id < other.id
                      and one.created_at < other.ended and other.created_at < one.ended
                  where {condition}"
@@ -157,8 +165,10 @@ impl Table {
 
     fn escalations(&mut self, server: &Server) {
         let escalated = server.database.rows(
-            "select subject_id as issue, count(*) as times, issue.status, issue.unblock_descriptor ->> 'action' as action
-             from sweep.recoveries join issues issue on issue.id = subject_id where kind = 'issue' and recoveries.action = 'escalate'
+            "select subject_id as issue, count(*) as times, issue.status, issue.unblock_descriptor ->> 'action' as \
+                action
+             from sweep.recoveries join issues issue on issue.id = subject_id where kind = 'issue' and \
+             recoveries.action = 'escalate'
              group by subject_id, issue.status, issue.unblock_descriptor",
         );
         let listed = server.attention();

@@ -1,4 +1,5 @@
-//! sweep beside a server, as docs/hosts.md has it: the schema and the trigger by the owner, everything else by the role `sweeper`.
+//! sweep beside a server, as docs/hosts.md has it: the schema and the trigger by the owner, everything else by the role
+//! `sweeper`.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

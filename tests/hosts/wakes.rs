@@ -1,4 +1,5 @@
-//! A wake that sweep queues is executed by the server once, by the agent that has the issue, in the conversation that it left.
+//! A wake that sweep queues is executed by the server once, by the agent that has the issue, in the conversation that
+//! it left.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! P14: what people are told is committed with what it tells, and delivered at least once, with a key that stays the same.
+//! P14: what people are told is committed with what it tells, and delivered at least once, with a key that stays the
+//! same.
 
 mod delivery;
 mod digests;

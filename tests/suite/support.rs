@@ -2,7 +2,6 @@
 
 pub mod daemon;
 pub mod databases;
-pub mod history;
 pub mod in_process;
 pub mod json;
 pub mod planted;

@@ -13,7 +13,7 @@ use clap_complete::engine::CompletionCandidate;
 use crate::rules::Kind;
 use crate::settings::Environment;
 use crate::settings::flags::DatabaseFlag;
-use crate::store::find::Label;
+use crate::store::Label;
 use crate::store::rights::Purpose;
 use crate::store::{Access, Timeouts, beginnings};
 use crate::text::redact;

@@ -1,5 +1,5 @@
-//! At a terminal: what would be done is shown, and done when the answer is yes. What is then done is what was shown: each subject
-//! only if a fresh decision about it is the same.
+//! At a terminal: what would be done is shown, and done when the answer is yes. What is then done is what was shown:
+//! each subject only if a fresh decision about it is the same.
 
 use std::io::{Write, stdin};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use owo_colors::OwoColorize;
 
-use super::{printed, refuse_unwritten, with_progress};
+use super::printed::{refuse_unwritten, sweep_and_print, with_progress};
 use crate::conclusion::Conclusion;
 use crate::cycle::CycleOptions;
 use crate::report::{Detail, Format, Report};
@@ -29,7 +29,7 @@ pub fn run(options: &CycleOptions, report: Report, loudness: Loudness, cancel: &
     match is_wanted(&plan, cancel) {
         true => {
             let sweep = Options { selection: Selection::Plan(Box::new(plan)), ..options.sweep.clone() };
-            let done = printed(&CycleOptions { sweep, ..options.clone() }, report, cancel)?;
+            let done = sweep_and_print(&CycleOptions { sweep, ..options.clone() }, report, cancel)?;
             Ok(both(shown, done.conclusion))
         }
         false => {

@@ -12,7 +12,8 @@ use crate::store::Access;
 use crate::store::migrate::{Wanted, migrate};
 use crate::store::open::Url;
 
-/// Makes it beside its place and then puts it there whole: of several at the same moment one makes it, and nobody sees half of it.
+/// Makes it beside its place and then puts it there whole: of several at the same moment one makes it, and nobody sees
+/// half of it.
 pub fn make(path: &Path, environment: &Environment) -> Result<()> {
     // This makes its directory as well.
     environment.prepare_directory(&Url::Sqlite(path.to_owned()))?;

@@ -1,7 +1,8 @@
 //! Connections within bounds, so that clients that dawdle or flood cost little and keep nobody else from an answer.
 //!
-//! Each carries one request. When all places are taken, a new client gets that of the oldest connection whose request is not complete; where all
-//! are, that of the oldest: what is answered from memory is done long before it is the oldest.
+//! Each carries one request. When all places are taken, a new client gets that of the oldest connection whose request
+//! is not complete; where all are, that of the oldest: what is answered from memory is done long before it is the
+//! oldest.
 
 use std::io::Result;
 use std::net::SocketAddr;
@@ -21,7 +22,8 @@ use tokio::time::timeout;
 
 const PLACES: usize = 64;
 
-/// How many may wait to be accepted: one that finds no room here is not heard of for a second. The system's own bound is often the same.
+/// How many may wait to be accepted: one that finds no room here is not heard of for a second. The system's own bound
+/// is often the same.
 const BACKLOG: u32 = 4096;
 
 /// Until the header of a request is complete.

@@ -1,7 +1,7 @@
 //! Where only this machine is served, requests under other names are refused.
 //!
-//! A web page can have its own name lead to 127.0.0.1; a browser on this machine would let it read what is served here. It cannot choose the
-//! name that the browser sends.
+//! A web page can have its own name lead to 127.0.0.1; a browser on this machine would let it read what is served here.
+//! It cannot choose the name that the browser sends.
 
 use std::net::IpAddr;
 

@@ -3,10 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
-use super::{age, counted, paint, spoken};
+use super::format::{age, counted, duration, headline, paint, section};
 use crate::report::grid::{with_header, without_header};
 use crate::rules::AHEAD_MAX;
-use crate::rules::words::HumanDuration;
+use crate::rules::display::HumanDuration;
 use crate::store::status::{Effect, Plan, Status, Sweep, Work};
 use crate::text::redact;
 
@@ -51,7 +51,7 @@ pub fn plans(status: &Status) -> String {
             redact(title),
             format!("{}%", status.progress_percent),
             current.map(|(position, title)| format!("#{position} {}", redact(title))).unwrap_or_default(),
-            status.stuck_seconds.map(spoken).unwrap_or_default(),
+            status.stuck_seconds.map(duration).unwrap_or_default(),
         ]
     });
     let table = with_header(["plan", "done", "current step", "stuck for"], rows, &[1, 3]);
@@ -228,25 +228,13 @@ pub fn effect(status: &Status) -> String {
     };
     let abandoned = if 0 < abandoned { format!(", {} abandoned", share(abandoned)) } else { String::new() };
     format!(
-        "{}\n\n  {} recovered, {} handed over, {} escalated{abandoned}, {continued_again} continued again, {still_open} still open\n  {vain}\n",
+        "{}\n\n  {} recovered, {} handed over, {} escalated{abandoned}, {continued_again} continued again, \
+            {still_open} still open\n  {vain}\n",
         format!("{} in the last {days} days", counted(continuations, "continuation", "continuations")).bold(),
         share(recovered).green(),
         share(handed_over),
         share(escalated).yellow(),
     )
-}
-
-/// None when there is nothing to tell.
-pub(super) fn headline(n: i64, one: &str, many: &str) -> Option<String> {
-    (0 < n).then(|| counted(n, one, many).bold().to_string())
-}
-
-pub(super) fn section(told: &str, table: String, total: i64, listed: usize) -> String {
-    let more = match total - listed as i64 {
-        more if 0 < more => format!("  … and {more} more\n"),
-        _ => String::new(),
-    };
-    format!("{told}\n\n{table}{more}")
 }
 
 fn name(work: &Work) -> String {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anstream::adapter::strip_str;
 
-use crate::rules::words::one_line;
+use crate::rules::display::one_line;
 
 /// How many bytes are read at each end of a line: more than people or tools write, and few enough for a hostile line.
 const END_MAX: usize = 1_000;

@@ -8,6 +8,8 @@
 //!   `deploying a`: that is work on one thing after the other;
 //! - it is not both the very last line and the first odd one: then the session went on to something else.
 
+use std::fmt::{Display, Formatter, Result};
+
 use super::window::{Tail, Window};
 
 /// Lines that a session repeats.
@@ -23,6 +25,12 @@ impl Loop {
     /// How many lines are repeated in turn.
     pub fn period(&self) -> usize {
         self.lines.len()
+    }
+}
+
+impl Display for Loop {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        write!(f, "{} times “{}”", self.times, self.lines.join("”, “"))
     }
 }
 

@@ -45,7 +45,8 @@ pub struct Host {
     runs: Vec<Run>,
     wakes: Vec<Wake>,
     pub ledger: Vec<Recovery>,
-    /// The wakes of sweep's continuations, as far as they were not dropped, since the issue last showed progress by itself or a person was told.
+    /// The wakes of sweep's continuations, as far as they were not dropped, since the issue last showed progress by
+    /// itself or a person was told.
     continued_in_a_row: Vec<usize>,
 }
 

@@ -1,12 +1,12 @@
 //! The comment of an escalation on the issue of a session.
 
 use super::{Session, SessionFacts};
+use crate::rules::display::{HumanDuration, Quote};
 use crate::rules::issue::tried;
-use crate::rules::words::{HumanDuration, Quote};
 use crate::rules::{Assignee, Cause, Finding, Policy};
 
-/// Markdown. Of the session's output it holds the question that its agent asks, quoted, and nothing else: the rest may hold
-/// anything.
+/// Markdown. Of the session's output it holds the question that its agent asks, quoted, and nothing else: the rest may
+/// hold anything.
 pub fn escalation_comment(facts: &SessionFacts, cause: &Cause, policy: &Policy, quote: Quote) -> String {
     let Session { title, identifier, id, .. } = &facts.session;
     let name = quote(identifier.as_ref().unwrap_or(&id.0));

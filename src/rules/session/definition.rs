@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::super::clause::no_run_is_live;
-use super::super::words::{HumanDuration, format_utc, humanize};
 use super::{Ended, FINISHED, Session, SessionFacts};
+use crate::rules::clause::{no_run_is_live, no_wake_is_pending};
+use crate::rules::display::{HumanDuration, format_utc, humanize};
 use crate::rules::{Clause, Finding, Policy, Reason};
 
 impl SessionFacts {
@@ -64,7 +64,7 @@ impl SessionFacts {
                 (ended.exit_code == Some(0)).then_some(Reason::EndedWell),
             ),
             no_run_is_live(has_live_run, None),
-            self.history.no_wake_is_pending(wake, None, policy),
+            no_wake_is_pending(&self.history, wake, None, policy),
         ]
     }
 }

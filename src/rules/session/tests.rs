@@ -33,21 +33,7 @@ fn session() -> Session {
 }
 
 fn history() -> History {
-    History {
-        observed_at: at(0),
-        idle_since: at(-600),
-        episode_began_at: at(-3600),
-        attempts: 0,
-        attempts_unserved: 0,
-        attempts_last_day: 0,
-        last_attempt_at: None,
-        last_attempt_ended_at: None,
-        escalated: false,
-        abandoned: false,
-        escalations_last_day: 0,
-        open: None,
-        exemption: None,
-    }
+    History { episode_began_at: at(-3600), ..History::never_tried(at(-600), at(0)) }
 }
 
 /// `attempts` made, the last one then.
@@ -130,7 +116,8 @@ fn nudge(attempt: u32) -> Decision {
 #[case::a_loop_with_progress_in_the_future(Session { progressed_at: at(60), ..looping() }, Err(Reason::Recent))]
 #[case::a_question_for_a_moment(Session { agent: doing(Activity::Waiting, -10), ..session() }, Err(Reason::Recent))]
 #[case::a_question_for_longer(Session { agent: doing(Activity::Waiting, -11), ..session() }, Ok(Finding::Waiting))]
-#[case::a_question_beside_a_spinner(Session { agent: doing(Activity::Waiting, -11), ..moving(-11) }, Ok(Finding::Waiting))]
+#[case::a_question_beside_a_spinner(Session { agent: doing(Activity::Waiting, -11), ..moving(-11) },
+    Ok(Finding::Waiting))]
 #[case::no_context_left(Session { agent: doing(Activity::Exhausted, -11), ..session() }, Ok(Finding::Waiting))]
 #[case::a_question_of_a_process_that_ended(
     Session { agent: doing(Activity::Waiting, -90), ..ended(Some(1)) }, Ok(Finding::Crashed))]
@@ -143,7 +130,8 @@ fn nudge(attempt: u32) -> Decision {
 #[case::its_process_failed(ended(Some(1)), Ok(Finding::Crashed))]
 #[case::its_process_was_killed(ended(None), Ok(Finding::Crashed))]
 #[case::its_process_ended_well(ended(Some(0)), Err(Reason::EndedWell))]
-#[case::it_looped_and_failed(Session { recent_output: looping().recent_output, ..ended(Some(1)) }, Ok(Finding::Crashed))]
+#[case::it_looped_and_failed(Session { recent_output: looping().recent_output, ..ended(Some(1)) },
+    Ok(Finding::Crashed))]
 #[case::it_will_have_ended(
     Session { ended: Some(Ended { at: at(60), exit_code: Some(1) }), ..session() }, Err(Reason::Recent))]
 fn what_is_wrong_with_a_session(#[case] session: Session, #[case] expected: Result<Finding, Reason>) {
@@ -212,7 +200,8 @@ fn a_crashed_session_whose_issue_is_continued_otherwise_is_left(#[case] issue: L
 #[case::a_crash(ended(Some(1)), history(), Decision::Escalate(Cause::NotAllowed))]
 #[case::a_crash_after_a_nudge(ended(Some(1)), tried(1, -61), Decision::Escalate(Cause::NotAllowed))]
 #[case::a_run_takes_no_commands(
-    Session { takes_commands: false, active_at: at(-7200), ..session() }, history(), Decision::Escalate(Cause::NoChannel))]
+    Session { takes_commands: false, active_at: at(-7200), ..session() }, history(),
+    Decision::Escalate(Cause::NoChannel))]
 #[case::a_question_is_never_typed_to(
     Session { agent: doing(Activity::Waiting, -60), ..session() }, history(), Decision::Escalate(asks()))]
 #[case::nor_when_a_days_nudges_and_escalations_are_used_up(
@@ -229,9 +218,11 @@ fn a_crashed_session_whose_issue_is_continued_otherwise_is_left(#[case] issue: L
 #[case::one_that_was_nudged_has_its_delay(
     Session { takes_nudges: false, ..session() }, tried(1, -60), Decision::Wait { until: at(60) })]
 #[case::a_command_on_its_way(
-    Session { pending_command_since: Some(at(-120)), ..session() }, tried(1, -120), Decision::Leave(Reason::PendingCommand))]
+    Session { pending_command_since: Some(at(-120)), ..session() }, tried(1, -120),
+    Decision::Leave(Reason::PendingCommand))]
 #[case::a_command_that_nobody_takes(
-    Session { pending_command_since: Some(at(-121)), ..session() }, tried(1, -121), Decision::Escalate(Cause::NotDelivered))]
+    Session { pending_command_since: Some(at(-121)), ..session() }, tried(1, -121),
+    Decision::Escalate(Cause::NotDelivered))]
 fn what_is_done_about_a_session(#[case] session: Session, #[case] history: History, #[case] expected: Decision) {
     assert_eq!(decision(session, history), expected);
 }

@@ -30,21 +30,7 @@ fn stalled() -> StepFacts {
         has_live_run: false,
         pending_wake_since: None,
         pending_wake: None,
-        history: History {
-            observed_at: at(0),
-            idle_since: at(-120),
-            episode_began_at: at(-120),
-            attempts: 0,
-            attempts_unserved: 0,
-            attempts_last_day: 0,
-            last_attempt_at: None,
-            last_attempt_ended_at: None,
-            escalated: false,
-            abandoned: false,
-            escalations_last_day: 0,
-            open: None,
-            exemption: None,
-        },
+        history: History::never_tried(at(-120), at(0)),
         siblings: Vec::new(),
     }
 }

@@ -32,7 +32,8 @@ fn history() -> impl Strategy<Value = Vec<Step>> {
 }
 
 prop_compose! {
-    fn limits()(silent_after in 0u64..30, nudge_delay in 0u64..20, nudges_max in 0u32..4, per_day_max in 0u32..12) -> Limits {
+    fn limits()(silent_after in 0u64..30, nudge_delay in 0u64..20, nudges_max in 0u32..4,
+        per_day_max in 0u32..12) -> Limits {
         Limits { silent_after, nudge_delay, nudges_max, per_day_max }
     }
 }
@@ -159,7 +160,8 @@ proptest! {
 
     #[test]
     fn progress_in_silence_and_in_a_loop_is_what_signs_of_life_are_to_the_naive_model(
-        history in history(), limits in limits(), life in prop::sample::select(vec![Life::NewLines, Life::NewLinesInALoop])
+        history in history(), limits in limits(),
+        life in prop::sample::select(vec![Life::NewLines, Life::NewLinesInALoop])
     ) {
         let sent = clock_of_its_own().block_on(play(&history, &limits, life)).map_err(TestCaseError::fail)?;
         prop_assert_eq!(sent, expect(&history, &limits));

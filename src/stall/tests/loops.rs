@@ -23,7 +23,8 @@ pub fn new_line(number: usize) -> String {
 )]
 #[case::it_is_the_same_stall_when_it_falls_silent_and_loops_again(
     "loop*70 300 loop 1 progress",
-    "65.001 stalled, Looping, 65.001 nudge 1/2, 85.001 nudge 2/2, 105.001 escalated after 2: Exhausted, 371 recovered after 2"
+    "65.001 stalled, Looping, 65.001 nudge 1/2, 85.001 nudge 2/2, 105.001 escalated after 2: Exhausted, 371 recovered \
+        after 2"
 )]
 #[case::its_clock_stands_still_in_a_pause_and_progress_in_one_is_reported_when_it_ends(
     "loop*35 pause loop*1000 resume loop*30 0.001 pause progress 100 resume",

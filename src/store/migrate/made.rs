@@ -18,7 +18,8 @@ pub(super) fn refuse_broken(db: &mut Db, host: Host) -> Result<()> {
     }
     let is = if gone.len() == 1 { "is" } else { "are" };
     Err(config(format!(
-        "the schema of the database {} is broken: {} {is} gone, which `sweep migrate` made. Restore it, as docs/operating.md says",
+        "the schema of the database {} is broken: {} {is} gone, which `sweep migrate` made. Restore it, as \
+            docs/operating.md says",
         name(db)?,
         gone.join(", ")
     ))

@@ -1,11 +1,11 @@
 //! A migration to be read, and run by an operator's own hand.
 
-use super::{OURS, Plan, Wanted, trust};
+use super::{MigrationPlan, OURS, Wanted, trust};
 use crate::store::catalog::{VERSIONS, text, version};
 use crate::store::{DbConnection, boards};
 
 /// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
-pub fn print(db: &DbConnection, plan: &Plan, wanted: Wanted) -> String {
+pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: Wanted) -> String {
     let mut sql = match db.is_sqlite() {
         true => "begin;\n".to_owned(),
         // Whose schema it is is asked once it is there: whoever makes it in between is found out.

@@ -5,25 +5,16 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use super::Wanted;
+use super::wanted::{Superuser, Wanted};
 use crate::conclusion::config;
 use crate::store::hosts::Host;
 
 const STRANGERS: &str = include_str!("strangers.sql");
 const TRIGGERS: &str = include_str!("triggers.sql");
 
-/// May a superuser migrate who does not own the host's tables?
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Superuser {
-    #[default]
-    Refused,
-    /// The operator says so.
-    Accepted,
-}
-
-/// Refuses a schema `sweep`, and whatever stands in it, that belongs to somebody whom this role has no reason to trust. Is there
-/// one? In one statement: one that is there and ours nobody else can drop, but where there is none anybody may make his in the
-/// next moment, and nothing of it must be read.
+/// Refuses a schema `sweep`, and whatever stands in it, that belongs to somebody whom this role has no reason to trust.
+/// Is there one? In one statement: one that is there and ours nobody else can drop, but where there is none anybody may
+/// make his in the next moment, and nothing of it must be read.
 pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
     let query = format!("exists (select from pg_namespace where nspname = 'sweep'), (\n{STRANGERS})");
     let found = diesel::select(sql::<(Bool, Nullable<Text>)>(&query)).get_result::<(bool, Option<String>)>(db);

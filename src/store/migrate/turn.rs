@@ -10,8 +10,8 @@ use diesel::sql_types::Bool;
 use super::trust::{self, BECOME_OWNER};
 use crate::conclusion::config;
 
-/// Makes the schema, if need be, and waits for whoever else changes it: a comment locks what it is about, and takes its owner's
-/// rights, while any role could hold an advisory lock for ever.
+/// Makes the schema, if need be, and waits for whoever else changes it: a comment locks what it is about, and takes its
+/// owner's rights, while any role could hold an advisory lock for ever.
 pub(super) fn take_turn(db: &mut PgConnection) -> Result<()> {
     // A role that owns the schema, but may not create one, is refused even when there is nothing to create.
     let create: bool = diesel::select(sql::<Bool>("to_regnamespace('sweep') IS NULL")).get_result(db)?;

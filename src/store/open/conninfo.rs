@@ -1,5 +1,6 @@
-//! What a connection string of libpq's says: a URI or `key=value` pairs. libpq reads the string itself; here it is only looked at, in the
-//! same way, to know where a password would go and which parts of the string are secrets. What libpq would refuse says nothing.
+//! What a connection string of libpq's says: a URI or `key=value` pairs. libpq reads the string itself; here it is only
+//! looked at, in the same way, to know where a password would go and which parts of the string are secrets. What libpq
+//! would refuse says nothing.
 //! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING>
 
 use std::net::IpAddr;

@@ -6,10 +6,18 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use super::StatementCache;
 use super::conninfo::{self, Conninfo, Place};
 use crate::conclusion::{Failure, config, unavailable};
 use crate::store::{Access, Db, DbConnection};
+
+/// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know
+/// prepared statements gives them to somebody else's connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatementCache {
+    #[default]
+    On,
+    Off,
+}
 
 /// Connects to a server.
 pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> {
@@ -22,8 +30,8 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
     Ok(DbConnection::new(Db::Postgres(db)))
 }
 
-/// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in between.
-/// Here it is given so only over TLS, or when the URL's own `require_auth` lets it be.
+/// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in
+/// between. Here it is given so only over TLS, or when the URL's own `require_auth` lets it be.
 fn establish(url: &str) -> ConnectionResult<PgConnection> {
     let guarded = || PgConnection::establish(&conninfo::with(url, "require_auth", "!password"));
     match ClearText::of(&Conninfo::read(url)) {
@@ -127,8 +135,9 @@ fn is_nearly_a_port(value: &str) -> bool {
     value.len() <= 5 && value.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// What trying again does not mend, in the words of libpq, which are always English, and of the SQLSTATEs 28, 3D000, 42501 and
-/// 42704, which a server says before libpq tells their codes: in another language it is taken for what may pass.
+/// What trying again does not mend, in the words of libpq, which are always English, and of the SQLSTATEs 28, 3D000,
+/// 42501 and 42704, which a server says before libpq tells their codes: in another language it is taken for what may
+/// pass.
 const LASTING: [&str; 34] = [
     // libpq
     "invalid connection option",
@@ -188,19 +197,21 @@ fn will_last(message: &str) -> bool {
 
 /// Is it a standby, is there a schema `sweep`, and if this role is a superuser: to which lesser role does it belong?
 const FIRST_LOOK: &str = "pg_is_in_recovery(), EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
-    (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname = session_user \
+    (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname \
+    = session_user \
      WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper)";
 
-/// Is there anything to look at? Whoever owns the schema is trusted with the rights of the role that sweeps, but not with a
-/// superuser's; and a standby can be read only.
+/// Is there anything to look at? Whoever owns the schema is trusted with the rights of the role that sweeps, but not
+/// with a superuser's; and a standby can be read only.
 pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<bool> {
     type Seen = (bool, bool, Option<String>);
     match diesel::select(sql::<(Bool, Bool, Nullable<Text>)>(FIRST_LOOK)).get_result::<Seen>(db)? {
         (true, ..) if access == Access::Write => {
-            Err(unavailable("this server is a hot standby and cannot be written to: only --dry-run works on it").into())
+            Err(unavailable("this server is a hot standby and cannot be written to: only a dry run works on it").into())
         }
         (_, _, Some(owner)) => Err(config(format!(
-            "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a superuser's \
+            "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a \
+                superuser's \
              rights. Use {owner}, or a role of deploy/postgres/role.sql"
         ))
         .into()),
@@ -217,7 +228,8 @@ mod tests {
     #[rstest]
     #[case::it_starts("FATAL:  the database system is starting up")]
     #[case::it_recovers(
-        "FATAL:  the database system is not yet accepting connections; DETAIL:  Consistent recovery state has not been yet reached."
+        "FATAL:  the database system is not yet accepting connections; DETAIL:  Consistent recovery state has not been \
+            yet reached."
     )]
     #[case::it_starts_in_german("FATAL:  das Datenbanksystem startet")]
     #[case::it_starts_in_french("FATAL:  le système de bases de données se lance")]

@@ -4,22 +4,16 @@ use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Result;
-use backon::{BlockingRetryable, ConstantBuilder};
-use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
+use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
 use super::nearest;
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::files;
-use crate::store::{Access, Db, DbConnection, errors};
-
-/// SQLite itself waits for a lock: as long as anybody would.
-const PATIENT: &str = "PRAGMA busy_timeout = 5000";
-/// It does not wait at all.
-const IMPATIENT: &str = "PRAGMA busy_timeout = 0";
+use crate::store::connection::sqlite::PATIENT;
+use crate::store::{Access, Db, DbConnection};
 
 /// What stands behind `sqlite://`. A URI of SQLite's own could name another file than it seems to, or none at all.
 pub(super) fn path_in(url: &str) -> Result<PathBuf, String> {
@@ -44,7 +38,7 @@ pub(super) fn create(path: &Path) -> Result<(), Failure> {
             let meant = nearest::hint(path);
             Err(config(format!("{shown}: cannot be made{meant}: make {directory}, or correct the path")))
         }
-        Err(error) => Err(config(format!("{shown}: cannot create it: {}", files::words(&error)))),
+        Err(error) => Err(config(format!("{shown}: cannot create it: {}", files::error_text(&error)))),
     }
 }
 
@@ -74,8 +68,9 @@ fn uri(path: &Path, access: Access) -> Result<String, Failure> {
     Ok(format!("file:{authority}{text}?mode={mode}"))
 }
 
-/// A missing file is not made here: a sweep of an empty database that reports success would hide a wrong path for weeks. What
-/// it holds SQLite finds out: closing a handle of ours would release the locks of every other connection of this process.
+/// A missing file is not made here: a sweep of an empty database that reports success would hide a wrong path for
+/// weeks. What it holds SQLite finds out: closing a handle of ours would release the locks of every other connection of
+/// this process.
 fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
     let refuse = |why: &str| Err(config(format!("{}: {why}", path.display())));
     match std::fs::metadata(path) {
@@ -84,11 +79,11 @@ fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
              or create this embedded one with `sweep migrate`",
             nearest::hint(path)
         )),
-        Err(error) => refuse(&files::words(&error)),
+        Err(error) => refuse(&files::error_text(&error)),
         Ok(metadata) if metadata.is_dir() => refuse("is a directory, expected a SQLite database"),
         Ok(metadata) if !metadata.is_file() => refuse("is no regular file, expected a SQLite database"),
         Ok(metadata) if access == Access::Write && metadata.permissions().readonly() => {
-            refuse("is read-only; only --dry-run works on it")
+            refuse("is read-only; only a dry run works on it")
         }
         Ok(_) => Ok(()),
     }
@@ -99,7 +94,7 @@ pub(super) fn explain(path: &Path, message: &str) -> Failure {
     let lasting = [
         ("malformed", "the file is corrupt; restore it from a backup"),
         ("not a database", "it is corrupt, encrypted, or is not a SQLite database"),
-        ("readonly", "only --dry-run works on it"),
+        ("readonly", "only a dry run works on it"),
         ("unable to open", "see the rights on the file and its directory"),
     ];
     let shown = path.display();
@@ -110,38 +105,4 @@ pub(super) fn explain(path: &Path, message: &str) -> Failure {
         }
         None => unavailable(format!("{shown}: {message}")),
     }
-}
-
-/// Readers and the writer do not wait for one another then; the file keeps it.
-pub(in crate::store) fn keep_a_write_ahead_log(db: &mut Db) -> QueryResult<()> {
-    in_turn(|| db.batch_execute("PRAGMA journal_mode = WAL"))
-}
-
-/// Begins a transaction. SQLite asks for the lock ever more seldom the longer it has waited, so that of several sweeps those that began
-/// first come last, or never; here all that wait ask equally often.
-pub(in crate::store) fn begin(db: &mut Db, statement: &str) -> QueryResult<()> {
-    let begun = in_turn(|| db.batch_execute(&format!("{IMPATIENT}; {statement}")));
-    db.batch_execute(PATIENT)?;
-    begun
-}
-
-/// Tries again every 1 to 2 ms, and for some ten seconds, while another has the lock.
-fn in_turn(attempt: impl FnMut() -> QueryResult<()>) -> QueryResult<()> {
-    let waits = ConstantBuilder::default().with_delay(Duration::from_millis(1)).with_jitter().with_max_times(6_000);
-    attempt.retry(waits).when(errors::is_contention).sleep(std::thread::sleep).call()
-}
-
-/// One transaction that nobody else's write comes between: one that reads first and writes later would fail then.
-pub(in crate::store) fn immediately<T>(db: &mut Db, body: impl FnOnce(&mut Db) -> Result<T>) -> Result<T> {
-    if let Db::Sqlite(db) = db {
-        in_turn(|| AnsiTransactionManager::begin_transaction_sql(db, "BEGIN IMMEDIATE"))?;
-    }
-    let result = body(db);
-    type Manager = <Db as Connection>::TransactionManager;
-    match result {
-        Ok(_) => Manager::commit_transaction(db)?,
-        // What went wrong before says more than what goes wrong now.
-        Err(_) => drop(Manager::rollback_transaction(db)),
-    }
-    result
 }

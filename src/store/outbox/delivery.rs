@@ -103,8 +103,8 @@ pub fn claim(db: &mut Db, destination: Destination) -> QueryResult<Option<Messag
     read(db, destination, id, attempt, now).map(Some)
 }
 
-/// What was never tried is due at once, and nothing is due later than after the longest pause: another time was written by a clock
-/// that was ahead.
+/// What was never tried is due at once, and nothing is due later than after the longest pause: another time was written
+/// by a clock that was ahead.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn is_due(now: DateTime<Utc>) -> _ {
     let (now, latest): (Instant, Instant) = (Instant(now), Instant(now + LONGEST_PAUSE));
@@ -128,7 +128,32 @@ fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResu
     diesel::update(new!()).set(notifications::message_id.eq(notifications::id.nullable())).execute(db).map(drop)
 }
 
-type Row = (Id, String, String, Option<Id>, Id, DateTime<Utc>, Document);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = notifications)]
+struct NotificationRow {
+    id: Id,
+    event: String,
+    kind: String,
+    subject_id: Option<Id>,
+    sweep_id: Id,
+    created_at: DateTime<Utc>,
+    details: Document,
+}
+
+impl From<NotificationRow> for Notification {
+    fn from(row: NotificationRow) -> Notification {
+        Notification {
+            id: row.id,
+            event: row.event,
+            kind: row.kind,
+            subject_id: row.subject_id.as_ref().map(redact_id),
+            sweep_id: redact_id(&row.sweep_id),
+            created_at: row.created_at,
+            // Once more: others may have written to the outbox as well.
+            details: from_value::<Details>(row.details.0).unwrap_or_default().redacted(),
+        }
+    }
+}
 
 fn read(db: &mut Db, destination: Destination, id: Id, attempt: i32, at: DateTime<Utc>) -> QueryResult<Message> {
     use notifications::columns;
@@ -149,27 +174,10 @@ fn read(db: &mut Db, destination: Destination, id: Id, attempt: i32, at: DateTim
     let named = its!()
         .order((columns::created_at, columns::id))
         .limit(NAMED_MAX)
-        .select((
-            columns::id,
-            columns::event,
-            columns::kind,
-            columns::subject_id,
-            columns::sweep_id,
-            columns::created_at,
-            columns::details,
-        ))
-        .load::<Row>(db)?
+        .select(NotificationRow::as_select())
+        .load(db)?
         .into_iter()
-        .map(|(id, event, kind, subject_id, sweep_id, created_at, details)| Notification {
-            id,
-            event,
-            kind,
-            subject_id: subject_id.as_ref().map(redact_id),
-            sweep_id: redact_id(&sweep_id),
-            created_at,
-            // Once more: others may have written to the outbox as well.
-            details: from_value::<Details>(details.0).unwrap_or_default().redacted(),
-        })
+        .map(Notification::from)
         .collect();
     Ok(Message { id, at, attempt, counts, named, newest_at })
 }
@@ -196,8 +204,8 @@ pub fn failed(db: &mut Db, destination: Destination, message: &Message, why: &st
 /// Messages that are given up together: memory does not grow with them.
 const GIVEN_UP_MAX: i64 = 1000;
 
-/// Gives up what else is as old, at a destination that took nothing for a day: with one attempt in each sweep that would take
-/// weeks. How many.
+/// Gives up what else is as old, at a destination that took nothing for a day: with one attempt in each sweep that
+/// would take weeks. How many.
 pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryResult<usize> {
     one_at_a_time(db)?;
     let now = db.now()?;

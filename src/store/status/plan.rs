@@ -8,13 +8,13 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use serde::Serialize;
 
-use super::{ROWS_MAX, SCHEMA, told};
+use super::format::{ROWS_MAX, SCHEMA};
 use crate::rules::Id;
 use crate::rules::step::{PlanStatus, Step};
 use crate::store::Db;
 use crate::store::schema::work::step_work_state;
 use crate::store::schema::{plans, step_facts};
-use crate::store::types::{RawInstant, Words};
+use crate::store::types::{LossyText, RawInstant};
 
 /// A plan and its status; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -69,8 +69,8 @@ pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) ->
     let rows = steps(db, id)?;
     let columns = (step_work_state::subject_id, step_work_state::state, step_work_state::detail);
     let states = step_work_state::table.filter(step_work_state::plan_id.eq(id)).select(columns);
-    let states: Vec<(Id, Words, Option<Words>)> = states.load(db)?;
-    let mut states: BTreeMap<Id, (Words, Option<Words>)> =
+    let states: Vec<(Id, LossyText, Option<LossyText>)> = states.load(db)?;
+    let mut states: BTreeMap<Id, (LossyText, Option<LossyText>)> =
         states.into_iter().map(|(id, state, detail)| (id, (state, detail))).collect();
     let plan = head.with(&rows, now, threshold);
     let steps = rows.into_iter().map(|row| {
@@ -82,20 +82,20 @@ pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) ->
 }
 
 #[derive(Queryable)]
-struct Head {
+struct PlanRow {
     id: Id,
-    tenant: Words,
-    title: Words,
-    status: Words,
+    tenant: LossyText,
+    title: LossyText,
+    status: LossyText,
 }
 
-fn head(db: &mut Db, id: &Id) -> QueryResult<Option<Head>> {
+fn head(db: &mut Db, id: &Id) -> QueryResult<Option<PlanRow>> {
     let title = sql::<Text>("substr(title, 1, 1000)");
     let columns = (plans::id, plans::tenant, title, plans::status);
     plans::table.filter(plans::id.eq(id)).select(columns).first(db).optional()
 }
 
-impl Head {
+impl PlanRow {
     fn with(self, rows: &[StepRow], now: DateTime<Utc>, threshold: TimeDelta) -> Plan {
         let steps: Vec<Step> = rows.iter().map(|row| row.step(now)).collect();
         let status = PlanStatus::of(&self.status.0, &steps, now, threshold);
@@ -107,8 +107,8 @@ impl Head {
 struct StepRow {
     id: Id,
     position: i32,
-    title: Words,
-    status: Words,
+    title: LossyText,
+    status: LossyText,
     since: RawInstant,
     stalled_after_seconds: Option<i32>,
 }
@@ -132,16 +132,16 @@ impl StepRow {
         }
     }
 
-    fn report(self, state: Option<Words>, detail: Option<Words>, now: DateTime<Utc>) -> StepReport {
-        let (_, age) = told(&self.since, now);
+    fn report(self, state: Option<LossyText>, detail: Option<LossyText>, now: DateTime<Utc>) -> StepReport {
+        let (_, age) = self.since.with_age(now);
         StepReport {
             id: self.id,
             position: self.position,
             title: self.title.0,
             age_seconds: age.filter(|_| self.status.0 == "in_progress"),
             status: self.status.0,
-            state: state.map(|words| words.0),
-            detail: detail.map(|words| words.0),
+            state: state.map(|text| text.0),
+            detail: detail.map(|text| text.0),
             stalled_after_seconds: self.stalled_after_seconds,
         }
     }

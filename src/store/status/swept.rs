@@ -4,16 +4,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
-use serde_json::Value;
 
-use super::{ROWS_MAX, told};
+use super::format::ROWS_MAX;
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
+use crate::store::counts::{KindCounts, KindMode, Tally};
 use crate::store::find::label_of_row;
 use crate::store::schema::work::false_rescues;
 use crate::store::schema::{exemptions, failures, sweeps};
-use crate::store::types::{Document, Instant, RawInstant, Words, sql};
+use crate::store::types::{Document, Instant, LossyText, RawInstant, sql};
 
 /// How many of the last sweeps are shown.
 const SWEEPS_MAX: i64 = 10;
@@ -36,13 +36,13 @@ pub struct Sweep {
     pub shard: i32,
     pub shards: i32,
     /// Of all kinds together.
-    pub continued: i64,
-    pub escalated: i64,
-    pub recovered: i64,
-    pub handed_over: i64,
-    pub abandoned: i64,
-    pub failed: i64,
-    pub deferred: i64,
+    pub continued: u64,
+    pub escalated: u64,
+    pub recovered: u64,
+    pub handed_over: u64,
+    pub abandoned: u64,
+    pub failed: u64,
+    pub deferred: u64,
 }
 
 impl Sweep {
@@ -90,45 +90,59 @@ pub struct Exemptions {
     pub expired: i64,
 }
 
-type SweepRow = (RawInstant, Option<RawInstant>, Option<Words>, Option<i32>, bool, i32, i32, Document);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = sweeps)]
+struct SweepRow {
+    started_at: RawInstant,
+    finished_at: Option<RawInstant>,
+    ended: Option<LossyText>,
+    exit_code: Option<i32>,
+    partial: bool,
+    shard: i32,
+    shards: i32,
+    counts: Document,
+}
 
 pub fn latest(db: &mut Db) -> QueryResult<Vec<Sweep>> {
-    use sweeps::*;
-    let columns = (started_at, finished_at, ended, exit_code, partial, shard, shards, counts);
-    let rows: Vec<SweepRow> =
-        sweeps::table.order((started_at.desc(), id)).limit(SWEEPS_MAX).select(columns).load(db)?;
+    let latest = sweeps::table.order((sweeps::started_at.desc(), sweeps::id)).limit(SWEEPS_MAX);
+    let rows = latest.select(SweepRow::as_select()).load(db)?;
     Ok(rows.into_iter().map(Sweep::from).collect())
 }
 
 impl From<SweepRow> for Sweep {
-    fn from((started_at, finished_at, ended, exit_code, partial, shard, shards, counts): SweepRow) -> Sweep {
+    fn from(row: SweepRow) -> Sweep {
+        let SweepRow { started_at, finished_at, ended, exit_code, partial, shard, shards, counts } = row;
         let (started_at, finished_at) = (started_at.instant(), finished_at.and_then(|at| at.instant()));
-        let sum = |outcome: &str| {
-            let kinds = counts.0.as_object().into_iter().flat_map(|kinds| kinds.values());
-            let written = kinds.filter(|kind| kind.get("mode").is_none_or(|mode| mode == "on"));
-            written.filter_map(|kind| kind.get(outcome).and_then(Value::as_i64)).fold(0, i64::saturating_add)
-        };
+        let written = KindCounts::read(&counts).filter(|(_, counts)| counts.mode == KindMode::On);
+        let total = written.fold(Tally::default(), |sum, (_, counts)| sum.plus(counts.tally));
         Sweep {
             started_at,
             finished_at,
             duration_ms: started_at.zip(finished_at).map(|(began, ended)| (ended - began).num_milliseconds().max(0)),
-            ended: ended.map(|words| words.0),
+            ended: ended.map(|text| text.0),
             exit_code,
             partial,
             shard,
             shards,
-            continued: sum("continued"),
-            escalated: sum("escalated"),
-            recovered: sum("recovered"),
-            handed_over: sum("handed_over"),
-            abandoned: sum("abandoned"),
-            failed: sum("failed"),
-            deferred: sum("deferred"),
+            continued: total.continued,
+            escalated: total.escalated,
+            recovered: total.recovered,
+            handed_over: total.handed_over,
+            abandoned: total.abandoned,
+            failed: total.failed,
+            deferred: total.deferred,
         }
     }
 }
 
-type FailureRow = (Words, Id, Words, Option<RawInstant>);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = failures)]
+struct FailureRow {
+    kind: LossyText,
+    subject_id: Id,
+    reason: LossyText,
+    quarantined_at: Option<RawInstant>,
+}
 
 /// The oldest, and how many there are.
 pub fn quarantined(
@@ -140,17 +154,21 @@ pub fn quarantined(
     use failures::*;
     let all = failures::table.filter(quarantined_at.is_not_null());
     let total = all.count().get_result(db)?;
-    let rows: Vec<FailureRow> = all
-        .order((quarantined_at, kind, subject_id))
-        .limit(ROWS_MAX)
-        .select((kind, subject_id, reason, quarantined_at))
-        .load(db)?;
-    let rows = rows.into_iter().map(|(of_kind, id, why, since)| {
-        let (since, age_seconds) = since.map_or((None, None), |since| told(&since, now));
-        let label = label_of_row(db, provided, &of_kind.0, &id)?;
+    let oldest = all.order((quarantined_at, kind, subject_id)).limit(ROWS_MAX);
+    let rows = oldest.select(FailureRow::as_select()).load(db)?;
+    let rows = rows.into_iter().map(|row| {
+        let (since, age_seconds) = row.quarantined_at.map_or((None, None), |since| since.with_age(now));
+        let label = label_of_row(db, provided, &row.kind.0, &row.subject_id)?;
         // What a tenant's is called is nobody else's business.
         let identifier = label.identifier.filter(|_| tenant.is_none() || label.tenant.as_deref() == tenant);
-        Ok(Quarantined { kind: of_kind.0, id, identifier, reason: why.0, since, age_seconds })
+        Ok(Quarantined {
+            kind: row.kind.into(),
+            id: row.subject_id,
+            identifier,
+            reason: row.reason.into(),
+            since,
+            age_seconds,
+        })
     });
     Ok((rows.collect::<QueryResult<_>>()?, total))
 }
@@ -165,7 +183,7 @@ pub fn exemptions(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Exemptions> {
 #[derive(QueryableByName)]
 struct Came {
     #[diesel(sql_type = Nullable<Text>)]
-    next: Option<Words>,
+    next: Option<LossyText>,
     #[diesel(sql_type = BigInt)]
     n: i64,
 }

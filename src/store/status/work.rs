@@ -7,15 +7,15 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::{Serialize, Serializer};
 
-use super::{ROWS_MAX, told};
-use crate::rules::board::State;
+use super::format::ROWS_MAX;
+use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::types::{RawInstant, Words, sql};
+use crate::store::types::{LossyText, RawInstant, sql};
 
 /// How many subjects of one kind are in which state; none if the database does not provide the kind.
 #[derive(Debug)]
-pub struct Counts(pub Option<BTreeMap<State, i64>>);
+pub struct Counts(pub Option<BTreeMap<BoardState, i64>>);
 
 impl Serialize for Counts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -39,7 +39,7 @@ pub struct Work {
     pub identifier: Option<String>,
     pub title: String,
     pub agent: Option<String>,
-    pub state: State,
+    pub state: BoardState,
     /// Why, in words.
     pub detail: Option<String>,
     /// Null when the row holds no time that can be told.
@@ -74,21 +74,21 @@ pub struct Lists {
 }
 
 #[derive(QueryableByName)]
-struct Row {
+struct WorkRow {
     #[diesel(sql_type = sql::Id)]
     subject_id: Id,
     #[diesel(sql_type = Text)]
-    tenant: Words,
+    tenant: LossyText,
     #[diesel(sql_type = Nullable<Text>)]
-    identifier: Option<Words>,
+    identifier: Option<LossyText>,
     #[diesel(sql_type = Text)]
-    title: Words,
+    title: LossyText,
     #[diesel(sql_type = Nullable<Text>)]
-    agent_name: Option<Words>,
+    agent_name: Option<LossyText>,
     #[diesel(sql_type = Text)]
-    state: Words,
+    state: LossyText,
     #[diesel(sql_type = Nullable<Text>)]
-    detail: Option<Words>,
+    detail: Option<LossyText>,
     #[diesel(sql_type = Nullable<sql::Instant>)]
     since: Option<RawInstant>,
     #[diesel(sql_type = Nullable<sql::Id>)]
@@ -110,16 +110,22 @@ impl Lists {
             self.counts.insert(kind.plural(), Counts(None));
             return Ok(());
         }
-        let mut counts: BTreeMap<State, i64> =
-            State::ALL.into_iter().filter(|state| state.is_of(kind)).map(|state| (state, 0)).collect();
+        let mut counts: BTreeMap<BoardState, i64> =
+            BoardState::ALL.into_iter().filter(|state| state.is_of(kind)).map(|state| (state, 0)).collect();
         let mut latest = None;
         for row in rows(db, kind, tenant)? {
-            let Some(state) = State::parse(&row.state.0) else { continue };
+            let Some(state) = BoardState::parse(&row.state.0) else { continue };
             let list = match state {
-                State::Orphaned | State::Stalled | State::Silent | State::Crashed => Some(&mut self.orphans),
-                State::Escalated => Some(&mut self.escalations),
-                State::Abandoned => Some(&mut self.abandoned),
-                State::Queued | State::Skipped | State::Waiting | State::Exempt | State::Active => None,
+                BoardState::Orphaned | BoardState::Stalled | BoardState::Silent | BoardState::Crashed => {
+                    Some(&mut self.orphans)
+                }
+                BoardState::Escalated => Some(&mut self.escalations),
+                BoardState::Abandoned => Some(&mut self.abandoned),
+                BoardState::Queued
+                | BoardState::Skipped
+                | BoardState::Waiting
+                | BoardState::Exempt
+                | BoardState::Active => None,
             };
             let begins = latest.replace(state) != Some(state);
             if begins {
@@ -152,7 +158,7 @@ impl Lists {
 
 /// The oldest of each state with the number of all, state by state, in one pass: counting and listing them one after
 /// the other would ask the view again each time. The DSL has no query over a query.
-fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<Row>> {
+fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<WorkRow>> {
     let plan = match kind {
         Kind::Session | Kind::Issue => "nullif(w.subject_id, w.subject_id)",
         Kind::Step => "w.plan_id",
@@ -160,7 +166,8 @@ fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<Row>> 
     let of_tenant = tenant.map_or("", |_| "WHERE w.tenant = $1");
     let query = diesel::sql_query(format!(
         "SELECT * FROM ( \
-             SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_name, w.state, w.detail, w.since, {plan} AS plan_id, \
+             SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_name, w.state, w.detail, w.since, {plan} AS \
+             plan_id, \
                  count(*) OVER alike AS total, row_number() OVER (alike ORDER BY w.since, w.subject_id) AS place \
              FROM {kind}_work_state w {of_tenant} \
              WINDOW alike AS (PARTITION BY w.state) \
@@ -172,18 +179,18 @@ fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<Row>> 
     }
 }
 
-impl Row {
-    fn into_work(self, kind: Kind, state: State, now: DateTime<Utc>) -> Work {
-        let (since, age_seconds) = self.since.map_or((None, None), |since| told(&since, now));
+impl WorkRow {
+    fn into_work(self, kind: Kind, state: BoardState, now: DateTime<Utc>) -> Work {
+        let (since, age_seconds) = self.since.map_or((None, None), |since| since.with_age(now));
         Work {
             kind,
             id: self.subject_id,
             tenant: self.tenant.0,
-            identifier: self.identifier.map(|words| words.0),
+            identifier: self.identifier.map(|text| text.0),
             title: self.title.0,
-            agent: self.agent_name.map(|words| words.0),
+            agent: self.agent_name.map(|text| text.0),
             state,
-            detail: self.detail.map(|words| words.0),
+            detail: self.detail.map(|text| text.0),
             since,
             age_seconds,
             plan_id: self.plan_id,

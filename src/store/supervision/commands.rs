@@ -39,8 +39,8 @@ pub fn has_command(db: &mut Db, held: &Lease) -> QueryResult<bool> {
     diesel::select(diesel::dsl::exists(of_session)).get_result(db)
 }
 
-/// Takes the oldest command that is queued. One that the process cannot take, or that would disturb a session that is not
-/// active or must not be disturbed, has failed.
+/// Takes the oldest command that is queued. One that the process cannot take, or that would disturb a session that is
+/// not active or must not be disturbed, has failed.
 pub fn claim(db: &mut Db, held: &Lease, takes: Takes, now: DateTime<Utc>) -> QueryResult<Option<ClaimedCommand>> {
     let oldest = session_commands::table
         .filter(session_commands::session_id.eq(&held.id))

@@ -94,7 +94,7 @@ impl From<Abort> for RoundError {
                     || errors::is_lock_timeout(&error)
                     || errors::is_undecodable(&error) =>
             {
-                RoundError::Busy(errors::words(&error))
+                RoundError::Busy(errors::error_chain(&error))
             }
             abort => RoundError::Lost(format!("{:#}", anyhow::Error::from(abort))),
         }

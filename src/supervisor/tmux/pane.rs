@@ -120,7 +120,8 @@ impl Pane {
     pub fn query(&self) -> Answer {
         // The command comes last, since the agent chooses it, as it does the title on the next line.
         const FORMAT: &str = "#{pane_id} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} \
-            #{pane_synchronized} #{pane_input_off} #{pane_tty} #{pane_pid} #{pane_height} #{pane_width} #{cursor_y} #{cursor_x} \
+            #{pane_synchronized} #{pane_input_off} #{pane_tty} #{pane_pid} #{pane_height} #{pane_width} #{cursor_y} \
+            #{cursor_x} \
             #{cursor_flag} #{alternate_on} #{pane_current_command}";
         let (id, lines) = (self.id.as_str(), format!("-{}", Capture::LINES_ABOVE));
         let capture = ["capture-pane", "-p", "-e", "-J", "-t", id, "-S", &lines, "-E", TO_THE_END];

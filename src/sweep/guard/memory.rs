@@ -1,7 +1,8 @@
 //! What the guard remembers: one that stands for hours is not decided in every sweep.
 //!
-//! What was held back is taken over for an hour at most, by whoever sweeps by the same settings, and as long as the numbers that cost
-//! nothing still speak for it. Memory only ever holds back: what is let through is judged by the sweep that touches it.
+//! What was held back is taken over for an hour at most, by whoever sweeps by the same settings, and as long as the
+//! numbers that cost nothing still speak for it. Memory only ever holds back: what is let through is judged by the
+//! sweep that touches it.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::rules::{Guard, Kind};
 use crate::store::candidates::Portion;
+use crate::store::counts::{Guarded, HeldBack};
 use crate::store::guarded::Remembered;
 use crate::sweep::options::Options;
-use crate::sweep::tally::{Guarded, HeldBack};
 
 /// For so long what was decided is believed.
 const BELIEVED_FOR: TimeDelta = TimeDelta::hours(1);
@@ -35,7 +36,7 @@ pub struct HeldPart {
 }
 
 impl HeldPart {
-    pub fn told(self) -> HeldBack {
+    pub fn into_held_back(self) -> HeldBack {
         HeldBack::new(self.portion, self.agent.as_deref(), self.guarded)
     }
 }
@@ -104,8 +105,8 @@ impl Memory {
         self.taken_over = self.before.as_ref().map(|(at, _)| *at);
     }
 
-    /// What is held back of this kind now; nothing as well, so that nobody goes by an earlier sweep. Returns when it was
-    /// decided, if any of it was taken over.
+    /// What is held back of this kind now; nothing as well, so that nobody goes by an earlier sweep. Returns when it
+    /// was decided, if any of it was taken over.
     pub fn note(&mut self, kind: Kind, found: &Found) -> Option<DateTime<Utc>> {
         self.kinds.insert(kind, found.clone());
         let taken_over = self.taken_over.take();
@@ -113,7 +114,8 @@ impl Memory {
         taken_over
     }
 
-    /// For the next sweeps. All of it is as old as its oldest part: taken over again and again, nothing becomes younger.
+    /// For the next sweeps. All of it is as old as its oldest part: taken over again and again, nothing becomes
+    /// younger.
     pub fn remembered(&self) -> Option<Remembered> {
         let stands = self.kinds.values().any(|found| !found.parts.is_empty() || found.rest.is_some());
         let held = json!(Document { settings: self.settings.clone(), kinds: self.kinds.clone() });

@@ -25,8 +25,8 @@ impl Queues {
         self.queues.len()
     }
 
-    /// Subjects of one group go to one worker: they lock the same rows, and would find one another busy. The groups of a
-    /// worker that retired are spread over the others, whose own stay where they are.
+    /// Subjects of one group go to one worker: they lock the same rows, and would find one another busy. The groups of
+    /// a worker that retired are spread over the others, whose own stay where they are.
     pub fn send(&self, candidate: Candidate) {
         let at_work: Vec<_> = self.queues.iter().flatten().collect();
         let first_choice = self.queues[place_of(&candidate.group, self.queues.len())].as_ref();

@@ -123,8 +123,10 @@ fn texts_of_99_megabytes_cost_a_sweep_of_paperclip_no_memory() {
     let company = world.company.clone();
     let blocker = Id::generate();
     world.run(&format!(
-        "insert into issues (id, company_id, title, status) values ('{blocker}', '{company}', repeat('0123456789 ', 15000), 'todo');
-         insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{company}', '{blocker}', '{blocked}', 'blocks')"
+        "insert into issues (id, company_id, title, status) values ('{blocker}', '{company}', repeat('0123456789 ', \
+            15000), 'todo');
+         insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{company}', '{blocker}', \
+         '{blocked}', 'blocks')"
     ));
 
     for id in [&issue, &blocked, &too_large] {

@@ -1,4 +1,5 @@
-//! Whoever answers for a webhook: an answer without end fills neither memory nor time, and no address smuggles a second request.
+//! Whoever answers for a webhook: an answer without end fills neither memory nor time, and no address smuggles a second
+//! request.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;

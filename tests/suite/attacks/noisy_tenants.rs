@@ -33,7 +33,8 @@ on_each_host! {
         let swept = world.sweep_guarded();
 
         let held = json!([{
-            "tenant": hostile.name, "agent_id": null, "agent": null, "stranded": 30, "at_least": false, "in_progress": 30
+            "tenant": hostile.name, "agent_id": null, "agent": null, "stranded": 30, "at_least": false,
+            "in_progress": 30
         }]);
         assert_eq!(swept.held(), (&Value::Null, &held));
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 5, 30));
@@ -59,7 +60,10 @@ on_each_host! {
 
         let (guard, held) = swept.held();
         assert_eq!((guard, held.as_array().map(Vec::len)), (&Value::Null, Some(1)), "{held}");
-        assert_eq!((&held[0]["agent_id"], &held[0]["stranded"], &held[0]["in_progress"]), (&json!(tenant.agent), &json!(30), &json!(30)));
+        assert_eq!(
+            (&held[0]["agent_id"], &held[0]["stranded"], &held[0]["in_progress"]),
+            (&json!(tenant.agent), &json!(30), &json!(30))
+        );
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 5, 30));
     }
 
@@ -73,7 +77,8 @@ on_each_host! {
 
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 3, 25));
         // The control: so few are plausible for any tenant.
-        world.run(&format!("delete from issues where identifier like 'N-1_' or identifier like 'N-2_' or identifier = 'N-{}'", 5));
+        world.run(&format!("delete from issues where identifier like 'N-1_' or identifier like 'N-2_' or identifier = \
+            'N-{}'", 5));
         let swept = world.sweep_guarded();
         assert_eq!((swept.exit, swept.held().1), (Conclusion::Done, &json!([])));
     }
@@ -118,7 +123,8 @@ fn the_report_the_log_and_one_notification_a_day_name_the_part() {
         let program = sweep_at(&url, []).env("SWEEP_GUARD_SHARE", "0.5").env("SWEEP_NOTIFY_PRIVATE", "on");
         program.env("SWEEP_SLACK_URL", receiver.url()).run()
     };
-    let sentence = "Guard: 30 of the 30 issues in progress of the tenant evil look stranded, more likely a false picture than the truth: \
+    let sentence = "Guard: 30 of the 30 issues in progress of the tenant evil look stranded, more likely a false \
+        picture than the truth: \
                     none of these was touched";
 
     let first = sweep();

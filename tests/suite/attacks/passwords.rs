@@ -97,7 +97,8 @@ fn nor_when_libpqs_own_variables_name_the_server() {
     assert!(!impostor.heard().contains("hunter2"));
 }
 
-/// A socket in a directory that everybody may write to is as good as a port; and TLS is never spoken there, whatever is asked for.
+/// A socket in a directory that everybody may write to is as good as a port; and TLS is never spoken there, whatever is
+/// asked for.
 #[rstest]
 #[case("")]
 #[case("&sslmode=require")]

@@ -24,10 +24,12 @@ fn lay_a_trap(database: &Scratch, mallory: &Role) {
         &mut connect(&mallory.at(&database.url)),
         &format!(
             "create schema sweep;
-             create table sweep.__diesel_schema_migrations (version varchar(50) primary key, run_on timestamp default now());
+             create table sweep.__diesel_schema_migrations (version varchar(50) primary key, run_on timestamp default \
+             now());
              create function sweep.rise() returns trigger language plpgsql as
                  'begin alter role {} superuser; return new; end';
-             create trigger rise before insert on sweep.__diesel_schema_migrations for each row execute function sweep.rise()",
+             create trigger rise before insert on sweep.__diesel_schema_migrations for each row execute function \
+             sweep.rise()",
             mallory.name
         ),
     );

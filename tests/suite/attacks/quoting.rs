@@ -5,16 +5,17 @@ mod destinations;
 mod outputs;
 mod tenants;
 
-use sweep::rules::words::is_invisible;
+use sweep::rules::display::is_invisible;
 use sweep::rules::{Id, Policy};
 use sweep::sweep::Options;
 
 use crate::support::world::World;
 
-/// Characters that nobody sees and that change what is read: colours and a title for the terminal, a reversed order, nothing between two
-/// letters, an instruction in tags and one in variation selectors, a C1 control, a line of its own.
-const UNSEEN: &str = "a\u{1b}[31mb\u{1b}]0;owned\u{7}c\u{9b}2Jd\u{202e}e\u{2066}f\u{200b}g\u{feff}h\u{ad}i\u{2060}j\u{61c}k\
-                      \u{e0001}\u{e0069}\u{e0067}\u{e007f}l\u{fe01}\u{e0120}m\u{2028}n\u{85}o\r\n2026-01-01T00:00:00.000000Z ERROR forged";
+/// Characters that nobody sees and that change what is read: colours and a title for the terminal, a reversed order,
+/// nothing between two letters, an instruction in tags and one in variation selectors, a C1 control, a line of its own.
+const UNSEEN: &str = "a\u{1b}[31mb\u{1b}]0;owned\u{7}c\u{9b}2Jd\u{202e}e\u{2066}f\u{200b}g\u{feff}h\u{ad}i\
+                      \u{2060}j\u{61c}k\u{e0001}\u{e0069}\u{e0067}\u{e007f}l\u{fe01}\u{e0120}m\u{2028}n\u{85}o\r\n\
+                      2026-01-01T00:00:00.000000Z ERROR forged";
 
 /// Everything in which sweep says something is free of them.
 #[track_caller]

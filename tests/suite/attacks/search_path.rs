@@ -29,7 +29,8 @@ const RELATIONS: [&str; 12] = [
     "__diesel_schema_migrations",
 ];
 
-/// Makes the shadows in the schema, and has everybody's names looked up there, before PostgreSQL's own when it is not `public`.
+/// Makes the shadows in the schema, and has everybody's names looked up there, before PostgreSQL's own when it is not
+/// `public`.
 fn shadow(database: &Scratch, schema: &str) {
     let relations: String =
         RELATIONS.map(|name| format!("create view {schema}.{name} as select evil.called() as id;\n")).concat();
@@ -132,8 +133,8 @@ fn a_statement_without_a_path_of_its_own_does(#[case] schema: &str, #[case] stat
     assert!(0 < shadows_run(&database));
 }
 
-/// Where nothing says otherwise, a session's temporary relations come first; and behind a transaction pooler the session is
-/// somebody else's.
+/// Where nothing says otherwise, a session's temporary relations come first; and behind a transaction pooler the
+/// session is somebody else's.
 #[test]
 fn temporary_relations_that_another_client_of_the_pooler_left_are_not_read() {
     let mut world = World::new(On::Postgres);
@@ -160,7 +161,8 @@ fn temporary_relations_that_another_client_of_the_pooler_left_are_not_read() {
     assert_eq!(world.wakes_for(&issue), 1);
 }
 
-/// Nothing that a sweep sets outlives its transaction: whoever has the connection next behind a pooler would have it as well.
+/// Nothing that a sweep sets outlives its transaction: whoever has the connection next behind a pooler would have it as
+/// well.
 #[test]
 fn no_path_is_left_to_the_next_client_of_a_pooler() {
     let world = World::new(On::Postgres);

@@ -19,7 +19,8 @@ use crate::support::world::{On, World, on_each_database};
 /// In each value that is sweep's own.
 const SECRET: &str = "hunter2";
 
-/// Sweep's own: settings, and what leads to its database. DATABASE_URL goes before DATABASE_URL_FILE, which nobody reads then.
+/// Sweep's own: settings, and what leads to its database. DATABASE_URL goes before DATABASE_URL_FILE, which nobody
+/// reads then.
 const OURS: [(&str, &str); 6] = [
     ("DATABASE_URL_FILE", "/run/hunter2"),
     ("PGPASSFILE", "/home/hunter2/.pgpass"),
@@ -116,7 +117,10 @@ on_each_database! {
 
         let environment = seen("environment");
         let environment: BTreeSet<&str> = environment.lines().collect();
-        assert!(environment.contains("LANTERN=lit") && environment.iter().all(|line| is_clean(line)), "{environment:#?}");
+        assert!(
+            environment.contains("LANTERN=lit") && environment.iter().all(|line| is_clean(line)),
+            "{environment:#?}"
+        );
         let open = seen("open");
         let kinds: BTreeSet<&str> = open.lines().map(|link| link.split(':').next().unwrap_or_default()).collect();
         assert_eq!(kinds, BTreeSet::from(["/dev/null", "pipe"]));
@@ -133,9 +137,12 @@ on_each_database! {
             Some((numbers.next()?, numbers.next()?))
         });
         let of_agent = |name: &str| Path::new("/proc").join(&process.0).join(name);
-        wait_for("the agent itself", || fs::read_link(of_agent("exe")).ok().filter(|exe| !exe.ends_with("sh") && !exe.ends_with("dash")));
+        wait_for("the agent itself", || {
+            fs::read_link(of_agent("exe")).ok().filter(|exe| !exe.ends_with("sh") && !exe.ends_with("dash"))
+        });
 
-        let open: BTreeSet<_> = fs::read_dir(of_agent("fd")).expect("its files").map(|file| file.expect("a file").path()).collect();
+        let open: BTreeSet<_> =
+            fs::read_dir(of_agent("fd")).expect("its files").map(|file| file.expect("a file").path()).collect();
         assert_eq!(open, (0..3).map(|n| of_agent("fd").join(n.to_string())).collect());
         let links: BTreeSet<_> = open.iter().map(|file| fs::read_link(file).expect("a link")).collect();
         assert!(links.len() == 1 && links.iter().all(|link| link.starts_with("/dev/pts/")), "{links:?}");
@@ -145,11 +152,17 @@ on_each_database! {
         assert!(agents.0 == process.0 && agents.0 != sweeps.0 && agents.1 != sweeps.1, "{agents:?}, {sweeps:?}");
         let status = fs::read_to_string(of_agent("status")).expect("its status");
         for signals in ["SigBlk:", "SigIgn:"] {
-            let mask = status.lines().find_map(|line| line.strip_prefix(signals)).map(|mask| u64::from_str_radix(mask.trim(), 16));
+            let mask = status
+                .lines()
+                .find_map(|line| line.strip_prefix(signals))
+                .map(|mask| u64::from_str_radix(mask.trim(), 16));
             // Those of real time are left as whoever started the tests has them.
             assert_eq!(mask.expect("signals").expect("a mask") & 0x7fff_ffff, 0, "{status}");
         }
-        assert_eq!(fs::read_link(of_agent("cwd")).expect("a directory"), watcher.file("").canonicalize().expect("a home"));
+        assert_eq!(
+            fs::read_link(of_agent("cwd")).expect("a directory"),
+            watcher.file("").canonicalize().expect("a home")
+        );
         watcher.stop();
     }
 }
@@ -194,7 +207,8 @@ fn a_pane_has_an_environment_of_its_own() {
 }
 
 /// Reads what it can of a process of the same user: of the one with this number, else of the one that started it.
-const SPY: &str = "exec 2> /dev/null; at=/proc/${1:-$PPID}; for name in environ mem fd/0; do true < $at/$name && echo opened $name; done; \
+const SPY: &str = "exec 2> /dev/null; at=/proc/${1:-$PPID}; for name in environ mem fd/0; do true < $at/$name && echo \
+    opened $name; done; \
     tr '\\0' '\\n' < $at/environ; ls $at/fd > /dev/null && echo listed its files; echo looked";
 
 /// Nothing, although it tried.

@@ -64,7 +64,12 @@ on_each_host! {
         assert_eq!((shown.outcome(&continued), shown.outcome(&escalated)), ("continued", "changed"), "{}", shown.json);
         assert_eq!((world.rows_written(), &shown.json["mode"]), (written, &"dry_run".into()));
         let applied = world.apply(&shown.json);
-        assert_eq!((applied.count("issues", "scanned"), applied.count("issues", "changed")), (2, 0), "{}", applied.json);
+        assert_eq!(
+            (applied.count("issues", "scanned"), applied.count("issues", "changed")),
+            (2, 0),
+            "{}",
+            applied.json
+        );
     }
 
     /// Its subjects were named, and a person has looked at them.
@@ -102,7 +107,12 @@ on_each_host! {
         let limited = world.sweep_as(&Options { limit: Some(1), ..world.settings_to_apply(&plan.json) });
         let rationed = world.sweep_as(&Options { wakes_per_agent_max: 1, ..world.settings_to_apply(&plan.json) });
 
-        assert_eq!((limited.count("issues", "continued"), limited.count("issues", "deferred")), (1, 2), "{}", limited.json);
+        assert_eq!(
+            (limited.count("issues", "continued"), limited.count("issues", "deferred")),
+            (1, 2),
+            "{}",
+            limited.json
+        );
         let counts = ["continued", "changed", "deferred"].map(|outcome| rationed.count("issues", outcome));
         assert_eq!(counts, [1, 1, 1], "{}", rationed.json);
     }
@@ -126,7 +136,12 @@ mod own_tables {
 
             let applied = world.apply(&plan.json);
 
-            assert_eq!((applied.outcome(&one), applied.outcome(&other)), ("continued", "escalated"), "{}", applied.json);
+            assert_eq!(
+                (applied.outcome(&one), applied.outcome(&other)),
+                ("continued", "escalated"),
+                "{}",
+                applied.json
+            );
             assert_eq!((applied.outcome(&new), world.wakes_for(&new), world.wakes_for(&one)), ("not examined", 0, 1));
             assert_eq!(world.status("plans", &plan_of_one), "stalled");
             let again = world.apply(&plan.json);
@@ -138,7 +153,8 @@ mod own_tables {
             let (ours, theirs) = (world.orphan(&agent), world.orphan(&agent));
             let (_, step) = world.stalled_step(Some(&agent));
             world.set("issues", &ours, "tenant = 'acme'");
-            let of_tenant = world.sweep_as(&Options { dry_run: true, tenant: Some("acme".to_owned()), ..world.options() });
+            let of_tenant =
+                world.sweep_as(&Options { dry_run: true, tenant: Some("acme".to_owned()), ..world.options() });
             let of_kind = Options { selection: Selection::Kinds(vec![sweep::rules::Kind::Step]), ..world.options() };
             let of_kind = world.sweep_as(&Options { dry_run: true, ..of_kind });
 
@@ -160,16 +176,28 @@ mod own_tables {
 
             let applied = world.apply(&plan.json);
 
-            assert_eq!((applied.outcome(&issue), applied.outcome(&step)), ("continued", "not examined"), "{}", applied.json);
+            assert_eq!(
+                (applied.outcome(&issue), applied.outcome(&step)),
+                ("continued", "not examined"),
+                "{}",
+                applied.json
+            );
             assert_eq!(world.wakes_for(&step), 0);
         }
 
         fn texts_that_are_not_shown_as_they_are_agree_with_their_plan(world) {
             let agent = world.agent("idle");
-            for text in ["password=hunter2", "ghp_hunter2hunter2hunter2", "a\u{1b}[2Jb\nc", "\u{202e}𝕏 \"\\", "it waits: token: x"] {
+            for text in [
+                "password=hunter2",
+                "ghp_hunter2hunter2hunter2",
+                "a\u{1b}[2Jb\nc",
+                "\u{202e}𝕏 \"\\",
+                "it waits: token: x",
+            ] {
                 let issue = world.orphan(&agent);
                 let quoted = text.replace('\'', "''");
-                world.set("issues", &issue, &format!("title = '{quoted}', identifier = '{quoted}', tenant = '{quoted}'"));
+                world.set("issues", &issue, &format!("title = '{quoted}', identifier = '{quoted}', tenant = \
+                    '{quoted}'"));
                 let healed = world.orphan(&agent);
                 world.sweep_as(&Options { limit: Some(1), ..world.settings_for(&healed) });
                 world.set("issues", &healed, &format!("waiting_for = '{quoted}'"));

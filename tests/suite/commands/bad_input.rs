@@ -1,5 +1,5 @@
-//! Arguments and variables that are wrong: one line that names the setting, the value and what was expected; exit code 64
-//! for arguments, 78 for variables; and nothing is made.
+//! Arguments and variables that are wrong: one line that names the setting, the value and what was expected; exit code
+//! 64 for arguments, 78 for variables; and nothing is made.
 
 mod urls;
 

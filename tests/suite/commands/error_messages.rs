@@ -1,6 +1,7 @@
 //! About a hundred mistakes, and what is printed of each: read the snapshot as their table of contents.
 //!
-//! Each names the setting, option or row, the value unless it may be a secret, what was expected, and where it helps what to do.
+//! Each names the setting, option or row, the value unless it may be a secret, what was expected, and where it helps
+//! what to do.
 
 mod mistakes;
 

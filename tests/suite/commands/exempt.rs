@@ -82,7 +82,8 @@ on_each_host! {
 
         let said = command_at(&world.url, again).run().done();
 
-        assert_eq!(said.out, format!("Exempt again, with this reason and end: issue {name}, until removed: a long weekend\n"));
+        assert_eq!(said.out, format!("Exempt again, with this reason and end: issue {name}, until removed: a long \
+            weekend\n"));
         let mut listed = list(world);
         assert_eq!(listed.len(), 1);
         for time in ["since", "age_seconds", "tenant"] {
@@ -125,7 +126,12 @@ on_each_host! {
         let issue = world.orphan(&agent);
         world.set("issues", &issue, "identifier = 'ACM-\u{1b}[2J12'");
         let reason = "call\u{1b}]0;me\u{7} \n back";
-        command_at(&world.url, ["exempt", "add", "issue", &issue.0, "--reason", reason, "--until", "2100-01-01T12:00+01:00"]).run().done();
+        command_at(
+            &world.url,
+            ["exempt", "add", "issue", &issue.0, "--reason", reason, "--until", "2100-01-01T12:00+01:00"],
+        )
+        .run()
+        .done();
 
         let table = command_at(&world.url, ["exempt", "list"]).run().done();
 

@@ -61,7 +61,15 @@ on_each_host! {
         let told = world.status_document();
 
         let issues = &told["kinds"]["issues"];
-        for (state, n) in [("active", 2), ("queued", 1), ("waiting", 0), ("skipped", 1), ("orphaned", 2), ("escalated", 0), ("exempt", 0)] {
+        for (state, n) in [
+            ("active", 2),
+            ("queued", 1),
+            ("waiting", 0),
+            ("skipped", 1),
+            ("orphaned", 2),
+            ("escalated", 0),
+            ("exempt", 0),
+        ] {
             assert_eq!(issues[state], n, "{state}: {issues}");
         }
         assert_eq!(ids(&told["orphans"]), [&old.0, &young.0]);
@@ -121,14 +129,25 @@ on_each_host! {
         let told = world.status_document();
 
         let effect = &told["effect"];
-        for (what, n) in [("continuations", 6), ("recovered", 2), ("handed_over", 2), ("escalated", 1), ("continued_again", 0), ("still_open", 1), ("false_rescues", 1)] {
+        for (what, n) in [
+            ("continuations", 6),
+            ("recovered", 2),
+            ("handed_over", 2),
+            ("escalated", 1),
+            ("continued_again", 0),
+            ("still_open", 1),
+            ("false_rescues", 1),
+        ] {
             assert_eq!(effect[what], n, "{what}: {effect}");
         }
         let sweeps = told["sweeps"].as_array().expect("sweeps");
         assert_eq!(sweeps.len(), 2);
         assert_eq!((&sweeps[0]["recovered"], &sweeps[0]["handed_over"]), (&2.into(), &2.into()));
         assert_eq!((&sweeps[0]["escalated"], &sweeps[1]["continued"]), (&1.into(), &6.into()));
-        assert_eq!((&sweeps[0]["ended"], &sweeps[0]["failed"], &sweeps[0]["deferred"]), (&"completed".into(), &0.into(), &0.into()));
+        assert_eq!(
+            (&sweeps[0]["ended"], &sweeps[0]["failed"], &sweeps[0]["deferred"]),
+            (&"completed".into(), &0.into(), &0.into())
+        );
         assert!(sweeps[0]["duration_ms"].as_i64().is_some_and(|ms| 0 <= ms));
         let age = told["last_success_age_seconds"].as_i64().expect("a success");
         assert!(age < 60, "{age}");
@@ -138,7 +157,8 @@ on_each_host! {
     }
 
     fn a_success_is_a_whole_sweep_that_did_all_it_had_to(world) {
-        let age = |world: &World| world.status_document()["last_success_age_seconds"].as_i64().map(|seconds| seconds / 60);
+        let age =
+            |world: &World| world.status_document()["last_success_age_seconds"].as_i64().map(|seconds| seconds / 60);
         let whole = |ended, conclusion| (ended, conclusion, false);
         for (minutes, (ended, conclusion, partial), expected) in [
             (900, whole(Ended::Completed, Conclusion::SomeFailed), None),
@@ -153,7 +173,8 @@ on_each_host! {
             assert_eq!(age(world), expected, "{minutes}");
         }
         let (id, at) = (Id::generate(), world.ago(200));
-        world.run(&format!("insert into sweeps (id, host, version, started_at, finished_at) values ('{id}', 'x', '0', {at}, {at})"));
+        world.run(&format!("insert into sweeps (id, host, version, started_at, finished_at) values ('{id}', 'x', '0', \
+            {at}, {at})"));
         assert_eq!(age(world), Some(600), "one that was killed has not succeeded");
     }
 
@@ -190,7 +211,10 @@ mod tenants_and_plans {
 
             let told = world.status_document_of(Some("it's theirs"));
 
-            assert_eq!((ids(&told["orphans"]), &told["orphans_total"]), (vec![step.0.as_str(), theirs.0.as_str()], &2.into()));
+            assert_eq!(
+                (ids(&told["orphans"]), &told["orphans_total"]),
+                (vec![step.0.as_str(), theirs.0.as_str()], &2.into())
+            );
             assert_eq!(ids(&told["plans"]), [&plan.0]);
             assert_eq!(ids(&world.status_document_of(Some("default"))["orphans"]), [&ours.0]);
             assert_eq!(world.status_document_of(Some("nobody"))["orphans_total"], 0);
@@ -209,7 +233,10 @@ mod tenants_and_plans {
             assert_eq!(ids(&told["plans"]), [&plan.0]);
             assert!(!ids(&told["plans"]).contains(&healthy.0.as_str()));
             let told_plan = &told["plans"][0];
-            assert_eq!((&told_plan["title"], &told_plan["stored"], &told_plan["derived"]), (&"Launch".into(), &"executing".into(), &"stalled".into()));
+            assert_eq!(
+                (&told_plan["title"], &told_plan["stored"], &told_plan["derived"]),
+                (&"Launch".into(), &"executing".into(), &"stalled".into())
+            );
             assert_eq!(told_plan["current_step"], serde_json::json!([1, "Pack"]));
             assert!(told_plan["stuck_seconds"].as_i64().is_some_and(|seconds| (7200..7300).contains(&seconds)));
             assert_eq!((&told["kinds"]["steps"]["stalled"], &told["kinds"]["steps"]["active"]), (&1.into(), &1.into()));

@@ -37,13 +37,15 @@ fn it_answers_whether_it_is_well_and_ready_and_counts() {
     assert_eq!(daemon.get("/").0, 404);
 }
 
-/// An error may quote a row: it stands in the log, as text, and neither on a page nor in what the service manager hears.
+/// An error may quote a row: it stands in the log, as text, and neither on a page nor in what the service manager
+/// hears.
 #[test]
 fn what_an_error_of_the_database_says_is_on_no_page() {
     let mut world = World::new(On::Sqlite);
     world.run(
         "create trigger refuse before insert on sweeps
-         begin select raise(abort, 'hunted\u{1b}[31m\u{202e}\n2026-01-01T00:00:00Z ERROR forged password=hunter2'); end",
+         begin select raise(abort, 'hunted\u{1b}[31m\u{202e}\n2026-01-01T00:00:00Z ERROR forged password=hunter2'); \
+         end",
     );
     let manager = Manager::new();
     let daemon = manager.start(daemon(&world.url, EACH_SECOND, []), Duration::from_secs(60));

@@ -39,6 +39,9 @@ fn a_sweep_that_is_held_up_is_waited_for_and_one_of_the_missed_ones_is_made_up()
     assert_eq!(world.count("sweeps where ended is distinct from 'completed'"), 0);
 
     // The query sees sweeps that do overlap.
-    world.run("insert into sweeps (id, host, version, started_at) select gen_random_uuid(), 'native', '0', now() - interval '1 hour' from generate_series(1, 2)");
+    world.run(
+        "insert into sweeps (id, host, version, started_at) select gen_random_uuid(), 'native', '0', now() - \
+        interval '1 hour' from generate_series(1, 2)",
+    );
     assert!(0 < world.count(OVERLAPPING));
 }

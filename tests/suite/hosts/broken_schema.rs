@@ -7,7 +7,11 @@ on_each_host! {
     fn a_view_that_is_gone_is_named_and_nothing_is_swept(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
-        world.run(if world.on == On::Sqlite { "drop view issue_candidates" } else { "drop view sweep.issue_candidates" });
+        world.run(if world.on == On::Sqlite {
+            "drop view issue_candidates"
+        } else {
+            "drop view sweep.issue_candidates"
+        });
         for arguments in [vec![], vec!["--dry-run"]] {
             let ran = sweep_at(&world.url, arguments).run();
             ran.refused(78, &["is broken: ", "issue_candidates is gone", "docs/operating.md"]);

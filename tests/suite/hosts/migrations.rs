@@ -1,5 +1,5 @@
-//! The schema: up, down and up again; found to be whose it is; made once, whoever makes it at the same time; and never a
-//! thing outside of it touched.
+//! The schema: up, down and up again; found to be whose it is; made once, whoever makes it at the same time; and never
+//! a thing outside of it touched.
 
 mod host_recognition;
 mod listen_trigger;

@@ -1,5 +1,5 @@
-//! What is Paperclip's own: the shape of a wake that its server executes, what an escalation must clear, what it calls a
-//! wait, and what must never be woken.
+//! What is Paperclip's own: the shape of a wake that its server executes, what an escalation must clear, what it calls
+//! a wait, and what must never be woken.
 
 mod board;
 mod run_ends;
@@ -81,7 +81,10 @@ fn an_escalation_clears_the_locks_so_that_the_server_starts_nothing() {
     world.set(
         "issues",
         &issue,
-        &format!("checkout_run_id = '{dead}', execution_run_id = '{dead}', execution_agent_name_key = 'ada', execution_locked_at = {hour}"),
+        &format!(
+            "checkout_run_id = '{dead}', execution_run_id = '{dead}', execution_agent_name_key = 'ada', \
+            execution_locked_at = {hour}"
+        ),
     );
     let mut settings = world.options();
     settings.policy.attempts_max = 0;
@@ -114,7 +117,8 @@ fn a_run_is_live_by_its_context_or_by_the_issues_checkout_or_execution() {
 fn an_issue_that_declares_a_wait_is_left_and_the_report_says_for_what() {
     let waits = [
         (
-            "insert into issue_relations (company_id, issue_id, related_issue_id, type) values (':c', ':b', ':i', 'blocks')",
+            "insert into issue_relations (company_id, issue_id, related_issue_id, type) values (':c', ':b', ':i', \
+                'blocks')",
             "blocked by",
         ),
         (
@@ -164,7 +168,8 @@ fn a_blocker_that_is_finished_is_no_wait() {
         let (other, company) = (world.orphan(&agent), company(&mut world));
         world.set("issues", &other, &format!("status = '{status}'"));
         world.run(&format!(
-            "insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{company}', '{other}', '{issue}', 'blocks')"
+            "insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{company}', \
+                '{other}', '{issue}', 'blocks')"
         ));
         assert_eq!(world.sweep().outcome(&issue), "continued", "{status}");
     }
@@ -176,8 +181,12 @@ fn an_issue_whose_wake_would_do_harm_is_skipped_with_the_reason() {
         ("update issues set hidden_at = now() where id = ':i'", "hidden"),
         ("update companies set status = 'paused'", "company is paused"),
         ("update companies set default_responsible_user_id = null", "no user is responsible"),
-        ("insert into companies (id, name, issue_prefix) values ('00000000-0000-4000-8000-000000000001', 'Other', 'OTH');
-          update agents set company_id = '00000000-0000-4000-8000-000000000001'", "another company"),
+        (
+            "insert into companies (id, name, issue_prefix) values ('00000000-0000-4000-8000-000000000001', 'Other', \
+            'OTH');
+          update agents set company_id = '00000000-0000-4000-8000-000000000001'",
+            "another company",
+        ),
     ];
     for (statement, word) in obstacles {
         let mut world = World::new(On::Paperclip);
@@ -210,7 +219,8 @@ fn a_database_without_the_indexes_on_the_issue_in_json_works_as_well() {
     let mut world = World::new(On::Paperclip);
     let indexes = "select indexname as value from pg_indexes where schemaname = 'public' and indexdef like '%issueId%'";
     let drop = format!(
-        "do $$ declare i text; begin for i in {indexes} loop execute format('drop index public.%I', i); end loop; end $$"
+        "do $$ declare i text; begin for i in {indexes} loop execute format('drop index public.%I', i); end loop; end \
+            $$"
     );
     assert!(0 < world.count("pg_indexes where schemaname = 'public' and indexdef like '%issueId%'"));
     world.run(&drop);

@@ -1,4 +1,5 @@
-//! Paperclip's running runs are sessions that take no commands: a silent one is shown to a person, once, and never changed.
+//! Paperclip's running runs are sessions that take no commands: a silent one is shown to a person, once, and never
+//! changed.
 
 mod commands;
 mod declared_waits;

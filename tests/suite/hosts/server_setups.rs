@@ -58,7 +58,7 @@ fn a_hot_standby_can_be_looked_at_and_nothing_more() {
     let standby = primary.standby();
 
     for program in [sweep_at(&standby.url, []), sweep_at(&standby.url, ["--output", "json"])] {
-        program.run().refused(UNAVAILABLE, &["hot standby", "only --dry-run works on it"]);
+        program.run().refused(UNAVAILABLE, &["hot standby", "only a dry run works on it"]);
     }
     assert_eq!(subjects(&standby.url), subjects(&primary.url));
     assert_eq!(subjects(&standby.url).as_array().map(Vec::len), Some(3));
@@ -125,7 +125,8 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
                  step_facts, session_subjects, session_candidates, session_facts"
             }
             On::Paperclip | On::Sqlite => {
-                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, session_subjects, session_candidates, session_facts"
+                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, session_subjects, \
+                    session_candidates, session_facts"
             }
         },
     );

@@ -1,4 +1,5 @@
-//! Work whose agent is gone, terminated or paused for long: nothing of it is touched, and people are notified of it once.
+//! Work whose agent is gone, terminated or paused for long: nothing of it is touched, and people are notified of it
+//! once.
 
 use sweep::rules::{After, Id};
 use sweep::sweep::Options;
@@ -63,12 +64,16 @@ on_each_host! {
         world.issue_wake(&stranded, &terminated, "queued", 60);
         world.issue_wake(&waits, &paused, "queued", 50);
         let swept = world.sweep();
-        assert_eq!([&abandoned, &stranded, &waits].map(|issue| swept.outcome(issue)), ["abandoned", "continued", "healthy"]);
+        assert_eq!(
+            [&abandoned, &stranded, &waits].map(|issue| swept.outcome(issue)),
+            ["abandoned", "continued", "healthy"]
+        );
     }
 
     fn the_limit_bounds_how_many_are_reported_in_one_sweep(world) {
         (0..3).for_each(|n| drop(idle_with(world, "terminated", 70 + n)));
-        let reported = || sweep_at(&world.url, ["--limit", "2", "--output", "json"]).run().done().json()["kinds"]["issues"]["abandoned"].clone();
+        let reported = || sweep_at(&world.url,
+            ["--limit", "2", "--output", "json"]).run().done().json()["kinds"]["issues"]["abandoned"].clone();
         assert_eq!([reported(), reported(), reported()], [2, 1, 0]);
     }
 

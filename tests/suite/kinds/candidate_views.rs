@@ -79,12 +79,16 @@ pub fn every_step(world: &mut World) -> Vec<Id> {
                             world.set("plan_steps", &step, &format!("status = '{status}', started_at = {at}"));
                             if let Some(run) = run {
                                 let id = Id::generate();
-                                world.run(&format!("insert into runs (id, agent_id, plan_step_id, status) values ('{id}', '{agent}', '{step}', '{run}')"));
+                                world.run(&format!(
+                                    "insert into runs (id, agent_id, plan_step_id, status) values \
+                                    ('{id}', '{agent}', '{step}', '{run}')"
+                                ));
                             }
                             if let Some((wake, minutes)) = wake {
                                 let (id, at) = (Id::generate(), world.ago(minutes));
                                 world.run(&format!(
-                                    "insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status, created_at)
+                                    "insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status, \
+                                        created_at)
                                      values ('{id}', '{agent}', '{step}', 'x', 'host', '{wake}', {at})"
                                 ));
                             }

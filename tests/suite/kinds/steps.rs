@@ -86,7 +86,9 @@ on_each_database! {
 
     fn thresholds_are_the_steps_own_then_the_plans_then_the_policys(world) {
         let agent = world.agent("idle");
-        for (own, plans, continued) in [("null", "null", true), ("null", "86400", false), ("60", "86400", true), ("86400", "60", false)] {
+        for (own, plans, continued) in
+            [("null", "null", true), ("null", "86400", false), ("60", "86400", true), ("86400", "60", false)]
+        {
             let (plan, step) = world.stalled_step(Some(&agent));
             world.set("plans", &plan, &format!("stalled_after_seconds = {plans}"));
             world.set("plan_steps", &step, &format!("stalled_after_seconds = {own}"));
@@ -113,7 +115,8 @@ on_each_database! {
         let (_, step) = world.stalled_step(Some(&agent));
         let (id, now) = (sweep::rules::Id::generate(), world.ago(0));
         world.run(&format!(
-            "insert into runs (id, agent_id, plan_step_id, status, created_at) values ('{id}', '{agent}', '{step}', 'running', {now})"
+            "insert into runs (id, agent_id, plan_step_id, status, created_at) values ('{id}', '{agent}', '{step}', \
+                'running', {now})"
         ));
         assert_eq!(world.sweep().outcome(&step), "not examined");
         let (_, woken) = world.stalled_step(Some(&agent));

@@ -24,7 +24,8 @@ fn taken_wake(world: &mut World, minutes: i64) {
     let began = world.ago(minutes);
     world.run(&match world.on {
         On::Paperclip => format!(
-            "update heartbeat_runs set wakeup_request_id = '{wake}', started_at = {began}, finished_at = {began} where id = '{run}'"
+            "update heartbeat_runs set wakeup_request_id = '{wake}', started_at = {began}, finished_at = {began} where \
+                id = '{run}'"
         ),
         On::Postgres | On::Sqlite => {
             format!("update runs set wake_id = '{wake}', finished_at = {began} where id = '{run}'")
@@ -45,7 +46,10 @@ on_each_host! {
                     No wake was taken up in the last 1h: does whatever runs the agents still run?";
         assert!(ran.out.contains(says) && ran.err.contains(says), "{ran}");
         let swept = world.dry_run();
-        assert_eq!((&swept.json["stuck_wakes"]["count"], &swept.json["stuck_wakes"]["none_is_taken"]), (&json!(8), &json!(true)));
+        assert_eq!(
+            (&swept.json["stuck_wakes"]["count"], &swept.json["stuck_wakes"]["none_is_taken"]),
+            (&json!(8), &json!(true))
+        );
     }
 
     fn one_that_is_young_or_whose_agent_is_paused_is_not_stuck(world) {
@@ -53,7 +57,10 @@ on_each_host! {
         let paused = world.agent("paused");
         let issue = world.orphan(&paused);
         world.issue_wake(&issue, &paused, "queued", 2880);
-        assert_eq!(world.sweep().json["stuck_wakes"], json!({"count": 0, "oldest_at": Value::Null, "none_is_taken": false}));
+        assert_eq!(
+            world.sweep().json["stuck_wakes"],
+            json!({"count": 0, "oldest_at": Value::Null, "none_is_taken": false})
+        );
     }
 
     fn that_one_was_passed_over_while_later_ones_were_taken_up_is_no_outage_in_a_quiet_hour(world) {
@@ -99,7 +106,8 @@ on_each_host! {
         assert_eq!((&json["stuck_wakes_total"], &json["no_wake_is_taken"]), (&json!(3), &json!(true)));
         assert_eq!(json["stuck_wakes"][0]["kind"], "issue");
         let out = command_at(&world.url, ["status"]).run().done().out;
-        assert!(out.contains("3 wakes are stuck: queued for longer than 1h, and none was taken up in that time"), "{out}");
+        assert!(out.contains("3 wakes are stuck: queued for longer than 1h, and none was taken up in that \
+            time"), "{out}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sweep::rules::Id;
-use sweep::rules::board::State;
+use sweep::rules::board::BoardState;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
 
@@ -35,7 +35,8 @@ const LEDGERS: [(Option<&str>, i64); 7] = [
     (Some("continue"), 4),
 ];
 
-/// Every status of the agent × exemption × wait × ledger × number of escalations of the day, of an old issue in progress.
+/// Every status of the agent × exemption × wait × ledger × number of escalations of the day, of an old issue in
+/// progress.
 fn every_old_issue(world: &mut World) -> Vec<Id> {
     world.run("begin");
     let mut issues = Vec::new();
@@ -101,7 +102,7 @@ on_each_host! {
         let mut issues = every_issue(world);
         issues.extend(every_old_issue(world));
 
-        let mut expected = decided::<IssueFacts>(world, &issues, State::Orphaned);
+        let mut expected = decided::<IssueFacts>(world, &issues, BoardState::Orphaned);
         expected.extend(blocked(world));
 
         assert_eq!(viewed(world, "issue_work_state"), expected);
@@ -113,7 +114,7 @@ on_each_host! {
     /// The control that a difference would be seen.
     fn a_view_that_forgets_a_rule_is_caught(world) {
         let issues = every_old_issue(world);
-        let expected = decided::<IssueFacts>(world, &issues, State::Orphaned);
+        let expected = decided::<IssueFacts>(world, &issues, BoardState::Orphaned);
         assert_eq!(viewed(world, "issue_work_state"), expected);
         world.run("delete from exemptions where until is null");
         assert_ne!(viewed(world, "issue_work_state"), expected);
@@ -121,14 +122,16 @@ on_each_host! {
 
     fn the_words_and_the_time_are_those_of_the_state(world) {
         let (agent, paused) = (world.agent("idle"), world.agent("paused"));
-        let (orphan, live, queued, stuck) = (world.orphan(&agent), world.orphan(&agent), world.orphan(&agent), world.orphan(&agent));
+        let (orphan, live, queued, stuck) =
+            (world.orphan(&agent), world.orphan(&agent), world.orphan(&agent), world.orphan(&agent));
         let (exempted, skipped) = (world.orphan(&agent), world.orphan(&paused));
         world.issue_run(&live, &agent, "running", 5);
         world.issue_wake(&queued, &agent, "queued", 5);
         let wake = world.issue_wake(&stuck, &agent, "queued", 300);
         exempt(world, "issue", &exempted, None);
 
-        let mut detail = |id: &Id| world.text("detail", &format!("issue_work_state where subject_id = '{id}'")).expect("words");
+        let mut detail = |id: &Id| world.text("detail", &format!("issue_work_state where subject_id = \
+            '{id}'")).expect("words");
 
         assert_eq!(detail(&orphan), "nobody is working on it");
         assert_eq!(detail(&live), "a run is live");
@@ -149,7 +152,8 @@ on_each_host! {
         let row = format!("issue_work_state where subject_id = '{issue}'");
 
         assert_eq!(world.text("state || ': ' || detail", &row).as_deref(), Some("escalated: no attempt is left"));
-        let told = world.text("created_at", &format!("recoveries where subject_id = '{issue}' and action = 'escalate'"));
+        let told = world.text("created_at", &format!("recoveries where subject_id = '{issue}' and action = \
+            'escalate'"));
         assert_eq!(world.text("since", &row), told);
         world.set("issues", &issue, "status = 'todo'");
         assert_eq!(world.count(&row), 0);
@@ -164,7 +168,7 @@ mod steps {
             let mut steps = every_step(world);
             steps.extend(every_old_step(world));
 
-            let expected = decided::<StepFacts>(world, &steps, State::Stalled);
+            let expected = decided::<StepFacts>(world, &steps, BoardState::Stalled);
 
             assert_eq!(viewed(world, "step_work_state"), expected);
             for state in ["active", "queued", "exempt", "skipped", "escalated", "stalled"] {

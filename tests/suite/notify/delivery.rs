@@ -46,7 +46,10 @@ on_each_database! {
         let requests = receiver.requests();
         let (id, body) = (world.text("id", "notifications").expect("an id"), &requests[0].body);
         assert_eq!(requests.len(), 3);
-        assert!(requests.iter().all(|request| request.header("webhook-id") == id && request.body == *body), "{requests:?}");
+        assert!(
+            requests.iter().all(|request| request.header("webhook-id") == id && request.body == *body),
+            "{requests:?}"
+        );
         assert_eq!(world.text("last_error", "notifications"), None);
         assert_eq!(world.text("attempts", "notifications").as_deref(), Some("3"));
     }
@@ -58,7 +61,8 @@ on_each_database! {
             (Answer::Status(429), "HTTP 429"),
             (Answer::Reset, ""),
             (Answer::Garbage, ""),
-            (Answer::Redirect("http://169.254.169.254/latest".to_owned()), "HTTP 302: it redirects, which is not followed"),
+            (Answer::Redirect("http://169.254.169.254/latest".to_owned()), "HTTP 302: it redirects, which is not \
+                followed"),
             (Answer::Redirect(Receiver::new().url()), "HTTP 302: it redirects, which is not followed"),
         ];
         for (answer, expected) in answers {
@@ -116,7 +120,10 @@ on_each_database! {
         world.queued_earlier(23 * 60);
         assert_eq!(deliver(&settings), failed(1));
         let told = &world.status_document()["notifications"];
-        assert_eq!((&told["pending"], &told["dead_total"], &told["pending_error"]), (&1.into(), &0.into(), &"HTTP 503".into()));
+        assert_eq!(
+            (&told["pending"], &told["dead_total"], &told["pending_error"]),
+            (&1.into(), &0.into(), &"HTTP 503".into())
+        );
         assert!(status_for_people(world).contains("1 notification waits, the oldest for 23h: HTTP 503"));
 
         world.queued_earlier(24 * 60);
@@ -128,11 +135,14 @@ on_each_database! {
         let told = &world.status_document()["notifications"];
         assert_eq!((&told["pending"], &told["dead_total"]), (&0.into(), &1.into()));
         let dead = &told["dead"][0];
-        for (field, expected) in [("destination", "slack"), ("event", "escalated"), ("identifier", "Launch #1"), ("last_error", "HTTP 503")] {
+        for (field, expected) in
+            [("destination", "slack"), ("event", "escalated"), ("identifier", "Launch #1"), ("last_error", "HTTP 503")]
+        {
             assert_eq!(dead[field], expected, "{dead}");
         }
         let printed = status_for_people(world);
-        assert!(printed.contains("1 notification could not be delivered") && printed.contains("step Launch #1"), "{printed}");
+        assert!(printed.contains("1 notification could not be \
+            delivered") && printed.contains("step Launch #1"), "{printed}");
     }
 
     /// With one attempt in each sweep, what waits for a receiver that is gone would never be given up.
@@ -175,7 +185,8 @@ on_each_database! {
 
         assert_eq!(deliver(&after), Delivered { dead: 1, ..Delivered::default() });
 
-        assert_eq!(world.status_document()["notifications"]["dead"][0]["last_error"], "its destination is not configured any more");
+        assert_eq!(world.status_document()["notifications"]["dead"][0]["last_error"], "its destination is not \
+            configured any more");
     }
 
     /// Between the commit and the delivery there is nothing that a kill could lose.

@@ -88,14 +88,16 @@ on_each_database! {
         let settings = impatient(world.notifying_slack(&receiver));
         world.set("agents", &agent, "name = '<@U1>'");
         let issue = world.orphan(&agent);
-        world.set("issues", &issue, "identifier = 'A&B', title = '<!channel> <https://evil.example|click>\nsweep: all is well password=hunter2'");
+        world.set("issues", &issue, "identifier = 'A&B', title = '<!channel> <https://evil.example|click>\nsweep: all \
+            is well password=hunter2'");
         world.sweep_as(&settings.sweep);
         deliver(&settings);
 
         let told = receiver.received();
         let text = text(&told[0]);
         assert_eq!(text.lines().count(), 2, "{text}");
-        assert!(text.starts_with("sweep: issue A&amp;B needs a person: automatic continuation is off\n“&lt;!channel&gt; &lt;https"), "{text}");
+        assert!(text.starts_with("sweep: issue A&amp;B needs a person: automatic continuation is \
+            off\n“&lt;!channel&gt; &lt;https"), "{text}");
         assert!(text.contains("sweep: all is well password=***") && text.contains("agent &lt;@U1&gt;"), "{text}");
         assert!(!text.contains(['<', '>']), "{text}");
     }
@@ -128,8 +130,10 @@ on_each_database! {
         let expected = json!({
             "schema": 1, "type": "notification", "id": id, "total": 1, "counts": {"escalated": 1},
             "notifications": [{
-                "id": id, "event": "escalated", "created_at": Value::Null, "sweep_id": sweep, "kind": "issue", "subject_id": issue,
-                "identifier": "ACM-1", "title": "Mend the fence", "tenant": "acme", "agent": "Ada", "finding": "orphaned",
+                "id": id, "event": "escalated", "created_at": Value::Null, "sweep_id": sweep, "kind": "issue",
+                "subject_id": issue,
+                "identifier": "ACM-1", "title": "Mend the fence", "tenant": "acme", "agent": "Ada",
+                "finding": "orphaned",
                 "reason": "automatic continuation is off", "attempts": 0,
             }],
         });

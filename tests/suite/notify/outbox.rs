@@ -25,7 +25,10 @@ on_each_database! {
 
         let swept = world.sweep_as(&world.notifying_slack(&receiver).sweep);
 
-        assert_eq!((swept.count("steps", "failed"), world.count("recoveries"), world.count("notifications")), (1, 0, 0));
+        assert_eq!(
+            (swept.count("steps", "failed"), world.count("recoveries"), world.count("notifications")),
+            (1, 0, 0)
+        );
     }
 
     fn nothing_is_queued_without_a_destination_in_a_dry_run_or_in_shadow(world) {
@@ -42,7 +45,8 @@ on_each_database! {
 
     fn only_the_events_that_are_wanted_are_queued(world) {
         let receiver = Receiver::new();
-        let settings = world.notifying(&[("SWEEP_SLACK_URL", &receiver.url()), ("SWEEP_NOTIFY_ON", "session_stuck, recovered")]);
+        let settings = world.notifying(&[("SWEEP_SLACK_URL", &receiver.url()), ("SWEEP_NOTIFY_ON", "session_stuck, \
+            recovered")]);
         let step = world.escalation();
         world.sweep_as(&settings.sweep);
         assert_eq!(world.count("notifications"), 0);
@@ -52,7 +56,8 @@ on_each_database! {
 
         assert_eq!(world.text("event", "notifications").as_deref(), Some("recovered"));
         deliver(&settings);
-        assert_eq!(text(&receiver.received()[0]).lines().next(), Some("sweep: step Launch #1 recovered: it is completed"));
+        assert_eq!(text(&receiver.received()[0]).lines().next(), Some("sweep: step Launch #1 recovered: it is \
+            completed"));
     }
 
     fn nobody_is_told_that_an_escalated_step_was_handed_over(world) {
@@ -120,11 +125,14 @@ on_each_database! {
         let id = format!("'{issue}'");
         world.run(&match world.on {
             On::Sqlite => format!(
-                "create trigger refuse before insert on wakes when new.issue_id = {id} begin select raise(abort, 'no wakes'); end"
+                "create trigger refuse before insert on wakes when new.issue_id = {id} begin select raise(abort, 'no \
+                    wakes'); end"
             ),
             On::Postgres | On::Paperclip => format!(
-                "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no wakes'; end $$;
-                 create trigger refuse before insert on wakes for each row when (new.issue_id = {id}) execute function refuse()"
+                "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no wakes'; end \
+                    $$;
+                 create trigger refuse before insert on wakes for each row when (new.issue_id = {id}) execute function \
+                 refuse()"
             ),
         });
         let settings = world.notifying_slack(&receiver);

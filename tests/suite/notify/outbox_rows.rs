@@ -23,8 +23,14 @@ on_each_host! {
             for (column, expected) in [("event", "escalated"), ("kind", "issue"), ("subject_id", &issue.0)] {
                 assert_eq!(queued(world, column, destination), expected);
             }
-            let details: serde_json::Value = serde_json::from_str(&queued(world, "details", destination)).expect("JSON");
-            for (field, expected) in [("title", "Mend the fence"), ("agent", "Ada"), ("finding", "orphaned"), ("reason", "no attempt is left")] {
+            let details: serde_json::Value =
+                serde_json::from_str(&queued(world, "details", destination)).expect("JSON");
+            for (field, expected) in [
+                ("title", "Mend the fence"),
+                ("agent", "Ada"),
+                ("finding", "orphaned"),
+                ("reason", "no attempt is left"),
+            ] {
                 assert_eq!(details[field], expected, "{details}");
             }
             assert_eq!(details["attempts"], 1);

@@ -41,7 +41,8 @@ on_each_database! {
                     ("SWEEP_LOG", "trace".to_owned()),
                     ("SWEEP_LOG_FORMAT", format.to_owned()),
                 ];
-                let programs = [sweep_at(&world.url, []), sweep(["notify", "test"]), command_at(&world.url, ["status"])];
+                let programs =
+                    [sweep_at(&world.url, []), sweep(["notify", "test"]), command_at(&world.url, ["status"])];
                 for program in programs {
                     let ran = settings.iter().fold(program, |program, (name, value)| program.env(name, value)).run();
                     assert!([0, 69].contains(&ran.code), "{ran}");

@@ -149,7 +149,8 @@ mod steps {
         ("started", "insert into runs (id, agent_id, plan_step_id, status) values (':id', ':a', ':s', 'running')"),
         (
             "woken",
-            "insert into wakes (id, agent_id, plan_step_id, reason, requested_by) values (':id', ':a', ':s', 'x', 'host')",
+            "insert into wakes (id, agent_id, plan_step_id, reason, requested_by) values (':id', ':a', ':s', 'x', \
+                'host')",
         ),
     ];
 

@@ -1,4 +1,5 @@
-//! P1 is about an agent's work and not about a kind: an issue and all that is linked to it get one continuation at a time.
+//! P1 is about an agent's work and not about a kind: an issue and all that is linked to it get one continuation at a
+//! time.
 
 use std::thread;
 
@@ -63,7 +64,8 @@ on_each_database! {
         let (issue, steps) = linked(world, &agent);
         let (session, hour) = (Id::generate(), world.ago(60));
         world.run(&format!(
-            "insert into sessions (id, title, agent_id, issue_id, status, started_at, last_activity_at, ended_at, exit_code)
+            "insert into sessions (id, title, agent_id, issue_id, status, started_at, last_activity_at, ended_at, \
+                exit_code)
              values ('{session}', 'Mend', '{agent}', '{issue}', 'active', {hour}, {hour}, {hour}, 1)"
         ));
         let mut settings = world.options();
@@ -122,7 +124,8 @@ fn sweepers_that_do_not_lock_the_issue_wake_its_agent_twice() {
     let mut rival = world.connect();
     let wake = |step: &Id| {
         format!(
-            "begin; select from plans p join plan_steps s on s.plan_id = p.id where s.id = '{step}' for update skip locked;
+            "begin; select from plans p join plan_steps s on s.plan_id = p.id where s.id = '{step}' for update skip \
+                locked;
              insert into wakes (agent_id, issue_id, plan_step_id, reason, requested_by)
              select '{agent}', '{issue}', subject_id, 'wrong', 'sweep' from step_facts
              where subject_id = '{step}' and pending_wake_since is null"

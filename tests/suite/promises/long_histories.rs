@@ -1,4 +1,5 @@
-//! Longer histories: whatever hosts and people do between two sweeps, nothing is forgotten, nothing is done without end.
+//! Longer histories: whatever hosts and people do between two sweeps, nothing is forgotten, nothing is done without
+//! end.
 
 use sweep::rules::{Escalation, Id};
 

@@ -198,7 +198,8 @@ fn a_view_that_casts_what_others_wrote_stops_the_rest() {
     world.run(
         "alter view issue_candidates rename to safe_candidates;
          create view issue_candidates as
-             select c.* from safe_candidates c join issues i on i.id = c.subject_id where i.title::numeric is distinct from 0;
+             select c.* from safe_candidates c join issues i on i.id = c.subject_id where i.title::numeric is distinct \
+             from 0;
          grant select on all tables in schema sweep to public",
     );
 

@@ -171,7 +171,8 @@ mod two_sessions {
         let (mut world, _, issue) = on_postgres();
         world.sweep();
         let again = format!(
-            "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, settled_at)
+            "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
+                settled_at)
              select gen_random_uuid(), sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, now()
              from recoveries where subject_id = '{issue}'"
         );
@@ -187,7 +188,8 @@ mod deadlocks {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
-    /// A host that locks the agent first and its issue second: the order in which the sweep would deadlock if it waited.
+    /// A host that locks the agent first and its issue second: the order in which the sweep would deadlock if it
+    /// waited.
     fn agent_then_issue(db: &mut Db, agent: &Id, issue: &Id) -> diesel::QueryResult<()> {
         let sql = format!(
             "begin; update agents set updated_at = now() where id = '{agent}'; select pg_sleep(0.002);

@@ -16,7 +16,8 @@ const HISTORY: &str = "
     insert into runs (agent_id, issue_id, status)
         select assignee_agent_id, id, case when status = 'in_progress' then 'running' else 'succeeded' end from issues;
     insert into wakes (agent_id, issue_id, reason, requested_by, status)
-        select assignee_agent_id, id, 'assigned', 'host', case when status = 'in_progress' then 'queued' else 'completed' end
+        select assignee_agent_id, id, 'assigned', 'host', case when status = 'in_progress' then 'queued' else \
+        'completed' end
         from issues;
     insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, settled_at)
         select gen_random_uuid(), gen_random_uuid(), 'issue', id, 'continue', 'x', now(), 1,
@@ -26,10 +27,12 @@ const HISTORY: &str = "
         select md5('plan ' || n)::uuid, 'p', case when n % 100 = 0 then 'executing' else 'completed' end
         from generate_series(1, 10000) n;
     insert into plan_steps (plan_id, position, title, status, started_at)
-        select md5('plan ' || n)::uuid, k, 's', case when n % 100 = 0 and k = 1 then 'in_progress' else 'completed' end, now()
+        select md5('plan ' || n)::uuid, k, 's', case when n % 100 = 0 and k = 1 then 'in_progress' else 'completed' \
+        end, now()
         from generate_series(1, 10000) n, generate_series(1, 10) k;
     insert into sessions (id, issue_id, status, started_at)
-        select md5('session ' || n)::uuid, md5(n::text)::uuid, case when n % 100 = 0 then 'active' else 'terminated' end, now()
+        select md5('session ' || n)::uuid, md5(n::text)::uuid, case when n % 100 = 0 then 'active' else 'terminated' \
+        end, now()
         from generate_series(1, 100000) n;
     insert into session_commands (session_id, command, status, requested_by)
         select id, 'nudge', case when status = 'active' then 'queued' else 'delivered' end, 'sweep' from sessions;
@@ -93,13 +96,15 @@ fn an_issue_is_found_by_its_identifier_without_reading_the_others() {
     world.run(
         "set session_replication_role = replica;
          insert into issues (id, company_id, identifier, title, status)
-             select gen_random_uuid(), (select id from companies), 'ACM-' || n, 'x', 'done' from generate_series(1, 20000) n;
+             select gen_random_uuid(), (select id from companies), 'ACM-' || n, 'x', 'done' from generate_series(1, \
+             20000) n;
          insert into heartbeat_runs (company_id, agent_id, status, context_snapshot)
              select company_id, id, 'succeeded', jsonb_build_object('issueId', id) from issues;
          analyze",
     );
     let named = "select id from sweep.issues where identifier = 'ACM-12' order by id limit 2";
-    let label = "select subject_id, tenant, identifier from sweep.issue_facts where subject_id = (select id from issues where identifier = 'ACM-12')";
+    let label = "select subject_id, tenant, identifier from sweep.issue_facts where subject_id = (select id from \
+        issues where identifier = 'ACM-12')";
 
     let plan = [named, label].map(|query| explain(&mut world, query)).concat();
 
@@ -117,7 +122,8 @@ fn the_running_runs_are_found_by_the_hosts_index_however_many_have_ended() {
         "set session_replication_role = replica;
          insert into agents (id, company_id, name) select gen_random_uuid(), id, 'Ada' from companies;
          insert into issues (id, company_id, identifier, title, status)
-             select md5(n::text)::uuid, (select id from companies), 'ACM-' || n, 'x', 'done' from generate_series(1, 5000) n;
+             select md5(n::text)::uuid, (select id from companies), 'ACM-' || n, 'x', 'done' from generate_series(1, \
+             5000) n;
          insert into heartbeat_runs (company_id, agent_id, status, context_snapshot)
              select company_id, id, case when n % 100 = 0 then 'running' else 'succeeded' end,
                     jsonb_build_object('issueId', md5((n / 10)::text)::uuid)

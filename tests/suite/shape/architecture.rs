@@ -1,5 +1,7 @@
 //! The shape of the code: what may know what, and how long a file may be.
 
+mod circles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -188,12 +190,39 @@ fn texts_of_others_are_shown_in_one_way() {
 }
 
 /// P10: the only clock is the one in `History::observed_at`; how long the sweep itself took is measured with `Instant`.
-/// `sweep/clock.rs` asks it once, to tell an operator by how much it differs, and a schedule is by definition of this machine's
-/// clock: `daemon/clock.rs`. A message on trial is signed without a database: `notify/trial.rs`.
+/// `sweep/clock.rs` asks it once, to tell an operator by how much it differs, and a schedule is by definition of this
+/// machine's clock: `daemon/clock.rs`. A message on trial is signed without a database: `notify/trial.rs`.
 #[test]
 fn nothing_asks_this_machines_clock_for_the_time() {
     let exceptions = ["src/sweep/clock.rs", "src/daemon/clock.rs", "src/notify/trial.rs"];
     refuse_except(&exceptions, &all_but(&[]), &["Utc::now", "Local::now", "SystemTime"]);
+}
+
+/// The numbers of the lines that are too long. Those of a raw string cannot be broken.
+fn long_lines(text: &str) -> Vec<usize> {
+    let (mut found, mut closes_with) = (Vec::new(), None);
+    for (number, line) in (1..).zip(text.lines()) {
+        let opens = ["r#\"", "r\""].iter().find_map(|raw| Some((line.find(raw)? + raw.len(), raw.len() - 2)));
+        if closes_with.is_none() && opens.is_none() && 120 < line.chars().count() {
+            found.push(number);
+        }
+        let end = |hashes| format!("\"{}", "#".repeat(hashes));
+        closes_with = match (closes_with, opens) {
+            (Some(end), _) if line.contains(&end) => None,
+            (None, Some((at, hashes))) if !line[at..].contains(&end(hashes)) => Some(end(hashes)),
+            (open, _) => open,
+        };
+    }
+    found
+}
+
+#[test]
+fn no_line_is_longer_than_120_characters() {
+    for (path, text) in files("src", "rs").into_iter().chain(files("tests", "rs")) {
+        assert_eq!(long_lines(&text), Vec::<usize>::new(), "{}", path.display());
+    }
+    let (short, long) = ("é".repeat(120), "e".repeat(121));
+    assert_eq!(long_lines(&format!("{short}\n{long}\nr#\"\n{long}\n\"#\n{long}")), [2, 6], "negative control");
 }
 
 #[test]

@@ -102,7 +102,8 @@ on_each_database! {
     }
 
     fn an_agent_may_take_its_time_to_heed_the_operators_signal(world) {
-        let script = "trap 'sleep 0.5; echo saved; exit 0' TERM; trap 'exit 9' HUP; echo ready; while :; do sleep 0.05; done";
+        let script = "trap 'sleep 0.5; echo saved; exit 0' TERM; trap 'exit 9' HUP; echo ready; while :; do sleep \
+            0.05; done";
         let watcher = Watcher::of(&world.url, &[], script);
         watcher.until_it_prints("ready");
         let ended = watcher.stop();

@@ -1,5 +1,5 @@
-//! Whatever stands on a screen, recorded from real agents and programs (`tests/agents`): no question of any kind is ever given
-//! a byte, and each is reported once.
+//! Whatever stands on a screen, recorded from real agents and programs (`tests/agents`): no question of any kind is
+//! ever given a byte, and each is reported once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;

@@ -54,7 +54,8 @@ on_each_database! {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         world.set("issues", &issue, "tenant = 'acme'");
-        let words = ["--name", "agent", "--issue", &issue.0, "--agent", &agent.0, "--silent-after", "90s", "--", "true"];
+        let words =
+            ["--name", "agent", "--issue", &issue.0, "--agent", &agent.0, "--silent-after", "90s", "--", "true"];
         assert_eq!(watch(&world.url, &words).run().code, 0);
         assert_eq!(world.of_agent("tenant").as_deref(), Some("acme"));
         assert_eq!(world.of_agent("silent_after_seconds").as_deref(), Some("90"));

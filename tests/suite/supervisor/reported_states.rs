@@ -27,7 +27,8 @@ on_each_database! {
 
         assert_eq!(world.of_agent("agent_state").as_deref(), Some("waiting"));
         let comment = world.text("body", "comments").expect("a comment");
-        assert!(comment.contains("of \"`Ada`\"") && comment.contains(&format!("asks for a yes or no: \"`{WORDS}`\"")), "{comment}");
+        assert!(comment.contains("of \"`Ada`\"") && comment.contains(&format!("asks for a yes or \
+            no: \"`{WORDS}`\"")), "{comment}");
         let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();
         assert!(explained.out.contains("screen, rule generic/yes or no, line 1"), "{explained}");
         thread::sleep(Duration::from_millis(1500));
@@ -57,7 +58,10 @@ on_each_database! {
         let reason = world.text("reason", "recoveries where action = 'escalate'");
         assert_eq!(reason.as_deref(), Some("it moves, and does nothing new"));
         let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();
-        assert!(explained.out.contains("without progress") && explained.out.contains("it made no progress"), "{explained}");
+        assert!(
+            explained.out.contains("without progress") && explained.out.contains("it made no progress"),
+            "{explained}"
+        );
         assert_eq!((world.agents_commands("true"), world.recovered("recover")), (0, 0));
         watcher.stop();
     }
@@ -113,7 +117,8 @@ fn an_agents_hook_reports_to_its_watcher() {
         r#"{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -rf ./important"}}"#;
     let works = r#"{"state":"working"}"#;
     let script = format!(
-        "echo working; echo '{asks}' | {BINARY} watch event; echo \"exit code $?\"; read x; {BINARY} watch event '{works}'; cat"
+        "echo working; echo '{asks}' | {BINARY} watch event; echo \"exit code $?\"; read x; {BINARY} watch event \
+            '{works}'; cat"
     );
     let mut watcher = Watcher::of(&world.url, &PATIENT, &script);
     watcher.until_it_prints("exit code 0");

@@ -16,7 +16,8 @@ on_each_database! {
         let issue = world.orphan(&agent);
         let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("a name");
         let flags = ["--agent", "Ada", "--issue", &identifier];
-        let watcher = Watcher::of(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; done"));
+        let watcher = Watcher::of(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; \
+            done"));
         world.until_recovered("escalate");
 
         watcher.until_it_prints(STUCK);
@@ -46,7 +47,8 @@ on_each_database! {
         watcher.stop();
 
         assert_eq!(world.text("event", "notifications").as_deref(), Some("session_stuck"));
-        assert_eq!(world.count("notifications n join recoveries r on r.subject_id = n.subject_id and r.sweep_id = n.sweep_id"), 1);
+        assert_eq!(world.count("notifications n join recoveries r on r.subject_id = n.subject_id and r.sweep_id = \
+            n.sweep_id"), 1);
     }
 
     fn an_agent_that_answers_a_nudge_goes_on_and_is_left_alone(world) {
@@ -120,7 +122,8 @@ on_each_database! {
 
     fn an_agent_that_was_started_again_is_watched_on(world) {
         let script = format!("echo run >> runs; [ $(wc -l < runs) = 1 ] && exit 3; {READ}; echo \"got $x\"; exit 0");
-        let watcher = Watcher::of(&world.url, &["--auto-relaunch", "on", "--nudge-message", "hello there agent"], &script);
+        let watcher =
+            Watcher::of(&world.url, &["--auto-relaunch", "on", "--nudge-message", "hello there agent"], &script);
 
         let ended = watcher.end();
 

@@ -50,7 +50,8 @@ on_each_database! {
     }
 
     fn an_agent_that_crashes_in_its_pane_is_started_again_there(world) {
-        let script = "echo run >> runs; echo \"run $(wc -l < runs)\"; [ $(wc -l < runs) = 1 ] && sleep 1 && exit 3; cat";
+        let script = "echo run >> runs; echo \"run $(wc -l < runs)\"; [ $(wc -l < runs) = 1 ] && sleep 1 && exit 3; \
+            cat";
         let tmux = Tmux::running(script);
         let watcher = tmux.watch(world, &["--auto-relaunch", "on", "--silent-after", "60s"]);
         watcher.until_it_prints("the agent crashed and was started again");

@@ -1,4 +1,5 @@
-//! Every JSON that sweep prints or sends goes through here: it is what docs/schemas/ says, and has no field that is not described.
+//! Every JSON that sweep prints or sends goes through here: it is what docs/schemas/ says, and has no field that is not
+//! described.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,7 +58,8 @@ pub fn wrong(document: &Value) -> Option<String> {
     (!errors.is_empty()).then(|| format!("not as docs/schemas/{schema} has it: {}", errors.join("; ")))
 }
 
-/// Slack's messages are as Slack has them. Of a line, the schema is that of its type: else every field would be wrong by another one.
+/// Slack's messages are as Slack has them. Of a line, the schema is that of its type: else every field would be wrong
+/// by another one.
 fn schema_of(document: &Value) -> Option<String> {
     if document.get("text").is_some() {
         return None;
@@ -99,7 +101,8 @@ static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
     DOCUMENTS.iter().map(|(_, name)| file(name)).chain(lines).map(validator).collect()
 });
 
-/// Readers accept fields that they do not know. The suite does not: each must be described. What is `…_fields` is a part of something.
+/// Readers accept fields that they do not know. The suite does not: each must be described. What is `…_fields` is a
+/// part of something.
 fn strict(schema: Value, name: &str) -> Value {
     match schema {
         Value::Object(fields) => {

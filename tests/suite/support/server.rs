@@ -62,9 +62,11 @@ impl Server {
     pub fn with_orphans(self, orphans: u32) -> Server {
         migrate_at(&self.url, []).run().done();
         let orphans = format!(
-            "with agents as (insert into sweep.agents (name) select 'Ada ' || n from generate_series(1, 40) n returning id),
+            "with agents as (insert into sweep.agents (name) select 'Ada ' || n from generate_series(1, 40) n \
+                returning id),
                  agent as (select id, row_number() over () as place from agents)
-             insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
+             insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, \
+             updated_at)
              select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, at, at, at
              from generate_series(1, {orphans}) n
                  join agent on place = n % 40 + 1, (select now() - interval '1 hour') as t (at)"

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sweep::rules::board::State;
+use sweep::rules::board::BoardState;
 use sweep::rules::{Decision, Facts, Id, Policy, Reason, decide};
 use sweep::store::candidates::Part;
 use sweep::store::{Access, Db, Finish, Subject, Timeouts};
@@ -59,7 +59,7 @@ pub fn states(world: &mut World, id: &str, state: &str, from: &str) -> BTreeMap<
 }
 
 /// The state of each subject in progress, by the rules.
-pub fn decided<S: Subject>(world: &World, all: &[Id], stranded: State) -> BTreeMap<Id, String> {
+pub fn decided<S: Subject>(world: &World, all: &[Id], stranded: BoardState) -> BTreeMap<Id, String> {
     let policy = Policy::default();
     let states = facts_of::<S>(world, all)
         .into_iter()
@@ -82,16 +82,16 @@ fn facts_of<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, S)> {
 }
 
 /// What the rules say of the same facts; none for what is not in progress.
-pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: State) -> Option<State> {
+pub fn state_of(facts: &impl Facts, policy: &Policy, stranded: BoardState) -> Option<BoardState> {
     let reason = match (facts.diagnose(policy), decide(facts, policy).decision) {
         (Err(reason), _) | (Ok(_), Decision::Leave(reason)) => reason,
         (Ok(_), Decision::Skip(_) | Decision::Abandon(_)) => {
-            return Some(if facts.history().abandoned { State::Abandoned } else { State::Skipped });
+            return Some(if facts.history().abandoned { BoardState::Abandoned } else { BoardState::Skipped });
         }
         (Ok(_), Decision::Wait { .. } | Decision::Continue { .. } | Decision::Escalate(_)) => return Some(stranded),
         (Ok(_), Decision::Recovered(_) | Decision::HandedOver(_)) => unreachable!("what is broken is nobody else's"),
     };
-    State::of(&reason)
+    BoardState::of(&reason)
 }
 
 /// A row in the ledger, as a sweep of so many minutes ago left it.
@@ -111,7 +111,8 @@ pub fn old_ledger_row(
         (On::Postgres | On::Paperclip, blocked) => blocked.to_string(),
     };
     world.run(&format!(
-        "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, blocked_subject, created_at, settled_at)
+        "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
+            blocked_subject, created_at, settled_at)
          values ('{id}', '{sweep}', '{kind}', '{subject}', '{action}', 'test', {at}, 1, {blocked}, {at}, {settled})"
     ));
 }

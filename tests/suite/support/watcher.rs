@@ -76,7 +76,8 @@ impl Watcher {
         command.env("TMUX_TMPDIR", home.path());
         variables.iter().for_each(|(name, value)| command.env(name, value));
         command.arg("watch");
-        // The same as `POLICY`, unless a flag says otherwise. As variables they would be reported, since the command does not inherit them.
+        // The same as `POLICY`, unless a flag says otherwise. As variables they would be reported, since the command
+        // does not inherit them.
         let settings =
             [["--session-silent-after", "1s"], ["--nudge-delay", "1s"], ["--interval", "100ms"], ["--nudge", "idle"]];
         let settings = settings.into_iter().filter(|[name, _]| {

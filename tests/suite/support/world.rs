@@ -44,18 +44,27 @@ pub struct World {
 macro_rules! on_each_database {
     ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
         $($(#[doc = $doc])* fn $name($world: &mut $crate::support::world::World) $body)+
-        mod postgres { $(#[test] fn $name() { super::$name(&mut $crate::support::world::World::new($crate::support::world::On::Postgres)) })+ }
-        mod sqlite { $(#[test] fn $name() { super::$name(&mut $crate::support::world::World::new($crate::support::world::On::Sqlite)) })+ }
+        $crate::support::world::on!(Postgres: mod postgres { $($name)+ });
+        $crate::support::world::on!(Sqlite: mod sqlite { $($name)+ });
     };
 }
 /// The same, and once for the real Paperclip schema.
 macro_rules! on_each_host {
     ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
         $crate::support::world::on_each_database! { $($(#[doc = $doc])* fn $name($world) $body)+ }
-        mod paperclip { $(#[test] fn $name() { super::$name(&mut $crate::support::world::World::new($crate::support::world::On::Paperclip)) })+ }
+        $crate::support::world::on!(Paperclip: mod paperclip { $($name)+ });
     };
 }
-pub(crate) use {on_each_database, on_each_host};
+/// The tests of one database, in a module of its name.
+macro_rules! on {
+    ($on:ident: mod $module:ident { $($name:ident)+ }) => {
+        mod $module {
+            use $crate::support::world::{On, World};
+            $(#[test] fn $name() { super::$name(&mut World::new(On::$on)) })+
+        }
+    };
+}
+pub(crate) use {on, on_each_database, on_each_host};
 
 #[derive(QueryableByName)]
 struct Answer {

@@ -57,7 +57,8 @@ mod on_our_tables {
             let issue = world.orphan(&agent);
             let now = world.ago(0);
             world.run(&format!(
-                "insert into failures (kind, subject_id, reason, quarantined_at) values ('issue', '{issue}', 'poison', {now})"
+                "insert into failures (kind, subject_id, reason, quarantined_at) values ('issue', '{issue}', 'poison', \
+                    {now})"
             ));
             let swept = sweep(&settings_for_only(world, &[&issue]), &Cancel::default(), &mut ()).expect("a sweep");
             assert_eq!(swept.total().scanned, 0);

@@ -1,5 +1,5 @@
-//! Two clocks that differ, and rows that lie in the future: an operator is told of both. Only the database's clock counts,
-//! which `promises/database_clock` tests.
+//! Two clocks that differ, and rows that lie in the future: an operator is told of both. Only the database's clock
+//! counts, which `promises/database_clock` tests.
 
 use std::process::Command;
 
@@ -113,7 +113,10 @@ mod steps {
             let then = world.ago(-60);
             world.set("plan_steps", &step, &format!("started_at = {then}"));
             let swept = world.sweep();
-            assert_eq!((&swept.json["clocks"]["future_subject"], swept.outcome(&step)), (&step.0.clone().into(), "healthy"));
+            assert_eq!(
+                (&swept.json["clocks"]["future_subject"], swept.outcome(&step)),
+                (&step.0.clone().into(), "healthy")
+            );
         }
     }
 }

@@ -51,7 +51,10 @@ on_each_host! {
 
         let swept = world.sweep_as(&world.guarded());
 
-        assert_eq!((swept.exit, swept.guard("issues"), swept.count("issues", "continued")), (Conclusion::Done, None, 30));
+        assert_eq!(
+            (swept.exit, swept.guard("issues"), swept.count("issues", "continued")),
+            (Conclusion::Done, None, 30)
+        );
     }
 
     fn twenty_are_swept_though_they_are_all_there_is_and_one_more_is_not(world) {
@@ -156,7 +159,10 @@ on_each_host! {
 
         let swept = world.sweep_as(&Options { deadline, ..world.guarded() });
 
-        assert_eq!((swept.exit, swept.guard("issues"), swept.count("issues", "deferred")), (Conclusion::Done, None, 25));
+        assert_eq!(
+            (swept.exit, swept.guard("issues"), swept.count("issues", "deferred")),
+            (Conclusion::Done, None, 25)
+        );
         assert_eq!((&swept.json["stopped_by"], world.written()), (&json!("deadline"), 0));
     }
 

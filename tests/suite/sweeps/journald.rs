@@ -1,5 +1,5 @@
-//! systemd's journal has a time and a priority for each line: there the log has neither a time of its own nor another form,
-//! whether a daemon wrote it or a single sweep.
+//! systemd's journal has a time and a priority for each line: there the log has neither a time of its own nor another
+//! form, whether a daemon wrote it or a single sweep.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;

@@ -54,7 +54,10 @@ on_each_host! {
         let swept = world.sweep_as(&Options { limit: Some(3), ..world.options() });
 
         assert_eq!((swept.count("issues", "continued"), swept.count("issues", "deferred")), (3, 0));
-        assert_eq!((&swept.json["stopped_by"], &swept.json["kinds"]["issues"]["oldest_deferred_at"]), (&json!(null), &json!(null)));
+        assert_eq!(
+            (&swept.json["stopped_by"], &swept.json["kinds"]["issues"]["oldest_deferred_at"]),
+            (&json!(null), &json!(null))
+        );
     }
 
     fn one_sweep_after_the_other_does_it_all(world) {
@@ -75,7 +78,10 @@ on_each_host! {
 
         for settings in [Options { dry_run: true, ..tiny.clone() }, tiny] {
             let swept = world.sweep_as(&settings);
-            assert_eq!((swept.exit, &swept.json["stopped_by"], &swept.json["ended"]), (Conclusion::Done, &json!("deadline"), &json!("completed")));
+            assert_eq!(
+                (swept.exit, &swept.json["stopped_by"], &swept.json["ended"]),
+                (Conclusion::Done, &json!("deadline"), &json!("completed"))
+            );
             assert_eq!((swept.count("issues", "scanned"), swept.count("issues", "deferred")), (0, 1_050));
             assert_eq!(minutes_since(&swept.json["kinds"]["issues"]["oldest_deferred_at"], &swept), 60 + 1_049);
         }

@@ -1,4 +1,5 @@
-//! What a program finds in the logs: each line of JSON has what it is about as fields, and a dry run says that it is one.
+//! What a program finds in the logs: each line of JSON has what it is about as fields, and a dry run says that it is
+//! one.
 
 use serde_json::Value;
 
@@ -14,7 +15,8 @@ on_each_host! {
         let of_issue = lines.iter().find(|line| line["id"] == issue.0).expect("a line of the issue");
         let of_sweep = lines.last().expect("a line of the sweep");
         for (field, value) in
-            [("kind", "issue"), ("finding", "orphaned"), ("decision", "continue"), ("outcome", "continued"), ("mode", "sweep")]
+            [("kind", "issue"), ("finding", "orphaned"), ("decision", "continue"), ("outcome", "continued"),
+                ("mode", "sweep")]
         {
             assert_eq!(of_issue[field], value, "{of_issue}");
         }

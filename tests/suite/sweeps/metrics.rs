@@ -1,5 +1,5 @@
-//! The metrics: what the database tells of them, however many sweeps and shards there were, and the text and the file they
-//! are told in.
+//! The metrics: what the database tells of them, however many sweeps and shards there were, and the text and the file
+//! they are told in.
 
 mod metrics_file;
 mod query_cost;
@@ -84,7 +84,8 @@ on_each_host! {
         measured.is(r#"last_sweep_guarded{kind="issue"}"#, 0.0);
         measured.is(r#"recoveries_total{kind="issue",action="continue"}"#, 1.0);
         measured.is("last_sweep_exit_code", 0.0);
-        let idle = measured.0["metrics_read_timestamp_seconds"] - measured.0[r#"backlog_oldest_timestamp_seconds{kind="issue"}"#];
+        let idle = measured.0["metrics_read_timestamp_seconds"]
+            - measured.0[r#"backlog_oldest_timestamp_seconds{kind="issue"}"#];
         assert!((3600.0..3800.0).contains(&idle), "{idle}");
         assert_eq!(measured.0["last_success_timestamp_seconds"], measured.0["last_sweep_timestamp_seconds"]);
         assert!((0.0..60.0).contains(&measured.0["last_sweep_duration_seconds"]));
@@ -219,14 +220,17 @@ mod rows {
             let hour = world.ago(60);
             for (n, at) in [(1, hour.as_str()), (2, "null"), (3, hour.as_str())] {
                 let id = crate::support::world::many::numbered(n);
-                world.run(&format!("insert into failures (kind, subject_id, reason, quarantined_at) values ('issue', '{id}', 'x', {at})"));
+                world.run(&format!("insert into failures (kind, subject_id, reason, quarantined_at) values ('issue', \
+                    '{id}', 'x', {at})"));
             }
             for (to, delivered, dead, minutes) in [
-                ("slack", "null", "null", 30), ("slack", "null", "null", 50), ("webhook", hour.as_str(), "null", 70), ("webhook", "null", hour.as_str(), 80),
+                ("slack", "null", "null", 30), ("slack", "null", "null", 50), ("webhook", hour.as_str(), "null", 70),
+                ("webhook", "null", hour.as_str(), 80),
             ] {
                 let (id, created) = (Id::generate(), world.ago(minutes));
                 world.run(&format!(
-                    "insert into notifications (id, destination, event, kind, sweep_id, details, created_at, delivered_at, dead_at)
+                    "insert into notifications (id, destination, event, kind, sweep_id, details, created_at, \
+                        delivered_at, dead_at)
                      values ('{id}', '{to}', 'escalated', 'issue', '{id}', '{{}}', {created}, {delivered}, {dead})"
                 ));
             }
@@ -237,7 +241,8 @@ mod rows {
             measured.is(r#"notifications_pending{destination="slack"}"#, 2.0);
             measured.is(r#"notifications_pending{destination="webhook"}"#, 0.0);
             measured.is(r#"notifications_dead{destination="webhook"}"#, 1.0);
-            let age = measured.0["metrics_read_timestamp_seconds"] - measured.0["notifications_oldest_pending_timestamp_seconds"];
+            let age = measured.0["metrics_read_timestamp_seconds"]
+                - measured.0["notifications_oldest_pending_timestamp_seconds"];
             assert!((3000.0..3060.0).contains(&age), "{age}");
         }
     }

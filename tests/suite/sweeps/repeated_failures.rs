@@ -31,7 +31,10 @@ on_each_host! {
         for sweeps in [1, 2] {
             let good = world.orphan(&agent);
             let swept = world.sweep();
-            assert_eq!((swept.outcome(&bad), swept.outcome(&good), swept.exit), ("failed", "continued", Conclusion::SomeFailed));
+            assert_eq!(
+                (swept.outcome(&bad), swept.outcome(&good), swept.exit),
+                ("failed", "continued", Conclusion::SomeFailed)
+            );
             assert_eq!((world.failed_sweeps(&bad), swept.count("issues", "in_quarantine")), ((sweeps, false), 0));
         }
 
@@ -39,7 +42,8 @@ on_each_host! {
 
         assert_eq!(third.code, SOME_FAILED, "{third}");
         let says = format!("issue {bad} is in quarantine from now on, since it failed in too many sweeps running: ");
-        assert!(third.err.lines().any(|line| line.contains(&says) && line.contains("no wakes for this one")), "{third}");
+        assert!(third.err.lines().any(|line| line.contains(&says) && line.contains("no wakes for this \
+            one")), "{third}");
         assert_eq!(world.failed_sweeps(&bad), (3, true));
         let fourth = sweep_at(&world.url, []).run().done();
         assert!(fourth.out.contains("In quarantine: 1 issue: see sweep quarantine list"), "{fourth}");

@@ -24,7 +24,10 @@ on_each_host! {
         let shadowed = world.sweep_as(&settings_with_modes(world, &[SHADOWED_ISSUES]));
 
         assert_eq!((shadowed.exit, world.written(), world.count("sweeps")), (Conclusion::Done, 0, 1));
-        assert_eq!((&shadowed.json["kinds"]["issues"]["mode"], shadowed.count("issues", "continued")), (&"shadow".into(), 3));
+        assert_eq!(
+            (&shadowed.json["kinds"]["issues"]["mode"], shadowed.count("issues", "continued")),
+            (&"shadow".into(), 3)
+        );
         for issue in issues {
             let mut row = shadowed.subject(&issue).clone();
             assert_eq!(row["shadow"].take(), true);
@@ -60,7 +63,10 @@ on_each_host! {
 
         let off = world.sweep_as(&settings_with_modes(world, &[(Kind::Issue, KindMode::Off)]));
 
-        assert_eq!((off.exit, off.count("issues", "scanned"), off.count("issues", "deferred")), (Conclusion::Done, 0, 0));
+        assert_eq!(
+            (off.exit, off.count("issues", "scanned"), off.count("issues", "deferred")),
+            (Conclusion::Done, 0, 0)
+        );
         assert_eq!(off.json["kinds"]["issues"]["mode"], "off");
         assert_eq!(world.written(), 0);
     }
@@ -119,7 +125,8 @@ mod kinds {
             let agent = world.agent("idle");
             world.orphans(&agent, 0..3);
             world.stalled_steps(&agent, 0..3);
-            let settings = Options { limit: Some(3), wakes_per_agent_max: 3, ..settings_with_modes(world, &[SHADOWED_ISSUES]) };
+            let settings =
+                Options { limit: Some(3), wakes_per_agent_max: 3, ..settings_with_modes(world, &[SHADOWED_ISSUES]) };
 
             let swept = world.sweep_as(&settings);
 
@@ -145,7 +152,8 @@ mod kinds {
             world.stalled_steps(&agent, 0..3);
             let dump = |world: &mut World| {
                 ["issues", "plans", "plan_steps", "agents"].map(|table| {
-                    let rows = if world.on == On::Sqlite { "group_concat(updated_at || status)" } else { "string_agg(updated_at || status, ',')" };
+                    let rows = if world.on == On::Sqlite { "group_concat(updated_at || \
+                        status)" } else { "string_agg(updated_at || status, ',')" };
                     world.text(rows, &format!("(select * from {table} order by id) t"))
                 })
             };

@@ -1,4 +1,5 @@
-//! `--shard i/n`: several sweeps share the work of one, by agent; whatever they do at the same time, nothing is done twice.
+//! `--shard i/n`: several sweeps share the work of one, by agent; whatever they do at the same time, nothing is done
+//! twice.
 
 mod partition;
 
@@ -84,14 +85,16 @@ on_each_host! {
             let alone = other.sweep();
             let shared = together(&four);
 
-            for outcome in ["scanned", "continued", "escalated", "recovered", "handed_over", "waiting", "skipped", "healthy"] {
+            for outcome in
+                ["scanned", "continued", "escalated", "recovered", "handed_over", "waiting", "skipped", "healthy"]
+            {
                 assert_eq!(sum(&shared, outcome), alone.count("issues", outcome), "{outcome}");
             }
             assert_eq!(sum(&shared, "deferred") + sum(&shared, "busy") + sum(&shared, "failed"), 0);
             assert!(expected == "healthy" || sum(&shared, expected) == i64::from(ISSUES) - 6, "{expected}");
             assert_eq!(left_behind(world), left_behind(&mut other));
-            let mut seen: Vec<&str> = shared.iter().flat_map(|swept| swept.json["subjects"].as_array().expect("subjects"))
-                .map(|row| row["id"].as_str().expect("an id")).collect();
+            let subjects = shared.iter().flat_map(|swept| swept.json["subjects"].as_array().expect("subjects"));
+            let mut seen: Vec<&str> = subjects.map(|row| row["id"].as_str().expect("an id")).collect();
             let all = seen.len();
             seen.sort_unstable();
             seen.dedup();
@@ -106,7 +109,8 @@ on_each_host! {
 
     fn shards_that_overlap_do_nothing_twice(world) {
         crowd(world);
-        let overlapping = [(0, 4), (0, 4), (1, 2), (1, 4), (3, 4), (2, 3), (0, 1)].map(|(index, count)| settings_of_shard(world, index, count));
+        let overlapping = [(0, 4), (0, 4), (1, 2), (1, 4), (3, 4), (2, 3), (0, 1)]
+            .map(|(index, count)| settings_of_shard(world, index, count));
 
         let swept = together(&overlapping);
 
@@ -132,7 +136,10 @@ on_each_host! {
 
             for swept in [dry, swept] {
                 let of = |outcome| swept.count("issues", outcome);
-                assert_eq!((of("continued"), of("scanned") + of("deferred"), &swept.json["stopped_by"]), (2, its, &"limit".into()));
+                assert_eq!(
+                    (of("continued"), of("scanned") + of("deferred"), &swept.json["stopped_by"]),
+                    (2, its, &"limit".into())
+                );
                 assert!(!swept.json["kinds"]["issues"]["oldest_deferred_at"].is_null());
             }
             assert_eq!(world.count("recoveries"), all + 2);
@@ -193,7 +200,8 @@ mod kinds {
                 let swept = world.sweep_as(&Options { dry_run: true, ..settings_of_shard(world, index, 5) });
                 let groups = |kind: &str| {
                     let rows = swept.json["subjects"].as_array().expect("subjects").iter();
-                    let mut agents: Vec<&str> = rows.filter(|row| row["kind"] == kind).filter_map(|row| row["agent_id"].as_str()).collect();
+                    let mut agents: Vec<&str> =
+                        rows.filter(|row| row["kind"] == kind).filter_map(|row| row["agent_id"].as_str()).collect();
                     agents.sort_unstable();
                     agents.dedup();
                     agents
@@ -208,7 +216,8 @@ mod kinds {
             let told = world.status_document();
             assert_eq!((&told["sweeps"][0]["shard"], &told["sweeps"][0]["shards"]), (&1.into(), &4.into()));
             let ran = crate::support::program::command_at(&world.url, ["status"]).run().done();
-            assert!(ran.out.contains("(shard 1/4)") && ran.out.contains("No sweep of everything has succeeded yet"), "{ran}");
+            assert!(ran.out.contains("(shard 1/4)") && ran.out.contains("No sweep of everything has succeeded \
+                yet"), "{ran}");
             for index in [0, 2, 3] {
                 world.sweep_as(&settings_of_shard(world, index, 4));
             }

@@ -67,7 +67,7 @@ on_each_host! {
         two_tenants(world);
         for arguments in [&["--tenant", "nobody"][..], &["--tenant", "nobody", "--dry-run"]] {
             let ran = sweep_at(&world.url, arguments.iter().copied()).run();
-            ran.refused(64, &["--tenant: there is no tenant nobody in this database"]);
+            ran.refused(64, &["there is no tenant nobody in this database"]);
         }
         sweep_at(&world.url, []).env("SWEEP_TENANT", "nobody").run().refused(64, &["there is no tenant nobody"]);
         assert_eq!((world.written(), world.count("sweeps")), (0, 0));
@@ -83,7 +83,8 @@ on_each_host! {
 
     fn what_is_named_must_be_its_own(world) {
         let (tenant, ours) = two_tenants(world);
-        sweep_at(&world.url, ["--tenant", &tenant, "--issue", "N-1"]).run().refused(64, &["N-1 belongs to the tenant", &tenant]);
+        sweep_at(&world.url, ["--tenant", &tenant, "--issue", "N-1"]).run().refused(64, &["N-1 belongs to the \
+            tenant", &tenant]);
         let selection = Selection::Subjects(vec![(Kind::Issue, "N-12".to_owned())]);
         let swept = world.sweep_as(&Options { selection, ..of_tenant(world, &tenant) });
         assert_eq!((swept.outcome(&ours[2]), world.count("recoveries")), ("continued", 1));
@@ -114,8 +115,12 @@ mod a_status {
             let agent = world.agent("idle");
             world.orphan(&agent);
             for output in ["table", "json"] {
-                let ran = crate::support::program::command_at(&world.url, ["status", "--tenant", "acmee", "--output", output]).run();
-                ran.refused(64, &["--tenant: there is no tenant acmee in this database"]);
+                let ran = crate::support::program::command_at(
+                    &world.url,
+                    ["status", "--tenant", "acmee", "--output", output],
+                )
+                .run();
+                ran.refused(64, &["there is no tenant acmee in this database"]);
             }
         }
     }

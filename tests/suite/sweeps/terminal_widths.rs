@@ -1,4 +1,5 @@
-//! What people see in terminals of several widths: no line is wider, words are whole, and a long run shows how far it is.
+//! What people see in terminals of several widths: no line is wider, words are whole, and a long run shows how far it
+//! is.
 
 use rstest::rstest;
 

@@ -105,7 +105,8 @@ proptest! {
             count += step;
             for (which, line) in lines.iter().enumerate() {
                 let counter = [
-                    format!("{count}/300"), format!("{count}%"), format!("{count} kB"), format!("{count} of 300"), format!("n{count}"),
+                    format!("{count}/300"), format!("{count}%"), format!("{count} kB"), format!("{count} of 300"),
+                    format!("n{count}"),
                 ];
                 let line = match which == counted % lines.len() {
                     true => format!("{line} {}", counter[shape]),
@@ -178,7 +179,8 @@ proptest! {
 
     #[test]
     fn what_terminals_and_clocks_write_does_not_make_it_panic(
-        lines in prop::collection::vec("([#~%/]|[0-9]{1,4}[:/., %-]|[µ✻é\u{1b}\\[\\]();m]|Nov |Sun |at 0x|1m|[A-Z]{3} ){0,60}", 6..9),
+        lines in prop::collection::vec("([#~%/]|[0-9]{1,4}[:/., %-]|[µ✻é\u{1b}\\[\\]();m]|Nov |Sun |at 0x|1m|[A-Z]{3} \
+            ){0,60}", 6..9),
     ) {
         detect_loop(&lines);
     }

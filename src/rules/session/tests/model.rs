@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::rules::detect_loop;
 
 /// What happens before the next sweep, and how many seconds pass.
 #[derive(Clone, Copy, Debug)]
@@ -83,19 +84,14 @@ impl Model {
         };
         let open = self.ledger.last().filter(|(_, entry)| *entry != Entry::Recovery);
         History {
-            observed_at: at(self.now),
-            idle_since: self.session.active_at,
             episode_began_at: at(began),
             attempts: count(began, Entry::Attempt),
-            attempts_unserved: 0,
             attempts_last_day: count(self.now - 86_399, Entry::Attempt),
             last_attempt_at: last(&[Entry::Attempt]).map(at),
-            last_attempt_ended_at: None,
             escalated: open.is_some_and(|(_, entry)| *entry == Entry::Escalation),
-            abandoned: false,
             escalations_last_day: count(self.now - 86_399, Entry::Escalation),
             open: open.map(|(since, _)| OpenRecovery { id: Id("r".to_owned()), since: at(*since) }),
-            exemption: None,
+            ..History::never_tried(self.session.active_at, at(self.now))
         }
     }
 
@@ -131,7 +127,8 @@ proptest! {
         events in prop::collection::vec(any_event(), 1..200), nudges_max in 0u32..4, relaunches_max in 0u32..3,
         per_day in 0u32..6, auto_relaunch: bool,
     ) {
-        let policy = Policy { nudges_max, relaunches_max, attempts_per_day_max: per_day, auto_relaunch, ..Policy::default() };
+        let policy =
+            Policy { nudges_max, relaunches_max, attempts_per_day_max: per_day, auto_relaunch, ..Policy::default() };
         let mut model = Model::new();
         for (event, seconds) in events {
             model.now += seconds;
@@ -144,7 +141,8 @@ proptest! {
                 prop_assert!(!acts, "a healthy session is never touched: {decision:?}");
             }
             prop_assert!(model.attempts_in_a_row() <= nudges_max.max(relaunches_max), "too many in an episode");
-            let last_day = model.ledger.iter().filter(|(moment, entry)| model.now - 86_400 < *moment && *entry == Entry::Attempt);
+            let last_day =
+                model.ledger.iter().filter(|(moment, entry)| model.now - 86_400 < *moment && *entry == Entry::Attempt);
             prop_assert!(last_day.count() as u32 <= per_day, "too many in a day");
             let again = model.sweep(&policy)?;
             let leaves = matches!(again, Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. });

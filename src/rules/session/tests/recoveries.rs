@@ -4,9 +4,11 @@ use super::*;
 
 #[rstest]
 #[case::it_answered_the_nudge(progressed(-30), tried(1, -60), Decision::Recovered(Reason::Recent))]
-#[case::it_only_moved_after_the_nudge(Session { active_at: at(-30), ..session() }, tried(1, -60), Decision::Leave(Reason::Recent))]
+#[case::it_only_moved_after_the_nudge(Session { active_at: at(-30), ..session() }, tried(1, -60),
+    Decision::Leave(Reason::Recent))]
 #[case::it_moved_and_nobody_reports_its_progress(
-    Session { active_at: at(-30), reports_progress: false, ..session() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
+    Session { active_at: at(-30), reports_progress: false, ..session() }, tried(1, -60),
+    Decision::Recovered(Reason::Recent))]
 #[case::it_has_not_answered_yet(
     Session { active_at: at(-61), silent_after: Some(TimeDelta::minutes(2)), ..session() }, tried(1, -60),
     Decision::Leave(Reason::Recent))]
@@ -24,7 +26,8 @@ use super::*;
 #[case::it_answered_and_fell_silent_again(Session { active_at: at(-600), ..session() }, tried(2, -900), nudge(1))]
 #[case::the_loop_goes_on(looping(), History { escalated: true, ..tried(0, -60) }, Decision::Leave(Reason::Escalated))]
 #[case::the_loop_was_broken(
-    Session { recent_output: session().recent_output, progressed_at: at(-1), ..looping() }, tried(1, -60), Decision::Recovered(Reason::Recent))]
+    Session { recent_output: session().recent_output, progressed_at: at(-1), ..looping() }, tried(1, -60),
+    Decision::Recovered(Reason::Recent))]
 #[case::it_was_closed(
     Session { status: "terminated".to_owned(), ..ended(Some(1)) }, tried(0, -60),
     Decision::Recovered(Reason::NotInProgress("terminated".to_owned())))]
@@ -71,12 +74,15 @@ fn with_its_issue_a_session_is_finished_or_handed_over(#[case] status: &str, #[c
 #[rstest]
 #[case::it_crashed(ended(Some(1)), history(), Decision::Continue { attempt: 1, remedy: ContinueBy::Relaunch })]
 #[case::it_crashed_as_soon_as_it_was_started(
-    Session { started_at: at(-100), active_at: at(-60), ..ended(Some(1)) }, tried(1, -120), Decision::Escalate(Cause::Exhausted))]
+    Session { started_at: at(-100), active_at: at(-60), ..ended(Some(1)) }, tried(1, -120),
+    Decision::Escalate(Cause::Exhausted))]
 #[case::it_crashed_at_once_and_a_person_is_told_at_once(
-    Session { started_at: at(-20), active_at: at(-15), ..ended(Some(1)) }, tried(1, -30), Decision::Escalate(Cause::Exhausted))]
+    Session { started_at: at(-20), active_at: at(-15), ..ended(Some(1)) }, tried(1, -30),
+    Decision::Escalate(Cause::Exhausted))]
 #[case::it_is_not_up_yet(ended(Some(1)), tried(1, -30), Decision::Wait { until: at(90) })]
 #[case::it_never_came_up(
-    Session { active_at: at(-200), ended: Some(Ended { at: at(-200), exit_code: Some(1) }), ..session() }, tried(1, -120),
+    Session { active_at: at(-200), ended: Some(Ended { at: at(-200), exit_code: Some(1) }), ..session() },
+    tried(1, -120),
     Decision::Escalate(Cause::Exhausted))]
 #[case::it_worked_for_a_while_before(
     Session { started_at: at(-400), progressed_at: at(-60), ..ended(Some(1)) }, tried(1, -500),

@@ -52,7 +52,8 @@ fn chain(world: &mut World, length: u32) -> Id {
     world.run(&format!(
         "set session_replication_role = replica;
          insert into issues (id, company_id, title, status, parent_id)
-         select md5('{issue}' || n)::uuid, '{company}', 'Above', 'todo', case when n < {length} then md5('{issue}' || n + 1)::uuid end
+         select md5('{issue}' || n)::uuid, '{company}', 'Above', 'todo', case when n < {length} then md5('{issue}' || \
+         n + 1)::uuid end
          from generate_series(1, {length}) n;
          update issues set parent_id = md5('{issue}' || 1)::uuid where id = '{issue}';
          insert into issue_tree_holds (company_id, root_issue_id, mode, status)
@@ -143,9 +144,11 @@ fn a_company_neither_holds_up_nor_reads_another_ones_issue() {
     let ours = world.company.clone();
     let (theirs, their_agent, approval) = (Id::generate(), Id::generate(), Id::generate());
     world.run(&format!(
-        "insert into companies (id, name, issue_prefix, default_responsible_user_id) values ('{theirs}', 'Evil', 'EVI', 'user-6');
+        "insert into companies (id, name, issue_prefix, default_responsible_user_id) values ('{theirs}', 'Evil', \
+            'EVI', 'user-6');
          insert into agents (id, company_id, name) values ('{their_agent}', '{theirs}', 'Mallory');
-         insert into approvals (id, company_id, type, status, payload) values ('{approval}', '{theirs}', 'x', 'pending', '{{}}');
+         insert into approvals (id, company_id, type, status, payload) values ('{approval}', '{theirs}', 'x', \
+         'pending', '{{}}');
          insert into issue_approvals (company_id, issue_id, approval_id) values ('{theirs}', '{issue}', '{approval}')"
     ));
     let (blocked, below) = (world.orphan(&their_agent), world.orphan(&their_agent));
@@ -156,8 +159,10 @@ fn a_company_neither_holds_up_nor_reads_another_ones_issue() {
     world.set("issues", &held, "status = 'todo', title = 'A secret', identifier = null");
     world.set("issues", &below, &format!("parent_id = '{held}'"));
     world.run(&format!(
-        "insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{theirs}', '{issue}', '{blocked}', 'blocks');
-         insert into issue_tree_holds (company_id, root_issue_id, mode, status) values ('{ours}', '{held}', 'pause', 'active')"
+        "insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{theirs}', '{issue}', \
+            '{blocked}', 'blocks');
+         insert into issue_tree_holds (company_id, root_issue_id, mode, status) values ('{ours}', '{held}', 'pause', \
+         'active')"
     ));
 
     let swept = world.sweep();

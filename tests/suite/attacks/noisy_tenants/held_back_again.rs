@@ -1,4 +1,5 @@
-//! What is held back of one tenant, or of one agent, is held back again without being examined, and costs no other anything.
+//! What is held back of one tenant, or of one agent, is held back again without being examined, and costs no other
+//! anything.
 
 use serde_json::json;
 use sweep::conclusion::Conclusion;
@@ -55,7 +56,10 @@ on_each_host! {
 
         let swept = world.sweep_guarded();
 
-        assert_eq!((&swept.held().1[0]["tenant"], swept.held().1.as_array().map(Vec::len)), (&json!(hostile.name), Some(1)));
+        assert_eq!(
+            (&swept.held().1[0]["tenant"], swept.held().1.as_array().map(Vec::len)),
+            (&json!(hostile.name), Some(1))
+        );
         assert_eq!((swept.exit, swept.issues("continued"), swept.issues("deferred")), (Conclusion::Guarded, 15, 30));
     }
 

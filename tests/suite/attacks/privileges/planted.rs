@@ -12,7 +12,8 @@ use crate::support::databases::{connect, run};
 use crate::support::program::{command_at, migrate_at, sweep};
 use crate::support::scratch::{Role, Scratch, psql};
 
-/// All that a stranger's schema needs to be run by whoever reads its version: a file of the server's, if that is a superuser.
+/// All that a stranger's schema needs to be run by whoever reads its version: a file of the server's, if that is a
+/// superuser.
 fn trap(directory: &TempDir) -> (String, PathBuf) {
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o777)).expect("the server may write there");
     let file = directory.path().join("superuser");
@@ -53,7 +54,8 @@ fn no_command_of_a_superuser_reads_a_schema_that_somebody_else_made() {
     assert!(file.exists());
 }
 
-/// Whoever owns the database may have every connection begin as a role of his; whoever it was that connected comes back.
+/// Whoever owns the database may have every connection begin as a role of his; whoever it was that connected comes
+/// back.
 #[test]
 fn a_role_that_the_database_sets_makes_nobody_trusted() {
     let (database, mallory, directory) = (Scratch::empty(), Role::new(), TempDir::new().expect("a directory"));
@@ -73,8 +75,10 @@ fn a_role_that_the_database_sets_makes_nobody_trusted() {
 
     let paperclip = Scratch::paperclip();
     paperclip.run(&format!(
-        "grant create on database {0} to {1}; alter table public.issues owner to {1}; alter database {0} set role = '{1}'",
-        paperclip.name(), mallory.name
+        "grant create on database {0} to {1}; alter table public.issues owner to {1}; alter database {0} set role = \
+            '{1}'",
+        paperclip.name(),
+        mallory.name
     ));
     migrate_at(&paperclip.url, []).run().refused(CONFIG, &["is a superuser, and the table public.issues belongs to"]);
 }
@@ -86,7 +90,8 @@ fn tables_of_a_stranger_that_are_called_like_a_hosts_are_a_host_only_by_name() {
     database.run(&format!(
         "grant create on database {0} to {1};
          do $$ declare tables text; begin
-             for tables in select oid::regclass from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' loop
+             for tables in select oid::regclass from pg_class where relnamespace = 'public'::regnamespace and relkind \
+             = 'r' loop
                  execute format('alter table %s owner to {1}', tables);
              end loop;
          end $$;

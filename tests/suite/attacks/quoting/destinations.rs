@@ -29,7 +29,8 @@ fn sent(options: &CycleOptions, receiver: &Receiver) -> [String; 2] {
     bodies.try_into().expect("two messages")
 }
 
-/// Slack's is text without any of its markup, on as many lines as sweep wrote; both can be seen, and are whole documents.
+/// Slack's is text without any of its markup, on as many lines as sweep wrote; both can be seen, and are whole
+/// documents.
 #[track_caller]
 fn assert_harmless([slack, webhook]: &[String; 2]) {
     assert_seen(slack, "Slack");
@@ -87,7 +88,8 @@ on_each_database! {
         world.sweep_as(&settings.sweep);
         let text = format!("{UNSEEN} {MARKUP}");
         let details = json!({
-            "identifier": text, "title": text, "tenant": text, "agent": text, "reason": format!("{text} {}", "é".repeat(100_000)),
+            "identifier": text, "title": text, "tenant": text, "agent": text,
+            "reason": format!("{text} {}", "é".repeat(100_000)),
         });
         world.run(&format!("update notifications set details = {}", in_sql(&details.to_string())));
         if world.on == On::Sqlite {
@@ -138,7 +140,8 @@ on_each_database! {
     }
 }
 
-/// On SQLite an id is any text: the payload is still one document, and the id the one by which the agent finds the issue.
+/// On SQLite an id is any text: the payload is still one document, and the id the one by which the agent finds the
+/// issue.
 #[test]
 fn an_id_of_sqlite_is_a_value_in_the_payload_of_its_wake() {
     let mut world = World::new(On::Sqlite);

@@ -1,4 +1,5 @@
-//! What is printed, logged and kept by sweep itself: no text of others changes a terminal, forges a line or hides a word.
+//! What is printed, logged and kept by sweep itself: no text of others changes a terminal, forges a line or hides a
+//! word.
 
 use serde_json::Value;
 use sweep::rules::Id;
@@ -42,7 +43,8 @@ on_each_database! {
             if !command.contains(&"--output") {
                 logs_documents(sweep(command.iter().copied()).env("DATABASE_URL", &url), "documents");
             }
-            let ran = says_what_it_shows(sweep(command.iter().copied()).env("DATABASE_URL", &url), &format!("{command:?}"));
+            let ran =
+                says_what_it_shows(sweep(command.iter().copied()).env("DATABASE_URL", &url), &format!("{command:?}"));
             if command.contains(&"json") {
                 ran.json();
             }
@@ -65,7 +67,15 @@ on_each_database! {
         }
         let plan = the_one(world, "plan_id", "plan_steps");
         all += &says_what_it_shows(command_at(&url, ["status", "--plan", &plan.0]), "status --plan").done().out;
-        for lantern in ["in-identifier-0,", "in-wait-0,", "in-agent-0,", "in-tenant-0,", "in-error-0,", "in-session-0,", "in-output-0,"] {
+        for lantern in [
+            "in-identifier-0,",
+            "in-wait-0,",
+            "in-agent-0,",
+            "in-tenant-0,",
+            "in-error-0,",
+            "in-session-0,",
+            "in-output-0,",
+        ] {
             assert!(all.contains(lantern), "{lantern} is not to be seen: {all}");
         }
         assert!(all.contains("ERROR forged"), "what can be read stays: {all}");

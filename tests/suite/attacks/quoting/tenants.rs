@@ -1,11 +1,10 @@
 //! A tenant's session or plan that names another tenant's issue is examined and reported, and writes nothing there.
 
 use sweep::rules::session::{LinkedIssue, Session, SessionFacts};
-use sweep::rules::{Assignee, Id};
+use sweep::rules::{Assignee, History, Id};
 use sweep::store::Lock;
 
 use super::impatient;
-use crate::support::history::never_tried;
 use crate::support::program::sweep;
 use crate::support::world::{On, World, on_each_database};
 
@@ -133,7 +132,7 @@ fn what_is_locked_covers_facts_that_refer_to_less() {
             "a".to_owned(),
             agent,
             issue.map(linked),
-            never_tried(chrono::DateTime::UNIX_EPOCH),
+            History::never_tried(chrono::DateTime::UNIX_EPOCH, chrono::DateTime::UNIX_EPOCH),
         )
     };
     let rows = |agent: Option<&str>, issue: Option<&str>| {

@@ -67,7 +67,8 @@ on_each_host! {
         apply(&world.url, &plan, &["--dry-run"]).done();
         world.run("delete from sweeps");
 
-        apply(&world.url, &plan, &[]).refused(REFUSED, &["it was made after the sweep ", "knows nothing", "a restored backup"]);
+        apply(&world.url, &plan, &[]).refused(REFUSED, &["it was made after the \
+            sweep ", "knows nothing", "a restored backup"]);
         assert_eq!(world.count("recoveries"), 1);
     }
 
@@ -79,7 +80,8 @@ on_each_host! {
         apply(&world.url, &plan, &[]).refused(REFUSED, &says);
         let says = ["escalation \"comment_and_block\", now \"comment_only\""];
         let same = ["--orphan-grace", "1500ms", "--attempts-max", "3"];
-        apply(&world.url, &plan, &[&same as &[&str], &["--escalation", "comment_only"]].concat()).refused(REFUSED, &says);
+        apply(&world.url, &plan, &[&same as &[&str], &["--escalation", "comment_only"]].concat())
+            .refused(REFUSED, &says);
         assert_eq!(world.count("sweeps") + world.rows_written().iter().sum::<i64>(), 0);
 
         apply(&world.url, &plan, &same).done();
@@ -129,7 +131,8 @@ fn a_plan_that_a_standby_made_is_applied_on_its_primary() {
     migrate_at(&primary.url, []).run().done();
     let mut world = crate::support::databases::connect(&primary.url);
     let orphans = "
-        with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning id)
+        with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning \
+        id)
         insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
         select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, at, at, at
         from agent, generate_series(1, 3) n, (select now() - interval '1 hour') as t (at)";

@@ -5,11 +5,9 @@ use insta::assert_snapshot;
 use sweep::report::explain::Explanation;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy};
-use sweep::store::find::Label;
+use sweep::store::Label;
 use sweep::store::history::{Past, Recovery};
 use sweep::store::quarantine::Failure;
-
-use crate::support::history::never_tried;
 
 fn at(minutes: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).expect("a time") + TimeDelta::minutes(minutes)
@@ -41,7 +39,7 @@ fn orphan() -> IssueFacts {
         unreachable: None,
         run_end_grace: TimeDelta::milliseconds(500),
         resume_advice: "set it to todo".to_owned(),
-        history: History { idle_since: at(-184), episode_began_at: at(-230), ..never_tried(at(0)) },
+        history: History { episode_began_at: at(-230), ..History::never_tried(at(-184), at(0)) },
     }
 }
 

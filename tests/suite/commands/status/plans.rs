@@ -49,15 +49,25 @@ on_each_database! {
             let report = plan_report(world, &plan).expect("a plan");
             let status = &report.plan.status;
             let case = format!("{stored} {steps:?}");
-            assert_eq!((status.stored.as_str(), status.derived.as_str(), status.stalled), (stored, derived, stuck_minutes.is_some()), "{case}");
-            assert_eq!((status.progress_percent, status.current_step.as_ref().map(|step| step.0)), (progress, current), "{case}");
+            assert_eq!(
+                (status.stored.as_str(), status.derived.as_str(), status.stalled),
+                (stored, derived, stuck_minutes.is_some()),
+                "{case}"
+            );
+            assert_eq!(
+                (status.progress_percent, status.current_step.as_ref().map(|step| step.0)),
+                (progress, current),
+                "{case}"
+            );
             assert_eq!(status.stuck_seconds.map(|seconds| seconds / 60), stuck_minutes, "{case}");
             assert_eq!(report.steps.len(), steps.len());
         }
     }
 
     fn a_steps_own_threshold_wins_over_its_plans_and_the_policys(world) {
-        for (own, plans, stalled) in [("null", "null", true), ("null", "86400", false), ("60", "86400", true), ("86400", "60", false)] {
+        for (own, plans, stalled) in
+            [("null", "null", true), ("null", "86400", false), ("60", "86400", true), ("86400", "60", false)]
+        {
             let plan = plan_of(world, "executing", &[("in_progress", 90)]);
             world.set("plans", &plan, &format!("stalled_after_seconds = {plans}"));
             world.run(&format!("update plan_steps set stalled_after_seconds = {own} where plan_id = '{plan}'"));
@@ -90,8 +100,12 @@ stalled, stored as executing: 33% done, stuck for 1h 30m
 "
         );
         assert_eq!(ran.out, expected);
-        let json = sweep(["status", "--database", &world.url, "--plan", &plan.0, "--output", "json"]).run().done().json();
-        assert_eq!((&json["id"], &json["stalled"], &json["progress_percent"]), (&plan.0.clone().into(), &true.into(), &33.into()));
+        let json =
+            sweep(["status", "--database", &world.url, "--plan", &plan.0, "--output", "json"]).run().done().json();
+        assert_eq!(
+            (&json["id"], &json["stalled"], &json["progress_percent"]),
+            (&plan.0.clone().into(), &true.into(), &33.into())
+        );
         assert_eq!(json["steps"][1]["age_seconds"].as_i64().map(|seconds| seconds / 60), Some(90));
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use insta::assert_snapshot;
 use sweep::report::status::whole;
-use sweep::rules::board::State;
+use sweep::rules::board::BoardState;
 use sweep::rules::step::PlanStatus;
 use sweep::rules::{Id, Kind};
 use sweep::store::status::{Counts, Effect, Exemptions, Plan, Status, Sweep, Work};
@@ -22,9 +22,9 @@ fn what_needs_attention_comes_first() {
         kind: Kind::Step,
         identifier: Some("Launch #2".to_owned()),
         agent: None,
-        ..work(2, State::Stalled, 90, "")
+        ..work(2, BoardState::Stalled, 90, "")
     };
-    let nameless = Work { identifier: None, since: None, age_seconds: None, ..work(9, State::Orphaned, 0, "") };
+    let nameless = Work { identifier: None, since: None, age_seconds: None, ..work(9, BoardState::Orphaned, 0, "") };
     let plan = PlanStatus {
         stored: "stalled".to_owned(),
         derived: "stalled".to_owned(),
@@ -38,16 +38,20 @@ fn what_needs_attention_comes_first() {
         kinds: BTreeMap::from([
             (
                 "issues",
-                Counts(Some(BTreeMap::from([(State::Orphaned, 59), (State::Escalated, 1), (State::Active, 0)]))),
+                Counts(Some(BTreeMap::from([
+                    (BoardState::Orphaned, 59),
+                    (BoardState::Escalated, 1),
+                    (BoardState::Active, 0),
+                ]))),
             ),
-            ("steps", Counts(Some(BTreeMap::from([(State::Stalled, 1), (State::Active, 12)])))),
+            ("steps", Counts(Some(BTreeMap::from([(BoardState::Stalled, 1), (BoardState::Active, 12)])))),
         ]),
-        orphans: vec![nameless, work(1, State::Orphaned, 192, ""), step],
+        orphans: vec![nameless, work(1, BoardState::Orphaned, 192, ""), step],
         orphans_total: 60,
-        escalations: vec![work(3, State::Escalated, 26 * 60, "no attempt is left")],
+        escalations: vec![work(3, BoardState::Escalated, 26 * 60, "no attempt is left")],
         escalations_total: 1,
         plans: vec![Plan { id: Id::generate(), tenant: "acme".to_owned(), title: "Launch".to_owned(), status: plan }],
-        abandoned: vec![work(6, State::Abandoned, 4 * 1440, "Femi is terminated")],
+        abandoned: vec![work(6, BoardState::Abandoned, 4 * 1440, "Femi is terminated")],
         abandoned_total: 1,
         stuck_wakes: vec![stuck_wake(4, 190)],
         stuck_wakes_total: 1,

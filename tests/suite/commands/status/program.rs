@@ -55,8 +55,14 @@ fn rows_of_postgres_with_absurd_times_are_told_with_the_others() {
                 assert!(told["orphans_total"].as_i64().is_some_and(|n| 1 <= n), "{time}: {told}");
                 status_at(&world.url).run().done();
             }
-            world.run(&format!("insert into sweeps (id, host, version, started_at, finished_at, counts) values (gen_random_uuid(), 'x', '0', '{time}', '{time}', '[{{\"a\": 1e300}}]')"));
-            world.run(&format!("insert into failures (kind, subject_id, reason, quarantined_at) values ('x', gen_random_uuid(), 'x', '{time}')"));
+            world.run(&format!(
+                "insert into sweeps (id, host, version, started_at, finished_at, counts) values \
+                (gen_random_uuid(), 'x', '0', '{time}', '{time}', '[{{\"a\": 1e300}}]')"
+            ));
+            world.run(&format!(
+                "insert into failures (kind, subject_id, reason, quarantined_at) values ('x', \
+                gen_random_uuid(), 'x', '{time}')"
+            ));
             world.run(&format!(
                 "insert into exemptions (kind, subject_id, reason, until) values ('issue', '{bad}', 'x', '{time}')"
             ));
@@ -125,7 +131,8 @@ fn a_hot_standby_tells_what_its_primary_tells() {
     migrate_at(&primary.url, []).run().done();
     let orphan = "with agent as (insert into sweep.agents (name) values ('Ada') returning id)
         insert into sweep.issues (identifier, title, status, assignee_agent_id, started_at, updated_at)
-        select 'T-1', 'Mend the fence', 'in_progress', id, now() - interval '1 hour', now() - interval '1 hour' from agent";
+        select 'T-1', 'Mend the fence', 'in_progress', id, now() - interval '1 hour', now() - interval '1 hour' from \
+        agent";
     run(&mut connect(&primary.url), orphan);
     let standby = primary.standby();
 

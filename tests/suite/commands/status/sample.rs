@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sweep::rules::board::State;
+use sweep::rules::board::BoardState;
 use sweep::rules::{Id, Kind};
-use sweep::store::status::{Counts, Effect, Exemptions, Notifications, Quarantined, Status, Sweep, Untold, Work};
+use sweep::store::status::{Counts, Effect, Exemptions, Notifications, Quarantined, Status, Sweep, Undelivered, Work};
 use sweep::store::wakes::StuckWake;
 
 pub fn now() -> DateTime<Utc> {
@@ -17,7 +17,7 @@ pub fn id(n: u32) -> Id {
 }
 
 pub fn quiet() -> Status {
-    let none = |states: &[State]| Counts(Some(states.iter().map(|state| (*state, 0)).collect()));
+    let none = |states: &[BoardState]| Counts(Some(states.iter().map(|state| (*state, 0)).collect()));
     Status {
         schema: 1,
         host: "native",
@@ -25,7 +25,7 @@ pub fn quiet() -> Status {
         empty: false,
         observed_at: now(),
         wake_stuck_after_seconds: 3600,
-        kinds: BTreeMap::from([("issues", none(&[State::Active, State::Orphaned])), ("steps", Counts(None))]),
+        kinds: BTreeMap::from([("issues", none(&[BoardState::Active, BoardState::Orphaned])), ("steps", Counts(None))]),
         orphans: Vec::new(),
         orphans_total: 0,
         escalations: Vec::new(),
@@ -66,7 +66,7 @@ pub fn quarantined(n: u32) -> Quarantined {
     Quarantined { kind, id: id(n), identifier, reason, since: None, age_seconds: Some(60) }
 }
 
-pub fn work(n: u32, state: State, minutes: i64, detail: &str) -> Work {
+pub fn work(n: u32, state: BoardState, minutes: i64, detail: &str) -> Work {
     Work {
         kind: Kind::Issue,
         id: id(n),
@@ -89,7 +89,7 @@ pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> Sweep
 }
 
 pub fn untold() -> Notifications {
-    let one = Untold {
+    let one = Undelivered {
         id: Id::generate(),
         destination: "slack".to_owned(),
         event: "session_stuck".to_owned(),
@@ -101,7 +101,7 @@ pub fn untold() -> Notifications {
         attempts: 30,
         last_error: Some("HTTP 404".to_owned()),
     };
-    let guard = Untold { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
+    let guard = Undelivered { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
     Notifications {
         pending: 3,
         pending_since: Some(now()),

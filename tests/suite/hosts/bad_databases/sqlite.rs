@@ -115,7 +115,7 @@ fn a_read_only_file_can_be_looked_at_and_nothing_more() {
     std::fs::set_permissions(&file, permissions).expect("rights");
     let before = std::fs::read(&file).expect("a file");
 
-    let says = [&file.display().to_string(), "is read-only; only --dry-run works on it"];
+    let says = [&file.display().to_string(), "is read-only; only a dry run works on it"];
     sweep_at(&world.url, []).run().refused(CONFIG, &says);
     migrate_at(&world.url, []).run().refused(CONFIG, &says);
     let looked = sweep_at(&world.url, ["--dry-run", "--output", "json"]).run().done();
@@ -134,7 +134,8 @@ fn a_path_with_the_characters_of_a_url_is_a_path() {
     sweep_at(&url_of(&file), ["--dry-run"]).run().done();
 }
 
-/// The disk is full when the file would outgrow its limit, in KiB; the signal for it is ignored, as a full disk sends none.
+/// The disk is full when the file would outgrow its limit, in KiB; the signal for it is ignored, as a full disk sends
+/// none.
 fn sweep_with_room_for(url: &str, kib: u64) -> Program {
     let mut bash = Command::new("bash");
     let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");

@@ -49,7 +49,8 @@ fn blocked_by_the_server() -> (World, Id) {
     let company = world.company.clone();
     world.set("issues", &issue, "status = 'blocked'");
     world.run(&format!(
-        "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id, details, created_at)
+        "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id, details, \
+            created_at)
          values ('{company}', 'system', 'execution-recovery', 'issue.execution_recovery_settled', 'issue', '{issue}',
                  '{{\"outcome\": \"blocked\"}}', now() - interval '5 minutes')"
     ));
@@ -64,11 +65,13 @@ fn blocked_by_the_server() -> (World, Id) {
     0
 )]
 #[case::a_person_has_answered(
-    "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id) values (':c', 'user', 'maria', 'issue.updated', 'issue', ':i')",
+    "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id) values (':c', 'user', \
+        'maria', 'issue.updated', 'issue', ':i')",
     0
 )]
 #[case::a_blocker_says_why(
-    "insert into issue_relations (company_id, issue_id, related_issue_id, type) select ':c', id, ':i', 'blocks' from issues where status = 'in_progress'",
+    "insert into issue_relations (company_id, issue_id, related_issue_id, type) select ':c', id, ':i', 'blocks' from \
+        issues where status = 'in_progress'",
     0
 )]
 #[case::it_is_hidden("update issues set hidden_at = now()", 0)]

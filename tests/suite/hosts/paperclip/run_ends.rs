@@ -116,7 +116,8 @@ fn nothing_is_queued_beside_an_environment_that_a_run_has_not_given_back(
     }
 }
 
-/// A comment, another assignee and todo start nothing while it is not released, and its server's own retries are cancelled.
+/// A comment, another assignee and todo start nothing while it is not released, and its server's own retries are
+/// cancelled.
 #[test]
 fn an_escalation_for_an_environment_says_what_to_release_and_comes_after_the_servers_own_retries() {
     let (mut world, issue, run) = after_a_run("claude_local", "failed", 600);

@@ -60,16 +60,20 @@ fn outcome_after(statement: &str) -> String {
 
 #[rstest]
 #[case::a_comment(
-    "insert into issue_comments (company_id, issue_id, author_type, author_user_id, body) values (':c', ':i', 'user', 'maria', 'Go on')"
+    "insert into issue_comments (company_id, issue_id, author_type, author_user_id, body) values (':c', ':i', 'user', \
+        'maria', 'Go on')"
 )]
 #[case::a_change(
-    "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id) values (':c', 'user', 'maria', 'issue.updated', 'issue', ':i')"
+    "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id) values (':c', 'user', \
+        'maria', 'issue.updated', 'issue', ':i')"
 )]
 #[case::a_wake(
-    "insert into agent_wakeup_requests (company_id, agent_id, source, status, requested_by_actor_type, payload) values (':c', ':a', 'on_demand', 'completed', 'user', '{\"issueId\": \":i\"}')"
+    "insert into agent_wakeup_requests (company_id, agent_id, source, status, requested_by_actor_type, payload) values \
+        (':c', ':a', 'on_demand', 'completed', 'user', '{\"issueId\": \":i\"}')"
 )]
 #[case::a_run(
-    "insert into heartbeat_runs (company_id, agent_id, status, started_at, created_at, context_snapshot) values (':c', ':a', 'failed', now() - interval '5 minutes', now() - interval '5 minutes', '{\"issueId\": \":i\"}')"
+    "insert into heartbeat_runs (company_id, agent_id, status, started_at, created_at, context_snapshot) values (':c', \
+        ':a', 'failed', now() - interval '5 minutes', now() - interval '5 minutes', '{\"issueId\": \":i\"}')"
 )]
 fn it_ends_with_something_newer(#[case] statement: &str) {
     assert_eq!(outcome_after(statement), "continued");
@@ -77,19 +81,23 @@ fn it_ends_with_something_newer(#[case] statement: &str) {
 
 #[rstest]
 #[case::a_comment_of_the_agent(
-    "insert into issue_comments (company_id, issue_id, author_type, author_agent_id, body) values (':c', ':i', 'agent', ':a', 'I was stopped')"
+    "insert into issue_comments (company_id, issue_id, author_type, author_agent_id, body) values (':c', ':i', \
+        'agent', ':a', 'I was stopped')"
 )]
 #[case::a_notice_of_the_server(
     "insert into issue_comments (company_id, issue_id, author_type, body) values (':c', ':i', 'system', 'Stopped')"
 )]
 #[case::an_older_comment(
-    "insert into issue_comments (company_id, issue_id, author_type, author_user_id, body, created_at) values (':c', ':i', 'user', 'maria', 'Go on', now() - interval '11 minutes')"
+    "insert into issue_comments (company_id, issue_id, author_type, author_user_id, body, created_at) values (':c', \
+        ':i', 'user', 'maria', 'Go on', now() - interval '11 minutes')"
 )]
 #[case::what_the_server_did(
-    "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id) values (':c', 'system', 'recovery', 'issue.updated', 'issue', ':i')"
+    "insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id) values (':c', \
+        'system', 'recovery', 'issue.updated', 'issue', ':i')"
 )]
 #[case::a_run_that_never_began(
-    "insert into heartbeat_runs (company_id, agent_id, status, created_at, finished_at, context_snapshot) values (':c', ':a', 'cancelled', now() - interval '5 minutes', now() - interval '5 minutes', '{\"issueId\": \":i\"}')"
+    "insert into heartbeat_runs (company_id, agent_id, status, created_at, finished_at, context_snapshot) values \
+        (':c', ':a', 'cancelled', now() - interval '5 minutes', now() - interval '5 minutes', '{\"issueId\": \":i\"}')"
 )]
 fn but_not_with_what_agents_and_the_server_say(#[case] statement: &str) {
     assert_eq!(outcome_after(statement), "waiting");

@@ -1,5 +1,5 @@
-//! Every combination of run, issue, agent and ledger: the candidates name all that the rules would touch, and the view for
-//! boards says what the rules decide.
+//! Every combination of run, issue, agent and ledger: the candidates name all that the rules would touch, and the view
+//! for boards says what the rules decide.
 
 use sweep::rules::Id;
 use sweep::rules::session::SessionFacts;
@@ -103,7 +103,7 @@ fn the_view_says_of_every_run_what_the_rules_decide() {
     let mut world = World::new(On::Paperclip);
     let runs = every_run(&mut world);
 
-    let expected = decided::<SessionFacts>(&world, &runs, sweep::rules::board::State::Silent);
+    let expected = decided::<SessionFacts>(&world, &runs, sweep::rules::board::BoardState::Silent);
 
     let seen = viewed(&mut world, "session_work_state");
     let differences: Vec<_> = runs.iter().filter(|id| expected.get(*id) != seen.get(*id)).collect();

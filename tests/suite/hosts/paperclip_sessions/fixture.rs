@@ -10,7 +10,8 @@ pub const SIGNS: [&str; 3] = ["last_output_at", "started_at", "updated_at"];
 /// Every status in which a run has ended.
 pub const ENDS: [&str; 5] = ["succeeded", "failed", "cancelled", "timed_out", "interrupted"];
 
-/// A world with one agent, one issue in progress, and its run that has been silent for two hours: `(world, issue, run)`.
+/// A world with one agent, one issue in progress, and its run that has been silent for two hours: `(world, issue,
+/// run)`.
 pub fn with_a_silent_run() -> (World, Id, Id) {
     let mut world = World::new(On::Paperclip);
     let agent = world.agent("running");

@@ -172,7 +172,8 @@ fn a_run_whose_issue_is_none_or_anothers_is_told_of_in_the_ledger() {
             let (mut world, own, run) = with_a_silent_run();
             world.run(&format!(
                 "insert into companies (id, name, issue_prefix) values ('{foreign}', 'Other', 'OTH');
-                 insert into issues (id, company_id, title, status) values ('{foreign}', '{foreign}', 'x', 'in_progress')"
+                 insert into issues (id, company_id, title, status) values ('{foreign}', '{foreign}', 'x', \
+                 'in_progress')"
             ));
             let context = if quoted { format!("\"{issue}\"") } else { format!("{{\"a\": \"{issue}\"}}") };
             world.set("heartbeat_runs", &run, &format!("context_snapshot = '{{\"issueId\": {context}}}'"));
@@ -208,7 +209,8 @@ fn a_run_that_is_exempt_is_left_until_the_exemption_is_over() {
     let (mut world, issue, run) = with_a_silent_run();
     let tomorrow = world.ago(-1440);
     world.run(&format!(
-        "insert into sweep.exemptions (kind, subject_id, reason, until) values ('session', '{run}', 'a long build', {tomorrow})"
+        "insert into sweep.exemptions (kind, subject_id, reason, until) values ('session', '{run}', 'a long build', \
+            {tomorrow})"
     ));
     let swept = world.sweep();
     assert_eq!((swept.outcome(&run), world.comments_on(&issue)), ("waiting", 0), "{}", swept.subject(&run));

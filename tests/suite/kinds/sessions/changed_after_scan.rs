@@ -32,7 +32,8 @@ on_each_database! {
                 let agent = world.agent("idle");
                 let issue = world.orphan(&agent);
                 let session = world.session(Some(&agent), Some(&issue));
-                let (now, yes) = (world.ago(0), if world.on == crate::support::world::On::Sqlite { "1" } else { "true" });
+                let (now, yes) =
+                    (world.ago(0), if world.on == crate::support::world::On::Sqlite { "1" } else { "true" });
                 let change = change.replace(":s", &session.0).replace(":i", &issue.0).replace(":a", &agent.0);
                 world.run(&change.replace(":now", &now).replace(":true", yes).replace(":new", &Id::generate().0));
 

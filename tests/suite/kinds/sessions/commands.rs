@@ -13,7 +13,8 @@ on_each_database! {
         world.loops(&sessions[1]);
         world.ends(&sessions[2], "1");
         world.progresses(&sessions[3]);
-        let state = |world: &mut World| (world.count("recoveries"), world.count("session_commands"), world.count("sweeps"));
+        let state =
+            |world: &mut World| (world.count("recoveries"), world.count("session_commands"), world.count("sweeps"));
         let before = state(world);
 
         let dry = world.dry_run();
@@ -66,6 +67,9 @@ on_each_database! {
 
         let swept = world.sweep();
 
-        assert_eq!((swept.outcome(&session), &swept.subject(&session)["reason"]), ("waiting", &"exempt: it thinks".into()));
+        assert_eq!(
+            (swept.outcome(&session), &swept.subject(&session)["reason"]),
+            ("waiting", &"exempt: it thinks".into())
+        );
     }
 }

@@ -1,9 +1,9 @@
-//! Every combination of states of a session: the candidates name all that the rules would touch, and the view of the work's
-//! state says what the rules decide.
+//! Every combination of states of a session: the candidates name all that the rules would touch, and the view of the
+//! work's state says what the rules decide.
 
 use std::collections::BTreeMap;
 
-use sweep::rules::board::State;
+use sweep::rules::board::BoardState;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::{Facts, Finding, Id, Policy, decide};
 use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
@@ -21,9 +21,11 @@ const PROCESSES: [&str; 12] = [
     "last_activity_at = null, last_progress_at = null",
     "last_activity_at = :now, last_progress_at = :old, recent_output = ':loop'",
     "last_activity_at = :now, last_progress_at = :old",
-    "last_activity_at = :now, last_progress_at = :old, takes_nudges = :false, agent_state = 'working', agent_state_since = :old",
+    "last_activity_at = :now, last_progress_at = :old, takes_nudges = :false, agent_state = 'working', \
+        agent_state_since = :old",
     "last_activity_at = :old, last_progress_at = :old, agent_state = 'waiting', agent_state_since = :old",
-    "last_activity_at = :now, last_progress_at = :now, agent_state = 'exhausted', agent_state_since = :old, resumes_at = :soon",
+    "last_activity_at = :now, last_progress_at = :now, agent_state = 'exhausted', agent_state_since = :old, resumes_at \
+        = :soon",
     "ended_at = :old, exit_code = 0",
     "ended_at = :old, exit_code = 1",
     "ended_at = :soon, exit_code = null",
@@ -41,7 +43,8 @@ const CIRCUMSTANCES: [&str; 11] = [
     "insert into wakes (id, agent_id, issue_id, reason, requested_by) values (':n', ':a', ':i', 'x', 'host')",
     "insert into runs (id, agent_id, issue_id, status) values (':n', ':a', ':i', 'running')",
     "insert into session_commands (id, session_id, command, requested_by) values (':n', ':s', 'nudge', 'host')",
-    "insert into session_commands (id, session_id, command, requested_by, created_at) values (':n', ':s', 'nudge', 'host', :old)",
+    "insert into session_commands (id, session_id, command, requested_by, created_at) values (':n', ':s', 'nudge', \
+        'host', :old)",
 ];
 
 /// Every status × process × circumstance × ledger.
@@ -88,8 +91,8 @@ pub fn every_session(world: &mut World) -> Vec<Id> {
     sessions
 }
 
-/// What the rules say of the same facts; none for what they do not tell of. A loop is seen by sweeps alone: until one has
-/// told a person of it, its session is active.
+/// What the rules say of the same facts; none for what they do not tell of. A loop is seen by sweeps alone: until one
+/// has told a person of it, its session is active.
 fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
     let read = |db: &mut Db| all.iter().map(|id| SessionFacts::read(db, id)).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
@@ -99,17 +102,24 @@ fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
         // One that ended well is over, whatever it waited for.
         facts.session.ended.is_none_or(|ended| ended.exit_code != Some(0)).then_some(())?;
         let verdict = decide(&facts, &policy);
-        let abandoned = if verdict.finding == Some(Finding::Crashed) { State::Crashed } else { State::Silent };
+        let abandoned =
+            if verdict.finding == Some(Finding::Crashed) { BoardState::Crashed } else { BoardState::Silent };
         let state = state_of(&facts, &policy, abandoned)?;
         let is_quiet = verdict.finding == Some(Finding::Silent) || facts.session.ended.is_some();
         let state = match (state, is_quiet, was_escalated(&facts)) {
-            (State::Active | State::Silent | State::Escalated | State::Skipped | State::Abandoned, false, false) => {
-                State::Active
+            (
+                BoardState::Active
+                | BoardState::Silent
+                | BoardState::Escalated
+                | BoardState::Skipped
+                | BoardState::Abandoned,
+                false,
+                false,
+            ) => BoardState::Active,
+            (BoardState::Active | BoardState::Silent, false, true) if facts.assignee.describe().contains("paused") => {
+                BoardState::Skipped
             }
-            (State::Active | State::Silent, false, true) if facts.assignee.describe().contains("paused") => {
-                State::Skipped
-            }
-            (State::Active | State::Silent, false, true) => State::Escalated,
+            (BoardState::Active | BoardState::Silent, false, true) => BoardState::Escalated,
             (state, ..) => state,
         };
         Some((id.clone(), state.name().to_owned()))
@@ -142,7 +152,8 @@ on_each_database! {
         for forgotten in [
             "select * from unattended_sessions".to_owned(),
             format!("select {columns} from sessions s where s.ended_at is not null"),
-            format!("select {columns} from recoveries r join sessions s on s.id = r.subject_id where r.settled_at is null"),
+            format!("select {columns} from recoveries r join sessions s on s.id = r.subject_id where r.settled_at is \
+                null"),
         ] {
             let schema = if world.on == On::Sqlite { "" } else { "sweep." };
             world.run(&format!("drop view {schema}session_candidates"));
@@ -165,7 +176,8 @@ on_each_database! {
         let differences: Vec<_> = sessions.iter().filter(|id| expected.get(*id) != seen.get(*id)).collect();
         let shown: Vec<_> = differences.iter().take(5).map(|id| (id, expected.get(*id), seen.get(*id))).collect();
         assert!(differences.is_empty(), "{} of {}: {shown:?}", differences.len(), sessions.len());
-        for state in ["active", "queued", "waiting", "exempt", "skipped", "abandoned", "escalated", "silent", "crashed"] {
+        for state in ["active", "queued", "waiting", "exempt", "skipped", "abandoned", "escalated", "silent", "crashed"]
+        {
             assert!(expected.values().any(|known| known == state), "{state} does not occur");
         }
     }

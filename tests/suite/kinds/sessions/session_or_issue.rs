@@ -29,7 +29,10 @@ on_each_database! {
         let later = world.sweep();
 
         assert_eq!((later.outcome(&session), later.outcome(&issue)), ("waiting", "continued"), "{}", later.json);
-        assert_eq!((world.commands(&session, "relaunch"), world.wakes_for(&issue), world.comments_on(&issue)), (0, 1, 1));
+        assert_eq!(
+            (world.commands(&session, "relaunch"), world.wakes_for(&issue), world.comments_on(&issue)),
+            (0, 1, 1)
+        );
     }
 
     /// That its issue is now a person's does not heal it, and is no reason to do anything.
@@ -95,7 +98,8 @@ on_each_database! {
     /// Its agent has gone on to something else, or somebody took the issue over.
     fn a_session_of_an_agent_that_no_longer_has_the_issue_is_left_and_holds_nothing(world) {
         let (agent, other) = (world.agent("idle"), world.agent("idle"));
-        for (broken, status) in [("last_tool = null", "active"), ("exit_code = 1, ended_at = last_activity_at", "active"), ("last_tool = null", "paused")] {
+        for (broken, status) in [("last_tool = null", "active"), ("exit_code = 1, ended_at = \
+            last_activity_at", "active"), ("last_tool = null", "paused")] {
             let issue = world.orphan(&agent);
             let session = world.session(Some(&agent), Some(&issue));
             world.set("sessions", &session, &format!("{broken}, status = '{status}'"));
@@ -126,7 +130,8 @@ on_each_database! {
         let (plan, step) = world.stalled_step(Some(&agent));
         world.set("plans", &plan, &format!("issue_id = '{issue}'"));
         let run = sweep::rules::Id::generate();
-        world.run(&format!("insert into runs (id, agent_id, plan_step_id, status) values ('{run}', '{agent}', '{step}', 'running')"));
+        world.run(&format!("insert into runs (id, agent_id, plan_step_id, status) values ('{run}', '{agent}', \
+            '{step}', 'running')"));
         world.ends(&session, "1");
 
         assert_eq!(world.sweep_as(&relaunching(world)).subject(&session)["reason"], "a run is live");
@@ -140,7 +145,8 @@ on_each_database! {
 
         let swept = world.sweep();
 
-        assert_eq!((swept.outcome(&issue), &swept.subject(&issue)["reason"]), ("waiting", &"it waits: its session is paused".into()));
+        assert_eq!((swept.outcome(&issue), &swept.subject(&issue)["reason"]), ("waiting", &"it waits: its session is \
+            paused".into()));
     }
 
     fn an_issue_whose_session_was_closed_without_finishing_it_is_an_orphan(world) {

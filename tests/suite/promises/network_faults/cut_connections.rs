@@ -52,8 +52,10 @@ impl Company {
         self.world.run(&format!(
             "set session_replication_role = replica;
              do $$ declare name text; begin
-                 execute 'truncate ' || (select string_agg(format('sweep.%I', tablename), ', ') from ({TABLES}) as tables);
-                 for name in {TABLES} loop execute format('insert into sweep.%I overriding system value select * from saved.%1$I', name); end loop;
+                 execute 'truncate ' || (select string_agg(format('sweep.%I', tablename), ', ') from ({TABLES}) as \
+                 tables);
+                 for name in {TABLES} loop execute format('insert into sweep.%I overriding system value select * from \
+                 saved.%1$I', name); end loop;
              end $$;
              reset session_replication_role"
         ));

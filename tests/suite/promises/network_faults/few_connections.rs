@@ -43,7 +43,8 @@ fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back(
         &mut observer,
         "create role sweeper login; grant usage on schema sweep to sweeper;
          grant all on all tables in schema sweep to sweeper;
-         with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning id)
+         with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') \
+         returning id)
          insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
          select gen_random_uuid(), 'T-' || n, 'Mend', 'in_progress', id, at, at, at
          from agent, generate_series(1, 20) n, (select now() - interval '1 hour') as t (at)",

@@ -102,7 +102,9 @@ on_each_database! {
         }
 
         for (n, shape) in SHAPES.into_iter().enumerate() {
-            for place in ["in-identifier", "in-wait", "in-agent", "in-plan", "in-session", "in-output", "in-error", "in-reason"] {
+            for place in
+                ["in-identifier", "in-wait", "in-agent", "in-plan", "in-session", "in-output", "in-error", "in-reason"]
+            {
                 let lantern = format!("{place}-{n},");
                 assert!(listener.all.contains(&lantern), "{lantern} is not to be seen before {shape}");
             }
@@ -144,7 +146,8 @@ on_each_database! {
         for Id(id) in &broken {
             listener.run(&["exempt", "remove", "issue", id]);
         }
-        for Id(id) in ids(world, "issues where id in (select subject_id from failures where quarantined_at is not null)") {
+        for Id(id) in ids(world, "issues where id in (select subject_id from failures where quarantined_at is not \
+            null)") {
             listener.run(&["quarantine", "release", "issue", &id]);
         }
     }

@@ -1,9 +1,9 @@
 //! The code blocks of a page, and what of them can be followed.
 //!
-//! ```` ```console ```` that begins with `$ sweep` has commands and what they print, ```` ```sh ```` commands alone, ```` ```sql ````
-//! what is done to the database. A mark behind the word says more: `elsewhere` takes a block out (it takes another machine, server or
-//! terminal than the reader's), `endless` does not end by itself and is ended after the lines that it shows, and `receivers` needs
-//! servers that are notified.
+//! ```` ```console ```` that begins with `$ sweep` has commands and what they print, ```` ```sh ```` commands alone,
+//! ```` ```sql ```` what is done to the database. A mark behind the word says more: `elsewhere` takes a block out (it
+//! takes another machine, server or terminal than the reader's), `endless` does not end by itself and is ended after
+//! the lines that it shows, and `receivers` needs servers that are notified.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! What a page shows and what is printed, compared: times, durations and ids are each reader's own. `make documents` writes what
-//! is printed into the pages.
+//! What a page shows and what is printed, compared: times, durations and ids are each reader's own. `make documents`
+//! writes what is printed into the pages.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 

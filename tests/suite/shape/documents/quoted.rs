@@ -1,5 +1,5 @@
-//! What pages quote: output that takes more than a shell, such as a terminal or a server that is notified. Each kind has a mark of
-//! its own behind `text`, and a test that produces it.
+//! What pages quote: output that takes more than a shell, such as a terminal or a server that is notified. Each kind
+//! has a mark of its own behind `text`, and a test that produces it.
 
 use portable_pty::CommandBuilder;
 
@@ -62,7 +62,8 @@ fn agent() -> String {
     follow(&[Block::of("sql", asks), Block::of("console", "$ sweep explain session chiara-4")])
 }
 
-/// What Slack is sent of an escalation, of many, of abandoned work, and of a wake that is stuck, then with all others, and is taken up.
+/// What Slack is sent of an escalation, of many, of abandoned work, and of a wake that is stuck, then with all others,
+/// and is taken up.
 fn slack() -> String {
     let receiver = Receiver::new();
     let taken = "update wakes set status = 'completed' where status = 'queued';";

@@ -1,4 +1,5 @@
-//! A reader who follows a page: one shell in an empty directory that has `examples/` in it, and one block after the other.
+//! A reader who follows a page: one shell in an empty directory that has `examples/` in it, and one block after the
+//! other.
 
 use std::fmt::Write;
 use std::os::unix::fs::symlink;
@@ -95,8 +96,8 @@ impl Reader {
     }
 }
 
-/// Runs a command that does not end by itself until it has printed so many lines, for half a minute at most. It logs as it does where
-/// nobody reads a report, and takes any port in place of the one that is shown.
+/// Runs a command that does not end by itself until it has printed so many lines, for half a minute at most. It logs as
+/// it does where nobody reads a report, and takes any port in place of the one that is shown.
 fn ended_after(lines: usize, command: &str, file: &str) -> String {
     format!(
         "{{ exec env SWEEP_LOG=info SWEEP_HTTP=127.0.0.1:0 {command}\n}} >{file} 2>&1 </dev/null &\n\

@@ -1,8 +1,9 @@
 //! How well loops are told from work: windows of real logs, and loops that follow real lines.
 //!
-//! A *false alarm* is a window, ending in any line of a log of healthy work, in which a loop is found. A loop is *found*
-//! if it is at its last necessary repetition. It is *called too early* one repetition before, and *called too late* when
-//! the session has gone on to something else: by one line, or by two where a single one might be one more odd line.
+//! A *false alarm* is a window, ending in any line of a log of healthy work, in which a loop is found. A loop is
+//! *found* if it is at its last necessary repetition. It is *called too early* one repetition before, and *called too
+//! late* when the session has gone on to something else: by one line, or by two where a single one might be one more
+//! odd line.
 
 #[path = "circles.rs"]
 mod circles;

@@ -49,7 +49,8 @@ impl World {
     pub fn deliver_commands(&mut self) -> i64 {
         let (now, queued) = (self.ago(0), self.count("session_commands where status = 'queued'"));
         self.run(&format!(
-            "update sessions set started_at = {now}, last_activity_at = {now}, last_progress_at = {now}, ended_at = null,
+            "update sessions set started_at = {now}, last_activity_at = {now}, last_progress_at = {now}, ended_at = \
+                null,
                                  exit_code = null, recent_output = 'starting'
              where id in (select session_id from session_commands where status = 'queued' and command = 'relaunch')"
         ));
@@ -100,7 +101,8 @@ impl World {
         let (began, quiet) = (self.ago(180), self.ago(120));
         let context = issue.map_or("{}".to_owned(), |issue| format!("{{\"issueId\": \"{issue}\"}}"));
         self.run(&format!(
-            "insert into heartbeat_runs (id, company_id, agent_id, status, invocation_source, context_snapshot, created_at,
+            "insert into heartbeat_runs (id, company_id, agent_id, status, invocation_source, context_snapshot, \
+                created_at,
                                          started_at, last_output_at, updated_at)
              select '{id}', company_id, id, 'running', 'timer', '{context}', {began}, {began}, {quiet}, {quiet}
              from agents where id = '{agent}'"

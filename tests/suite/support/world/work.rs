@@ -30,7 +30,8 @@ impl World {
             On::Postgres | On::Sqlite => ("", String::new()),
         };
         self.run(&format!(
-            "insert into issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at{column})
+            "insert into issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, \
+                updated_at{column})
              values ('{id}', '{identifier}', 'Mend the fence', 'in_progress', '{agent}', {hour}, {hour}, {hour}{value})"
         ));
         id

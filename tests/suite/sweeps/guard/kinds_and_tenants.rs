@@ -12,14 +12,20 @@ on_each_database! {
         world.stalled_steps(&agent, 0..5);
 
         let swept = world.sweep_as(&world.guarded());
-        assert_eq!((swept.exit, swept.guard("issues"), swept.guard("steps")), (Conclusion::Guarded, Some((25, 25)), None));
+        assert_eq!(
+            (swept.exit, swept.guard("issues"), swept.guard("steps")),
+            (Conclusion::Guarded, Some((25, 25)), None)
+        );
         assert_eq!((swept.count("issues", "continued"), swept.count("steps", "continued")), (0, 5));
 
         world.declare_waits(&issues[3..]);
         world.date_the_guard(61);
         world.stalled_steps(&agent, 5..30);
         let swept = world.sweep_as(&world.guarded());
-        assert_eq!((swept.exit, swept.guard("issues"), swept.guard("steps")), (Conclusion::Guarded, None, Some((25, 30))));
+        assert_eq!(
+            (swept.exit, swept.guard("issues"), swept.guard("steps")),
+            (Conclusion::Guarded, None, Some((25, 30)))
+        );
         assert_eq!((swept.count("issues", "continued"), swept.count("steps", "continued")), (3, 0));
     }
 

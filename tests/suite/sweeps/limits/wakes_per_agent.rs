@@ -20,7 +20,9 @@ mod hosts {
             let dry = world.sweep_as(&Options { dry_run: true, ..settings.clone() });
             for (continued, deferred) in [(13, 13), (10, 3), (3, 0)] {
                 let swept = world.sweep_as(&settings);
-                let counts = |swept: &crate::support::in_process::Swept| (swept.count("issues", "continued"), swept.count("issues", "deferred"));
+                let counts = |swept: &crate::support::in_process::Swept| {
+                    (swept.count("issues", "continued"), swept.count("issues", "deferred"))
+                };
                 assert_eq!(counts(&swept), (continued, deferred));
                 if continued == 13 {
                     assert_eq!(counts(&dry), counts(&swept));
@@ -56,9 +58,13 @@ mod hosts {
 
             let swept = world.sweep_as(&settings);
 
-            assert_eq!(issues.iter().map(|id| swept.outcome(id)).collect::<Vec<_>>(), ["deferred", "continued", "continued"]);
+            assert_eq!(
+                issues.iter().map(|id| swept.outcome(id)).collect::<Vec<_>>(),
+                ["deferred", "continued", "continued"]
+            );
             let row = swept.subject(&issues[0]);
-            assert_eq!((&row["decision"], &row["reason"]), (&"continue".into(), &"its agent was woken or nudged 2 times in this sweep".into()));
+            assert_eq!((&row["decision"], &row["reason"]), (&"continue".into(), &"its agent was woken or nudged 2 \
+                times in this sweep".into()));
         }
 
         fn escalations_are_not_bounded_by_it(world) {

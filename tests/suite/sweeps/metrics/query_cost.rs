@@ -9,7 +9,8 @@ use crate::support::world::{On, World};
 const QUERIES: [(&str, &str); 5] = [
     ("sweeps where not narrowed and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
     (
-        "sweeps where not narrowed and finished_at is not null and shards = 4 and shard = 3 order by finished_at desc limit 1",
+        "sweeps where not narrowed and finished_at is not null and shards = 4 and shard = 3 order by finished_at desc \
+            limit 1",
         "sweeps_whole_by_shard",
     ),
     (
@@ -57,11 +58,13 @@ fn years(world: &mut World) {
     let whole = if world.on == On::Sqlite { "1 - n % 2" } else { "n % 2 = 0" };
     let numbers = "with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 20000)";
     world.run(&format!(
-        "{numbers} insert into sweeps (id, host, version, started_at, finished_at, ended, exit_code, succeeded, narrowed, partial, shards, shard)
+        "{numbers} insert into sweeps (id, host, version, started_at, finished_at, ended, exit_code, succeeded, \
+            narrowed, partial, shards, shard)
          select {id}, 'x', '0', {at}, {at}, 'completed', 0, {whole}, {half}, {half}, 4, n % 3 from numbers"
     ));
     world.run(&format!(
-        "{numbers} insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, settled_at, created_at)
+        "{numbers} insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
+            settled_at, created_at)
          select {id}, {id}, 'issue', {id}, 'recover', 'x', {at}, 1, {at}, {at} from numbers"
     ));
     world.run("analyze");

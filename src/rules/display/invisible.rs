@@ -1,8 +1,9 @@
 //! Characters that are not seen themselves.
 
-/// Unicode's controls (Cc) and formats (Cf), and what it says to ignore where it cannot be drawn (Default_Ignorable_Code_Point): colours of
-/// a terminal, reversed orders, joiners, soft hyphens, fillers, variation selectors, tags. They change what is read, or hide in a text what
-/// only machines read. A test compares this with Unicode's own tables.
+/// Unicode's controls (Cc) and formats (Cf), and what it says to ignore where it cannot be drawn
+/// (Default_Ignorable_Code_Point): colours of a terminal, reversed orders, joiners, soft hyphens, fillers, variation
+/// selectors, tags. They change what is read, or hide in a text what only machines read. A test compares this with
+/// Unicode's own tables.
 const INVISIBLE: [(char, char); 27] = [
     ('\0', '\u{1F}'),
     ('\u{7F}', '\u{9F}'),

@@ -1,8 +1,28 @@
-//! What is wrong, in words.
+//! What is wrong with a subject.
 
 use std::fmt::{Display, Formatter, Result};
 
-use crate::rules::Finding;
+use serde::{Deserialize, Serialize};
+
+/// What is wrong with a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// An issue in progress that nobody is working on.
+    Orphaned,
+    /// A plan step in progress for too long.
+    Stalled,
+    /// A session that shows no sign of life.
+    Silent,
+    /// A session that repeats itself.
+    Looping,
+    /// A session whose process ended before its work.
+    Crashed,
+    /// A session whose agent asks a person something, or cannot go on without one.
+    Waiting,
+    /// A session that moves, and does nothing new.
+    NoProgress,
+}
 
 impl Finding {
     /// As programs read it.

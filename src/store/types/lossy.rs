@@ -6,30 +6,31 @@ use diesel::sql_types::Text;
 use diesel::sqlite::{Sqlite, SqliteValue};
 use serde_json::Value;
 
-use super::{Document, MultiBackend, MultiRawValue, lossy, sql};
+use super::{Document, lossy, sql};
+use crate::store::db::{MultiBackend, MultiRawValue};
 
 /// Text of a row, also when it is no UTF-8.
 #[derive(Clone, Debug, PartialEq, FromSqlRow)]
-pub struct Words(pub String);
+pub struct LossyText(pub String);
 
-impl From<Words> for String {
-    fn from(words: Words) -> String {
-        words.0
+impl From<LossyText> for String {
+    fn from(text: LossyText) -> String {
+        text.0
     }
 }
 
-readable!(Text: Words);
+readable!(Text: LossyText);
 readable!(sql::Document: Document);
 
-impl FromSql<Text, Pg> for Words {
+impl FromSql<Text, Pg> for LossyText {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
-        Ok(Words(String::from_utf8_lossy(bytes.as_bytes()).into_owned()))
+        Ok(LossyText(String::from_utf8_lossy(bytes.as_bytes()).into_owned()))
     }
 }
 
-impl FromSql<Text, Sqlite> for Words {
+impl FromSql<Text, Sqlite> for LossyText {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
-        Ok(Words(lossy(value)))
+        Ok(LossyText(lossy(value)))
     }
 }
 

@@ -1,15 +1,15 @@
-//! What people should have been told of, and were not.
+//! Notifications that were not delivered.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde::Serialize;
 
-use super::{ROWS_MAX, told};
+use super::format::ROWS_MAX;
 use crate::rules::Id;
 use crate::store::Db;
 use crate::store::outbox::delivery::waiting;
 use crate::store::schema::notifications;
-use crate::store::types::{Document, Instant, RawInstant, Words};
+use crate::store::types::{Document, Instant, LossyText, RawInstant};
 
 /// What was given up longer ago is no news any more.
 const DEAD_DAYS: i64 = 7;
@@ -24,13 +24,13 @@ pub struct Notifications {
     /// Of the oldest.
     pub pending_error: Option<String>,
     /// Given up in the last week, the oldest first.
-    pub dead: Vec<Untold>,
+    pub dead: Vec<Undelivered>,
     pub dead_total: i64,
 }
 
 /// A notification that was given up.
 #[derive(Clone, Debug, Serialize)]
-pub struct Untold {
+pub struct Undelivered {
     pub id: Id,
     pub destination: String,
     pub event: String,
@@ -44,43 +44,52 @@ pub struct Untold {
     pub last_error: Option<String>,
 }
 
-type Row = (Id, Words, Words, Words, Option<Id>, Document, RawInstant, i32, Option<Words>);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = notifications)]
+struct NotificationRow {
+    id: Id,
+    destination: LossyText,
+    event: LossyText,
+    kind: LossyText,
+    subject_id: Option<Id>,
+    details: Document,
+    created_at: RawInstant,
+    attempts: i32,
+    last_error: Option<LossyText>,
+}
+
+impl NotificationRow {
+    fn into_undelivered(self, now: DateTime<Utc>) -> Undelivered {
+        let (since, age_seconds) = self.created_at.with_age(now);
+        Undelivered {
+            id: self.id,
+            destination: self.destination.into(),
+            event: self.event.into(),
+            kind: self.kind.into(),
+            subject_id: self.subject_id,
+            identifier: self.details.0["identifier"].as_str().map(str::to_owned),
+            since,
+            age_seconds,
+            attempts: self.attempts,
+            last_error: self.last_error.map(LossyText::into),
+        }
+    }
+}
 
 pub fn notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notifications> {
     use notifications::*;
     let pending = waiting!().count().get_result(db)?;
-    let oldest: Option<(RawInstant, Option<Words>)> =
+    let oldest: Option<(RawInstant, Option<LossyText>)> =
         waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
-    let (pending_since, pending_age_seconds) = oldest.as_ref().map_or((None, None), |(since, _)| told(since, now));
+    let (pending_since, pending_age_seconds) = oldest.as_ref().map_or((None, None), |(since, _)| since.with_age(now));
     let given_up = || table.filter(dead_at.gt(Some(Instant(now - TimeDelta::days(DEAD_DAYS)))));
-    let rows: Vec<Row> = given_up()
-        .order((created_at, id))
-        .limit(ROWS_MAX)
-        .select((id, destination, event, kind, subject_id, details, created_at, attempts, last_error))
-        .load(db)?;
+    let rows = given_up().order((created_at, id)).limit(ROWS_MAX).select(NotificationRow::as_select()).load(db)?;
     Ok(Notifications {
         pending,
         pending_since,
         pending_age_seconds,
         pending_error: oldest.and_then(|(_, error)| error).map(|error| error.0),
-        dead: rows.into_iter().map(|row| untold(row, now)).collect(),
+        dead: rows.into_iter().map(|row| row.into_undelivered(now)).collect(),
         dead_total: given_up().count().get_result(db)?,
     })
-}
-
-fn untold(row: Row, now: DateTime<Utc>) -> Untold {
-    let (id, destination, event, kind, subject_id, details, since, attempts, error) = row;
-    let (since, age_seconds) = told(&since, now);
-    Untold {
-        id,
-        destination: destination.0,
-        event: event.0,
-        kind: kind.0,
-        subject_id,
-        identifier: details.0.get("identifier").and_then(|name| name.as_str()).map(str::to_owned),
-        since,
-        age_seconds,
-        attempts,
-        last_error: error.map(|error| error.0),
-    }
 }

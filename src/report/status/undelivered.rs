@@ -1,20 +1,19 @@
-//! What people should have been told of, and were not.
+//! Notifications that were not delivered.
 
 use owo_colors::OwoColorize;
 
-use super::sections::{headline, section};
-use super::{age, counted, spoken};
+use super::format::{age, counted, duration, headline, section};
 use crate::report::grid::with_header;
-use crate::rules::words::humanize;
+use crate::rules::display::humanize;
 use crate::store::status::{Notifications, Status};
 use crate::text::redact;
 
 /// What waits for longer than a sweep or two need is worth a line.
 const LATE_SECONDS: i64 = 600;
 
-pub fn untold(status: &Status) -> String {
-    let told = [dead(&status.notifications), late(&status.notifications)];
-    told.into_iter().filter(|told| !told.is_empty()).collect::<Vec<_>>().join("\n")
+pub fn undelivered(status: &Status) -> String {
+    let parts = [dead(&status.notifications), late(&status.notifications)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn dead(notifications: &Notifications) -> String {
@@ -39,5 +38,5 @@ fn late(notifications: &Notifications) -> String {
     let Some(age) = notifications.pending_age_seconds.filter(|age| LATE_SECONDS < *age) else { return String::new() };
     let n = counted(notifications.pending, "notification waits", "notifications wait");
     let why = notifications.pending_error.as_deref().map(|why| format!(": {}", redact(why))).unwrap_or_default();
-    format!("{}, the oldest for {}{why}\n", n.bold(), spoken(age))
+    format!("{}, the oldest for {}{why}\n", n.bold(), duration(age))
 }

@@ -1,0 +1,137 @@
+//! The one place where it is decided what happens to a subject.
+
+use super::facts::diagnosis;
+use super::{Cause, Clause, Decision, Facts, Finding, History, Policy, Reason, RetryBudget, Unavailable};
+
+/// The finding and the decision for one subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What it was examined for, and how it meets each clause.
+    pub definition: (Finding, Vec<Clause>),
+    pub finding: Option<Finding>,
+    pub decision: Decision,
+    /// Continuations that an episode may have.
+    pub attempts_max: u32,
+}
+
+/// Decides what happens to a subject; nothing else does. The first of these eight steps that applies counts:
+/// 1. It healed after an attempt or an escalation: its work goes on or is finished, and it has *recovered*; else its
+///    host or a person has it now, and it was *handed over*.
+/// 2. Nothing is wrong, since a clause of its definition does not hold: it is *left*.
+/// 3. It is exempt: it is *left*.
+/// 4. Its agent must not be woken: it is *skipped*. If the agent is gone or rests for good, it is *abandoned* after a
+///    while, once: a person is notified.
+/// 5. A person was notified and has not answered: it is *left*.
+/// 6. No attempt is left, in this episode or for this day, and the last one does not help any more; or nothing could
+///    reach it: it is *escalated*, so often a day at most.
+/// 7. The last attempt is too young for another one: it *waits*.
+/// 8. Otherwise it is *continued*.
+///
+/// ```
+/// use chrono::{DateTime, TimeDelta, Utc};
+/// use sweep::rules::{Assignee, Clause, ContinueBy, Decision, Facts, Finding, History, Id, Policy, decide};
+///
+/// /// Work of which every clause holds: it is stalled.
+/// struct Stalled(Assignee, History);
+///
+/// impl Facts for Stalled {
+///     fn definition(&self, _: &Policy) -> (Finding, Vec<Clause>) {
+///         (Finding::Stalled, Vec::new())
+///     }
+///     fn assignee(&self) -> &Assignee {
+///         &self.0
+///     }
+///     fn history(&self) -> &History {
+///         &self.1
+///     }
+/// }
+///
+/// let agent = |status: &str| Assignee::Agent {
+///     id: Id("a-1".to_owned()),
+///     name: Some("Ada".to_owned()),
+///     status: Some(status.to_owned()),
+///     obstacle: None,
+/// };
+/// let now: DateTime<Utc> = "2027-01-15T08:00:00Z".parse().expect("a time");
+/// let never_tried = History::never_tried(now - TimeDelta::hours(1), now);
+/// let tried = History { attempts: 1, last_attempt_at: Some(now - TimeDelta::minutes(6)), ..never_tried.clone() };
+/// let decision = |agent, history| decide(&Stalled(agent, history), &Policy::default()).decision;
+///
+/// let first_wake = Decision::Continue { attempt: 1, remedy: ContinueBy::Wake };
+/// assert_eq!(decision(agent("idle"), never_tried.clone()), first_wake);
+/// assert!(matches!(decision(agent("idle"), tried), Decision::Escalate(_)));
+/// assert!(matches!(decision(agent("paused"), never_tried), Decision::Skip(_)));
+/// ```
+pub fn decide(facts: &impl Facts, policy: &Policy) -> Verdict {
+    let definition = facts.definition(policy);
+    let (finding, decision) = match diagnosis(&definition) {
+        Ok(finding) => (Some(finding), treat(facts, policy)),
+        Err(reason) => (None, dismiss(facts, reason, policy)),
+    };
+    Verdict { definition, finding, decision, attempts_max: facts.allowance(policy).attempts_max }
+}
+
+fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
+    let history = facts.history();
+    match &history.open {
+        Some(open) if reason.settles(history, open) => match facts.withholds_recovery(policy) {
+            Some(withheld) => Decision::Leave(withheld),
+            None if reason.goes_on_or_is_finished() => Decision::Recovered(reason),
+            None => Decision::HandedOver(reason),
+        },
+        _ => Decision::Leave(reason),
+    }
+}
+
+fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
+    let (history, allowance) = (facts.history(), facts.allowance(policy));
+    if let Some(exemption) = history.exemption.as_ref().filter(|exemption| exemption.holds(history.observed_at)) {
+        return Decision::Leave(Reason::Exempt(exemption.reason.clone()));
+    }
+    if let Some(unavailable) = facts.assignee().unavailable() {
+        return skip(unavailable, history, policy);
+    }
+    if history.escalated {
+        return Decision::Leave(Reason::Escalated);
+    }
+    let after_last = history.within(allowance.delay, history.last_attempt_at.max(history.last_attempt_ended_at));
+    match (facts.unreachable(policy), after_last) {
+        (Some(Cause::WakesInVain(_)), Some(until)) => return Decision::Wait { until },
+        (Some(cause), _) => return escalate(cause, facts, policy),
+        (None, _) => {}
+    }
+    let spent = spent(history, &allowance, policy);
+    let resting = match &spent {
+        Some(_) => after_last.filter(|_| facts.last_attempt_may_help(policy)),
+        None => history.within(allowance.delay, history.last_attempt_at),
+    };
+    match (resting, spent) {
+        (Some(until), _) => Decision::Wait { until },
+        (None, Some(cause)) => escalate(cause, facts, policy),
+        (None, None) => Decision::Continue { attempt: history.attempts + 1, remedy: allowance.remedy },
+    }
+}
+
+/// Its assignee must not be woken; in time a person hears of it, unless one has heard of the subject already.
+fn skip(unavailable: Unavailable, history: &History, policy: &Policy) -> Decision {
+    let is_abandoned = unavailable.patience(policy).is_over(history.idle_for());
+    match is_abandoned && !history.abandoned && !history.escalated {
+        true => Decision::Abandon(unavailable),
+        false => Decision::Skip(unavailable),
+    }
+}
+
+/// Why there is no attempt left.
+fn spent(history: &History, allowance: &RetryBudget, policy: &Policy) -> Option<Cause> {
+    if allowance.attempts_max <= history.attempts {
+        return Some(if allowance.attempts_max == 0 { Cause::NotAllowed } else { Cause::Exhausted });
+    }
+    (policy.attempts_per_day_max <= history.attempts_last_day).then_some(Cause::TooManyAttempts)
+}
+
+fn escalate(cause: Cause, facts: &impl Facts, policy: &Policy) -> Decision {
+    match facts.history().escalations_last_day < facts.escalations_per_day_max(policy) {
+        true => Decision::Escalate(cause),
+        false => Decision::Leave(Reason::Escalated),
+    }
+}

@@ -1,0 +1,53 @@
+//! Subjects: their kinds and their ids.
+
+use std::fmt::{Display, Formatter, Result};
+
+use serde::{Deserialize, Serialize};
+
+use super::display::one_line;
+
+/// A row's id as its database prints it: a hyphenated uuid.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Id(pub String);
+
+/// The kinds of subject, in the order in which they are swept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Session,
+    Issue,
+    Step,
+}
+
+/// As it may be printed: on SQLite, and in another's process, an id is any text.
+impl Display for Id {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        f.write_str(&one_line(&self.0))
+    }
+}
+
+impl Kind {
+    pub const ALL: [Kind; 3] = [Kind::Session, Kind::Issue, Kind::Step];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Session => "session",
+            Kind::Issue => "issue",
+            Kind::Step => "step",
+        }
+    }
+
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Session => "sessions",
+            Kind::Issue => "issues",
+            Kind::Step => "steps",
+        }
+    }
+}
+
+impl Display for Kind {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        f.write_str(self.name())
+    }
+}

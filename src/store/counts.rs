@@ -1,0 +1,120 @@
+//! What a sweep did about the subjects of each kind: the JSON of `sweeps.counts`, as it is written and read.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::candidates::Portion;
+use super::types::Document;
+use crate::rules::{Id, Kind};
+
+/// What a sweep says of one kind, in its row and in the JSON report; a kind that the database does not provide, or that
+/// is off, has zeros.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KindCounts {
+    pub provided: bool,
+    pub mode: KindMode,
+    /// Why the guard left this kind as it was.
+    pub guard: Option<Guarded>,
+    /// What it left as it was of a kind that was swept otherwise.
+    pub held_back: Vec<HeldBack>,
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Since when the oldest of the deferred has been as it is.
+    pub oldest_deferred_at: Option<DateTime<Utc>>,
+    /// Subjects that are not examined any more, since they failed in too many sweeps running.
+    pub in_quarantine: u64,
+}
+
+impl KindCounts {
+    /// Those of each kind in a row of `sweeps`. What cannot be read, such as that of another version, is left out.
+    pub fn read(document: &Document) -> impl Iterator<Item = (Kind, KindCounts)> {
+        let read = |kind: Kind| KindCounts::deserialize(document.0.get(kind.plural())?).ok();
+        Kind::ALL.into_iter().filter_map(move |kind| Some((kind, read(kind)?)))
+    }
+
+    /// Did the guard leave any of it?
+    pub fn is_guarded(&self) -> bool {
+        self.guard.is_some() || !self.held_back.is_empty()
+    }
+}
+
+/// What is done about a kind of subject.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KindMode {
+    /// It is not looked at.
+    Off,
+    /// It is decided and reported, never written.
+    Shadow,
+    #[default]
+    On,
+}
+
+/// How many subjects of one kind came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    pub scanned: u64,
+    pub continued: u64,
+    pub escalated: u64,
+    pub recovered: u64,
+    pub handed_over: u64,
+    pub abandoned: u64,
+    pub waiting: u64,
+    pub skipped: u64,
+    pub healthy: u64,
+    pub changed: u64,
+    pub deferred: u64,
+    pub busy: u64,
+    pub unknown: u64,
+    pub unreadable: u64,
+    pub failed: u64,
+}
+
+impl Tally {
+    pub fn plus(self, other: Tally) -> Tally {
+        Tally {
+            scanned: self.scanned.saturating_add(other.scanned),
+            continued: self.continued.saturating_add(other.continued),
+            escalated: self.escalated.saturating_add(other.escalated),
+            recovered: self.recovered.saturating_add(other.recovered),
+            handed_over: self.handed_over.saturating_add(other.handed_over),
+            abandoned: self.abandoned.saturating_add(other.abandoned),
+            waiting: self.waiting.saturating_add(other.waiting),
+            skipped: self.skipped.saturating_add(other.skipped),
+            healthy: self.healthy.saturating_add(other.healthy),
+            changed: self.changed.saturating_add(other.changed),
+            deferred: self.deferred.saturating_add(other.deferred),
+            busy: self.busy.saturating_add(other.busy),
+            unknown: self.unknown.saturating_add(other.unknown),
+            unreadable: self.unreadable.saturating_add(other.unreadable),
+            failed: self.failed.saturating_add(other.failed),
+        }
+    }
+}
+
+/// The guard's two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guarded {
+    /// Would be continued or escalated.
+    pub stranded: u64,
+    /// Counting ended before all were seen: there may be more.
+    pub at_least: bool,
+    pub in_progress: u64,
+}
+
+/// A tenant's subjects of a kind, or those of one of its agents, that the guard holds back; the fields are those of the
+/// JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldBack {
+    pub tenant: String,
+    /// Null: all of the tenant's.
+    pub agent_id: Option<Id>,
+    pub agent: Option<String>,
+    #[serde(flatten)]
+    pub guarded: Guarded,
+    /// As it stands in the rows; the rest is as it may be shown.
+    #[serde(skip)]
+    pub portion: Portion,
+}

@@ -1,0 +1,103 @@
+//! What the store does for every kind of subject.
+
+use diesel::prelude::*;
+
+use super::candidates::{Candidate, Group, Part};
+use super::{Db, Label, Lock};
+use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
+
+/// One kind of subject, as the store knows it.
+pub trait Subject: Facts + Sized {
+    const KIND: Kind;
+    /// Where all of them are, by their `id`.
+    const RELATION: &'static str;
+    /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs
+    /// UPDATE on some column of it, and reading its id SELECT.
+    const RIGHTS: &'static [Right];
+
+    /// One whose group is null, which no host's view may say.
+    fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>>;
+
+    /// The next candidates in the order of the scan, at most `limit`.
+    fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
+    fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// The same for each group.
+    fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<Group>>;
+    /// How many in progress are not examined any more.
+    fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
+    /// How many of a part there are in progress, healthy or not.
+    fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// The tenants that have more than so many candidates, those with the most first.
+    fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>>;
+    /// The group that has the most subjects in progress, and how many.
+    fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
+    /// Is there any subject, in whatever state? Of this tenant, or at all.
+    fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool>;
+
+    /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it.
+    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock>;
+
+    /// The facts, in a snapshot taken after the locks.
+    fn read(db: &mut Db, id: &Id) -> QueryResult<Option<Self>>;
+
+    /// What a subject is called, whatever else its row holds.
+    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>>;
+
+    /// The first two that people call so.
+    fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>>;
+
+    /// What the reports call it.
+    fn identifier(&self) -> Option<&str>;
+    fn title(&self) -> &str;
+    fn tenant(&self) -> &str;
+    /// The issue that a recovery refers to besides the subject itself.
+    fn linked_issue(&self) -> Option<&Id>;
+
+    /// Queues one wake or command with this id.
+    fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
+
+    /// Tells a person. Returns whether the subject is blocked now.
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool>;
+
+    /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.
+    fn recover(&self, db: &mut Db) -> QueryResult<()>;
+}
+
+impl Lock {
+    /// Is everything held that a recovery with these facts refers to? An agent that does not exist cannot be. More may
+    /// be: a row names what its facts do not know of, such as another tenant's issue.
+    pub fn covers(&self, facts: &impl Subject) -> bool {
+        match self {
+            Lock::Everything => true,
+            Lock::Rows { agent, issue } => {
+                let holds = |held: &Option<Id>, needed: Option<&Id>| needed.is_none() || held.as_ref() == needed;
+                holds(agent, facts.assignee().existing_id()) && holds(issue, facts.linked_issue())
+            }
+            Lock::Nothing => false,
+        }
+    }
+}
+
+/// A relation, and a privilege on it.
+pub type Right = (&'static str, &'static str);
+
+/// One line for each kind: what is generic over subjects, done for the kind at hand.
+macro_rules! for_kind {
+    ($kind:expr, $subject:ident => $body:expr) => {
+        match $kind {
+            $crate::rules::Kind::Session => $crate::store::for_kind!(@ $subject = session::SessionFacts, $body),
+            $crate::rules::Kind::Issue => $crate::store::for_kind!(@ $subject = issue::IssueFacts, $body),
+            $crate::rules::Kind::Step => $crate::store::for_kind!(@ $subject = step::StepFacts, $body),
+        }
+    };
+    (@ $subject:ident = $kind:ident::$facts:ident, $body:expr) => {{
+        type $subject = $crate::rules::$kind::$facts;
+        $body
+    }};
+}
+pub(crate) use for_kind;
+
+/// Is there any subject of one of these kinds, in whatever state? Of this tenant, or at all.
+pub fn has_any(db: &mut Db, kinds: &[Kind], tenant: Option<&str>) -> QueryResult<bool> {
+    kinds.iter().try_fold(false, |found, &kind| Ok(found || for_kind!(kind, S => S::has_any(db, tenant))?))
+}
