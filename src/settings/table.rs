@@ -125,7 +125,7 @@ settings! {
         /// `DATABASE_URL`, or the file that `DATABASE_URL_FILE` names, says
         /// [which database](#the-databases-url) to sweep.
         CacheFlag, heading HOW_IT_RUNS {
-            /// on, or off behind a transaction pooler that does not know prepared statements, such as PgBouncer before 1.21
+            /// Prepare statements: on, or off behind a transaction pooler that does not know them, such as PgBouncer before 1.21
             statement_cache: StatementCache, "CACHE", STATEMENT_CACHE, or StatementCache::default();
         }
         TimeoutFlags, heading HOW_IT_RUNS {
@@ -159,14 +159,14 @@ settings! {
         OutputFlag, plain "Reports and logs" {
             /// How to print it: table, json, ndjson
             ///
-            /// The report of a sweep; ndjson has a line for each subject.
+            /// In ndjson the report of a sweep has a line for each subject.
             #[arg(short)]
             output: Format, "FORMAT", FORMAT, or Format::default();
         }
         /// [The daemon](daemon.md) alone reads these.
         ScheduleFlags, plain "The daemon" {
             let daemon: DaemonOptions = DaemonOptions::of(CycleOptions::of(Options::of(no_database())));
-            /// When to sweep, as in a crontab, or @hourly, @daily …
+            /// When to sweep, as in a crontab, or such as @hourly
             ///
             /// Minute, hour, day of the month, month, day of the week; with six fields the second comes first.
             schedule: CronPattern, "PATTERN", CronPattern::parse => daemon.schedule.pattern;
