@@ -260,8 +260,8 @@ mod tests {
         /// Around it stands what may stand there in a sentence, a log or a document.
         #[test]
         fn a_password_is_hidden_whatever_stands_around_it(
-            before in "[ a-z,:;(/=\"'{]{0,12}", secret in "[A-Za-z0-9!$%^*_+.-]{8,20}", after in "([ ,;&)\"'}][ \
-                a-z,;:/@]{0,12})?",
+            before in "[ a-z,:;(/=\"'{]{0,12}", secret in "[A-Za-z0-9!$%^*_+.-]{8,20}",
+                after in "([ ,;&)\"'}][ a-z,;:/@]{0,12})?",
             form in prop::sample::select(vec!["x://u:S@h", "password=S", "password: S", "api_key=S", "\"token\":\"S\"",
                 "u:S@h/x"]),
         ) {

@@ -3,7 +3,7 @@
 //! | SQL type | PostgreSQL | SQLite | Rust |
 //! |---|---|---|---|
 //! | `sql::Id` | uuid | text | `Id` |
-//! | `sql::Instant` | timestamptz | text that sorts, `2026-11-21T09:30:00.000Z` | `DateTime<Utc>`, `Instant`, `RawInstant` |
+//! | `sql::Instant` | timestamptz | text: `2026-11-21T09:30:00.000Z` | `DateTime<Utc>`, `Instant`, `RawInstant` |
 //! | `sql::Document` | jsonb | text | `Document` |
 //! | diesel's `Text` | text | text | `String`; `LossyText`, whatever it holds |
 

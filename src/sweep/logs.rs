@@ -76,8 +76,8 @@ pub fn unsettled(kind: Kind, why: Abort) {
 
 /// A notification of the guard that is not in the outbox.
 pub fn unqueued(kind: Kind, why: Abort) {
-    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: \
-        {}", kind.plural(), error_chain(why));
+    warn!(%kind, "that the guard stopped the {} could not be queued as a notification: {}", kind.plural(),
+        error_chain(why));
 }
 
 /// What was to be done about stuck wakes, and could not.

@@ -83,8 +83,8 @@ fn what_changes_by_itself_hides_no_loop_and_what_progresses_is_none(#[case] line
 #[case::a_counter_without_words(counted(9, &["{}%", "warning: slow mirror"]), None)]
 #[case::a_counter_on_a_spinner(counted(9, &["⠙ {}/300", "warning: slow mirror"]), None)]
 #[case::a_counter_that_stands(times(6, &["Downloading 12/300", "connection reset"]), Some(2))]
-#[case::a_counter_that_counts_down((1..9).rev().map(|left| format!("waiting for {left}/8 \
-    shards")).flat_map(|line| [line, "polling".to_owned()]).collect(), None)]
+#[case::a_counter_that_counts_down((1..9).rev().map(|left| format!("waiting for {left}/8 shards"))
+    .flat_map(|line| [line, "polling".to_owned()]).collect(), None)]
 #[case::a_counter_that_begins_again(times(4, &["fetching 10%", "fetching 35%", "fetching 80%", "early EOF"]), Some(2))]
 #[case::a_counter_that_never_gets_further(
     [30, 25, 80, 12, 44, 23, 61].iter().flat_map(|at| [format!("fetching {at}%"), "early EOF".to_owned()]).collect(),

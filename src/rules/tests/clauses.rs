@@ -69,8 +69,8 @@ fn every_clause_holds_for_a_subject_that_is_broken() {
 #[case::a_person_has_it(IssueFacts { assigned_to_user: true, ..orphan() }, "✗ no person has it: a person")]
 #[case::nobody_has_it(IssueFacts { assignee: Assignee::Nobody, ..orphan() }, "✗ an agent is assigned: nobody")]
 #[case::a_run_is_live(IssueFacts { has_live_run: true, ..orphan() }, "✗ no run is live: one is")]
-#[case::a_wake_is_queued(IssueFacts { pending_wake_since: Some(at(-5)), ..orphan() }, "✗ no wake is pending: one, for \
-    5m")]
+#[case::a_wake_is_queued(IssueFacts { pending_wake_since: Some(at(-5)), ..orphan() },
+    "✗ no wake is pending: one, for 5m")]
 #[case::its_wake_is_known(
     IssueFacts { pending_wake_since: Some(at(-5)), pending_wake: Some("wake 1a2b".to_owned()), ..orphan() },
     "✗ no wake is pending: one, for 5m: wake 1a2b"
@@ -83,8 +83,8 @@ fn every_clause_holds_for_a_subject_that_is_broken() {
     IssueFacts { run_end_grace: TimeDelta::minutes(4), last_run_ended_at: Some(at(-3)), ..orphan() },
     "✗ its last run ended longer than 240s ago: 3m ago"
 )]
-#[case::it_waits(IssueFacts { declared_wait: Some("approval".to_owned()), ..orphan() }, "✗ no wait is declared: \
-    approval")]
+#[case::it_waits(IssueFacts { declared_wait: Some("approval".to_owned()), ..orphan() },
+    "✗ no wait is declared: approval")]
 #[case::idle_for_just_the_grace(
     IssueFacts { history: History { idle_since: at(-2), ..history() }, ..orphan() },
     "✗ it is idle for longer than 2m: 2m, since 2027-01-15 07:58:00 UTC"

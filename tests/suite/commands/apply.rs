@@ -196,8 +196,11 @@ mod own_tables {
             ] {
                 let issue = world.orphan(&agent);
                 let quoted = text.replace('\'', "''");
-                world.set("issues", &issue, &format!("title = '{quoted}', identifier = '{quoted}', tenant = \
-                    '{quoted}'"));
+                world.set(
+                    "issues",
+                    &issue,
+                    &format!("title = '{quoted}', identifier = '{quoted}', tenant = '{quoted}'"),
+                );
                 let healed = world.orphan(&agent);
                 world.sweep_as(&Options { limit: Some(1), ..world.settings_for(&healed) });
                 world.set("issues", &healed, &format!("waiting_for = '{quoted}'"));

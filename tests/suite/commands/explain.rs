@@ -145,8 +145,10 @@ mod own_tables {
             assert_eq!(explain(&world.url, Kind::Step, "Launch #1")["id"], one.0);
             let (_, other) = world.stalled_step(None);
             let ran = command_at(&world.url, ["explain", "step", "Launch #1"]).run();
-            ran.refused(USAGE, &["more than one step is called Launch \
-                #1", "give the id", &one.0, &other.0, "tenant default"]);
+            ran.refused(
+                USAGE,
+                &["more than one step is called Launch #1", "give the id", &one.0, &other.0, "tenant default"],
+            );
         }
 
         fn a_row_that_cannot_be_read_is_named_with_what_is_wrong(world) {

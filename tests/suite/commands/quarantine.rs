@@ -57,8 +57,10 @@ on_each_host! {
         release(world, &["issue", &name]).refused(USAGE, &[&format!("issue {name} is not in quarantine")]);
         release(world, &["issue", &failing.0]).refused(USAGE, &["is not in quarantine"]);
         release(world, &["issue", "ACM-99"]).refused(USAGE, &["there is no issue ACM-99 in this database"]);
-        assert_eq!(world.count(&format!("failures where subject_id = '{held}' and sweeps = 0 and quarantined_at is \
-            null")), 1);
+        assert_eq!(
+            world.count(&format!("failures where subject_id = '{held}' and sweeps = 0 and quarantined_at is null")),
+            1
+        );
         let released = command_at(&world.url, ["explain", "issue", &name, "--output", "json"]).run().done().json();
         assert_eq!((&released["quarantined"], &released["failed_sweeps"]), (&false.into(), &0.into()));
     }
@@ -83,8 +85,10 @@ on_each_host! {
         let table = command_at(&world.url, ["quarantine", "list"]).run().done();
         assert!(table.out.contains(&gone.0) && table.out.contains(&format!("session  {odd}")), "{table}");
         assert!(!table.out.contains('\u{1b}'), "{table}");
-        assert_eq!(release(world, &["issue", &gone.0]).done().out, format!("Released: issue {gone}; the next sweep \
-            examines it again\n"));
+        assert_eq!(
+            release(world, &["issue", &gone.0]).done().out,
+            format!("Released: issue {gone}; the next sweep examines it again\n")
+        );
         release(world, &["--all"]).done();
         assert_eq!(list(world), [] as [Value; 0]);
     }

@@ -59,8 +59,10 @@ on_each_host! {
             let (issue, swept) = sweep_after(world, &format!("status = '{status}'"));
             assert_eq!(swept.outcome(&issue), "recovered", "{status}");
         }
-        assert_eq!((world.count("recoveries where action = 'recover'"), world.count("recoveries where action = \
-            'hand_over'")), (3, 0));
+        assert_eq!(
+            (world.count("recoveries where action = 'recover'"), world.count("recoveries where action = 'hand_over'")),
+            (3, 0)
+        );
     }
 
     fn an_issue_that_goes_on_after_it_was_escalated_has_recovered_and_one_that_is_cancelled_is_handed_over(world) {

@@ -106,8 +106,10 @@ on_each_host! {
         assert_eq!((&json["stuck_wakes_total"], &json["no_wake_is_taken"]), (&json!(3), &json!(true)));
         assert_eq!(json["stuck_wakes"][0]["kind"], "issue");
         let out = command_at(&world.url, ["status"]).run().done().out;
-        assert!(out.contains("3 wakes are stuck: queued for longer than 1h, and none was taken up in that \
-            time"), "{out}");
+        assert!(
+            out.contains("3 wakes are stuck: queued for longer than 1h, and none was taken up in that time"),
+            "{out}"
+        );
     }
 }
 

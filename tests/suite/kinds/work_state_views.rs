@@ -130,8 +130,8 @@ on_each_host! {
         let wake = world.issue_wake(&stuck, &agent, "queued", 300);
         exempt(world, "issue", &exempted, None);
 
-        let mut detail = |id: &Id| world.text("detail", &format!("issue_work_state where subject_id = \
-            '{id}'")).expect("words");
+        let mut detail =
+            |id: &Id| world.text("detail", &format!("issue_work_state where subject_id = '{id}'")).expect("words");
 
         assert_eq!(detail(&orphan), "nobody is working on it");
         assert_eq!(detail(&live), "a run is live");
@@ -152,8 +152,8 @@ on_each_host! {
         let row = format!("issue_work_state where subject_id = '{issue}'");
 
         assert_eq!(world.text("state || ': ' || detail", &row).as_deref(), Some("escalated: no attempt is left"));
-        let told = world.text("created_at", &format!("recoveries where subject_id = '{issue}' and action = \
-            'escalate'"));
+        let told =
+            world.text("created_at", &format!("recoveries where subject_id = '{issue}' and action = 'escalate'"));
         assert_eq!(world.text("since", &row), told);
         world.set("issues", &issue, "status = 'todo'");
         assert_eq!(world.count(&row), 0);

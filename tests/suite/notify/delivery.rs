@@ -61,8 +61,8 @@ on_each_database! {
             (Answer::Status(429), "HTTP 429"),
             (Answer::Reset, ""),
             (Answer::Garbage, ""),
-            (Answer::Redirect("http://169.254.169.254/latest".to_owned()), "HTTP 302: it redirects, which is not \
-                followed"),
+            (Answer::Redirect("http://169.254.169.254/latest".to_owned()),
+            "HTTP 302: it redirects, which is not followed"),
             (Answer::Redirect(Receiver::new().url()), "HTTP 302: it redirects, which is not followed"),
         ];
         for (answer, expected) in answers {
@@ -141,8 +141,10 @@ on_each_database! {
             assert_eq!(dead[field], expected, "{dead}");
         }
         let printed = status_for_people(world);
-        assert!(printed.contains("1 notification could not be \
-            delivered") && printed.contains("step Launch #1"), "{printed}");
+        assert!(
+            printed.contains("1 notification could not be delivered") && printed.contains("step Launch #1"),
+            "{printed}"
+        );
     }
 
     /// With one attempt in each sweep, what waits for a receiver that is gone would never be given up.
@@ -185,8 +187,10 @@ on_each_database! {
 
         assert_eq!(deliver(&after), Delivered { dead: 1, ..Delivered::default() });
 
-        assert_eq!(world.status_document()["notifications"]["dead"][0]["last_error"], "its destination is not \
-            configured any more");
+        assert_eq!(
+            world.status_document()["notifications"]["dead"][0]["last_error"],
+            "its destination is not configured any more"
+        );
     }
 
     /// Between the commit and the delivery there is nothing that a kill could lose.

@@ -45,8 +45,8 @@ on_each_database! {
 
     fn only_the_events_that_are_wanted_are_queued(world) {
         let receiver = Receiver::new();
-        let settings = world.notifying(&[("SWEEP_SLACK_URL", &receiver.url()), ("SWEEP_NOTIFY_ON", "session_stuck, \
-            recovered")]);
+        let settings =
+            world.notifying(&[("SWEEP_SLACK_URL", &receiver.url()), ("SWEEP_NOTIFY_ON", "session_stuck, recovered")]);
         let step = world.escalation();
         world.sweep_as(&settings.sweep);
         assert_eq!(world.count("notifications"), 0);
@@ -56,8 +56,10 @@ on_each_database! {
 
         assert_eq!(world.text("event", "notifications").as_deref(), Some("recovered"));
         deliver(&settings);
-        assert_eq!(text(&receiver.received()[0]).lines().next(), Some("sweep: step Launch #1 recovered: it is \
-            completed"));
+        assert_eq!(
+            text(&receiver.received()[0]).lines().next(),
+            Some("sweep: step Launch #1 recovered: it is completed")
+        );
     }
 
     fn nobody_is_told_that_an_escalated_step_was_handed_over(world) {

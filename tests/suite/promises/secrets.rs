@@ -147,8 +147,8 @@ on_each_database! {
 
         let broken = match world.on {
             On::Sqlite => ["a text of 19 characters is no timestamp", "id=***"],
-            On::Postgres | On::Paperclip => ["violates unique constraint \"in_error_taken\"", "invalid input syntax \
-                for type uuid"],
+            On::Postgres | On::Paperclip => ["violates unique constraint \"in_error_taken\"",
+            "invalid input syntax for type uuid"],
         };
         assert!(broken.iter().all(|broken| all.contains(broken)), "{all}");
     }

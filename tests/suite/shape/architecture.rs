@@ -137,6 +137,20 @@ fn a_planted_import_of_each_kind_is_refused() {
     }
 }
 
+/// The paths below `src/` that ARCHITECTURE.md names; `documents/prose.rs` looks for those from the root.
+#[test]
+fn each_file_that_the_architecture_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("a page");
+    let is_path = |code: &&str| {
+        let is_of_a_module = code.split_once('/').is_some_and(|(module, _)| RANKS.concat().contains(&module));
+        is_of_a_module && code.chars().all(|c| c.is_ascii_lowercase() || "_/.".contains(c))
+    };
+    let named: Vec<&str> = page.split('`').filter(is_path).collect();
+    let is_dead = |path: &&&str| !root.join("src").join(path.trim_end_matches(".rs")).with_extension("rs").exists();
+    assert!(8 < named.len() && named.iter().filter(is_dead).count() == 0, "{named:?}");
+}
+
 /// A command line is nobody's but the face's.
 #[test]
 fn the_engine_does_not_know_clap() {

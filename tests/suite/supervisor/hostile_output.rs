@@ -48,8 +48,11 @@ on_each_database! {
     }
 
     fn a_message_is_typed_without_the_keys_in_it(world) {
-        let watcher = Watcher::of(&world.url, &["--no-examine"], &format!("echo ready; {READ}; echo \"got $x.\" | cat \
-            -v; read x"));
+        let watcher = Watcher::of(
+            &world.url,
+            &["--no-examine"],
+            &format!("echo ready; {READ}; echo \"got $x.\" | cat -v; read x"),
+        );
         watcher.until_it_prints("ready");
         world.queue("nudge", "a\u{1b}[2J\u{3}\u{4}b\n\r$(touch ran) `touch ran` #(touch ran);");
         watcher.until_it_prints("got (sweep) a[2Jb$(touch ran) `touch ran` #(touch ran);.");
@@ -59,8 +62,11 @@ on_each_database! {
 
     /// Tags and reversed letters would say to an agent what nobody sees in the row.
     fn a_message_is_typed_as_it_can_be_seen(world) {
-        let watcher = Watcher::of(&world.url, &["--no-examine"], &format!("echo ready; {READ}; echo \"got $x.\" | cat \
-            -v; read x"));
+        let watcher = Watcher::of(
+            &world.url,
+            &["--no-examine"],
+            &format!("echo ready; {READ}; echo \"got $x.\" | cat -v; read x"),
+        );
         watcher.until_it_prints("ready");
         world.queue("nudge", "go\u{202e} \u{e0064}\u{e0069}\u{e0065}on\u{200b}\u{fe01}");
         watcher.until_it_prints("got (sweep) go on.");

@@ -27,8 +27,10 @@ on_each_database! {
 
         assert_eq!(world.of_agent("agent_state").as_deref(), Some("waiting"));
         let comment = world.text("body", "comments").expect("a comment");
-        assert!(comment.contains("of \"`Ada`\"") && comment.contains(&format!("asks for a yes or \
-            no: \"`{WORDS}`\"")), "{comment}");
+        assert!(
+            comment.contains("of \"`Ada`\"") && comment.contains(&format!("asks for a yes or no: \"`{WORDS}`\"")),
+            "{comment}"
+        );
         let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();
         assert!(explained.out.contains("screen, rule generic/yes or no, line 1"), "{explained}");
         thread::sleep(Duration::from_millis(1500));

@@ -21,8 +21,8 @@ fn take_up(url: &str) -> Ran {
 
 on_each_database! {
     fn a_paused_session_gets_no_nudge(world) {
-        let watcher = Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"$x\" >> got; \
-            cat"));
+        let watcher =
+            Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"$x\" >> got; cat"));
         watcher.until_it_prints("working");
         world.run("update sessions set status = 'paused'");
         let long_ago = world.ago(60);
@@ -44,8 +44,8 @@ on_each_database! {
     }
 
     fn a_command_that_does_not_fit_has_failed(world) {
-        let watcher = Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"got $x\"; \
-            cat"));
+        let watcher =
+            Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"got $x\"; cat"));
         watcher.until_it_prints("working");
         world.queue("relaunch", "");
         wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));

@@ -16,8 +16,8 @@ on_each_database! {
         let issue = world.orphan(&agent);
         let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("a name");
         let flags = ["--agent", "Ada", "--issue", &identifier];
-        let watcher = Watcher::of(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; \
-            done"));
+        let watcher =
+            Watcher::of(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; done"));
         world.until_recovered("escalate");
 
         watcher.until_it_prints(STUCK);

@@ -67,9 +67,9 @@ impl Server {
                  agent as (select id, row_number() over () as place from agents)
              insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, \
              updated_at)
-             select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, at, at, at
+             select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, since, since, since
              from generate_series(1, {orphans}) n
-                 join agent on place = n % 40 + 1, (select now() - interval '1 hour') as t (at)"
+                 join agent on place = n % 40 + 1, (select now() - interval '1 hour') as t (since)"
         );
         run(&mut connect(&self.url), &orphans);
         self

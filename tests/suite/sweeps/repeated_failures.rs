@@ -42,8 +42,10 @@ on_each_host! {
 
         assert_eq!(third.code, SOME_FAILED, "{third}");
         let says = format!("issue {bad} is in quarantine from now on, since it failed in too many sweeps running: ");
-        assert!(third.err.lines().any(|line| line.contains(&says) && line.contains("no wakes for this \
-            one")), "{third}");
+        assert!(
+            third.err.lines().any(|line| line.contains(&says) && line.contains("no wakes for this one")),
+            "{third}"
+        );
         assert_eq!(world.failed_sweeps(&bad), (3, true));
         let fourth = sweep_at(&world.url, []).run().done();
         assert!(fourth.out.contains("In quarantine: 1 issue: see sweep quarantine list"), "{fourth}");

@@ -152,8 +152,11 @@ mod kinds {
             world.stalled_steps(&agent, 0..3);
             let dump = |world: &mut World| {
                 ["issues", "plans", "plan_steps", "agents"].map(|table| {
-                    let rows = if world.on == On::Sqlite { "group_concat(updated_at || \
-                        status)" } else { "string_agg(updated_at || status, ',')" };
+                    let rows = if world.on == On::Sqlite {
+                        "group_concat(updated_at || status)"
+                    } else {
+                        "string_agg(updated_at || status, ',')"
+                    };
                     world.text(rows, &format!("(select * from {table} order by id) t"))
                 })
             };

@@ -216,8 +216,10 @@ mod kinds {
             let told = world.status_document();
             assert_eq!((&told["sweeps"][0]["shard"], &told["sweeps"][0]["shards"]), (&1.into(), &4.into()));
             let ran = crate::support::program::command_at(&world.url, ["status"]).run().done();
-            assert!(ran.out.contains("(shard 1/4)") && ran.out.contains("No sweep of everything has succeeded \
-                yet"), "{ran}");
+            assert!(
+                ran.out.contains("(shard 1/4)") && ran.out.contains("No sweep of everything has succeeded yet"),
+                "{ran}"
+            );
             for index in [0, 2, 3] {
                 world.sweep_as(&settings_of_shard(world, index, 4));
             }

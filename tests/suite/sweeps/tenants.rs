@@ -83,8 +83,9 @@ on_each_host! {
 
     fn what_is_named_must_be_its_own(world) {
         let (tenant, ours) = two_tenants(world);
-        sweep_at(&world.url, ["--tenant", &tenant, "--issue", "N-1"]).run().refused(64, &["N-1 belongs to the \
-            tenant", &tenant]);
+        sweep_at(&world.url, ["--tenant", &tenant, "--issue", "N-1"])
+            .run()
+            .refused(64, &["N-1 belongs to the tenant", &tenant]);
         let selection = Selection::Subjects(vec![(Kind::Issue, "N-12".to_owned())]);
         let swept = world.sweep_as(&Options { selection, ..of_tenant(world, &tenant) });
         assert_eq!((swept.outcome(&ours[2]), world.count("recoveries")), ("continued", 1));

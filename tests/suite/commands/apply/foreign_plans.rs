@@ -67,8 +67,8 @@ on_each_host! {
         apply(&world.url, &plan, &["--dry-run"]).done();
         world.run("delete from sweeps");
 
-        apply(&world.url, &plan, &[]).refused(REFUSED, &["it was made after the \
-            sweep ", "knows nothing", "a restored backup"]);
+        apply(&world.url, &plan, &[])
+            .refused(REFUSED, &["it was made after the sweep ", "knows nothing", "a restored backup"]);
         assert_eq!(world.count("recoveries"), 1);
     }
 
@@ -134,8 +134,8 @@ fn a_plan_that_a_standby_made_is_applied_on_its_primary() {
         with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning \
         id)
         insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
-        select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, at, at, at
-        from agent, generate_series(1, 3) n, (select now() - interval '1 hour') as t (at)";
+        select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, since, since, since
+        from agent, generate_series(1, 3) n, (select now() - interval '1 hour') as t (since)";
     run(&mut world, orphans);
     let standby = primary.standby();
     let plan = plan_at(&standby.url, &[]);

@@ -91,8 +91,12 @@ on_each_database! {
         assert_eq!((swept.outcome(&session), swept.outcome(&issue)), ("waiting", "healthy"), "{}", swept.json);
         world.pass(5);
         let swept = world.sweep_as(&settings);
-        assert_eq!((swept.outcome(&session), swept.outcome(&issue)), ("escalated", "continued"), "it never came up: \
-            {}", swept.json);
+        assert_eq!(
+            (swept.outcome(&session), swept.outcome(&issue)),
+            ("escalated", "continued"),
+            "it never came up: {}",
+            swept.json
+        );
         assert_eq!((world.commands(&session, "relaunch"), world.wakes_for(&issue)), (1, 1));
     }
 

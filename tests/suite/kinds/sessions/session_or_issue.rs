@@ -98,8 +98,11 @@ on_each_database! {
     /// Its agent has gone on to something else, or somebody took the issue over.
     fn a_session_of_an_agent_that_no_longer_has_the_issue_is_left_and_holds_nothing(world) {
         let (agent, other) = (world.agent("idle"), world.agent("idle"));
-        for (broken, status) in [("last_tool = null", "active"), ("exit_code = 1, ended_at = \
-            last_activity_at", "active"), ("last_tool = null", "paused")] {
+        for (broken, status) in [
+            ("last_tool = null", "active"),
+            ("exit_code = 1, ended_at = last_activity_at", "active"),
+            ("last_tool = null", "paused"),
+        ] {
             let issue = world.orphan(&agent);
             let session = world.session(Some(&agent), Some(&issue));
             world.set("sessions", &session, &format!("{broken}, status = '{status}'"));
@@ -145,8 +148,10 @@ on_each_database! {
 
         let swept = world.sweep();
 
-        assert_eq!((swept.outcome(&issue), &swept.subject(&issue)["reason"]), ("waiting", &"it waits: its session is \
-            paused".into()));
+        assert_eq!(
+            (swept.outcome(&issue), &swept.subject(&issue)["reason"]),
+            ("waiting", &"it waits: its session is paused".into())
+        );
     }
 
     fn an_issue_whose_session_was_closed_without_finishing_it_is_an_orphan(world) {

@@ -195,8 +195,13 @@ on_each_database! {
     /// P6
     fn a_session_that_nobody_may_disturb_gets_no_command(world) {
         let agent = world.agent("idle");
-        for change in ["stall_paused = \
-            true", "status = 'paused'", "status = 'terminated'", "status = 'interrupted'", "status = 'created'"] {
+        for change in [
+            "stall_paused = true",
+            "status = 'paused'",
+            "status = 'terminated'",
+            "status = 'interrupted'",
+            "status = 'created'",
+        ] {
             let session = world.session(Some(&agent), None);
             world.set("sessions", &session, change);
 

@@ -29,8 +29,10 @@ on_each_host! {
 
         assert_eq!(world.count(&format!("false_rescues where subject_id = '{issue}' and kind = 'issue' and \
             continued_at < reported_at")), 1);
-        assert_eq!(world.count("false_rescues f join recoveries r on r.id = f.recovery_id and r.action = \
-            'continue'"), 1);
+        assert_eq!(
+            world.count("false_rescues f join recoveries r on r.id = f.recovery_id and r.action = 'continue'"),
+            1
+        );
     }
 
     fn a_run_that_others_end_after_our_wake_proves_nothing(world) {

@@ -55,12 +55,15 @@ on_each_host! {
         world.run("delete from policy");
 
         assert_eq!(world.count("issue_work_state where state is null"), 1);
-        command_at(&world.url, ["status"]).run().refused(69, &["the table policy has lost its row", "the next sweep of \
-            everything writes it"]);
+        command_at(&world.url, ["status"])
+            .run()
+            .refused(69, &["the table policy has lost its row", "the next sweep of everything writes it"]);
 
         sweep_with(world, &[]);
-        assert_eq!(world.text("state", &format!("issue_work_state where subject_id = \
-            '{issue}'")).as_deref(), Some("active"));
+        assert_eq!(
+            world.text("state", &format!("issue_work_state where subject_id = '{issue}'")).as_deref(),
+            Some("active")
+        );
     }
 
     fn there_is_one_row_and_it_holds_nothing_but_limits(world) {

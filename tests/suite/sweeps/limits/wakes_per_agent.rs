@@ -63,8 +63,10 @@ mod hosts {
                 ["deferred", "continued", "continued"]
             );
             let row = swept.subject(&issues[0]);
-            assert_eq!((&row["decision"], &row["reason"]), (&"continue".into(), &"its agent was woken or nudged 2 \
-                times in this sweep".into()));
+            assert_eq!(
+                (&row["decision"], &row["reason"]),
+                (&"continue".into(), &"its agent was woken or nudged 2 times in this sweep".into())
+            );
         }
 
         fn escalations_are_not_bounded_by_it(world) {
