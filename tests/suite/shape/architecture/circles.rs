@@ -145,7 +145,7 @@ impl Crate {
     fn circle(&self) -> Vec<String> {
         let (mut way, mut done) = (Vec::new(), BTreeSet::new());
         self.0.keys().any(|module| self.leads_into_a_circle(module, &mut way, &mut done));
-        way.into_iter().map(file).collect()
+        way.iter().map(file).collect()
     }
 
     /// `way`: from where it was reached; in the end the circle, or nothing.
