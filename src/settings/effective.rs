@@ -39,42 +39,16 @@ pub enum Origin {
 const HIDDEN: &str = "***";
 
 /// What libpq reads by itself.
-const LIBPQ: [&str; 29] = [
-    "PGHOST",
-    "PGHOSTADDR",
-    "PGPORT",
-    "PGDATABASE",
-    "PGUSER",
-    "PGPASSWORD",
-    "PGPASSFILE",
-    "PGSERVICE",
-    "PGSERVICEFILE",
-    "PGREQUIREAUTH",
-    "PGCHANNELBINDING",
-    "PGOPTIONS",
-    "PGAPPNAME",
-    "PGCLIENTENCODING",
-    "PGCONNECT_TIMEOUT",
-    "PGTARGETSESSIONATTRS",
-    "PGLOADBALANCEHOSTS",
-    "PGGSSENCMODE",
-    "PGKRBSRVNAME",
-    "PGSSLMODE",
-    "PGSSLNEGOTIATION",
-    "PGSSLCERT",
-    "PGSSLKEY",
-    "PGSSLCERTMODE",
-    "PGSSLROOTCERT",
-    "PGSSLCRL",
-    "PGSSLSNI",
-    "PGSSLMINPROTOCOLVERSION",
-    "PGSSLMAXPROTOCOLVERSION",
-];
+const LIBPQ: &str = "
+    PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGREQUIREAUTH
+    PGCHANNELBINDING PGOPTIONS PGAPPNAME PGCLIENTENCODING PGCONNECT_TIMEOUT PGTARGETSESSIONATTRS PGLOADBALANCEHOSTS
+    PGGSSENCMODE PGKRBSRVNAME PGSSLMODE PGSSLNEGOTIATION PGSSLCERT PGSSLKEY PGSSLCERTMODE PGSSLROOTCERT PGSSLCRL
+    PGSSLSNI PGSSLMINPROTOCOLVERSION PGSSLMAXPROTOCOLVERSION";
 
 impl Environment {
     /// The database first, then what sweep knows; of libpq's what is set.
     pub fn effective(&self) -> Vec<Setting> {
-        let libpq = LIBPQ.into_iter().filter(|name| self.source(name).is_some());
+        let libpq = LIBPQ.split_whitespace().filter(|name| self.source(name).is_some());
         let database = ["DATABASE_URL", "DATABASE_URL_FILE"].into_iter().chain(libpq).map(str::to_owned);
         database.chain(variables()).map(|name| self.setting(name)).collect()
     }

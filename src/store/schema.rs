@@ -43,18 +43,41 @@ candidates!(session_candidates);
 candidates!(issue_candidates);
 candidates!(step_candidates);
 
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
-    issue_facts (subject_id) {
-        subject_id -> Id,
-        tenant -> Text,
+/// The facts of one kind: who and what it is, its history in the ledger, and what this kind alone has.
+macro_rules! facts {
+    ($view:ident { $($column:ident -> $type:ty,)+ }) => {
+        diesel::table! {
+            use diesel::sql_types::*;
+            use crate::store::types::sql::*;
+            $view (subject_id) {
+                subject_id -> Id,
+                tenant -> Text,
+                title -> Text,
+                status -> Text,
+                agent_id -> Nullable<Id>,
+                agent_name -> Nullable<Text>,
+                agent_status -> Nullable<Text>,
+                idle_since -> Instant,
+                episode_began_at -> Instant,
+                attempts -> BigInt,
+                attempts_last_day -> BigInt,
+                last_attempt_at -> Nullable<Instant>,
+                escalated -> Bool,
+                escalations_last_day -> BigInt,
+                open_recovery_id -> Nullable<Id>,
+                open_recovery_action -> Nullable<Text>,
+                open_recovery_at -> Nullable<Instant>,
+                observed_at -> Instant,
+                $($column -> $type,)+
+            }
+        }
+    };
+}
+pub(crate) use facts;
+
+facts! {
+    issue_facts {
         identifier -> Nullable<Text>,
-        title -> Text,
-        status -> Text,
-        agent_id -> Nullable<Id>,
-        agent_name -> Nullable<Text>,
-        agent_status -> Nullable<Text>,
         assigned_to_user -> Bool,
         has_live_run -> Bool,
         pending_wake_since -> Nullable<Instant>,
@@ -68,55 +91,24 @@ diesel::table! {
         unreachable -> Nullable<Text>,
         run_end_grace_seconds -> Double,
         resume_advice -> Text,
-        idle_since -> Instant,
-        episode_began_at -> Instant,
-        attempts -> BigInt,
         attempts_unserved -> BigInt,
-        attempts_last_day -> BigInt,
-        last_attempt_at -> Nullable<Instant>,
         last_attempt_ended_at -> Nullable<Instant>,
-        escalated -> Bool,
-        escalations_last_day -> BigInt,
-        open_recovery_id -> Nullable<Id>,
-        open_recovery_action -> Nullable<Text>,
-        open_recovery_at -> Nullable<Instant>,
-        observed_at -> Instant,
     }
 }
 
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
-    step_facts (subject_id) {
-        subject_id -> Id,
-        tenant -> Text,
+facts! {
+    step_facts {
         identifier -> Text,
-        title -> Text,
-        status -> Text,
         plan_id -> Id,
         plan_status -> Text,
         position -> Integer,
         stalled_after_seconds -> Nullable<Integer>,
-        agent_id -> Nullable<Id>,
-        agent_name -> Nullable<Text>,
-        agent_status -> Nullable<Text>,
         issue_id -> Nullable<Id>,
         has_live_run -> Bool,
         pending_wake_since -> Nullable<Instant>,
         pending_wake -> Nullable<Text>,
-        idle_since -> Instant,
-        episode_began_at -> Instant,
-        attempts -> BigInt,
         attempts_unserved -> BigInt,
-        attempts_last_day -> BigInt,
-        last_attempt_at -> Nullable<Instant>,
         last_attempt_ended_at -> Nullable<Instant>,
-        escalated -> Bool,
-        escalations_last_day -> BigInt,
-        open_recovery_id -> Nullable<Id>,
-        open_recovery_action -> Nullable<Text>,
-        open_recovery_at -> Nullable<Instant>,
-        observed_at -> Instant,
     }
 }
 

@@ -1,20 +1,11 @@
 //! Sessions: what the sweep reads of them, and the tables that their supervisor keeps.
 
-use super::{exemptions, session_subjects};
+use super::{exemptions, facts, session_subjects};
 
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
-    session_facts (subject_id) {
-        subject_id -> Id,
-        tenant -> Text,
+facts! {
+    session_facts {
         identifier -> Nullable<Text>,
-        title -> Text,
-        status -> Text,
         declared_wait -> Nullable<Text>,
-        agent_id -> Nullable<Id>,
-        agent_name -> Nullable<Text>,
-        agent_status -> Nullable<Text>,
         issue_id -> Nullable<Id>,
         issue_status -> Nullable<Text>,
         issue_has_live_run -> Bool,
@@ -34,17 +25,6 @@ diesel::table! {
         agent_state_since -> Nullable<Instant>,
         agent_question -> Nullable<Text>,
         agent_state_evidence -> Nullable<Text>,
-        idle_since -> Instant,
-        episode_began_at -> Instant,
-        attempts -> BigInt,
-        attempts_last_day -> BigInt,
-        last_attempt_at -> Nullable<Instant>,
-        escalated -> Bool,
-        escalations_last_day -> BigInt,
-        open_recovery_id -> Nullable<Id>,
-        open_recovery_action -> Nullable<Text>,
-        open_recovery_at -> Nullable<Instant>,
-        observed_at -> Instant,
     }
 }
 
