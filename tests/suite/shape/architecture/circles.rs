@@ -96,7 +96,7 @@ impl Crate {
         let (mut sources, mut next) = (BTreeMap::new(), vec![Module::new()]);
         while let Some(module) = next.pop() {
             let source = Source::read(&text_of(&file(&module)));
-            next.extend(source.children.iter().map(|child| [module.as_slice(), &[child.clone()]].concat()));
+            next.extend(source.children.iter().map(|child| [module.as_slice(), std::slice::from_ref(child)].concat()));
             sources.insert(module, source);
         }
         Crate(sources)
@@ -145,7 +145,7 @@ impl Crate {
     fn circle(&self) -> Vec<String> {
         let (mut way, mut done) = (Vec::new(), BTreeSet::new());
         self.0.keys().any(|module| self.leads_into_a_circle(module, &mut way, &mut done));
-        way.iter().map(|module| file(module)).collect()
+        way.iter().map(file).collect()
     }
 
     /// `way`: from where it was reached; in the end the circle, or nothing.
