@@ -21,7 +21,7 @@ use super::catalog::{applied, folders, is_of_listening, made_by_others, name, ve
 use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
 use super::{Db, boards, rights};
-use crate::conclusion::{config, unavailable};
+use crate::conclusion::{config, unavailable, usage};
 use made::refuse_broken;
 pub use printed::print;
 use source::Folders;
@@ -124,6 +124,9 @@ pub struct MigrationPlan {
 
 /// What `migrate` would do.
 pub fn plan(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> {
+    if wanted.listen == Listen::Wanted && matches!(db, Db::Sqlite(_)) {
+        return Err(usage("only PostgreSQL can tell of runs that end").into());
+    }
     let is_there = match db {
         Db::Postgres(db) => {
             let is_there = trust::refuse_strangers(db)?;
