@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::terminal::{confirm, say};
 use crate::cli::MigrateFlags;
-use crate::conclusion::Conclusion;
+use crate::conclusion::{Conclusion, usage};
 use crate::settings::Environment;
 use crate::store::Access;
 use crate::store::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
@@ -13,6 +13,9 @@ use crate::text::redact;
 
 pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let url = environment.database(&flags.database)?;
+    if flags.with_listen && matches!(url, Url::Sqlite(_)) {
+        return Err(usage("--with-listen: only PostgreSQL can tell of runs that end").into());
+    }
     let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
     let superuser = if flags.as_superuser { Superuser::Accepted } else { Superuser::Refused };
     let wanted = Wanted { host: flags.host, listen, superuser };
