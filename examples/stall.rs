@@ -4,7 +4,8 @@
 //! cargo run --example stall --no-default-features
 //! ```
 //!
-//! A control plane does the same: it reports each session's output and signs of life to a registry, and acts on the events.
+//! A control plane does the same: it reports each session's output and signs of life to a registry, and acts on the
+//! events.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Sweeps on a schedule, until it is told to end.
+//! Sweeps on a schedule, until it is asked to end.
 //!
 //! A sweep is due at each time of the schedule. It has one thing in hand at a time: what becomes due meanwhile is made
 //! up once, as soon as that is done, however often it was. While the database is away nothing is due: it is asked now
@@ -109,7 +109,7 @@ enum Event {
     Tick,
 }
 
-/// How often it looks for what nobody tells it: clocks that were set, notifications that wait.
+/// How often it looks for what no event announces: clocks that were set, notifications that wait.
 const IDLE: Duration = Duration::from_secs(10);
 
 impl Daemon {
@@ -145,8 +145,8 @@ impl Daemon {
             idled_at: Instant::now(),
         };
         daemon.plan().await?;
-        daemon.tell_schedule();
-        daemon.tell_source();
+        daemon.log_schedule();
+        daemon.log_source();
         daemon.listen()?;
         daemon.service_manager.ready();
         daemon.check_now();
@@ -155,7 +155,7 @@ impl Daemon {
 
     async fn run(mut self) -> Result<Conclusion> {
         loop {
-            self.tell_status();
+            self.report_status();
             match self.next().await {
                 Event::Asked(Asked::Stop) => self.stop(),
                 Event::Asked(Asked::Reload) => self.reload().await?,

@@ -1,7 +1,7 @@
 //! The metrics, in Prometheus' text format: one text for node_exporter's textfile and for the daemon's /metrics.
 //!
 //! docs/metrics.md says what each means. All but the daemon's own are read from the database, so that every process
-//! tells the same.
+//! says the same.
 
 mod daemon_state;
 mod families;
@@ -18,7 +18,7 @@ pub use file::{publish, refuse_path};
 /// Of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// All that can be told; without a reading, since the database does not answer, what the daemon knows by itself.
+/// All that is known; without a reading, since the database does not answer, what the daemon knows by itself.
 pub fn text(reading: Option<&Reading>, daemon: Option<&DaemonState>) -> String {
     let mut registry = Registry::with_prefix("sweep");
     registry.register_collector(Box::new(Families { reading: reading.cloned(), daemon: daemon.cloned() }));

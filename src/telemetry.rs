@@ -65,7 +65,7 @@ fn parse(filter: &str) -> Result<EnvFilter> {
     let refuse =
         |error| config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"));
     let directives = EnvFilter::try_new(filter).map_err(refuse)?;
-    // The scheduler tells of each job that it takes.
+    // The scheduler logs each job that it takes.
     let is_talkative = directives.max_level_hint().is_none_or(|level| LevelFilter::INFO <= level);
     let is_meant = filter.contains("tokio_cron_scheduler");
     Ok(if is_talkative && !is_meant {

@@ -1,5 +1,5 @@
-//! What live stall detectors cost: memory for each, and time for each sign of life and for each line of output. `cargo bench --bench detectors`;
-//! docs/benchmarks.md says how to read it.
+//! What live stall detectors cost: memory for each, and time for each sign of life and for each line of output. `cargo
+//! bench --bench detectors`; docs/benchmarks.md says how to read it.
 
 #[path = "../sweep/figures.rs"]
 #[expect(dead_code, reason = "the other benchmark needs more of it")]

@@ -15,11 +15,11 @@ fn main() {
         true => evaluation::read_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs")),
         false => given.iter().map(|path| evaluation::read(Path::new(path))).collect(),
     };
-    tell_false_alarms(&logs);
-    tell_circles(&logs);
+    print_false_alarms(&logs);
+    print_circles(&logs);
 }
 
-fn tell_false_alarms(logs: &[Log]) {
+fn print_false_alarms(logs: &[Log]) {
     println!("| log | windows | false alarms |\n|---|---|---|");
     let began = Instant::now();
     let (mut windows, mut alarms) = (0, 0);
@@ -36,7 +36,7 @@ fn tell_false_alarms(logs: &[Log]) {
     println!("\n{:.0} µs for each window\n", began.elapsed().as_secs_f64() * 1e6 / windows as f64);
 }
 
-fn tell_circles(logs: &[Log]) {
+fn print_circles(logs: &[Log]) {
     println!("| loop | put in | found | called too early | called too late |\n|---|---|---|---|---|");
     let (mut put_in, mut right, mut wrong) = (0, 0, 0);
     for circle in &CIRCLES {

@@ -26,8 +26,8 @@ impl Company {
         }
     }
 
-    /// `busy` healthy issues in progress, the others are finished. One in a hundred has a wake of this minute, the rest a
-    /// live run.
+    /// `busy` healthy issues in progress, the others are finished. One in a hundred has a wake of this minute, the rest
+    /// a live run.
     pub fn healthy(issues: u32, busy: u32) -> Company {
         let stride = (issues / busy).max(1);
         Company {

@@ -15,7 +15,8 @@ use crate::sweep_all;
 const ISSUES: u32 = 20_000;
 const ORPHANS: u32 = 2_000;
 const ROUNDS: usize = 5;
-/// Issues of one sweep whose locks are watched: those behind the first are locked on a connection that has planned everything.
+/// Issues of one sweep whose locks are watched: those behind the first are locked on a connection that has planned
+/// everything.
 const WATCHED: u32 = 12;
 const WATCHED_ROUNDS: usize = 15;
 /// The most for which its server, which tries again for five seconds, may find a row locked.

@@ -9,7 +9,8 @@ use crate::parse::{self, HOST};
 use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, SweepFlags};
 use crate::store::hosts::Host;
 
-/// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a person.
+/// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a
+/// person.
 #[derive(Debug, Parser)]
 #[command(name = "sweep", version, max_term_width = 80)]
 pub struct Cli {
@@ -60,7 +61,8 @@ pub struct MigrateFlags {
     /// Whose database it is: native (sweep's own tables), paperclip [default: as detected]
     #[arg(long, value_parser = HOST, hide_possible_values = true)]
     pub host: Option<Host>,
-    /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that ends
+    /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that
+    /// ends
     #[arg(long)]
     pub with_listen: bool,
     /// Migrate although this role is a superuser that does not own the host's tables

@@ -24,8 +24,9 @@ const PAGES: &[Page] = &[
             ("Sweep one issue", "sweep --issue ACM-12"),
             ("Have a plan reviewed, then do exactly that", "sweep -n -o json > plan.json && sweep --apply plan.json"),
         ],
-        notes: "Options of the policy and the limits, and --only, --tenant, --connections and --output, can also be set in the \
-                environment, as SWEEP_ORPHAN_GRACE for --orphan-grace; options win. `sweep config` shows all settings.",
+        notes: "Options of the policy and the limits, and --only, --tenant, --connections and --output, can also be set \
+                in the environment, as SWEEP_ORPHAN_GRACE for --orphan-grace; options win. `sweep config` shows all \
+                settings.",
     },
     Page {
         command: &["daemon"],
@@ -117,8 +118,9 @@ const PAGES: &[Page] = &[
             ("zsh, in ~/.zshrc", "source <(sweep completions zsh)"),
             ("fish, in config.fish", "sweep completions fish | source"),
         ],
-        notes: "The script asks sweep itself at each TAB: for options, for values, and for the sessions, issues, steps, plans and \
-                tenants of the database. For these it reads for a second at most, and says nothing when it cannot.",
+        notes: "The script asks sweep itself at each TAB: for options, for values, and for the sessions, issues, steps, \
+                plans and tenants of the database. For these it reads for a second at most, and says nothing when it \
+                cannot.",
     },
     Page {
         command: &["man"],
@@ -139,11 +141,12 @@ const EXEMPT_ADD: &str = "sweep exempt add issue ACM-15 --reason 'load test' --u
 const RELEASE: &str = "sweep quarantine release issue ACM-26";
 
 const DAEMON: &str = "\
-When a day of the month and a day of the week are both given, both must match. Times are the wall clock's: a time that is written out, \
-as in 30 2 * * *, comes once a day also when the clocks change; */5 and the like go on and on.
+When a day of the month and a day of the week are both given, both must match. Times are the wall clock's: a time that \
+is written out, as in 30 2 * * *, comes once a day also when the clocks change; */5 and the like go on and on.
 
 SIGTERM and SIGINT end it after the sweep in hand, with exit code 0; a second one at once. SIGHUP reads --config and \
-the files of secrets again. Wrong settings, rights or schema at the start: exit code 78. A database that is down is waited for.";
+the files of secrets again. Wrong settings, rights or schema at the start: exit code 78. A database that is down is \
+waited for.";
 
 /// What each exit code means.
 pub const EXIT_CODES: &[(&str, &str)] = &[

@@ -1,4 +1,5 @@
-//! What is wrong with a command line, in one sentence: the option, its value, what was expected, and where there is more.
+//! What is wrong with a command line, in one sentence: the option, its value, what was expected, and where there is
+//! more.
 
 use std::error::Error as _;
 use std::ffi::OsString;

@@ -103,7 +103,8 @@ pub enum QuarantineCommand {
 #[derive(Debug, Args)]
 pub struct ReleaseFlags {
     /// session, issue, step
-    #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true, required_unless_present = "all", requires = "name")]
+    #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true, required_unless_present = "all",
+          requires = "name")]
     pub kind: Option<Kind>,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
     #[arg(value_name = "ID", value_parser = parse::non_empty)]

@@ -13,11 +13,11 @@ use crate::supervisor::record::Nudges;
 
 /// Run an agent's command in a terminal of its own, or watch a tmux pane, and keep its session in the database.
 ///
-/// While it runs, its row says what the agent is doing, when it last printed anything, when it last made progress, and the last
-/// lines of its screen. When it waits for a person, a person is notified, and nothing is typed. When it falls silent, repeats
-/// itself, does nothing new or crashes, sweep's own rules decide: it is nudged, relaunched, or a person is notified. A nudge is
-/// typed only at the idle prompt of a program whose screens are known. The same policy, limits and ledger hold as in any sweep,
-/// and sweeps may run beside it.
+/// While it runs, its row says what the agent is doing, when it last printed anything, when it last made progress, and
+/// the last lines of its screen. When it waits for a person, a person is notified, and nothing is typed. When it falls
+/// silent, repeats itself, does nothing new or crashes, sweep's own rules decide: it is nudged, relaunched, or a person
+/// is notified. A nudge is typed only at the idle prompt of a program whose screens are known. The same policy, limits
+/// and ledger hold as in any sweep, and sweeps may run beside it.
 ///
 /// Ends with the command's exit code (128 + n after signal n; 127 if there is no such command).
 #[derive(Debug, Args)]
@@ -50,7 +50,8 @@ pub struct WatchFlags {
     #[arg(long, value_name = "TENANT", value_parser = parse::non_empty)]
     pub tenant: Option<String>,
     /// Its own threshold in place of --session-silent-after; whole seconds
-    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "DURATION", value_parser = parse::whole_seconds, allow_hyphen_values = true)]
+    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "DURATION", value_parser = parse::whole_seconds,
+          allow_hyphen_values = true)]
     pub silent_after: Option<TimeDelta>,
     /// Take up this session instead of a new one: its id, or what people call it
     #[arg(long, value_name = "SESSION", value_parser = parse::non_empty,
@@ -67,9 +68,10 @@ pub struct WatchFlags {
     #[arg(long, value_name = "WHEN", value_parser = NUDGES, hide_possible_values = true)]
     pub nudge: Option<Nudges>,
     /// Start it again with this command after a crash, in place of its own: 'claude --continue'
-    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "COMMAND", value_parser = parse::command_line, conflicts_with = "tmux")]
+    #[arg(help_heading = HOW_IT_RUNS, long, value_name = "COMMAND", value_parser = parse::command_line,
+          conflicts_with = "tmux")]
     pub relaunch_command: Option<CommandLine>,
-    /// Have the agent tell of itself by its hooks, which are set up by arguments for it alone: Claude Code, Codex
+    /// Have the agent report its state by its hooks, which are set up by arguments for it alone: Claude Code, Codex
     #[arg(help_heading = HOW_IT_RUNS, long, conflicts_with = "tmux")]
     pub hooks: bool,
     /// Let the command inherit sweep's own variables as well: SWEEP_…, DATABASE_URL, DATABASE_URL_FILE and PG…
@@ -88,9 +90,10 @@ pub struct WatchFlags {
 pub enum WatchCommand {
     /// For an agent's hooks: hand an event to the watcher that started the agent
     ///
-    /// The event is a JSON object, as the argument or on stdin: what the hooks of Claude Code and Gemini CLI and the notify program
-    /// of Codex are given; or {"state": "working|idle|waiting|exhausted", "kind": "permission", "question": "…"}. Never fails and
-    /// prints nothing on stdout, so that no agent is held up; an event that cannot be handed over is reported on stderr.
+    /// The event is a JSON object, as the argument or on stdin: what the hooks of Claude Code and Gemini CLI and the
+    /// notify program of Codex are given; or {"state": "working|idle|waiting|exhausted", "kind": "permission",
+    /// "question": "…"}. Never fails and prints nothing on stdout, so that no agent is held up; an event that cannot be
+    /// handed over is reported on stderr.
     Event(EventFlags),
 }
 

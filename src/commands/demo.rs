@@ -16,7 +16,7 @@ use diesel::sql_types::Text;
 use owo_colors::{OwoColorize, Style};
 use tempfile::TempDir;
 
-use super::terminal::{say, tell};
+use super::terminal::{print_wrapped, say};
 use crate::cli::{DemoAt, DemoFlags};
 use crate::conclusion::{Conclusion, config, usage};
 use crate::report::{Detail, Format, Report, page};
@@ -30,7 +30,7 @@ use crate::text::redact;
 const COLUMNS: u16 = 98;
 const STORY_COLUMNS: usize = 106;
 
-/// What is told, then happens, then is swept, then shown; and how the sweep ends.
+/// What is printed, then happens, then is swept, then shown; and how the sweep ends.
 struct Scene {
     story: &'static str,
     happens: &'static str,
@@ -51,7 +51,7 @@ const SCENES: [Scene; 5] = [
     Scene {
         story: "Now for real: one wake each, to the agent whose work it is, and one nudge for each session that hangs \
             or\n\
-                goes round in circles. bruno-7 crashed and SOC 2 evidence has no agent: a person is told at once.\n\
+                goes round in circles. bruno-7 crashed and SOC 2 evidence has no agent: a person is notified at once.\n\
                 Esther is paused and Femi is gone: they are never woken. Of Femi's work people are notified once.",
         ..SWEEP
     },
@@ -82,14 +82,14 @@ pub fn run(flags: DemoFlags) -> Result<Conclusion> {
     migrate(&mut db, Wanted::default())?;
     happen(&mut db, include_str!("demo/company.sql"))?;
     let at = redact(&format!("sqlite://{}", home.file.display()));
-    let told = text(&mut db, include_str!("demo/board.sql"))?;
-    say(&format!("\n{}\n{}\n\n{}\n", "Acme, a made-up company".bold(), at.dimmed(), board(&told)));
+    let rows = text(&mut db, include_str!("demo/board.sql"))?;
+    say(&format!("\n{}\n{}\n\n{}\n", "Acme, a made-up company".bold(), at.dimmed(), board(&rows)));
     if flags.at == Some(DemoAt::Start) {
-        tell(&format!("\n{START}\n\n  export DATABASE_URL={}\n  sweep --dry-run\n", shell_words::quote(&at)));
+        print_wrapped(&format!("\n{START}\n\n  export DATABASE_URL={}\n  sweep --dry-run\n", shell_words::quote(&at)));
         return Ok(Conclusion::Done);
     }
     let exit = play(&mut db, &url)?;
-    tell(&match flags.is_kept() {
+    print_wrapped(&match flags.is_kept() {
         false => "\nThe database is removed again; --keep leaves it here.\n".to_owned(),
         true => format!("\nThe database stays. Look around: sweep --dry-run --database {at}\n"),
     });

@@ -14,7 +14,7 @@ use crate::text::redact;
 pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let url = environment.database(&flags.database)?;
     if flags.with_listen && matches!(url, Url::Sqlite(_)) {
-        return Err(usage("--with-listen: only PostgreSQL can tell of runs that end").into());
+        return Err(usage("--with-listen: only PostgreSQL can notify of runs that end").into());
     }
     let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
     let superuser = if flags.as_superuser { Superuser::Accepted } else { Superuser::Refused };

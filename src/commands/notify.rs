@@ -1,8 +1,8 @@
-//! `sweep notify test`: is there a way to those who are to be told?
+//! `sweep notify test`: is there a way to those who are to be notified?
 
 use anyhow::Result;
 
-use super::terminal::tell;
+use super::terminal::print_wrapped;
 use crate::cli::NotifyCommand;
 use crate::conclusion::{Conclusion, config};
 use crate::notify::trial::send_tests;
@@ -22,8 +22,8 @@ fn test(environment: &Environment) -> Result<Conclusion> {
     }
     for (name, result) in &results {
         match result {
-            Ok(()) => tell(&format!("{name}: delivered\n")),
-            Err(why) => tell(&format!("{name}: failed: {why}\n")),
+            Ok(()) => print_wrapped(&format!("{name}: delivered\n")),
+            Err(why) => print_wrapped(&format!("{name}: failed: {why}\n")),
         }
     }
     Ok(if results.iter().all(|(_, result)| result.is_ok()) { Conclusion::Done } else { Conclusion::Unavailable })

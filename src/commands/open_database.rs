@@ -4,7 +4,7 @@ use anyhow::{Error, Result};
 use diesel::QueryResult;
 use serde_json::{Value, json};
 
-use super::terminal::{say, tell};
+use super::terminal::{print_wrapped, say};
 use crate::cli::Layout;
 use crate::conclusion::{busy, usage};
 use crate::report::grid::ROWS_MAX;
@@ -95,7 +95,7 @@ pub fn say_list<T>(layout: Layout, name: &str, rows: &[T], json: impl Fn(&T) -> 
             say(&format!("{:#}\n", json!({ "schema": 1, name: rows.iter().map(json).collect::<Vec<_>>() })))
         }
         Layout::Table => {
-            tell(&table(&rows[..rows.len().min(ROWS_MAX)]));
+            print_wrapped(&table(&rows[..rows.len().min(ROWS_MAX)]));
             if ROWS_MAX < rows.len() {
                 say(&format!("  … and {} more: --output json shows all\n", rows.len() - ROWS_MAX));
             }

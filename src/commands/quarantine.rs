@@ -41,12 +41,12 @@ fn release_one(opened: &mut OpenDatabase, kind: Kind, name: &str, quiet: bool) -
 }
 
 fn release_all(opened: &mut OpenDatabase, quiet: bool) -> Result<Conclusion> {
-    let told = match opened.change(|db, _| Ok(quarantine::release_all(db)?))? {
+    let text = match opened.change(|db, _| Ok(quarantine::release_all(db)?))? {
         0 => "Nothing is in quarantine.\n".to_owned(),
         1 => "Released 1 subject; the next sweep examines it again\n".to_owned(),
         n => format!("Released {n} subjects; the next sweep examines them again\n"),
     };
-    confirm(quiet, &told);
+    confirm(quiet, &text);
     Ok(Conclusion::Done)
 }
 

@@ -20,7 +20,7 @@ use crate::text::{redact, shown_in};
 pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> {
     let url = environment.database(&flags.database)?;
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
-    let mut store = url.open_to(Purpose::Tell)?;
+    let mut store = url.open_to(Purpose::Show)?;
     let layout = flags.layout.get();
     match flags.plan {
         Some(name) => {

@@ -7,12 +7,12 @@ use crate::report::page;
 /// Confirms what was done, to whoever wants to hear it.
 pub fn confirm(quiet: bool, text: &str) {
     if !quiet {
-        tell(text);
+        print_wrapped(text);
     }
 }
 
 /// Prints what people read: on a terminal it is wrapped at its words.
-pub fn tell(text: &str) {
+pub fn print_wrapped(text: &str) {
     say(&page::wrapped(text));
 }
 

@@ -125,7 +125,7 @@ fn target(flags: &mut WatchFlags, environment: &Environment) -> Result<WatchTarg
     }
 }
 
-/// The arguments by which this agent tells of itself; refused where the operator's own would be overridden.
+/// The arguments by which this agent reports its state; refused where the operator's own would be overridden.
 fn hooks(words: &[OsString]) -> Result<Vec<OsString>> {
     let refuse = |why: &str| usage(format!("--hooks: {why}"));
     let agent = Agents::get().of_command(words).filter(|agent| !agent.hook_arguments.is_empty());

@@ -13,7 +13,7 @@ use crate::sweep::Summary;
 
 impl Daemon {
     /// When it will sweep.
-    pub(super) fn tell_schedule(&self) {
+    pub(super) fn log_schedule(&self) {
         let schedule = &self.resolved.options.schedule;
         let at = |at: chrono::DateTime<chrono::Utc>| at.with_timezone(&schedule.zone);
         let shown = |next| at(next).format("%Y-%m-%d %H:%M:%S %Z").to_string();
@@ -24,7 +24,7 @@ impl Daemon {
         info!("schedule {schedule}, next: {}{jitter}", next.join(", "));
     }
 
-    pub(super) fn tell_status(&mut self) {
+    pub(super) fn report_status(&mut self) {
         let task = self.work.as_ref().map(|work| work.task);
         let now = match (self.is_stopping, self.outage.lasts(), task) {
             (true, ..) => "stopping: waiting for what is in hand".to_owned(),
@@ -54,14 +54,14 @@ pub fn last(swept: &Summary) -> String {
         (total.failed, "failed"),
         (total.deferred, "deferred"),
     ];
-    let mut told: Vec<String> =
+    let mut parts: Vec<String> =
         counters.iter().filter(|(n, _)| 0 < *n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
     match swept.conclusion {
-        Conclusion::Guarded => told.push("the guard held a kind back".to_owned()),
-        _ if told.is_empty() => told.push("nothing to do".to_owned()),
+        Conclusion::Guarded => parts.push("the guard held a kind back".to_owned()),
+        _ if parts.is_empty() => parts.push("nothing to do".to_owned()),
         _ => {}
     }
-    told.join(", ")
+    parts.join(", ")
 }
 
 pub fn spoken(time: Duration) -> HumanDuration {

@@ -152,7 +152,7 @@ impl Daemon {
 
     /// No new sweep; the one in hand finishes what it has in hand. A look at the database is not waited for.
     pub(super) fn stop(&mut self) {
-        info!("told to end{}", if self.work.is_some() { ": waiting for what is in hand" } else { "" });
+        info!("asked to end{}", if self.work.is_some() { ": waiting for what is in hand" } else { "" });
         self.is_stopping = true;
         self.shared.update(|state| state.is_stopping = true);
         self.service_manager.stopping();
@@ -195,8 +195,8 @@ impl Daemon {
                     None | Some(_) => {}
                 }
                 self.plan().await?;
-                self.tell_schedule();
-                self.tell_source();
+                self.log_schedule();
+                self.log_source();
                 self.listen()?;
             }
         }
@@ -205,7 +205,7 @@ impl Daemon {
     }
 
     /// Where those who ask for metrics find the rest.
-    pub(super) fn tell_source(&self) {
+    pub(super) fn log_source(&self) {
         let sweep = &self.resolved.options.cycle.sweep;
         self.shared.update(|state| state.source = Some((sweep.database.clone(), sweep.timeouts)));
     }

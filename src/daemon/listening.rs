@@ -21,7 +21,7 @@ use crate::text::redact;
 /// How soon it notices that nobody wants to hear any more.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A connection that is lost sooner did not work: else one that is cut every few seconds would be told of each time.
+/// A connection that is lost sooner did not work: else one that is cut every few seconds would be logged each time.
 const A_WHILE: Duration = Duration::from_secs(60);
 
 /// News from the thread.
@@ -37,7 +37,7 @@ pub enum News {
 /// Ends with its drop, within a moment.
 pub struct Listening {
     pub url: Url,
-    /// It hears nothing, and that was told.
+    /// It hears nothing, and that was logged.
     pub is_disconnected: bool,
     news: UnboundedReceiver<News>,
     is_over: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! What /metrics says: what the database tells, and what only this process knows.
+//! What /metrics says: what the database knows, and what only this process knows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::metrics::{DaemonState, text};
 use crate::store::metrics::{Reading, read_from};
 use crate::text::redact;
 
-/// Shorter than a scrape may take. A database that does not answer is no reason not to tell the rest.
+/// Shorter than a scrape may take. A database that does not answer is no reason to leave out the rest.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// Whoever holds it reads: however many ask, and however slow the database is, there is one connection for it.

@@ -40,7 +40,7 @@ impl Outage {
     }
 
     /// It answered: after how long, and which try. The next outage begins with the delays that this one had come to,
-    /// until a sweep has gone well: a database that comes and goes is not told of every second.
+    /// until a sweep has gone well: a database that comes and goes is not logged every second.
     pub fn end(&mut self) -> Option<(Duration, u32)> {
         self.since.take().map(|since| (since.elapsed(), self.tries + 1))
     }

@@ -63,6 +63,6 @@ impl ServiceManager {
 fn notify(states: &[NotifyState]) {
     static IS_LOGGED: Once = Once::new();
     if let Err(error) = sd_notify::notify(states) {
-        IS_LOGGED.call_once(|| warn!("the service manager cannot be told how it goes (NOTIFY_SOCKET): {error}"));
+        IS_LOGGED.call_once(|| warn!("the service manager cannot be notified (NOTIFY_SOCKET): {error}"));
     }
 }

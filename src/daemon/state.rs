@@ -1,4 +1,4 @@
-//! What those who ask are told: /healthz, /readyz and /metrics.
+//! What those who ask are answered: /healthz, /readyz and /metrics.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -16,18 +16,18 @@ use super::clock;
 pub struct Timer {
     scheduler: JobScheduler,
     at: Option<DateTime<Utc>>,
-    /// The job that will tell that it is near; none: it is, or there is nothing to wait for.
+    /// The job that will announce that it is near; none: it is, or there is nothing to wait for.
     job: Option<Uuid>,
-    told: UnboundedSender<Uuid>,
-    telling: UnboundedReceiver<Uuid>,
+    fired: UnboundedSender<Uuid>,
+    firing: UnboundedReceiver<Uuid>,
 }
 
 impl Timer {
     pub async fn start() -> Result<Timer> {
         let scheduler = JobScheduler::new().await.context("starting the scheduler")?;
         scheduler.start().await.context("starting the scheduler")?;
-        let (told, telling) = unbounded_channel();
-        Ok(Timer { scheduler, at: None, job: None, told, telling })
+        let (fired, firing) = unbounded_channel();
+        Ok(Timer { scheduler, at: None, job: None, fired, firing })
     }
 
     /// Waits for this instant, and for no other any more.
@@ -39,11 +39,11 @@ impl Timer {
         let Some(at) = at else { return Ok(()) };
         // The job's time is of whole seconds; a second too early is slept through.
         if let Ok(seconds @ 1..) = u64::try_from(at.timestamp() - clock::now().timestamp() - 1) {
-            let told = self.told.clone();
+            let fired = self.fired.clone();
             let job = Job::new_one_shot_async(Duration::from_secs(seconds), move |id, _| {
-                let told = told.clone();
+                let fired = fired.clone();
                 Box::pin(async move {
-                    let _ = told.send(id);
+                    let _ = fired.send(id);
                 })
             });
             let job = job.context("planning the next sweep")?;
@@ -56,7 +56,7 @@ impl Timer {
     pub async fn due(&mut self) {
         let Some(at) = self.at else { return std::future::pending().await };
         while let Some(job) = self.job {
-            if self.telling.recv().await == Some(job) {
+            if self.firing.recv().await == Some(job) {
                 self.job = None;
             }
         }

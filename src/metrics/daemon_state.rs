@@ -1,4 +1,4 @@
-//! What the daemon tells of itself.
+//! What the daemon measures of itself.
 
 use chrono::{DateTime, Utc};
 

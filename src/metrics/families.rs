@@ -15,7 +15,7 @@ use crate::store::outbox::Destination;
 use crate::store::wakes::StuckWakes;
 use crate::sweep::Outcome;
 
-/// What there is to tell.
+/// What there is to measure.
 #[derive(Debug)]
 pub struct Families {
     pub reading: Option<Reading>,

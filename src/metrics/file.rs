@@ -17,7 +17,7 @@ use crate::text::redact;
 /// node_exporter runs as somebody else.
 const MODE: u32 = 0o644;
 
-/// Writes what the database tells now. If that fails, it is logged, and the old file stays: its age tells.
+/// Writes what the database says now. If that fails, it is logged, and the old file stays: its age shows it.
 pub fn publish(path: &Path, database: &Url, timeouts: &Timeouts) {
     let written = read_from(database, timeouts).and_then(|reading| Ok(write(path, &text(Some(&reading), None))?));
     if let Err(error) = written {

@@ -134,12 +134,12 @@ impl Widths {
         let moved = self.columns.len()..cells.len();
         let (Some(page), false) = (self.page, moved.is_empty()) else { return String::new() };
         let has_names = 1 < moved.len();
-        let told = moved.filter(|&n| !cells[n].is_empty()).map(|n| match has_names {
+        let noted = moved.filter(|&n| !cells[n].is_empty()).map(|n| match has_names {
             true => format!("{}: {}", names[n], cells[n]),
             false => cells[n].clone(),
         });
-        let told = told.collect::<Vec<_>>().join("; ");
-        let lines = if told.is_empty() { Vec::new() } else { page::lines(&told, page.saturating_sub(BELOW).max(1)) };
+        let noted = noted.collect::<Vec<_>>().join("; ");
+        let lines = if noted.is_empty() { Vec::new() } else { page::lines(&noted, page.saturating_sub(BELOW).max(1)) };
         lines.iter().map(|line| format!("{}{}\n", " ".repeat(BELOW), line.trim_end())).collect()
     }
 }

@@ -30,8 +30,8 @@ pub fn whole(status: &Status) -> String {
         sections::sweeps(status),
         sections::effect(status),
     ];
-    let told: String = sections.iter().filter(|section| !section.is_empty()).map(|text| format!("\n{text}")).collect();
-    heading(status) + &told
+    let text: String = sections.iter().filter(|section| !section.is_empty()).map(|text| format!("\n{text}")).collect();
+    heading(status) + &text
 }
 
 /// What it is of, whether the schedule is alive, and whether anything needs a person or a sweep.

@@ -94,8 +94,8 @@ fn ends(sweep: &Summary) -> Vec<String> {
         false => stuck.sentence().yellow().to_string(),
     });
     let empty = sweep.empty.then(|| emptiness(&sweep.heading.host));
-    let told = stopped.into_iter().chain(ended).map(str::to_owned).chain(stuck).chain(empty);
-    told.chain(sweep.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
+    let lines = stopped.into_iter().chain(ended).map(str::to_owned).chain(stuck).chain(empty);
+    lines.chain(sweep.clocks.warnings().into_iter().map(|warning| warning.yellow().to_string())).collect()
 }
 
 /// That nothing has been written yet, and how it is.

@@ -28,7 +28,7 @@ pub enum Decision {
         attempt: u32,
         remedy: ContinueBy,
     },
-    /// Tell a person.
+    /// Notify a person.
     Escalate(Cause),
 }
 

@@ -34,7 +34,7 @@ pub enum Reason {
     PlanStillStalled,
     /// An operator said that it is in progress on purpose: why.
     Exempt(String),
-    /// A person has been told and has not answered.
+    /// A person has been notified and has not answered.
     Escalated,
 }
 
@@ -108,7 +108,7 @@ impl Reason {
             Reason::AssignedToUser => "an agent has it, and no person",
             Reason::LiveRun => "its run ends, and nothing follows",
             Reason::PendingWake => "its wake is taken up, or waits for so long that it counts as stuck",
-            Reason::PendingCommand => "the command is delivered, or left for so long that a person is told",
+            Reason::PendingCommand => "the command is delivered, or left for so long that a person is notified",
             Reason::StuckWake(_) => "the wake is taken up or cancelled; see why the host leaves it",
             Reason::DeclaredWait(_) => "the wait ends",
             Reason::HostPlans(_) => "the host does what it has planned, or gives it up",

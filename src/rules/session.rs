@@ -107,7 +107,7 @@ pub struct SessionFacts {
 }
 
 impl SessionFacts {
-    /// `history`: its episode as the ledger alone tells it, since the last escalation or recovery.
+    /// `history`: its episode as the ledger alone knows it, since the last escalation or recovery.
     pub fn new(
         session: Session,
         tenant: String,

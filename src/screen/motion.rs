@@ -1,4 +1,4 @@
-//! Tells progress from mere motion.
+//! Distinguishes progress from mere motion.
 //!
 //! Progress is a line with words that were not on the screen before, or a counter that is higher than ever. What
 //! changes by itself is none (`rules::loops`: times, durations, rates, attempts, spinners, bars, growing dots); neither

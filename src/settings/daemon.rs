@@ -19,7 +19,7 @@ impl DaemonOptions {
         flags.schedule.or(&environment.variables()?)?.apply(&mut options);
         let sweep = &options.cycle.sweep;
         if options.listen && matches!(sweep.database, Url::Sqlite(_)) {
-            return Err(config("--listen: only PostgreSQL can tell of runs that end, this database is SQLite").into());
+            return Err(config("--listen: only PostgreSQL can notify of runs that end, this database is SQLite").into());
         }
         options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
         Ok(options)

@@ -51,8 +51,8 @@ impl Environment {
         Ok(Url::Sqlite(self.embedded_database()?))
     }
 
-    /// With what libpq would take from its own variables, as far as it matters for where a password goes. A service's file
-    /// would come before them: then libpq is left alone with it.
+    /// With what libpq would take from its own variables, as far as it matters for where a password goes. A service's
+    /// file would come before them: then libpq is left alone with it.
     fn complete(&self, url: Url) -> Url {
         let service = [("PGSERVICE", "service")];
         let others = [
@@ -70,8 +70,8 @@ impl Environment {
         if has_service { url } else { add(url, &others) }
     }
 
-    /// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only: in a
-    /// path that was given, one that is missing is more likely a mistake.
+    /// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only:
+    /// in a path that was given, one that is missing is more likely a mistake.
     pub fn create_database(&self, url: &Url) -> Result<()> {
         self.prepare_directory(url)?;
         url.create()
@@ -96,7 +96,8 @@ impl Environment {
 
     /// Is it the embedded database of this user, which nobody has used yet?
     pub fn is_new(&self, url: &Url) -> bool {
-        matches!((url, self.embedded_database()), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
+        let default = self.embedded_database();
+        matches!((url, default), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
     }
 }
 

@@ -35,8 +35,8 @@ pub struct Known {
     pub name: &'static str,
     /// As one would write it; empty: none.
     pub default: String,
-    /// May be kept in a file of its own, which the variable of the same name and `_FILE` names: it holds a secret, or names
-    /// who gets one.
+    /// May be kept in a file of its own, which the variable of the same name and `_FILE` names: it holds a secret, or
+    /// names who gets one.
     pub is_secret: bool,
     /// Its first paragraph is the line in `--help`.
     doc: String,
@@ -96,13 +96,15 @@ pub fn plain(_title: &'static str) -> Option<&'static str> {
 }
 
 /// Makes of the table
-/// - for each group of `options` a struct of clap's flags, with `or` (what no flag gives comes from a variable) and `apply`
+/// - for each group of `options` a struct of clap's flags, with `or` (what no flag gives comes from a variable) and
+/// `apply`
 ///   (what was given goes into the engine's options);
 /// - `Variables`, which envy reads, with a method for each that reads its value;
 /// - `GROUPS`: what there is to know of each setting.
 ///
-/// A row is a name, its type, the unit in `--help`, its parser, and `=>` where it goes in the engine's options. What stands there
-/// when nothing is set is the default. For a setting that is handled by hand the default stands behind `or`.
+/// A row is a name, its type, the unit in `--help`, its parser, and `=>` where it goes in the engine's options. What
+/// stands there when nothing is set is the default. For a setting that is handled by hand the default stands behind
+/// `or`.
 macro_rules! settings {
     (
         options {$(

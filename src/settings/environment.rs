@@ -52,8 +52,8 @@ impl Environment {
         Environment { variables, ..Environment::default() }
     }
 
-    /// With this variable and those that it is right with only, and nothing else. Where there is no home either, that is no
-    /// fault of the variable's.
+    /// With this variable and those that it is right with only, and nothing else. Where there is no home either, that
+    /// is no fault of the variable's.
     pub fn with_only(&self, name: &str) -> Environment {
         const TOGETHER: &str = "SWEEP_WEBHOOK_";
         let is_kept = |kept: &str| kept == name || (kept.starts_with(TOGETHER) && name.starts_with(TOGETHER));
@@ -63,7 +63,8 @@ impl Environment {
         Environment { variables: alone.chain([home]).collect(), ..Environment::default() }
     }
 
-    /// The names of the process's variables that are sweep's own: its settings, and what libpq reads to find the database and to log in.
+    /// The names of the process's variables that are sweep's own: its settings, and what libpq reads to find the
+    /// database and to log in.
     pub fn own_variables(&self) -> Vec<String> {
         let of_process =
             self.variables.iter().filter(|(_, (_, source))| *source == Source::Environment).map(|(name, _)| name);

@@ -1,4 +1,5 @@
-//! The file of `--config`: one NAME=VALUE on a line. An error names the line and the setting, never the value: it may be a secret.
+//! The file of `--config`: one NAME=VALUE on a line. An error names the line and the setting, never the value: it may
+//! be a secret.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,8 @@ impl Environment {
         for Line { number, name, value } in lines {
             if is_quoted(&value) {
                 self.warnings.push(format!(
-                    "{option} {shown}: line {number}: the quotes around the value of {name} are a part of it: leave them out"
+                    "{option} {shown}: line {number}: the quotes around the value of {name} are a part of it: \
+                     leave them out"
                 ));
             }
             refuse_unknown(&name).map_err(|why: Failure| refuse(format!("line {number}: {why}")))?;

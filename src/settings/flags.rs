@@ -19,13 +19,14 @@ pub struct CommonFlags {
     pub config: ConfigFlag,
     /// Print the summary of a sweep alone, and log errors only
     ///
-    /// Commands that only confirm what they did (migrate, exempt, quarantine release) print nothing. JSON is printed as ever.
+    /// Commands that only confirm what they did (migrate, exempt, quarantine release) print nothing. JSON is printed as
+    /// ever.
     #[arg(short, long, global = true, display_order = LAST, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Log more, on stderr; -vv: more yet
     ///
-    /// One step more than usual: at a terminal from errors to what is done and then to details, elsewhere from what is done to
-    /// details. Like -q, it wins over SWEEP_LOG.
+    /// One step more than usual: at a terminal from errors to what is done and then to details, elsewhere from what is
+    /// done to details. Like -q, it wins over SWEEP_LOG.
     #[arg(short, long, global = true, display_order = LAST, action = ArgAction::Count)]
     pub verbose: u8,
 }
@@ -43,7 +44,8 @@ pub struct SweepFlags {
     pub yes: bool,
     /// Do what this plan says, and nothing else
     ///
-    /// A plan is the output of `sweep --dry-run --output json`. Nothing else is touched, and each subject only if a fresh decision about it is the same. - reads the plan from stdin.
+    /// A plan is the output of `sweep --dry-run --output json`. Nothing else is touched, and each subject only if a
+    /// fresh decision about it is the same. - reads the plan from stdin.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "session", "issue", "step", "tenant", "shard"])]
     pub apply: Option<PathBuf>,
     #[command(flatten)]
@@ -111,8 +113,8 @@ pub struct PolicyFlags {
 pub struct DatabaseFlag {
     /// postgres://… or sqlite://PATH [default: DATABASE_URL]
     ///
-    /// Without it: DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the embedded database.
-    /// A password belongs into DATABASE_URL_FILE, since everybody can read a command line.
+    /// Without it: DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the embedded
+    /// database. A password belongs into DATABASE_URL_FILE, since everybody can read a command line.
     #[arg(short, long, value_name = "URL")]
     pub database: Option<String>,
     #[command(flatten)]

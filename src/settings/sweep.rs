@@ -97,7 +97,7 @@ impl Environment {
         flags.resolve(&self.variables()?)
     }
 
-    /// None when it is not set: then the latest sweep's tells more than the default does.
+    /// None when it is not set: then the latest sweep's says more than the default does.
     pub fn step_stalled_after(&self) -> Result<Option<TimeDelta>> {
         self.variables()?.step_stalled_after()
     }

@@ -1,7 +1,7 @@
 //! Every setting, once. Its name, type, unit, parser and meaning stand here; its default stands in the engine.
 //!
-//! From this table come the flags and their help, the variables that are read, the names that are known, what `sweep config`
-//! shows, and the tables of docs/settings.md.
+//! From this table come the flags and their help, the variables that are read, the names that are known, what `sweep
+//! config` shows, and the tables of docs/settings.md.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -59,8 +59,8 @@ settings! {
             step_stalled_after: TimeDelta, "DURATION", parse::positive_duration => policy.step_stalled_after;
             /// A session is silent when without a sign of life for longer; at least 1s
             session_silent_after: TimeDelta, "DURATION", parse::at_least_a_second => policy.session_silent_after;
-            /// A session that takes no commands, such as one of Paperclip's runs, is silent when without a sign of life for
-            /// longer; at least 1s
+            /// A session that takes no commands, such as one of Paperclip's runs, is silent when without a sign of life
+            /// for longer; at least 1s
             run_silent_after: TimeDelta, "DURATION", parse::at_least_a_second => policy.run_silent_after;
             /// A session waits for a person when its agent has asked for longer: what is answered sooner is no news
             session_waiting_after: TimeDelta, "DURATION", parse::duration => policy.session_waiting_after;
@@ -75,7 +75,8 @@ settings! {
             ///
             /// They are notified once, and the work is not touched.
             abandoned_after: After, "DURATION", parse::after => policy.abandoned_after;
-            /// Notify people of work whose agent is paused or waits for an approval when idle for longer, such as 1d, or off
+            /// Notify people of work whose agent is paused or waits for an approval when idle for longer, such as 1d,
+            /// or off
             paused_after: After, "DURATION", parse::after => policy.paused_after;
         }
         RecoveryFlags, heading "What a sweep does about it" {
@@ -125,7 +126,8 @@ settings! {
         /// `DATABASE_URL`, or the file that `DATABASE_URL_FILE` names, says
         /// [which database](#the-databases-url) to sweep.
         CacheFlag, heading HOW_IT_RUNS {
-            /// Prepare statements: on, or off behind a transaction pooler that does not know them, such as PgBouncer before 1.21
+            /// Prepare statements: on, or off behind a transaction pooler that does not know them, such as PgBouncer
+            /// before 1.21
             statement_cache: StatementCache, "CACHE", STATEMENT_CACHE, or StatementCache::default();
         }
         TimeoutFlags, heading HOW_IT_RUNS {
@@ -188,8 +190,8 @@ settings! {
             listen_grace: Duration, "DURATION", parse::std_duration => daemon.listen_grace;
             /// A sweep hangs when it makes no progress for longer; at least 1s
             ///
-            /// Then /healthz fails, and systemd's watchdog is not fed. One statement is one step, so this must be longer than
-            /// SWEEP_STATEMENT_TIMEOUT.
+            /// Then /healthz fails, and systemd's watchdog is not fed. One statement is one step, so this must be
+            /// longer than SWEEP_STATEMENT_TIMEOUT.
             hung_after: Duration, "DURATION", parse::std_at_least_a_second => daemon.hung_after;
         }
     }

@@ -59,7 +59,7 @@ pub enum Abort<E = Error> {
     RolledBack(E),
     /// Nothing was written, and the connection is gone.
     Lost(E),
-    /// What came in place of the commit's answer does not tell what became of it.
+    /// What came in place of the commit's answer does not say what became of it.
     Unknown(Error),
 }
 
@@ -89,7 +89,7 @@ pub enum End {
     Lost,
     /// The server refused to commit: nothing was written.
     Refused(Error),
-    /// What came in place of the commit's answer does not tell what became of it.
+    /// What came in place of the commit's answer does not say what became of it.
     Unknown(Error),
 }
 

@@ -52,7 +52,7 @@ impl From<Refused> for anyhow::Error {
     }
 }
 
-/// The server refused to commit. Anything else that comes in place of its answer tells nothing of what became of it.
+/// The server refused to commit. Anything else that comes in place of its answer says nothing of what became of it.
 pub fn is_refusal(error: &Error) -> bool {
     let Error::DatabaseError(kind, _) = error else { return false };
     match kind {
@@ -70,8 +70,8 @@ pub fn is_refusal(error: &Error) -> bool {
 }
 
 /// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the
-/// server starts, ends, or is a standby now (57P, 25006). Beside diesel's kinds, told by the words of a server that
-/// speaks English.
+/// server starts, ends, or is a standby now (57P, 25006). Beside diesel's kinds, recognised by the words of a server
+/// that speaks English.
 pub fn is_outage(error: &Error) -> bool {
     const WORDS: [&str; 18] = [
         "No space left on device",

@@ -7,8 +7,8 @@ use super::Db;
 use super::schema::recoveries;
 use crate::rules::{Id, Kind};
 
-/// The latest rows are told, and how many there are.
-const TOLD_MAX: i64 = 20;
+/// The latest rows are shown, and how many there are.
+const LATEST_MAX: i64 = 20;
 
 /// One row of `recoveries`.
 #[derive(Clone, Debug, PartialEq, Queryable)]
@@ -37,7 +37,7 @@ pub fn of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Past> {
     let rows = || table.filter(kind.eq(subject.name())).filter(subject_id.eq(id));
     let columns = (created_at, action, attempt, reason, blocked_subject, settled_at);
     let total = rows().count().get_result(db)?;
-    let latest = rows().select(columns).order((created_at.desc(), recoveries::id.desc())).limit(TOLD_MAX);
+    let latest = rows().select(columns).order((created_at.desc(), recoveries::id.desc())).limit(LATEST_MAX);
     let mut latest = latest.load::<Recovery>(db)?;
     latest.reverse();
     Ok(Past { total, latest })

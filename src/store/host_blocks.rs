@@ -1,4 +1,5 @@
-//! Issues that the host blocked itself without telling anybody, where a host does such a thing: the view `host_blocks`.
+//! Issues that the host blocked itself without notifying anybody, where a host does such a thing: the view
+//! `host_blocks`.
 
 use diesel::dsl::sql;
 use diesel::prelude::*;

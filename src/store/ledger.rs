@@ -98,7 +98,7 @@ fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<(
     if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
 }
 
-/// When its newest row was written; none that cannot be told.
+/// When its newest row was written; none that cannot be read.
 pub fn newest(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
     let newest = recoveries::table.order(recoveries::created_at.desc()).select(recoveries::created_at);
     Ok(newest.first::<RawInstant>(db).optional()?.and_then(|at| at.instant()))
@@ -113,7 +113,7 @@ pub fn settle_deleted<S: Subject>(db: &mut Db) -> QueryResult<()> {
     diesel::update(deleted).set(recoveries::settled_at.eq(Some(now))).execute(db).map(drop)
 }
 
-/// So many tell a database from a copy of it.
+/// So many distinguish a database from a copy of it.
 const NEWEST_SWEEPS: i64 = 3;
 
 /// The newest sweeps, the latest first; none if this role may not read them, as a dry run need not.

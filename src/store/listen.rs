@@ -29,11 +29,11 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Listener(DbConnection);
 
 impl Listener {
-    /// Connects, and makes sure that somebody tells, and that notifications arrive.
+    /// Connects, and makes sure that the host notifies, and that notifications arrive.
     pub fn open(url: &Url) -> Result<Listener> {
         let mut db = url.connect(Access::ReadOnly)?;
         if db.is_sqlite() {
-            return Err(usage("only PostgreSQL can tell of runs that end").into());
+            return Err(usage("only PostgreSQL can notify of runs that end").into());
         }
         db.look(refuse_silence)?;
         let probe = Uuid::now_v7().simple();
@@ -91,14 +91,18 @@ fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
         .context("listening for runs that end")
 }
 
-/// Would listening be in vain? A host that must be told to tell of its runs (`sweep migrate --with-listen`) may not
-/// have been.
+/// Would listening be in vain? A host whose runs notify only after `sweep migrate --with-listen` may not have been
+/// prepared so.
 fn refuse_silence(db: &mut Db) -> Result<()> {
-    const TELLS: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = \
-        to_regproc('sweep.tell_of_run_end'))";
+    const IS_NOTIFYING: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = \
+        to_regproc('sweep.notify_of_run_end'))";
     refuse_at_first_look(db, Access::ReadOnly)?;
     let (host, _) = migrate::check(db)?;
     let Db::Postgres(db) = db else { return Ok(()) };
-    let tells = host.tables().is_none() || diesel::select(sql::<Bool>(TELLS)).get_result(db)?;
-    if tells { Ok(()) } else { Err(config("nothing tells of runs that end: run `sweep migrate --with-listen`").into()) }
+    let is_notifying = host.tables().is_none() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?;
+    if is_notifying {
+        Ok(())
+    } else {
+        Err(config("nothing notifies of runs that end: run `sweep migrate --with-listen`").into())
+    }
 }

@@ -1,4 +1,4 @@
-//! What is measured, as the database tells it: in one snapshot, the same to every process that asks.
+//! What is measured, as the database has it: in one snapshot, the same to every process that asks.
 
 use std::collections::BTreeMap;
 

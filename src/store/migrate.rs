@@ -86,9 +86,9 @@ fn look(db: &mut Db) -> Result<Found> {
         ))
         .into());
     }
-    // The ledger, which every host has, tells nothing.
-    let telling = applied.iter().find(|version| known.len() == 1 || !is_shared(version));
-    let host = telling.and_then(|version| known.iter().find(|(_, versions)| versions.contains(version)));
+    // The ledger, which every host has, shows nothing.
+    let of_host = applied.iter().find(|version| known.len() == 1 || !is_shared(version));
+    let host = of_host.and_then(|version| known.iter().find(|(_, versions)| versions.contains(version)));
     Ok(Found { host: host.map(|(host, _)| *host), applied })
 }
 
@@ -125,7 +125,7 @@ pub struct MigrationPlan {
 /// What `migrate` would do.
 pub fn plan(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> {
     if wanted.listen == Listen::Wanted && matches!(db, Db::Sqlite(_)) {
-        return Err(usage("only PostgreSQL can tell of runs that end").into());
+        return Err(usage("only PostgreSQL can notify of runs that end").into());
     }
     let is_there = match db {
         Db::Postgres(db) => {

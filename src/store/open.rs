@@ -159,7 +159,7 @@ impl Url {
     }
 
     /// Names the file of an embedded database in an error of SQLite's, adds to one of PostgreSQL's what can be done
-    /// about it, and tells what may pass from what will not.
+    /// about it, and distinguishes what may pass from what will not.
     pub fn explain(&self, error: Error) -> Error {
         if error.is::<Failure>() {
             return error;

@@ -1,5 +1,5 @@
-//! The outbox: what people are to be told of, written in the transaction of what it tells; so it is told if and only if
-//! it happened.
+//! The outbox: what people are to be notified of, written in the transaction of what it reports; so it is sent if and
+//! only if it happened.
 //!
 //! One row for each destination. Where a destination is, only the configuration says: nobody who can write to the
 //! database can have anything sent elsewhere.
@@ -18,7 +18,7 @@ use super::types::{Document, Instant};
 use crate::rules::{Finding, Id, Kind};
 use crate::text::{cut, plain, redact};
 
-/// What people can be told of.
+/// What people can be notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -32,7 +32,7 @@ pub enum Event {
     Quarantined,
     /// A subject healed after sweep had done something about it.
     Recovered,
-    /// The host blocked an issue itself, and told nobody why.
+    /// The host blocked an issue itself, and notified nobody why.
     HostBlocked,
     /// Wakes wait for longer than `wake_stuck_after` and nobody takes them up; or it is over.
     WakesStuck,
@@ -78,7 +78,7 @@ impl Event {
     }
 }
 
-/// Who is told.
+/// Who is notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destination {
@@ -116,7 +116,7 @@ impl Subscriptions {
     }
 }
 
-/// What happened, to be told.
+/// What happened, to be sent.
 #[derive(Clone, Debug)]
 pub struct Notice<'a> {
     pub event: Event,
@@ -128,7 +128,7 @@ pub struct Notice<'a> {
     pub details: Details,
 }
 
-/// What is told of it, as far as it is known; the fields are those of the JSON.
+/// What is reported of it, as far as it is known; the fields are those of the JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Details {
@@ -177,8 +177,8 @@ pub fn queue(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice) -> Que
     subscriptions.destinations_of(notice.event).try_for_each(|destination| insert(db, destination, notice, ""))
 }
 
-/// The guard that stops sweep after sweep is told once in this time.
-const GUARD_TOLD_EVERY: TimeDelta = TimeDelta::days(1);
+/// The guard that stops sweep after sweep is reported once in this time.
+const GUARD_NOTIFIED_EVERY: TimeDelta = TimeDelta::days(1);
 
 /// The same for the guard, unless people were notified of it within a day: of this part of the kind, or of the whole if
 /// it is empty.
@@ -188,9 +188,9 @@ pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, 
     one_at_a_time(db)?;
     let now = db.now()?;
     for destination in subscriptions.destinations_of(notice.event) {
-        let told = earlier(notice, &part, destination, now);
-        let told = told.filter(notifications::created_at.gt(Instant(now - GUARD_TOLD_EVERY)));
-        if !diesel::select(diesel::dsl::exists(told)).get_result::<bool>(db)? {
+        let reported = earlier(notice, &part, destination, now);
+        let reported = reported.filter(notifications::created_at.gt(Instant(now - GUARD_NOTIFIED_EVERY)));
+        if !diesel::select(diesel::dsl::exists(reported)).get_result::<bool>(db)? {
             insert(db, destination, notice, &part)?;
         }
     }

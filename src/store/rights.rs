@@ -20,7 +20,7 @@ const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
 
 const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
 
-const TO_TELL: &[Right] = &[
+const TO_SHOW: &[Right] = &[
     ("plans", "SELECT"),
     ("policy", "SELECT"),
     ("false_rescues", "SELECT"),
@@ -79,8 +79,8 @@ pub enum Purpose {
     Look,
     /// To explain one subject, with its history.
     Explain,
-    /// To tell how all the work stands.
-    Tell,
+    /// To show the state of all the work.
+    Show,
     /// To read the metrics: no row of the host's.
     Measure,
     Sweep,
@@ -93,7 +93,7 @@ pub enum Purpose {
 impl Purpose {
     pub fn access(self) -> Access {
         match self {
-            Purpose::Look | Purpose::Explain | Purpose::Tell | Purpose::Measure => Access::ReadOnly,
+            Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Measure => Access::ReadOnly,
             Purpose::Sweep | Purpose::Exempt | Purpose::Release => Access::Write,
         }
     }
@@ -105,7 +105,7 @@ impl Purpose {
         let further = match self {
             Purpose::Look => &[],
             Purpose::Explain => TO_EXPLAIN,
-            Purpose::Tell => TO_TELL,
+            Purpose::Show => TO_SHOW,
             Purpose::Measure => TO_MEASURE,
             Purpose::Sweep => TO_ACT,
             Purpose::Exempt => TO_EXEMPT,
@@ -118,8 +118,8 @@ impl Purpose {
     }
 
     fn rights_for(self, kind: Kind) -> Vec<(String, &'static str)> {
-        let told = (self == Purpose::Tell).then_some("work_state");
-        let views = ["subjects", "candidates", "facts"].into_iter().chain(told);
+        let boards = (self == Purpose::Show).then_some("work_state");
+        let views = ["subjects", "candidates", "facts"].into_iter().chain(boards);
         let acted = if self == Purpose::Sweep { for_kind!(kind, S => S::RIGHTS) } else { &[] };
         views.map(|view| (format!("{kind}_{view}"), "SELECT")).chain(named(acted)).collect()
     }

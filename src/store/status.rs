@@ -1,4 +1,4 @@
-//! How the work stands and how well sweep does, as the views tell it: read in one snapshot, and nothing is written.
+//! How the work stands and how well sweep does, as the views have it: read in one snapshot, and nothing is written.
 //!
 //! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others
 //! nothing.
@@ -49,7 +49,7 @@ pub struct Status {
     /// Orphaned issues and stalled steps.
     pub orphans: Vec<Work>,
     pub orphans_total: i64,
-    /// A person has been told and has not answered.
+    /// A person has been notified and has not answered.
     pub escalations: Vec<Work>,
     pub escalations_total: i64,
     /// Those with a stalled step.

@@ -56,7 +56,7 @@ pub trait Subject: Facts + Sized {
     /// Queues one wake or command with this id.
     fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
 
-    /// Tells a person. Returns whether the subject is blocked now.
+    /// Notifies a person. Returns whether the subject is blocked now.
     fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool>;
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.

@@ -150,7 +150,7 @@ pub fn acquire(
     Ok(Some(Lease { id: id.clone(), started_at: now }))
 }
 
-/// What a row is told of a process that begins in it.
+/// What a row records of a process that begins in it.
 #[derive(AsChangeset)]
 #[diesel(table_name = sessions, treat_none_as_null = true)]
 struct Restart {

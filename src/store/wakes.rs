@@ -17,7 +17,7 @@ use crate::rules::{AHEAD_MAX, Id, RESTING, TERMINATED};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StuckWakes {
     pub count: i64,
-    /// None as well when its time cannot be told.
+    /// None as well when its time cannot be read.
     pub oldest_at: Option<DateTime<Utc>>,
     /// There are some, and no wake at all was taken up since the newest of them was made, which is longer ago than the
     /// limit.

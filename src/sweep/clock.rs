@@ -29,7 +29,7 @@ pub fn compare(db: &mut Db, access: Access) -> QueryResult<Comparison> {
 
 /// For this comparison alone.
 fn this_machines() -> DateTime<Utc> {
-    #[expect(clippy::disallowed_methods, reason = "to tell an operator that it differs from the database's")]
+    #[expect(clippy::disallowed_methods, reason = "to report to an operator that it differs from the database's")]
     let now = SystemTime::now();
     now.into()
 }

@@ -248,7 +248,7 @@ fn carry_out<S: Subject>(
         &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject },
     )?;
     let event = match action {
-        // Whom a work is handed over to took it: there is nothing to tell.
+        // Whom a work is handed over to took it: there is nothing to report.
         Action::Continue | Action::HandOver => return Ok(()),
         Action::Escalate => Event::escalation_of(S::KIND),
         Action::Recover => Event::Recovered,

@@ -27,7 +27,7 @@ use crate::text::redact;
 pub use memory::Memory;
 use memory::{Found, HeldPart};
 
-/// So many are counted to the end, so that the number that is told is the whole one.
+/// So many are counted to the end, so that the number that is reported is the whole one.
 const COUNTED_MAX: u64 = 1000;
 
 /// More tenants are not judged one by one: a picture in which so many are implausible is false as a whole.

@@ -1,4 +1,4 @@
-//! What the host blocked itself without telling anybody is said once, if somebody asked for it: nothing else is done
+//! What the host blocked itself without notifying anybody is said once, if somebody asked for it: nothing else is done
 //! about it.
 
 use super::logs;
@@ -9,7 +9,7 @@ use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::types::LossyText;
 use crate::store::{Access, Db, DbConnection};
 
-/// Queues what has not been told of. That it cannot be queued is logged, and no reason for the sweep to fail.
+/// Queues what has not been reported. That it cannot be queued is logged, and no reason for the sweep to fail.
 pub fn announce(db: &mut DbConnection, terms: &ExamineContext) {
     if terms.access == Access::ReadOnly || !terms.subscriptions.wants(Event::HostBlocked) {
         return;

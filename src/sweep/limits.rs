@@ -29,7 +29,7 @@ impl Limits {
         self.cancel.is_set() || self.deadline <= Instant::now()
     }
 
-    /// Why there is more that this sweep will not see; a signal tells by itself.
+    /// Why there is more that this sweep will not see; a signal speaks for itself.
     pub fn stop_reason(&self) -> Option<StopReason> {
         match self {
             Limits { cancel, .. } if cancel.is_set() => None,

@@ -15,7 +15,7 @@ use crate::text::{redact, redact_id};
 pub enum Outcome {
     /// One wake, or one command, was queued.
     Continued,
-    /// A person was told.
+    /// A person was notified.
     Escalated,
     /// It goes on, or is finished; the ledger is closed.
     Recovered,

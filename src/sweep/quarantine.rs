@@ -99,12 +99,12 @@ impl Failures {
         if examined.outcome == Outcome::Failed || examined.outcome.is_change() {
             self.unwritten.note(examined, examined.outcome == Outcome::Failed);
         }
-        if tells(examined.outcome) && self.before.contains(&examined.id) {
+        if shows_that_it_works(examined.outcome) && self.before.contains(&examined.id) {
             self.healed.push(examined.id.clone());
         }
     }
 
-    /// That it cannot be recorded is told, and no reason for the sweep to fail.
+    /// That it cannot be recorded is logged, and no reason for the sweep to fail.
     pub fn record(self, db: &mut DbConnection, kind: Kind, terms: &ExamineContext, sweep_began_at: DateTime<Utc>) {
         let failed = [self.unreadable, self.unwritten].into_iter().flat_map(|trial| trial.own(kind));
         for Failed { id, identifier, tenant, why } in failed {
@@ -135,8 +135,8 @@ impl Failures {
     }
 }
 
-/// Does it tell that the subject works again? Not when nobody tried.
-fn tells(outcome: Outcome) -> bool {
+/// Does this outcome show that the subject works again? Not when nobody tried.
+fn shows_that_it_works(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Continued
         | Outcome::Escalated

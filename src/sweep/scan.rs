@@ -62,7 +62,7 @@ impl<'a, S: Subject> Scan<'a, S> {
         Ok(self.ended.then_some(self.page.len() as u64))
     }
 
-    /// What has not been taken. A count that cannot be had is told, and no reason for a sweep to fail.
+    /// What has not been taken. A count that cannot be had is logged, and no reason for a sweep to fail.
     pub fn rest(&mut self) -> Deferred {
         if let Some(shard) = self.terms.shard {
             return self.rest_of(shard);
@@ -135,7 +135,7 @@ impl<S: Subject> Iterator for Scan<'_, S> {
 
 fn or_log<T: Default>(counted: Result<T>) -> T {
     counted.unwrap_or_else(|error| {
-        warn!("more is left than is told: {}", redact(&format!("{error:#}")));
+        warn!("more is left than is counted: {}", redact(&format!("{error:#}")));
         T::default()
     })
 }

@@ -13,7 +13,7 @@ const SETTLING_TRIES: u32 = 20;
 const SETTLING_PAUSE: Duration = Duration::from_millis(50);
 
 /// Settles an unknown commit on a new connection. While the subject is locked its transaction may still be under way;
-/// once it is not, the ledger tells.
+/// once it is not, the ledger knows.
 pub fn settle<S: Subject>(
     db: &mut DbConnection,
     unknown: Examined,

@@ -11,7 +11,7 @@ use crate::store::counts::{Guarded, HeldBack, KindCounts, Tally};
 use crate::store::wakes::StuckWakes;
 use crate::text::{cut, redact};
 
-/// Clocks that differ by more, and rows that are further ahead, are told of.
+/// Clocks that differ by more, and rows that are further ahead, are reported.
 const SKEW_MAX: TimeDelta = TimeDelta::seconds(5);
 
 impl Tally {

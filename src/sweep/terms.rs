@@ -25,7 +25,7 @@ pub struct ExamineContext<'a> {
     /// Touch only what it says, if a fresh decision is the same.
     pub plan: Option<&'a Plan>,
     pub wakes: &'a WakeBudget,
-    /// Who is to be told, and of what.
+    /// Who is to be notified, and of what.
     pub subscriptions: &'a Subscriptions,
     /// A kind in shadow is only looked at, in a sweep that writes otherwise.
     pub shadow: bool,

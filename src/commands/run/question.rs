@@ -50,7 +50,7 @@ fn show(options: &CycleOptions, loudness: Loudness, cancel: &Cancel) -> Result<(
     Ok((summary.conclusion, plan))
 }
 
-/// What was left by the guard, or could not be read, is no part of a plan: that it was so is still to be told.
+/// What was left by the guard, or could not be read, is no part of a plan: that it was so is still to be printed.
 fn both(shown: Conclusion, done: Conclusion) -> Conclusion {
     match (shown, done) {
         (Conclusion::Guarded | Conclusion::SomeFailed, Conclusion::Done | Conclusion::Changed) => shown,

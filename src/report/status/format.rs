@@ -13,7 +13,7 @@ pub fn duration(seconds: i64) -> String {
     HumanDuration(TimeDelta::seconds(seconds)).to_string()
 }
 
-/// An age, or that the row holds no time that can be told.
+/// An age, or that the row holds no time that can be read.
 pub fn age(seconds: Option<i64>) -> String {
     seconds.map_or("unknown".to_owned(), duration)
 }
@@ -39,7 +39,7 @@ pub fn paint(text: impl Display, state: &str) -> String {
     text.style(style).to_string()
 }
 
-/// None when there is nothing to tell.
+/// None when there is nothing to print.
 pub fn headline(n: i64, one: &str, many: &str) -> Option<String> {
     (0 < n).then(|| counted(n, one, many).bold().to_string())
 }

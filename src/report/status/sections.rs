@@ -86,8 +86,8 @@ pub fn stuck_wakes(status: &Status) -> String {
     let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
     let limit = HumanDuration(TimeDelta::seconds(status.wake_stuck_after_seconds));
     let none = if status.no_wake_is_taken { ", and none was taken up in that time" } else { "" };
-    let told = format!("{headline} stuck: queued for longer than {limit}{none}");
-    section(&told, table, status.stuck_wakes_total, status.stuck_wakes.len())
+    let text = format!("{headline} stuck: queued for longer than {limit}{none}");
+    section(&text, table, status.stuck_wakes_total, status.stuck_wakes.len())
 }
 
 pub fn quarantined(status: &Status) -> String {
@@ -109,23 +109,23 @@ pub fn quarantined(status: &Status) -> String {
 pub fn work(status: &Status) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
     for (kind, counts) in &status.kinds {
-        let told = match &counts.0 {
+        let text = match &counts.0 {
             None => "not provided by this database".to_owned(),
             Some(states) => {
                 let present = states.iter().filter(|(_, n)| 0 < **n);
-                let told: Vec<String> =
+                let text: Vec<String> =
                     present.map(|(state, n)| format!("{n} {}", paint(state.name(), state.name()))).collect();
-                if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+                if text.is_empty() { "none".to_owned() } else { text.join(", ") }
             }
         };
-        lines.push((kind, told));
+        lines.push((kind, text));
     }
     match (status.exemptions.holding, status.exemptions.expired) {
         (0, 0) => {}
         (holding, 0) => lines.push(("exemptions", holding.to_string())),
         (holding, expired) => lines.push(("exemptions", format!("{holding}, and {expired} expired"))),
     }
-    let lines = without_header(lines.into_iter().map(|(name, told)| [name.to_owned(), told]));
+    let lines = without_header(lines.into_iter().map(|(name, text)| [name.to_owned(), text]));
     format!("{}\n\n{lines}", "All work in progress".bold())
 }
 
@@ -191,18 +191,18 @@ fn done(sweep: &Sweep) -> String {
         (failed, "failed"),
         (deferred, "deferred"),
     ];
-    let told: Vec<String> =
+    let text: Vec<String> =
         counters.iter().filter(|(n, _)| 0 < **n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
-    let told = match (told.is_empty() && ended.as_deref() == Some("completed"), sweep.is_well()) {
+    let text = match (text.is_empty() && ended.as_deref() == Some("completed"), sweep.is_well()) {
         (true, true) => "nothing to do".to_owned(),
         (true, false) if sweep.is_guarded() => "nothing: the guard held work back".to_owned(),
         (true, false) => "nothing, though there was something to do".to_owned(),
-        (false, _) if sweep.is_guarded() => format!("{}; the guard held work back", told.join(", ")),
-        (false, _) => told.join(", "),
+        (false, _) if sweep.is_guarded() => format!("{}; the guard held work back", text.join(", ")),
+        (false, _) => text.join(", "),
     };
     let part = (1 < *shards).then(|| format!("shard {shard}/{shards}"));
     let notes: Vec<String> = part.into_iter().chain(partial.then(|| "of a part".to_owned())).collect();
-    if notes.is_empty() { told } else { format!("{told} ({})", notes.join(", ")) }
+    if notes.is_empty() { text } else { format!("{text} ({})", notes.join(", ")) }
 }
 
 pub fn effect(status: &Status) -> String {

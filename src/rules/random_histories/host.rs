@@ -46,7 +46,7 @@ pub struct Host {
     wakes: Vec<Wake>,
     pub ledger: Vec<Recovery>,
     /// The wakes of sweep's continuations, as far as they were not dropped, since the issue last showed progress by
-    /// itself or a person was told.
+    /// itself or a person was notified.
     continued_in_a_row: Vec<usize>,
 }
 

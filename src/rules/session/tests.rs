@@ -243,13 +243,14 @@ fn a_session_of_nobody_is_nudged_and_one_of_a_paused_agent_is_skipped() {
 #[test]
 fn the_comment_says_what_happened_and_holds_no_output() {
     let quote = |text: &str| format!("<{text}>");
-    let told = |session: Session| escalation_comment(&facts(session), &Cause::Exhausted, &Policy::default(), quote);
-    let (silent, crashed, looped) = (told(session()), told(ended(Some(137))), told(looping()));
+    let comment_on =
+        |session: Session| escalation_comment(&facts(session), &Cause::Exhausted, &Policy::default(), quote);
+    let (silent, crashed, looped) = (comment_on(session()), comment_on(ended(Some(137))), comment_on(looping()));
     assert!(silent.contains("It showed no sign of life for 10m."), "{silent}");
     assert!(crashed.contains("Its process ended with exit code 137, 1m ago."), "{crashed}");
     assert!(looped.contains("It repeats itself and made no progress for 10m."), "{looped}");
     assert!(!looped.contains("refused"), "{looped}");
-    let moved = told(moving(-1200));
+    let moved = comment_on(moving(-1200));
     assert!(moved.contains("It moves, and did nothing new for 20m."), "{moved}");
 }
 
@@ -258,7 +259,7 @@ fn the_comment_of_a_question_quotes_it_and_says_whose_it_is() {
     let quote = |text: &str| format!("<{text}>");
     let session = Session { agent: doing(Activity::Waiting, -60), ..session() };
     let comment = escalation_comment(&facts(session), &asks(), &Policy::default(), quote);
-    let told = "Session <fence> of <Ada>, running <mend the fence>, asks for permission: <rm -rf ./important>.";
-    assert!(comment.contains("waits for a person") && comment.contains(told), "{comment}");
+    let comment_on = "Session <fence> of <Ada>, running <mend the fence>, asks for permission: <rm -rf ./important>.";
+    assert!(comment.contains("waits for a person") && comment.contains(comment_on), "{comment}");
     assert!(!comment.contains("Tried"), "{comment}");
 }

@@ -88,8 +88,8 @@ fn a_stalled_step_without_an_agent_is_escalated_at_once_and_only_once() {
     let nobodys = StepFacts { assignee: Assignee::Nobody, ..stalled() };
     assert_eq!(decide(&nobodys, &Policy::default()).decision, Decision::Escalate(Cause::NoAgent));
     let history = History { escalated: true, ..nobodys.history.clone() };
-    let told = StepFacts { history, ..nobodys };
-    assert_eq!(decide(&told, &Policy::default()).decision, Decision::Leave(Reason::Escalated));
+    let escalated = StepFacts { history, ..nobodys };
+    assert_eq!(decide(&escalated, &Policy::default()).decision, Decision::Leave(Reason::Escalated));
 }
 
 #[test]

@@ -104,7 +104,7 @@ async fn play(history: &[Step], limits: &Limits, life: Life) -> Result<Sent, Str
     let received = scene.received.lock().unwrap();
     let events: Vec<_> = received.iter().map(|(_, event)| event.clone()).collect();
     grammatical(&events, limits.nudges_max)?;
-    // The model does not tell the kinds of stalls apart.
+    // The model does not distinguish the kinds of stalls.
     let described = |event| described(event).replace("stalled, Looping", "stalled");
     Ok(received.iter().map(|(at, event)| (*at, described(event))).collect())
 }

@@ -2,7 +2,7 @@
 
 use crate::store::hosts::Host;
 
-/// Should a host that brings no such trigger itself tell at once of runs that end?
+/// Should a host that brings no such trigger itself notify at once of runs that end?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listen {
     #[default]

@@ -28,7 +28,7 @@ struct Parameter {
     at: Range<usize>,
 }
 
-/// Where a server is, as far as its name tells.
+/// Where a server is, as far as its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A Unix socket of this machine.

@@ -55,7 +55,7 @@ enum ClearText {
     Encrypted,
     /// libpq would use TLS if the server has it: with TLS and only with it, the password is given.
     OverTls,
-    /// There will be no TLS, or it cannot be told before: it is not given.
+    /// There will be no TLS, or it cannot be known before: it is not given.
     Refused,
 }
 
@@ -136,7 +136,7 @@ fn is_nearly_a_port(value: &str) -> bool {
 }
 
 /// What trying again does not mend, in the words of libpq, which are always English, and of the SQLSTATEs 28, 3D000,
-/// 42501 and 42704, which a server says before libpq tells their codes: in another language it is taken for what may
+/// 42501 and 42704, which a server says before libpq knows their codes: in another language it is taken for what may
 /// pass.
 const LASTING: [&str; 34] = [
     // libpq

@@ -1,4 +1,4 @@
-//! What is told next, and what became of it.
+//! What is sent next, and what became of it.
 //!
 //! A message is claimed in one transaction, sent without any, and settled in another one. The claim says when it is due
 //! again, so that whoever is killed in between has nothing to clean up: it is sent once more, with the same key.
@@ -18,13 +18,13 @@ use crate::text::redact_id;
 /// What is not delivered within this time is given up: by then it is no news any more.
 pub const GIVEN_UP_AFTER: TimeDelta = TimeDelta::days(1);
 
-/// More of a group that are due together are told in one message.
+/// More of a group that are due together are sent in one message.
 pub const ALONE_MAX: i64 = 5;
 
 /// A digest names so many, the oldest.
 pub const NAMED_MAX: i64 = 10;
 
-/// What may be told together.
+/// What may be sent together.
 const GROUPS: [&[Event]; 4] =
     [&[Event::Escalated, Event::SessionStuck], &[Event::Quarantined], &[Event::Recovered], &[Event::Abandoned]];
 
@@ -32,7 +32,7 @@ const GROUPS: [&[Event]; 4] =
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(15);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(1);
 
-/// What is told at once: one notification, or the digest of many.
+/// What is sent at once: one notification, or the digest of many.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// The same at each attempt.
@@ -111,7 +111,7 @@ fn is_due(now: DateTime<Utc>) -> _ {
     notifications::due_at.le(now).or(notifications::attempts.eq(0_i32)).or(notifications::due_at.gt(latest))
 }
 
-/// Decides, once for all attempts, what is told together.
+/// Decides, once for all attempts, what is sent together.
 fn group(db: &mut Db, destination: Destination, now: DateTime<Utc>) -> QueryResult<()> {
     macro_rules! new {
         () => {
@@ -209,7 +209,7 @@ const GIVEN_UP_MAX: i64 = 1000;
 pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryResult<usize> {
     one_at_a_time(db)?;
     let now = db.now()?;
-    // Whole messages: what was told together stays together.
+    // Whole messages: what was sent together stays together.
     let old: Vec<Option<Id>> = waiting!(destination)
         .group_by(notifications::message_id)
         .having(max(notifications::created_at).le(Instant(now - GIVEN_UP_AFTER)))

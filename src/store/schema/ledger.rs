@@ -1,4 +1,4 @@
-//! What sweep itself remembers: its sweeps, what they did, what operators said, what failed, and what is to be told.
+//! What sweep itself remembers: its sweeps, what they did, what operators said, what failed, and what is to be sent.
 
 diesel::table! {
     use diesel::sql_types::*;

@@ -47,7 +47,7 @@ pub struct StepReport {
     /// In the words of the view, while it is in progress and its plan is open; and why.
     pub state: Option<String>,
     pub detail: Option<String>,
-    /// For how long it has been in progress; null when it is not, or its time cannot be told.
+    /// For how long it has been in progress; null when it is not, or its time cannot be read.
     pub age_seconds: Option<i64>,
     /// Its own threshold, else its plan's.
     pub stalled_after_seconds: Option<i32>,
@@ -120,7 +120,7 @@ fn steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
 }
 
 impl StepRow {
-    /// A time that cannot be told makes no step stalled.
+    /// A time that cannot be read makes no step stalled.
     fn step(&self, now: DateTime<Utc>) -> Step {
         Step {
             id: self.id.clone(),

@@ -42,7 +42,7 @@ pub struct Work {
     pub state: BoardState,
     /// Why, in words.
     pub detail: Option<String>,
-    /// Null when the row holds no time that can be told.
+    /// Null when the row holds no time that can be read.
     pub since: Option<DateTime<Utc>>,
     pub age_seconds: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub struct List {
 }
 
 impl List {
-    /// The oldest, and how many there are. What cannot be told comes first: it may be old.
+    /// The oldest, and how many there are. What cannot be read comes first: it may be old.
     pub fn oldest(mut self) -> (Vec<Work>, i64) {
         self.rows.sort_by_key(|work| (work.since, work.id.clone()));
         self.rows.truncate(ROWS_MAX as usize);

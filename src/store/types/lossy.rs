@@ -1,4 +1,4 @@
-//! Text and documents that are read whatever they hold: what tells of all rows must not end at one of them.
+//! Text and documents that are read whatever they hold: what reads all rows must not end at one of them.
 
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::pg::{Pg, PgValue};

@@ -51,7 +51,7 @@ fn a_paperclip_that_tells_nothing_is_found_out() {
     assert!(Listener::open(&url).is_ok());
     world.run("alter table heartbeat_runs disable trigger sweep_run_ended");
     let refused = format!("{:#}", Listener::open(&url).err().expect("a refusal"));
-    assert!(refused.contains("nothing tells of runs that end"), "{refused}");
+    assert!(refused.contains("nothing notifies of runs that end"), "{refused}");
 }
 
 /// Whatever a run says its issue is, the host can end it.
@@ -91,7 +91,7 @@ fn a_lost_connection_is_an_error_and_not_silence() {
 fn sqlite_is_refused_by_name() {
     let world = World::new(On::Sqlite);
     let refused = Listener::open(&Url::parse(&world.url).expect("a URL")).err().expect("a refusal");
-    assert!(format!("{refused:#}").contains("only PostgreSQL can tell of runs that end"), "{refused:#}");
+    assert!(format!("{refused:#}").contains("only PostgreSQL can notify of runs that end"), "{refused:#}");
 }
 
 /// Else a daemon behind a pooler would believe that it listens, and hear nothing for ever.

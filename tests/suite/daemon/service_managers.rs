@@ -82,5 +82,5 @@ fn a_manager_that_cannot_be_told_is_told_of_once_and_no_reason_to_end() {
     let mut daemon = Daemon::start(program);
     daemon.says_times(2, "sweep completed");
     daemon.ends_well();
-    assert_eq!(daemon.count("WARN the service manager cannot be told how it goes"), 1, "{:?}", daemon.log());
+    assert_eq!(daemon.count("WARN the service manager cannot be notified"), 1, "{:?}", daemon.log());
 }

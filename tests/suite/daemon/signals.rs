@@ -36,7 +36,7 @@ fn ends_after_what_is_in_hand(signal: Signal) {
     let mut daemon = in_mid_sweep(&world, &proxy);
 
     daemon.signal(signal);
-    daemon.says("told to end: waiting for what is in hand");
+    daemon.says("asked to end: waiting for what is in hand");
     assert!(daemon.answers("/readyz", 503).contains("stopping"));
     // Too late for other settings.
     daemon.signal(Signal::HUP);
@@ -69,7 +69,7 @@ fn a_second_signal_ends_it_at_once() {
     let (mut world, proxy) = (world_with_orphans(), Proxy::start(None));
     let mut daemon = in_mid_sweep(&world, &proxy);
     daemon.signal(Signal::TERM);
-    daemon.says("told to end: waiting for what is in hand");
+    daemon.says("asked to end: waiting for what is in hand");
     daemon.signal(Signal::TERM);
     assert_eq!(daemon.ended().0, 143);
     // Nothing is half done, and the sweep's row is still open: nobody could close it.

@@ -184,19 +184,19 @@ end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
 -- That a run of an issue has ended is told at once to a daemon that listens.
-create function tell_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
+create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     perform pg_notify('sweep_run_ended', new.issue_id::text);
     return null;
 end $$;
-create trigger tell_of_run_end after update of status on runs for each row
+create trigger notify_of_run_end after update of status on runs for each row
 when (new.issue_id is not null
       and old.status in ('queued', 'scheduled_retry', 'running')
       and new.status not in ('queued', 'scheduled_retry', 'running'))
-execute function tell_of_run_end();
+execute function notify_of_run_end();
 
 -- Else anybody could put one of them on a table of his own.
-revoke execute on function log_recovery, tell_of_run_end from public;
+revoke execute on function log_recovery, notify_of_run_end from public;
 
 -- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
 -- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others.

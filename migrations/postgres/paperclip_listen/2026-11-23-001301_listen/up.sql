@@ -2,7 +2,7 @@
 -- for who asks for it, by `sweep migrate --with-listen`.
 
 -- It must never make the host's own update fail: what is too long for a notification is not sent, and an error is swallowed.
-create function tell_of_run_end() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+create function notify_of_run_end() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform pg_notify('sweep_run_ended', new.context_snapshot ->> 'issueId');
     return null;
@@ -16,5 +16,5 @@ create trigger sweep_run_ended after update of status on public.heartbeat_runs f
 when (old.status in ('queued', 'scheduled_retry', 'running')
       and new.status not in ('queued', 'scheduled_retry', 'running')
       and length(new.context_snapshot ->> 'issueId') = 36)
-execute function tell_of_run_end();
-revoke execute on function tell_of_run_end from public;
+execute function notify_of_run_end();
+revoke execute on function notify_of_run_end from public;

@@ -74,7 +74,7 @@ impl Model {
         self.session.pending_command_since = self.queued.map(|(since, _)| at(since));
     }
 
-    /// As the view tells it.
+    /// As the view says.
     fn history(&self) -> History {
         let last =
             |wanted: &[Entry]| self.ledger.iter().rev().find(|(_, entry)| wanted.contains(entry)).map(|(at, _)| *at);

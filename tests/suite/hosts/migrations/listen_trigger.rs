@@ -53,7 +53,7 @@ fn sweeps_own_tables_have_it_anyway_and_sqlite_cannot() {
     let database = Scratch::empty();
     let ran = migrate_at(&database.url, ["--with-listen"]).run().done();
     assert!(ran.out.starts_with("Migrated (host native)"), "{ran}");
-    let triggers = database.catalog().into_iter().filter(|line| line.contains("TRIGGER tell_of_run_end"));
+    let triggers = database.catalog().into_iter().filter(|line| line.contains("TRIGGER notify_of_run_end"));
     assert_eq!(triggers.count(), 1);
     assert!(migrate_at(&database.url, []).run().done().out.contains("up to date"));
 
