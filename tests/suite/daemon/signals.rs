@@ -16,8 +16,8 @@ fn world_with_orphans() -> World {
     world.run(&format!(
         "with agent as (insert into agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning id)
          insert into issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
-         select gen_random_uuid(), 'T-' || n, 'Mend', 'in_progress', id, format_utc, format_utc, moment
-         from agent, generate_series(1, {ORPHANS}) n, (select now() - interval '1 hour') as t (format_utc)"
+         select gen_random_uuid(), 'T-' || n, 'Mend', 'in_progress', id, moment, moment, moment
+         from agent, generate_series(1, {ORPHANS}) n, (select now() - interval '1 hour') as t (moment)"
     ));
     world
 }

@@ -65,9 +65,9 @@ impl Server {
             "with agents as (insert into sweep.agents (name) select 'Ada ' || n from generate_series(1, 40) n returning id),
                  agent as (select id, row_number() over () as place from agents)
              insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
-             select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, format_utc, format_utc, moment
+             select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, moment, moment, moment
              from generate_series(1, {orphans}) n
-                 join agent on place = n % 40 + 1, (select now() - interval '1 hour') as t (format_utc)"
+                 join agent on place = n % 40 + 1, (select now() - interval '1 hour') as t (moment)"
         );
         run(&mut connect(&self.url), &orphans);
         self

@@ -131,8 +131,8 @@ fn a_plan_that_a_standby_made_is_applied_on_its_primary() {
     let orphans = "
         with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning id)
         insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
-        select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, format_utc, format_utc, moment
-        from agent, generate_series(1, 3) n, (select now() - interval '1 hour') as t (format_utc)";
+        select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, moment, moment, moment
+        from agent, generate_series(1, 3) n, (select now() - interval '1 hour') as t (moment)";
     run(&mut world, orphans);
     let standby = primary.standby();
     let plan = plan_at(&standby.url, &[]);

@@ -45,8 +45,8 @@ fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back(
          grant all on all tables in schema sweep to sweeper;
          with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning id)
          insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
-         select gen_random_uuid(), 'T-' || n, 'Mend', 'in_progress', id, format_utc, format_utc, moment
-         from agent, generate_series(1, 20) n, (select now() - interval '1 hour') as t (format_utc)",
+         select gen_random_uuid(), 'T-' || n, 'Mend', 'in_progress', id, moment, moment, moment
+         from agent, generate_series(1, 20) n, (select now() - interval '1 hour') as t (moment)",
     );
     wait_for_the_others_to_be(0, &mut observer);
     let url = server.url.replace("postgres@", "sweeper@");
