@@ -97,8 +97,7 @@ pub fn plain(_title: &'static str) -> Option<&'static str> {
 
 /// Makes of the table
 /// - for each group of `options` a struct of clap's flags, with `or` (what no flag gives comes from a variable) and
-/// `apply`
-///   (what was given goes into the engine's options);
+///   `apply` (what was given goes into the engine's options);
 /// - `Variables`, which envy reads, with a method for each that reads its value;
 /// - `GROUPS`: what there is to know of each setting.
 ///
