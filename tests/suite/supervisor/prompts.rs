@@ -19,7 +19,9 @@ use crate::support::world::{On, World};
 /// So many are played beside one another: most of the time they wait.
 const PLAYERS: usize = 12;
 
-const FLAGS: [&str; 6] = ["--session-waiting-after", "2s", "--session-silent-after", "10m", "--interval", "300ms"];
+/// A command is taken at the next interval, and on a busy machine a little later.
+const FLAGS: [&str; 8] =
+    ["--session-waiting-after", "2s", "--session-silent-after", "10m", "--nudge-delay", "15s", "--interval", "300ms"];
 
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/recordings")

@@ -107,7 +107,7 @@ on_each_database! {
 
     fn a_crashed_agent_is_started_again_once_then_a_person_is_told(world) {
         let script = "echo run >> runs; echo \"run $(wc -l < runs | tr -d ' ')\"; exit 3";
-        let ended = Watcher::of(&world.url, &["--auto-relaunch", "on"], script).end();
+        let ended = Watcher::of(&world.url, &["--auto-relaunch", "on", "--session-silent-after", "1m"], script).end();
 
         assert_eq!(ended.code, 3);
         assert!(ended.text.contains("run 1") && ended.text.contains("run 2"), "{}", ended.text);

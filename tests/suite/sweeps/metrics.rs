@@ -8,6 +8,7 @@ mod text_format;
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
+use sweep::conclusion::Conclusion;
 use sweep::metrics::text;
 use sweep::rules::Id;
 use sweep::store::Timeouts;
@@ -145,24 +146,31 @@ on_each_host! {
 mod rows {
     use super::*;
 
+    /// A sweep of everything, or a shard of it, that ended so many minutes ago with this exit code.
+    fn ended(world: &mut World, minutes: i64, shard: (u32, u32), code: i32) {
+        let is_success = Conclusion::of(code).expect("a conclusion").is_success();
+        let succeeded = if is_success { "1 = 1" } else { "1 = 0" };
+        world.swept(minutes, shard, "exit_code, succeeded", &format!("{code}, {succeeded}"));
+    }
+
     on_each_database! {
         fn a_sweep_in_shards_succeeded_when_all_of_them_did(world) {
             for (minutes, shard) in [(50, 0), (40, 1), (30, 2), (9, 0)] {
-                world.swept(minutes, (shard, 4), "exit_code", "0");
+                ended(world, minutes, (shard, 4), 0);
             }
             assert_eq!(last_success(world), None, "one is missing");
-            world.swept(20, (3, 4), "exit_code", "1");
+            ended(world, 20, (3, 4), 1);
             assert_eq!(last_success(world), None, "one failed");
-            world.swept(10, (3, 4), "exit_code", "2");
+            ended(world, 10, (3, 4), 2);
             assert_eq!(last_success(world), Some(40), "the earliest of their latest");
-            world.swept(60, (0, 1), "exit_code", "0");
+            ended(world, 60, (0, 1), 0);
             assert_eq!(last_success(world), Some(40), "an earlier one of everything");
-            world.swept(35, (0, 1), "exit_code", "0");
+            ended(world, 35, (0, 1), 0);
             assert_eq!(last_success(world), Some(35), "a later one");
-            world.swept(5, (0, 2), "exit_code", "0");
-            world.swept(4, (0, 8), "exit_code", "0");
+            ended(world, 5, (0, 2), 0);
+            ended(world, 4, (0, 8), 0);
             assert_eq!(last_success(world), Some(35), "neither is complete");
-            world.swept(3, (1, 2), "exit_code", "0");
+            ended(world, 3, (1, 2), 0);
             assert_eq!(last_success(world), Some(5));
         }
 
