@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use diesel::connection::SimpleConnection;
-use diesel::{Connection, PgConnection, SqliteConnection};
+use diesel::{Connection, PgConnection, RunQueryDsl, SqliteConnection};
 use sweep::rules::Id;
 use sweep::store::hosts::Host;
 use sweep::store::migrate::{Wanted, migrate};
