@@ -16,7 +16,7 @@ run: ## Run sweep: make run ARGS="--dry-run --database sqlite://path"
 test: ## Run every test, beside a throw-away PostgreSQL and Paperclip's own schema
 	@tests/prerequisites test
 	@tests/paperclip
-	@tests/postgres run cargo test --locked
+	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} tests/postgres run cargo test --locked
 
 test-agents: ## Play real agents under sweep watch, with a stand-in for their models: make test-agents ARGS="claude-*"
 	@tests/prerequisites build
