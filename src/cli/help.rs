@@ -24,9 +24,9 @@ const PAGES: &[Page] = &[
             ("Sweep one issue", "sweep --issue ACM-12"),
             ("Have a plan reviewed, then do exactly that", "sweep -n -o json > plan.json && sweep --apply plan.json"),
         ],
-        notes: "Options of the policy and the limits, and --only, --tenant, --connections and --output, can also be set \
-                in the environment, as SWEEP_ORPHAN_GRACE for --orphan-grace; options win. `sweep config` shows all \
-                settings.",
+        notes: "Options of the policy and the limits, and --only, --tenant, --connections and --output, can also be \
+                set in the environment, as SWEEP_ORPHAN_GRACE for --orphan-grace; options win. `sweep config` shows \
+                all settings.",
     },
     Page {
         command: &["daemon"],
@@ -118,9 +118,9 @@ const PAGES: &[Page] = &[
             ("zsh, in ~/.zshrc", "source <(sweep completions zsh)"),
             ("fish, in config.fish", "sweep completions fish | source"),
         ],
-        notes: "The script asks sweep itself at each TAB: for options, for values, and for the sessions, issues, steps, \
-                plans and tenants of the database. For these it reads for a second at most, and says nothing when it \
-                cannot.",
+        notes: "The script asks sweep itself at each TAB: for options, for values, and for the sessions, issues, \
+                steps, plans and tenants of the database. For these it reads for a second at most, and says nothing \
+                when it cannot.",
     },
     Page {
         command: &["man"],

@@ -66,11 +66,11 @@ fn an_issue_that_its_host_finishes_within_the_grace_is_left_alone() {
     let mut world = World::with_listen(On::Postgres);
     let ((done, run), (touched, second), (left, third)) =
         (world.issue_at_work(), world.issue_at_work(), world.issue_at_work());
-    let mut daemon = listening(&world.url, NEVER, &["--listen-grace", "6s"]);
+    let mut daemon = listening(&world.url, NEVER, &["--listen-grace", "8s"]);
     [&run, &second, &third].into_iter().for_each(|run| world.end_run(run));
     world.set("issues", &done, "status = 'done'");
-    // In the second half of the grace: whoever touches the issue then is at it.
-    std::thread::sleep(Duration::from_secs(4));
+    // Later than half the grace: what was touched before that is idle again by then.
+    std::thread::sleep(Duration::from_secs(6));
     world.set("issues", &touched, "updated_at = now()");
     waits_for_wake(&mut world, &left);
     daemon.ends_well();
