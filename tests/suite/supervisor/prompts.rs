@@ -57,7 +57,8 @@ fn player(home: &Path, name: &str, command: &str) -> PathBuf {
 
 /// What became of a session that somebody would have typed into.
 struct Played {
-    alerts: i64,
+    /// Why people were notified.
+    alerts: Vec<String>,
     question: String,
     failed: i64,
     typed: String,
@@ -82,7 +83,7 @@ fn look_at(world: &mut World, name: &str, home: &Path, is_question: bool) -> Pla
     }
     thread::sleep(Duration::from_millis(700));
     Played {
-        alerts: world.count(&escalations),
+        alerts: world.texts("reason", &escalations).into_iter().flatten().collect(),
         question: world
             .text("coalesce(agent_question, '')", &format!("sessions where identifier = '{name}'"))
             .unwrap_or_default(),
@@ -137,10 +138,10 @@ fn play(url: &str, name: &str, expected: &Value, in_tmux: bool) -> Result<(), St
     let Played { alerts, question, failed, typed } = played;
     let words = expected["question"].as_str().unwrap_or_default().to_lowercase();
     let is_told = question.to_lowercase().contains(&words);
-    match (typed.as_str(), failed, alerts, is_told) {
+    match (typed.as_str(), failed, alerts.len(), is_told) {
         ("", 1, 1, true) if is_question => Ok(()),
         ("", 1, 0, _) if !is_question => Ok(()),
-        _ => Err(format!("typed {typed:?}, {failed} refused, {alerts} alerts, question {question:?}")),
+        _ => Err(format!("typed {typed:?}, {failed} refused, alerts {alerts:?}, question {question:?}")),
     }
 }
 
