@@ -17,11 +17,11 @@ use crate::support::watcher::{AS_USUAL, Watcher};
 use crate::support::world::{On, World};
 
 /// So many are played beside one another: most of the time they wait.
-const PLAYERS: usize = 12;
+const PLAYERS: usize = 8;
 
-/// A command is taken at the next interval, and on a busy machine a little later.
+/// On a busy machine a screen is drawn in pieces, and a command is taken a little later than at the next interval.
 const FLAGS: [&str; 8] =
-    ["--session-waiting-after", "2s", "--session-silent-after", "10m", "--nudge-delay", "15s", "--interval", "300ms"];
+    ["--session-waiting-after", "4s", "--session-silent-after", "10m", "--nudge-delay", "15s", "--interval", "300ms"];
 
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/recordings")
@@ -70,7 +70,7 @@ fn look_at(world: &mut World, name: &str, home: &Path, is_question: bool) -> Pla
     if is_question {
         wait_for(&format!("{name} reported"), || (0 < world.count(&escalations)).then_some(()));
     } else {
-        thread::sleep(Duration::from_secs(3));
+        thread::sleep(Duration::from_secs(5));
     }
     world.run(&format!(
         "insert into session_commands (id, session_id, command, message, requested_by)
