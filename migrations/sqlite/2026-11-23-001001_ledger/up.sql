@@ -80,7 +80,7 @@ from policy p join json_each(p.vocabulary, '$.reasons') r;
 -- nothing, and what came after that episode hides nothing.
 create view open_recoveries as
 select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
-       case when r.created_at > (select strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('+%f seconds', clock_ahead_max_seconds)) from policy)
+       case when r.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('+%f seconds', coalesce((select clock_ahead_max_seconds from policy), 0)))
             then r.episode_began_at else r.created_at end as since
 from recoveries r where r.settled_at is null;
 

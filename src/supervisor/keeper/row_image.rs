@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 
 use crate::screen::{KnownActivity, resumes_at};
 use crate::store::supervision::{AgentState, Changes, Close};
-use crate::store::types::Instant as RawInstant;
+use crate::store::types::Instant as DbInstant;
 use crate::supervisor::record::Snapshot;
 use crate::text::redact;
 
@@ -35,13 +35,13 @@ pub fn close_of(snapshot: &Snapshot) -> Option<Close> {
 impl RowImage {
     /// The columns that differ from a snapshot. `at` converts to the database's clock; `zone` is for times without one.
     pub fn changes(&self, snapshot: &Snapshot, at: impl Fn(Instant) -> DateTime<Utc>, zone: Tz) -> Changes {
-        let newer = |seen: Option<Instant>, known| seen.filter(|_| seen != known).map(|seen| RawInstant(at(seen)));
+        let newer = |seen: Option<Instant>, known| seen.filter(|_| seen != known).map(|seen| DbInstant(at(seen)));
         let end = snapshot.end.filter(|_| !self.has_ended);
         Changes {
             last_activity_at: newer(snapshot.active_at, self.active_at),
             last_progress_at: newer(snapshot.progressed_at, self.progressed_at),
             recent_output: (snapshot.recent_output != self.recent_output).then(|| snapshot.recent_output.join("\n")),
-            ended_at: end.map(|end| RawInstant(at(end.at))),
+            ended_at: end.map(|end| DbInstant(at(end.at))),
             exit_code: end.and_then(|end| end.exit_code),
             takes_nudges: Some(snapshot.takes_nudges).filter(|takes| self.takes_nudges != Some(*takes)),
             state: (snapshot.activity != self.activity || self.takes_nudges.is_none())
@@ -72,9 +72,9 @@ fn state_of(known: Option<&KnownActivity>, at: impl Fn(Instant) -> DateTime<Utc>
     AgentState {
         agent_state: Some(statement.activity.name()),
         agent_state_kind: statement.kind.clone(),
-        agent_state_since: Some(RawInstant(since)),
+        agent_state_since: Some(DbInstant(since)),
         agent_question: question,
         agent_state_evidence: Some(redact(&statement.evidence.what)),
-        resumes_at: statement.resumes.as_deref().and_then(|text| resumes_at(text, since, zone)).map(RawInstant),
+        resumes_at: statement.resumes.as_deref().and_then(|text| resumes_at(text, since, zone)).map(DbInstant),
     }
 }

@@ -80,7 +80,7 @@ from (select * from policy limit 1) p cross join lateral jsonb_each(p.vocabulary
 -- nothing, and what came after that episode hides nothing.
 create view open_recoveries as
 select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
-       case when r.created_at > (select statement_timestamp() + make_interval(secs => clock_ahead_max_seconds) from policy)
+       case when r.created_at > statement_timestamp() + make_interval(secs => coalesce((select clock_ahead_max_seconds from policy), 0))
             then r.episode_began_at else r.created_at end as since
 from recoveries r where r.settled_at is null;
 
