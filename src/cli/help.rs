@@ -24,8 +24,8 @@ const PAGES: &[Page] = &[
             ("Sweep one issue", "sweep --issue ACM-12"),
             ("Have a plan reviewed, then do exactly that", "sweep -n -o json > plan.json && sweep --apply plan.json"),
         ],
-        notes: "Most options can also be set in the environment, as SWEEP_ORPHAN_GRACE for --orphan-grace; options win. \
-                `sweep config` shows all settings.",
+        notes: "Most options can also be set in the environment, as SWEEP_ORPHAN_GRACE for --orphan-grace; \
+                options win. `sweep config` shows all settings.",
     },
     Page {
         command: &["daemon"],
