@@ -46,7 +46,7 @@ pub fn run(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer
         metrics::publish(path, &sweep.database, &sweep.timeouts);
     }
     if is_scheduled {
-        ping_of_end(&swept).into_iter().for_each(|end| ping(notify, end));
+        ping_of_end(&swept, observer.has_failed()).into_iter().for_each(|end| ping(notify, end));
     }
     swept
 }
@@ -66,13 +66,13 @@ fn deliver_pending(options: &CycleOptions, cancel: &Cancel) {
 
 /// What the dead-man's switch is sent at the end. What was busy is left to the next sweep. One that was asked to end
 /// sends nothing: if none follows it, that silence is the alarm. A sweep whose wakes nobody takes up has done its part
-/// in vain.
-fn ping_of_end(swept: &Result<Summary>) -> Option<Ping> {
+/// in vain, and one whose report could not be printed is not known of.
+fn ping_of_end(swept: &Result<Summary>, is_unreported: bool) -> Option<Ping> {
     let Ok(summary) = swept else { return Some(Ping::Failed) };
     match summary.conclusion {
         Conclusion::Interrupted | Conclusion::Terminated => None,
         conclusion if !(conclusion.is_success() || conclusion == Conclusion::Busy) => Some(Ping::Failed),
-        _ if summary.no_wake_is_taken() => Some(Ping::Failed),
+        _ if is_unreported || summary.no_wake_is_taken() => Some(Ping::Failed),
         _ => Some(Ping::Succeeded),
     }
 }

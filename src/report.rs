@@ -130,4 +130,8 @@ impl Observer for Report<'_> {
         };
         self.out.print(&text);
     }
+
+    fn has_failed(&self) -> bool {
+        self.out.failure.is_some()
+    }
 }

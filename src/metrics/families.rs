@@ -151,7 +151,7 @@ impl Page<'_> {
             [],
             exit_code.map(|code| ([], i64::from(code))),
         )?;
-        let counted = |kind: &Swept, outcome: Outcome| kind.tally.of(outcome) as i64;
+        let counted = |kind: &Swept, outcome: Outcome| kind.tally.of(outcome);
         self.gauge(
             "last_sweep_subjects",
             "Subjects by what became of them in it",
@@ -171,7 +171,8 @@ impl Page<'_> {
             "Subjects that it left undone: deferred, busy, failed or unknown",
             KIND,
             kinds.iter().map(|(kind, swept)| {
-                ([kind.name()], BACKLOG.map(|outcome| counted(swept, outcome)).iter().sum::<i64>())
+                let left = BACKLOG.map(|outcome| counted(swept, outcome));
+                ([kind.name()], left.into_iter().fold(0, u64::saturating_add))
             }),
         )?;
         self.gauge(
@@ -217,7 +218,7 @@ impl Page<'_> {
             "Sweeps of this daemon, by how they ended",
             ["ended"],
             [(Ended::Completed, completed), (Ended::Failed, failed), (Ended::Interrupted, interrupted)]
-                .map(|(ended, n)| ([ended.name()], *n as i64)),
+                .map(|(ended, n)| ([ended.name()], *n)),
         )?;
         self.time("daemon_next_sweep_timestamp_seconds", "When the next sweep is due", *next_sweep_at)?;
         for (name, help, holds) in [
@@ -227,7 +228,7 @@ impl Page<'_> {
         ] {
             self.gauge(name, help, [], [([], i64::from(*holds))])?;
         }
-        self.counter("daemon_run_ends_total", "Ends of runs that this daemon heard of", [], [([], *run_ends as i64)])
+        self.counter("daemon_run_ends_total", "Ends of runs that this daemon heard of", [], [([], *run_ends)])
     }
 
     /// A time that there is none of is left out.
@@ -245,12 +246,12 @@ impl Page<'_> {
         self.family(MetricType::Gauge, name, help, labels, values)
     }
 
-    fn counter<'v, const N: usize>(
+    fn counter<'v, const N: usize, V: EncodeGaugeValue>(
         &mut self,
         name: &str,
         help: &str,
         labels: [&str; N],
-        values: impl IntoIterator<Item = ([&'v str; N], i64)>,
+        values: impl IntoIterator<Item = ([&'v str; N], V)>,
     ) -> Result {
         self.family(MetricType::Counter, name, help, labels, values)
     }

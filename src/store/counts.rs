@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::candidates::Portion;
 use super::types::Document;
@@ -27,10 +28,28 @@ pub struct KindCounts {
 }
 
 impl KindCounts {
-    /// Those of each kind in a row of `sweeps`. What cannot be read, such as that of another version, is left out.
+    /// Those of each kind in a row of `sweeps`. A field that cannot be read, such as that of another version, is as if
+    /// it were not there; but what the guard left is never lost.
     pub fn read(document: &Document) -> impl Iterator<Item = (Kind, KindCounts)> {
-        let read = |kind: Kind| KindCounts::deserialize(document.0.get(kind.plural())?).ok();
+        let read = |kind: Kind| Some(KindCounts::of_fields(document.0.get(kind.plural())?.as_object()?));
         Kind::ALL.into_iter().filter_map(move |kind| Some((kind, read(kind)?)))
+    }
+
+    fn of_fields(fields: &Map<String, Value>) -> KindCounts {
+        let mut read = KindCounts::default();
+        let mut readable = Map::new();
+        for (name, value) in fields {
+            readable.insert(name.clone(), value.clone());
+            match KindCounts::deserialize(&readable) {
+                Ok(counts) => read = counts,
+                Err(_) => drop(readable.remove(name)),
+            }
+        }
+        let is_lost = |name: &&str| fields.get(*name).is_some_and(|value| !value.is_null()) && !readable.contains_key(*name);
+        if ["guard", "held_back"].iter().any(is_lost) {
+            read.guard.get_or_insert(Guarded { stranded: 0, at_least: true, in_progress: 0 });
+        }
+        read
     }
 
     /// Did the guard leave any of it?

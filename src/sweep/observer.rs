@@ -31,6 +31,11 @@ pub trait Observer {
     /// The sweep has ended, also when it could not go on.
     fn ends(&mut self, _summary: &Summary) {}
 
+    /// Could what it heard not be passed on? Then a person may not know of what was done.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// What counts the sweep's steps, for those who want to know whether it hangs.
     fn progress(&self) -> Progress {
         Progress::default()

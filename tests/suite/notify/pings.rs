@@ -36,6 +36,13 @@ on_each_database! {
         assert_eq!(paths(&receiver)[1], "GET /hooks/hunter2/fail");
     }
 
+    fn a_sweep_whose_report_could_not_be_printed_is_a_failure_to_the_switch(world) {
+        let receiver = Receiver::new();
+        let sweep = sweep_at(&world.url, ["--output", "json"]).env("SWEEP_PING_URL", receiver.url());
+        assert_eq!(sweep.with_a_full_stdout().run().code, 1);
+        assert_eq!(paths(&receiver)[1], "GET /hooks/hunter2/fail");
+    }
+
     fn a_switch_that_fails_is_a_warning(world) {
         for answer in [Answer::Status(500), Answer::Reset] {
             let receiver = Receiver::answering(answer);

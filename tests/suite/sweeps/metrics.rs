@@ -174,6 +174,35 @@ mod rows {
             assert_eq!(last_success(world), Some(5));
         }
 
+        fn a_count_that_cannot_be_read_hides_nothing_else(world) {
+            for (odd, guarded) in [
+                (r#""scanned": "5""#, 0.0),
+                (r#""busy": null"#, 0.0),
+                (r#""busy": 1.5, "failed": -1"#, 0.0),
+                (r#""oldest_deferred_at": "yesterday""#, 0.0),
+                (r#""mode": "asleep""#, 0.0),
+                (r#""guard": {"stranded": "many"}"#, 1.0),
+                (r#""guard": true"#, 1.0),
+                (r#""held_back": [{"tenant": 7}]"#, 1.0),
+            ] {
+                let counts = format!(r#"'{{"issues": {{"provided": true, "continued": 3, {odd}, "deferred": 2}}}}'"#);
+                world.run("delete from sweeps");
+                world.swept(10, (0, 1), "exit_code, counts", &format!("0, {counts}"));
+
+                let measured = measure(world);
+
+                measured.is(r#"last_sweep_subjects{kind="issue",outcome="continued"}"#, 3.0);
+                measured.is(r#"last_sweep_guarded{kind="issue"}"#, guarded);
+                assert_eq!(measured.0[r#"backlog_subjects{kind="issue"}"#], 2.0, "{odd}");
+            }
+        }
+
+        fn a_count_without_bounds_is_no_negative_one(world) {
+            let counts = format!(r#"'{{"issues": {{"provided": true, "busy": {0}, "failed": {0}}}}}'"#, u64::MAX);
+            world.swept(10, (0, 1), "exit_code, counts", &format!("0, {counts}"));
+            measure(world).is(r#"backlog_subjects{kind="issue"}"#, u64::MAX as f64);
+        }
+
         fn what_the_shards_of_a_sweep_did_is_added_up(world) {
             let counts = |continued: i64, more: &str| format!(
                 r#"'{{"issues": {{"provided": true, "mode": "on", "guard": null, "continued": {continued}, "busy": 1 {more}}},
