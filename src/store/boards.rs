@@ -10,9 +10,14 @@ use super::Db;
 use crate::rules::board::Vocabulary;
 use crate::rules::{AHEAD_MAX, Policy};
 
-/// The row of a database that no sweep has seen yet, as a statement that leaves one that is there already as it is.
-pub fn first_row() -> String {
-    insertion(&Policy::default())
+/// The columns that no sweep decides.
+const VOCABULARY: [&str; 2] = ["vocabulary", "clock_ahead_max_seconds"];
+
+/// What goes with the views of this version, as a statement. The limits of a row that is there are left: they are those
+/// of the latest sweep.
+pub fn preparation() -> String {
+    let of_the_rules = VOCABULARY.map(|column| format!("{column} = excluded.{column}")).join(", ");
+    format!("{} ON CONFLICT (only_row) DO UPDATE SET {of_the_rules};\n", insertion(&Policy::default()))
 }
 
 /// Writes the limits of a sweep. One that somebody else holds is left: whoever has it is about to write it, or stopped
@@ -23,7 +28,8 @@ pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
         Db::Postgres(_) => " WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)",
         Db::Sqlite(_) => "",
     };
-    let statements = format!("UPDATE policy SET {}{free};\n{}", columns.join(", "), insertion(policy));
+    let insertion = insertion(policy);
+    let statements = format!("UPDATE policy SET {}{free};\n{insertion} ON CONFLICT DO NOTHING", columns.join(", "));
     match db {
         Db::Postgres(db) => db.batch_execute(&statements),
         Db::Sqlite(db) => db.batch_execute(&statements),
@@ -32,7 +38,7 @@ pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
 
 fn insertion(policy: &Policy) -> String {
     let (columns, values): (Vec<_>, Vec<_>) = row(policy).into_iter().unzip();
-    format!("INSERT INTO policy ({}) VALUES ({}) ON CONFLICT DO NOTHING;\n", columns.join(", "), values.join(", "))
+    format!("INSERT INTO policy ({}) VALUES ({})", columns.join(", "), values.join(", "))
 }
 
 /// The columns, named as in the JSON of a policy, and their values as SQL writes them.
@@ -48,10 +54,8 @@ fn row(policy: &Policy) -> BTreeMap<&'static str, String> {
         "attempts_per_day_max",
     ];
     let policy = json!(policy);
-    let vocabulary = [
-        ("vocabulary", json!(Vocabulary::of_the_rules())),
-        ("clock_ahead_max_seconds", json!(AHEAD_MAX.num_seconds())),
-    ];
+    let values = [json!(Vocabulary::of_the_rules()), json!(AHEAD_MAX.num_seconds())];
+    let vocabulary = VOCABULARY.into_iter().zip(values);
     let limits = LIMITS.map(|limit| (limit, policy[limit].clone()));
     limits.into_iter().chain(vocabulary).map(|(column, value)| (column, literal(&value))).collect()
 }

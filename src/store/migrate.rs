@@ -185,6 +185,7 @@ fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> 
     let found = plan(db, wanted)?;
     if found.missing.is_empty() {
         refuse_broken(db, found.host)?;
+        prepare_boards(db)?;
         return Ok(found);
     }
     if let Db::Postgres(db) = db {
@@ -199,12 +200,24 @@ fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> 
         }
         Db::Sqlite(db) => run(db, &plan)?,
     }
+    prepare_boards(db)?;
     Ok(plan)
 }
 
-fn run<C: MigrationHarness<DB> + SimpleConnection, DB: Backend>(db: &mut C, plan: &MigrationPlan) -> Result<()> {
+/// Writes what the boards' views need: they may be of another version than those that went before, and their row may
+/// have been lost.
+fn prepare_boards(db: &mut Db) -> Result<()> {
+    let statements = boards::preparation();
+    match db {
+        Db::Postgres(db) => db.batch_execute(&format!("SET LOCAL search_path = {OURS};\n{statements}")),
+        Db::Sqlite(db) => db.batch_execute(&statements),
+    }
+    .context("writing the table policy")
+}
+
+fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, plan: &MigrationPlan) -> Result<()> {
     match db.run_pending_migrations(Folders(&plan.missing)) {
-        Ok(_) => Ok(db.batch_execute(&boards::first_row())?),
+        Ok(_) => Ok(()),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),
     }
 }

@@ -4,6 +4,7 @@
 //! nothing.
 
 mod format;
+mod limits;
 mod plan;
 mod swept;
 mod undelivered;
@@ -15,17 +16,16 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
-use diesel::result::Error;
 use serde::Serialize;
 
 use super::open::Store;
-use super::schema::work::policy;
 use super::types::age_seconds;
 use super::wakes::{self, StuckWake};
 use super::{Access, Db, DbConnection, Timeouts, has_any, latest};
 use crate::rules::{Id, Kind};
 pub use format::ROWS_MAX;
 use format::SCHEMA;
+pub(super) use limits::Limits;
 pub use plan::{Plan, PlanReport, StepReport};
 pub(super) use swept::false_rescues;
 pub use swept::{Effect, Exemptions, Quarantined, Sweep};
@@ -145,22 +145,4 @@ fn snapshot<T>(db: &mut DbConnection, timeouts: &Timeouts, read: impl FnOnce(&mu
         read(db)
     });
     read.map_err(anyhow::Error::from).context("reading the status")
-}
-
-/// What the latest sweep of everything called too long, else the defaults.
-pub(super) struct Limits {
-    step_stalled_after: TimeDelta,
-    pub wake_stuck_after: TimeDelta,
-}
-
-const LOST_ROW: &str = "the table policy has lost its row: the next sweep of everything writes it";
-
-impl Limits {
-    pub fn read(db: &mut Db) -> QueryResult<Limits> {
-        let columns = (policy::step_stalled_after_seconds, policy::wake_stuck_after_seconds);
-        let row = policy::table.select(columns).first::<(f64, f64)>(db).optional()?;
-        let (step, wake) = row.ok_or_else(|| Error::DeserializationError(LOST_ROW.into()))?;
-        let duration = |seconds: f64| TimeDelta::milliseconds((seconds * 1000.0) as i64);
-        Ok(Limits { step_stalled_after: duration(step), wake_stuck_after: duration(wake) })
-    }
 }

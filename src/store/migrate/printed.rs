@@ -23,5 +23,5 @@ pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: Wanted) -> String 
         let file = text(folder, "up.sql");
         sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
     }
-    sql + &boards::first_row() + "commit;\n"
+    sql + &boards::preparation() + "commit;\n"
 }

@@ -7,7 +7,7 @@ diesel::table! {
         subject_id -> Id,
         title -> Text,
         agent_name -> Nullable<Text>,
-        state -> Text,
+        state -> Nullable<Text>,
         detail -> Nullable<Text>,
         since -> Instant,
         plan_id -> Id,

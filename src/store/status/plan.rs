@@ -9,6 +9,7 @@ use diesel::sql_types::Text;
 use serde::Serialize;
 
 use super::format::{ROWS_MAX, SCHEMA};
+use super::limits::lost_row;
 use crate::rules::Id;
 use crate::rules::step::{PlanStatus, Step};
 use crate::store::Db;
@@ -69,9 +70,9 @@ pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) ->
     let rows = steps(db, id)?;
     let columns = (step_work_state::subject_id, step_work_state::state, step_work_state::detail);
     let states = step_work_state::table.filter(step_work_state::plan_id.eq(id)).select(columns);
-    let states: Vec<(Id, LossyText, Option<LossyText>)> = states.load(db)?;
-    let mut states: BTreeMap<Id, (LossyText, Option<LossyText>)> =
-        states.into_iter().map(|(id, state, detail)| (id, (state, detail))).collect();
+    let states: Vec<(Id, Option<LossyText>, Option<LossyText>)> = states.load(db)?;
+    let states = states.into_iter().map(|(id, state, detail)| Ok((id, (state.ok_or_else(lost_row)?, detail))));
+    let mut states: BTreeMap<Id, (LossyText, Option<LossyText>)> = states.collect::<QueryResult<_>>()?;
     let plan = head.with(&rows, now, threshold);
     let steps = rows.into_iter().map(|row| {
         let (state, detail) = states.remove(&row.id).unzip();

@@ -8,6 +8,7 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::{Serialize, Serializer};
 
 use super::format::ROWS_MAX;
+use super::limits::lost_row;
 use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
@@ -85,8 +86,8 @@ struct WorkRow {
     title: LossyText,
     #[diesel(sql_type = Nullable<Text>)]
     agent_name: Option<LossyText>,
-    #[diesel(sql_type = Text)]
-    state: LossyText,
+    #[diesel(sql_type = Nullable<Text>)]
+    state: Option<LossyText>,
     #[diesel(sql_type = Nullable<Text>)]
     detail: Option<LossyText>,
     #[diesel(sql_type = Nullable<sql::Instant>)]
@@ -114,7 +115,8 @@ impl Lists {
             BoardState::ALL.into_iter().filter(|state| state.is_of(kind)).map(|state| (state, 0)).collect();
         let mut latest = None;
         for row in rows(db, kind, tenant)? {
-            let Some(state) = BoardState::parse(&row.state.0) else { continue };
+            let state = row.state.as_ref().ok_or_else(lost_row)?;
+            let Some(state) = BoardState::parse(&state.0) else { continue };
             let list = match state {
                 BoardState::Orphaned | BoardState::Stalled | BoardState::Silent | BoardState::Crashed => {
                     Some(&mut self.orphans)

@@ -48,6 +48,28 @@ on_each_host! {
         assert_eq!(world.text("state", &state).as_deref(), Some("active"));
     }
 
+    fn migrating_writes_what_is_lost_and_leaves_the_limits_of_the_latest_sweep(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let state = format!("issue_work_state where subject_id = '{issue}'");
+        sweep_with(world, &["--orphan-grace", "2h"]);
+        for (loss, then) in [
+            ("update policy set vocabulary = '{}', clock_ahead_max_seconds = 0", "7200 1800 90"),
+            ("delete from policy", "120 1800 3600"),
+        ] {
+            world.run(loss);
+            command_at(&world.url, ["status"])
+                .run()
+                .refused(69, &["the table policy has lost its row, or what it says of the rules", "`sweep migrate`"]);
+
+            command_at(&world.url, ["migrate"]).run().done();
+
+            assert_eq!(limits(world), then);
+            assert!(world.text("state", &state).is_some());
+            assert_eq!(world.count("policy where clock_ahead_max_seconds = 60"), 1);
+        }
+    }
+
     fn a_row_that_is_gone_comes_back_with_the_next_sweep_and_until_then_nothing_looks_well(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
@@ -57,7 +79,7 @@ on_each_host! {
         assert_eq!(world.count("issue_work_state where state is null"), 1);
         command_at(&world.url, ["status"])
             .run()
-            .refused(69, &["the table policy has lost its row", "the next sweep of everything writes it"]);
+            .refused(69, &["the table policy has lost its row", "the next sweep of everything write it"]);
 
         sweep_with(world, &[]);
         assert_eq!(
