@@ -101,7 +101,7 @@ enum Event {
     /// The schedule's next time has come.
     Due,
     /// News of runs that end.
-    Heard(News),
+    News(News),
     /// An issue of which a run has ended is to be looked at.
     React,
     /// The database is to be asked again.
@@ -161,7 +161,7 @@ impl Daemon {
                 Event::Asked(Asked::Reload) => self.reload().await?,
                 Event::Done(done) => self.done(*done).await?,
                 Event::Due => self.due().await?,
-                Event::Heard(news) => self.hear(news),
+                Event::News(news) => self.receive(news),
                 Event::React => self.react(),
                 Event::Retry => self.check_now(),
                 Event::Tick => self.tick().await?,
@@ -183,7 +183,7 @@ impl Daemon {
             asked = self.signals.next() => Event::Asked(asked),
             done = ended(&mut self.work) => Event::Done(Box::new(done)),
             () = self.timer.due(), if is_idle && !is_away => Event::Due,
-            news = next_news(&mut self.listening) => Event::Heard(news),
+            news = next_news(&mut self.listening) => Event::News(news),
             () = until(react_at), if is_idle && !is_away => Event::React,
             () = self.outage.next_try(), if is_idle && is_away => Event::Retry,
             _ = self.ticks.tick() => Event::Tick,

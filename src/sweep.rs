@@ -42,7 +42,7 @@ mod selection;
 mod settle;
 mod summary;
 mod tally;
-pub mod terms;
+pub mod context;
 mod unreadable;
 mod wakes;
 mod workers;
@@ -72,7 +72,7 @@ use scan::Scan;
 use selection::{heading, is_any_stranded, look, named, refuse};
 pub use summary::Summary;
 pub use tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
-use terms::ExamineContext;
+use context::ExamineContext;
 use workers::Workers;
 
 /// Sweeps once. An error says why the sweep could not begin, or not go on; what it did until then stands in the ledger,
@@ -85,14 +85,17 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let heading = heading(options, &mut store).map_err(|error| explain(error, "looking at the database"))?;
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
+    if let Some(issues) = options.selection.among() {
+        let look_at = |db: &mut Db| Ok((db.now()?, is_any_stranded(db, options, issues)?));
+        let (now, is_any) = look(options, &mut store.db, look_at)?;
+        // Most runs that end leave nothing stranded: such a look is not worth a row.
+        if !is_any {
+            return Ok(Summary::of(heading, now));
+        }
+    }
     let clock::Comparison { now, skew, ledger_ahead } = look(options, &mut store.db, |db| clock::compare(db, access))?;
     let mut summary = Summary::of(heading, now);
-    // Most runs that end leave nothing stranded: such a look is not worth a row.
-    if let Some(issues) = options.selection.among()
-        && !look(options, &mut store.db, |db| is_any_stranded(db, options, issues))?
-    {
-        return Ok(summary);
-    }
+    summary.compare_clocks(skew, ledger_ahead);
     let mut sweep = Sweep {
         options,
         narrowed: named.is_some() || !options.is_whole(&store.kinds),
@@ -116,7 +119,6 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         .record(&mut store.db, |db| ledger::open_sweep(db, &sweep.id, &summary.heading.host, opening))
         .map_err(|error| explain(error, "cannot record the sweep"))?;
     observer.begins(&summary.heading);
-    summary.compare_clocks(skew, ledger_ahead);
     let swept = sweep.kinds(&mut store, &mut summary, observer);
     let swept = swept.map_err(|error| explain(error, "the sweep could not go on"));
     if swept.is_ok() {
@@ -226,7 +228,7 @@ impl Sweep<'_> {
         let mut shadow_limits = Limits { left: options.limit, ..limits.clone() };
         let shadow_wakes = WakeBudget::new(wakes.per_agent_max);
         let (limits, wakes) = if shadow { (&mut shadow_limits, &shadow_wakes) } else { (limits, &*wakes) };
-        let terms = ExamineContext {
+        let context = ExamineContext {
             sweep_id: id,
             access: if shadow { Access::ReadOnly } else { *access },
             policy: &options.policy,
@@ -242,23 +244,23 @@ impl Sweep<'_> {
             subscriptions: &options.subscriptions,
             shadow,
         };
-        let mut failures = Failures::load::<S>(db, &terms)?;
+        let mut failures = Failures::load::<S>(db, &context)?;
         summary.in_quarantine(failures.in_quarantine());
         let mut scan = match named {
-            None => Scan::<S>::new(db, &terms),
-            Some(subjects) => Scan::named(db, &terms, subjects),
+            None => Scan::<S>::new(db, &context),
+            Some(subjects) => Scan::named(db, &context, subjects),
         };
         if observer.wants_counts() {
             observer.expect(scan.rest().count);
         }
         let held = match memory {
             Some(memory) if looks_at_kinds => {
-                Judge { memory, scan: &mut scan, workers, terms: &terms, limits }.held()?
+                Judge { memory, scan: &mut scan, workers, context: &context, limits }.held()?
             }
             Some(_) | None => Held::Nothing,
         };
         match &held {
-            Held::Nothing => examine_all(scan, &terms, workers, limits, &mut failures, summary, observer)?,
+            Held::Nothing => examine_all(scan, &context, workers, limits, &mut failures, summary, observer)?,
             Held::Everything(guarded) => {
                 summary.guard(*guarded);
                 summary.defer(scan.rest());
@@ -266,28 +268,28 @@ impl Sweep<'_> {
             Held::Parts(parts) => {
                 for HeldBack { portion, .. } in parts {
                     let of_part =
-                        ExamineContext { tenant: Some(&portion.tenant), group: portion.group.as_ref(), ..terms };
+                        ExamineContext { tenant: Some(&portion.tenant), group: portion.group.as_ref(), ..context };
                     summary.defer(scan.again(&of_part).rest());
                 }
                 summary.hold_back(parts.clone());
                 let held: Vec<Portion> =
-                    parts.iter().map(|part| part.portion.clone()).chain(terms.held.to_vec()).collect();
-                let rest = ExamineContext { held: &held, ..terms };
+                    parts.iter().map(|part| part.portion.clone()).chain(context.held.to_vec()).collect();
+                let rest = ExamineContext { held: &held, ..context };
                 let scan = Scan::<S>::new(db, &rest);
                 examine_all(scan, &rest, workers, limits, &mut failures, summary, observer)?;
             }
         }
-        guard::announce(db, S::KIND, &held, &terms);
-        if terms.access == Access::Write && looks_at_kinds {
-            let settled = db.in_transaction(Access::Write, &terms.timeouts, ledger::settle_deleted::<S>);
+        guard::announce(db, S::KIND, &held, &context);
+        if context.access == Access::Write && looks_at_kinds {
+            let settled = db.in_transaction(Access::Write, &context.timeouts, ledger::settle_deleted::<S>);
             settled.unwrap_or_else(|abort| logs::unsettled(S::KIND, abort));
         }
         if S::KIND == Kind::Issue && looks_at_kinds {
-            host_blocks::announce(db, &terms);
+            host_blocks::announce(db, &context);
         }
         // What is swept by hand, again and again, fails no oftener for it.
-        if terms.access == Access::Write && named.is_none() {
-            failures.record(db, S::KIND, &terms, summary.began_at);
+        if context.access == Access::Write && named.is_none() {
+            failures.record(db, S::KIND, &context, summary.began_at);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How well loops are told from work: `make loops`, or for other logs `cargo bench --bench loops -- FILE…`.
+//! how well loops are distinguished from work: `make loops`, or for other logs `cargo bench --bench loops -- FILE…`.
 
 #[path = "../../tests/suite/supervisor/loops/evaluation.rs"]
 mod evaluation;

@@ -18,7 +18,7 @@ use crate::store::listen::Listener;
 use crate::store::open::Url;
 use crate::text::redact;
 
-/// How soon it notices that nobody wants to hear any more.
+/// How soon it notices that nobody waits for its news any more.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A connection that is lost sooner did not work: else one that is cut every few seconds would be logged each time.
@@ -30,14 +30,14 @@ pub enum News {
     Listening,
     /// Runs of these issues have ended.
     RunEnds(BTreeSet<Id>),
-    /// It hears nothing, and why; it tries again.
+    /// The connection was lost, and why; it tries again.
     Disconnected(String),
 }
 
 /// Ends with its drop, within a moment.
 pub struct Listening {
     pub url: Url,
-    /// It hears nothing, and that was logged.
+    /// It is disconnected, and that was logged.
     pub is_disconnected: bool,
     news: UnboundedReceiver<News>,
     is_over: Arc<AtomicBool>,
@@ -78,11 +78,11 @@ fn listen(url: &Url, is_over: &AtomicBool, news: &UnboundedSender<News>) {
     let mut delay = delays.build();
     while !is_over.load(Ordering::Relaxed) {
         let began = Instant::now();
-        let heard = Listener::open(url).and_then(|mut listener| {
+        let listened = Listener::open(url).and_then(|mut listener| {
             let _ = news.send(News::Listening);
-            hear(&mut listener, is_over, news)
+            pass_on(&mut listener, is_over, news)
         });
-        let Err(error) = heard else { return };
+        let Err(error) = listened else { return };
         if A_WHILE < began.elapsed() {
             delay = delays.build();
         }
@@ -91,7 +91,7 @@ fn listen(url: &Url, is_over: &AtomicBool, news: &UnboundedSender<News>) {
     }
 }
 
-fn hear(listener: &mut Listener, is_over: &AtomicBool, news: &UnboundedSender<News>) -> Result<()> {
+fn pass_on(listener: &mut Listener, is_over: &AtomicBool, news: &UnboundedSender<News>) -> Result<()> {
     while !is_over.load(Ordering::Relaxed) {
         let issues = listener.wait(PATIENCE)?;
         if !issues.is_empty() {

@@ -26,7 +26,7 @@ impl Daemon {
         Ok(())
     }
 
-    pub(super) fn hear(&mut self, news: News) {
+    pub(super) fn receive(&mut self, news: News) {
         match news {
             News::Listening => {
                 info!("listening for runs that end");

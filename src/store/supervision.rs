@@ -75,14 +75,14 @@ pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
             .filter(sessions::ended_at.is_not_null());
         if let Some(id) = ended.select(sessions::id).first::<Id>(db).optional()? {
             // Unless another watcher is faster.
-            if let Some(held) = acquire(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
+            if let Some(lease) = acquire(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
                 let links = (
                     beginning.agent_id.map(|agent| sessions::agent_id.eq(Some(agent))),
                     beginning.issue_id.map(|issue| sessions::issue_id.eq(Some(issue))),
-                    sessions::updated_at.eq(Instant(held.started_at)),
+                    sessions::updated_at.eq(Instant(lease.started_at)),
                 );
-                diesel::update(held_by(&held)).set(links).execute(db)?;
-                return Ok(held);
+                diesel::update(held_by(&lease)).set(links).execute(db)?;
+                return Ok(lease);
             }
         }
     }
@@ -93,26 +93,26 @@ pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
 const NEVER: TimeDelta = TimeDelta::days(36_500);
 
 fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
-    let held = Lease { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
+    let lease = Lease { id: Id::generate(), started_at: db.now()?.trunc_subsecs(3) };
     let Beginning { tenant, identifier, title, agent_id, issue_id, silent_after_seconds } = beginning;
     diesel::insert_into(sessions::table)
         .values((
-            sessions::id.eq(&held.id),
+            sessions::id.eq(&lease.id),
             sessions::tenant.eq(*tenant),
             sessions::identifier.eq(*identifier),
             sessions::title.eq(*title),
             sessions::agent_id.eq(*agent_id),
             sessions::issue_id.eq(*issue_id),
             sessions::status.eq("active"),
-            sessions::started_at.eq(Some(Instant(held.started_at))),
+            sessions::started_at.eq(Some(Instant(lease.started_at))),
             // What is never written says that nobody reports it.
-            sessions::last_progress_at.eq(Some(Instant(held.started_at))),
+            sessions::last_progress_at.eq(Some(Instant(lease.started_at))),
             sessions::takes_nudges.eq(false),
             sessions::recent_output.eq(""),
             sessions::silent_after_seconds.eq(*silent_after_seconds),
         ))
         .execute(db)?;
-    Ok(held)
+    Ok(lease)
 }
 
 /// Takes a session up, active from now on, unless a supervisor keeps it: it has not ended, and was heard of within
@@ -203,8 +203,8 @@ pub struct AgentState {
 }
 
 /// Writes what has changed, and that somebody keeps the session. Fails with `NotFound` when it is somebody else's now.
-pub fn heartbeat(db: &mut Db, held: &Lease, changes: &Changes, now: DateTime<Utc>) -> QueryResult<()> {
-    let rows = diesel::update(held_by(held)).set((changes, sessions::updated_at.eq(Instant(now)))).execute(db)?;
+pub fn heartbeat(db: &mut Db, lease: &Lease, changes: &Changes, now: DateTime<Utc>) -> QueryResult<()> {
+    let rows = diesel::update(held_by(lease)).set((changes, sessions::updated_at.eq(Instant(now)))).execute(db)?;
     found(rows)
 }
 
@@ -218,19 +218,19 @@ pub enum Close {
 }
 
 /// Closes a session that nobody has closed or paused.
-pub fn close(db: &mut Db, held: &Lease, close: Close) -> QueryResult<()> {
+pub fn close(db: &mut Db, lease: &Lease, close: Close) -> QueryResult<()> {
     let status = match close {
         Close::Terminated => "terminated",
         Close::Interrupted => "interrupted",
     };
-    let active = held_by(held).filter(sessions::status.eq("active"));
+    let active = held_by(lease).filter(sessions::status.eq("active"));
     diesel::update(active).set(sessions::status.eq(status)).execute(db).map(drop)
 }
 
 #[diesel::dsl::auto_type(no_type_alias)]
-fn held_by<'a>(held: &'a Lease) -> _ {
-    let id: &'a Id = &held.id;
-    let started_at: Instant = Instant(held.started_at);
+fn held_by<'a>(lease: &'a Lease) -> _ {
+    let id: &'a Id = &lease.id;
+    let started_at: Instant = Instant(lease.started_at);
     sessions::table.filter(sessions::id.eq(id)).filter(sessions::started_at.eq(started_at))
 }
 

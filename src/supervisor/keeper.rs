@@ -25,7 +25,7 @@ use crate::sweep::Outcome;
 use crate::sweep::examine::examine;
 use crate::sweep::limits::WakeBudget;
 use crate::sweep::logs;
-use crate::sweep::terms::ExamineContext;
+use crate::sweep::context::ExamineContext;
 use connectivity::{Connectivity, RoundError};
 use row_image::{RowImage, close_of};
 
@@ -245,7 +245,7 @@ impl Keeper {
         }
         let (wakes, timeouts) = (WakeBudget::new(1), *timeouts);
         let (sweep_id, access) = (&self.sweep_id, Access::Write);
-        let terms = ExamineContext {
+        let context = ExamineContext {
             sweep_id,
             access,
             policy,
@@ -260,7 +260,7 @@ impl Keeper {
             subscriptions,
             shadow: false,
         };
-        let examination = examine::<SessionFacts>(db, &lease.id, &terms);
+        let examination = examine::<SessionFacts>(db, &lease.id, &context);
         let examined = examination.examined;
         if examined.outcome.is_change() {
             self.options.alerts.queued();

@@ -1,7 +1,7 @@
 //! What reports and notifications say of one subject.
 
 use super::outcome::{Examined, Outcome};
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use crate::rules::{Assignee, Decision, History, Id, Verdict};
 use crate::store::Subject;
 use crate::store::outbox::Details;
@@ -29,7 +29,7 @@ pub fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
 }
 
 /// The subject in the report, as if what was decided were carried out; with little to say if it could not be read.
-pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, terms: &ExamineContext) -> Examined {
+pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, context: &ExamineContext) -> Examined {
     let decision = seen.map(|(_, verdict)| &verdict.decision);
     let history = seen.map(|(facts, _)| facts.history());
     Examined {
@@ -49,7 +49,7 @@ pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, terms: &Exami
         agent_name: seen.and_then(|(facts, _)| name_of(facts.assignee())),
         idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
         outcome: decision.map_or(Outcome::Failed, Outcome::of),
-        shadow: terms.shadow,
+        shadow: context.shadow,
         outage: false,
         idle_since: history.map(|history| history.idle_since),
         ahead: history.and_then(History::ahead),

@@ -6,7 +6,7 @@ use diesel::result::Error;
 
 use super::describe::{describe, details};
 use super::outcome::{Examined, Outcome};
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use super::unreadable::why;
 use crate::rules::{Decision, Id, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
@@ -54,19 +54,19 @@ enum Step {
 }
 
 /// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
-pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext) -> Examination {
-    transact::<S>(db, id, terms, Access::ReadOnly)
-        .or_else(|| transact::<S>(db, id, terms, Access::Write))
+pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext) -> Examination {
+    transact::<S>(db, id, context, Access::ReadOnly)
+        .or_else(|| transact::<S>(db, id, context, Access::Write))
         .expect("what is locked is written or left")
 }
 
 /// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
 /// None if there is something to write, and nothing is locked yet.
-fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext, access: Access) -> Option<Examination> {
+fn transact<S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext, access: Access) -> Option<Examination> {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
-    let ran = db.in_repeated_transaction(access, &terms.timeouts, |db| {
-        let attempt = attempt::<S>(db, id, &entry_id, terms, access);
+    let ran = db.in_repeated_transaction(access, &context.timeouts, |db| {
+        let attempt = attempt::<S>(db, id, &entry_id, context, access);
         let finish = if attempt.step == Step::Written { Finish::Commit } else { Finish::RollBack };
         (finish, attempt)
     });
@@ -76,7 +76,7 @@ fn transact<S: Subject>(db: &mut DbConnection, id: &Id, terms: &ExamineContext, 
         Err(Abort::RolledBack(error) | Abort::Unknown(error)) => (Attempt::failed(error), End::RolledBack),
         Err(Abort::Lost(error)) => (Attempt::failed(error), End::Lost),
     };
-    Some(conclude::<S>(db, id, attempt, end, entry_id, terms))
+    Some(conclude::<S>(db, id, attempt, end, entry_id, context))
 }
 
 impl<S> Attempt<S> {
@@ -86,7 +86,7 @@ impl<S> Attempt<S> {
 }
 
 /// Locks, reads, decides and writes, in a transaction.
-fn attempt<S: Subject>(db: &mut Db, id: &Id, entry_id: &Id, terms: &ExamineContext, access: Access) -> Attempt<S> {
+fn attempt<S: Subject>(db: &mut Db, id: &Id, entry_id: &Id, context: &ExamineContext, access: Access) -> Attempt<S> {
     let mut look = || {
         let lock = match access {
             Access::Write => S::lock(db, id)?,
@@ -99,13 +99,13 @@ fn attempt<S: Subject>(db: &mut Db, id: &Id, entry_id: &Id, terms: &ExamineConte
         Ok(None) => return Attempt { seen: None, step: Step::Gone },
         Err(error) => return Attempt::failed(error),
     };
-    let verdict = decide(&facts, terms.policy);
+    let verdict = decide(&facts, context.policy);
     let step = match lock.covers(&facts) {
         false => Step::Held,
-        true => advance(id, &facts, &verdict, terms, access),
+        true => advance(id, &facts, &verdict, context, access),
     };
     let step = match step {
-        Step::Written => match carry_out(db, id, &facts, &verdict, entry_id, terms) {
+        Step::Written => match carry_out(db, id, &facts, &verdict, entry_id, context) {
             Ok(()) => Step::Written,
             Err(error) => Step::Failed(error),
         },
@@ -115,12 +115,12 @@ fn attempt<S: Subject>(db: &mut Db, id: &Id, entry_id: &Id, terms: &ExamineConte
 }
 
 /// How far a subject that is decided, and held, may go.
-fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &ExamineContext, access: Access) -> Step {
-    let changed = terms.plan.and_then(|plan| plan.change(&describe(id, Some((facts, verdict)), terms).redacted()));
+fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, context: &ExamineContext, access: Access) -> Step {
+    let changed = context.plan.and_then(|plan| plan.change(&describe(id, Some((facts, verdict)), context).redacted()));
     if let Some(change) = changed {
         return Step::Changed(change);
     }
-    let is_dry_run = terms.access == Access::ReadOnly;
+    let is_dry_run = context.access == Access::ReadOnly;
     if !is_dry_run && !Outcome::of(&verdict.decision).is_change() {
         return Step::Decided;
     }
@@ -128,7 +128,7 @@ fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, terms: &ExamineCon
         return Step::Wanted;
     }
     match woken(facts, &verdict.decision) {
-        Some(agent) if !terms.wakes.take(agent) => Step::Deferred,
+        Some(agent) if !context.wakes.take(agent) => Step::Deferred,
         _ if is_dry_run => Step::Decided,
         _ => Step::Written,
     }
@@ -141,10 +141,10 @@ fn conclude<S: Subject>(
     Attempt { seen, step }: Attempt<S>,
     end: End,
     entry_id: Id,
-    terms: &ExamineContext,
+    context: &ExamineContext,
 ) -> Examination {
     let seen = seen.as_ref().map(|(facts, verdict)| (facts, verdict));
-    let decided = describe(id, seen, terms);
+    let decided = describe(id, seen, context);
     let because = |outcome, reason: String| Examined { outcome, reason, ..decided.clone() };
     let is_lost = matches!(end, End::Lost);
     let (examined, lost) = match (step, end) {
@@ -155,16 +155,16 @@ fn conclude<S: Subject>(
         (Step::Written, End::Committed) => (decided, None),
         (Step::Written, End::Refused(error)) | (Step::Failed(error), _) => {
             if let Some(agent) = seen.and_then(|(facts, verdict)| woken(facts, &verdict.decision)) {
-                terms.wakes.give_back(agent);
+                context.wakes.give_back(agent);
             }
             let failed = match is_lost {
                 true => because(Outcome::Failed, errors::error_chain(&error)),
-                false => because(outcome_of(&error), why::<S>(db, id, &error, terms)),
+                false => because(outcome_of(&error), why::<S>(db, id, &error, context)),
             };
             let outage = is_lost || errors::is_outage(&error);
             (Examined { outage, ..failed }, is_lost.then_some(Lost::Connection))
         }
-        (step, _) => (left(step, &decided, because, terms), is_lost.then_some(Lost::Connection)),
+        (step, _) => (left(step, &decided, because, context), is_lost.then_some(Lost::Connection)),
     };
     Examination { examined, lost }
 }
@@ -182,7 +182,7 @@ fn left(
     step: Step,
     decided: &Examined,
     because: impl Fn(Outcome, String) -> Examined,
-    terms: &ExamineContext,
+    context: &ExamineContext,
 ) -> Examined {
     match step {
         Step::Decided | Step::Wanted | Step::Written | Step::Failed(_) => decided.clone(),
@@ -191,11 +191,11 @@ fn left(
         Step::Gone if decided.id.0.contains('\u{FFFD}') => {
             because(Outcome::Unreadable, "its id is no UTF-8".to_owned())
         }
-        Step::Gone if terms.plan.is_some() => because(Outcome::Changed, "it no longer exists".to_owned()),
+        Step::Gone if context.plan.is_some() => because(Outcome::Changed, "it no longer exists".to_owned()),
         Step::Gone => because(Outcome::Healthy, "it no longer exists".to_owned()),
         Step::Changed(change) => because(Outcome::Changed, change),
         Step::Deferred => {
-            let wakes = terms.wakes.per_agent_max;
+            let wakes = context.wakes.per_agent_max;
             let times = if wakes == 1 { "once".to_owned() } else { format!("{wakes} times") };
             because(Outcome::Deferred, format!("its agent was woken or nudged {times} in this sweep"))
         }
@@ -217,17 +217,17 @@ fn carry_out<S: Subject>(
     facts: &S,
     verdict: &Verdict,
     entry_id: &Id,
-    terms: &ExamineContext,
+    context: &ExamineContext,
 ) -> QueryResult<()> {
     let wake_id = Id::generate();
     let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
         Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
         Decision::Continue { attempt: _, remedy } => {
-            facts.resume(db, *remedy, &wake_id, terms.policy)?;
+            facts.resume(db, *remedy, &wake_id, context.policy)?;
             (Action::Continue, facts.history().attempts_recorded() + 1, Some(&wake_id), false)
         }
         Decision::Escalate(cause) => {
-            let blocked = facts.escalate(db, cause, terms.policy)?;
+            let blocked = facts.escalate(db, cause, context.policy)?;
             (Action::Escalate, facts.history().attempts, None, blocked)
         }
         Decision::Recovered(_) => {
@@ -240,7 +240,7 @@ fn carry_out<S: Subject>(
         }
         Decision::Abandon(_) => (Action::Abandon, facts.history().attempts, None, false),
     };
-    let (sweep_id, reason) = (terms.sweep_id, verdict.decision.to_string());
+    let (sweep_id, reason) = (context.sweep_id, verdict.decision.to_string());
     ledger::record(
         db,
         id,
@@ -255,5 +255,5 @@ fn carry_out<S: Subject>(
         Action::Abandon => Event::Abandoned,
     };
     let (kind, details) = (S::KIND.name(), details(facts, verdict));
-    outbox::queue(db, terms.subscriptions, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
+    outbox::queue(db, context.subscriptions, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
 }

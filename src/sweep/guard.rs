@@ -16,7 +16,7 @@ use super::limits::{Limits, WakeBudget};
 use super::logs;
 use super::outcome::Outcome;
 use super::scan::Scan;
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use super::workers::Workers;
 use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};
@@ -55,14 +55,14 @@ pub struct Judge<'a, 'b, 'c, S> {
     pub memory: &'a mut Memory,
     pub scan: &'a mut Scan<'b, S>,
     pub workers: &'a mut Workers,
-    pub terms: &'a ExamineContext<'c>,
+    pub context: &'a ExamineContext<'c>,
     pub limits: &'a Limits,
 }
 
 impl<S: Subject> Judge<'_, '_, '_, S> {
     /// What must be held back of this kind?
     pub fn held(&mut self) -> Result<Held> {
-        let whole = Part { tenant: self.terms.tenant, except: self.terms.held, ..Part::whole() };
+        let whole = Part { tenant: self.context.tenant, except: self.context.held, ..Part::whole() };
         let found = self.find(&whole)?;
         if let Some(decided_at) = self.memory.note(S::KIND, &found) {
             logs::taken_over(S::KIND, decided_at);
@@ -100,8 +100,8 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             let is_held = |part: &HeldPart| part.portion.tenant == *tenant && part.portion.group.is_none();
             if rest.is_some() && !parts.iter().any(is_held) {
                 let all = Portion::of_tenant(tenant);
-                let in_progress = self.in_progress(&all.part(self.terms.held))?;
-                let Counted { guarded, .. } = self.count(&all.part(self.terms.held), in_progress)?;
+                let in_progress = self.in_progress(&all.part(self.context.held))?;
+                let Counted { guarded, .. } = self.count(&all.part(self.context.held), in_progress)?;
                 parts.retain(|part| part.portion.tenant != *tenant);
                 parts.push(HeldPart { portion: all, agent: None, guarded });
                 rest = self.judge(&Part { except: &self.without(&parts), ..whole.clone() })?;
@@ -116,7 +116,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         if let Some(stands) = self.standing(&all)? {
             return Ok(Some(stands));
         }
-        let whole = all.part(self.terms.held);
+        let whole = all.part(self.context.held);
         let in_progress = self.in_progress(&whole)?;
         let largest = self.scan.look("looking at", |db| S::largest_group(db, &whole))?;
         // Who has all of them is judged with the tenant.
@@ -139,14 +139,14 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         if let Some(stands) = self.standing(&portion)? {
             return Ok(Some(stands));
         }
-        let counted = self.judge(&portion.part(self.terms.held))?;
+        let counted = self.judge(&portion.part(self.context.held))?;
         Ok(counted.map(|Counted { guarded, agent }| HeldPart { portion, agent, guarded }))
     }
 
     /// What the latest sweep held back. Whoever may only look need not have the right to read that, and then decides
     /// all of it.
     fn recall(&mut self) {
-        let (policy, (from, until)) = (self.terms.policy, self.memory.span());
+        let (policy, (from, until)) = (self.context.policy, self.memory.span());
         let rows = self.scan.look("recalling what was held back of", |db| guarded::latest(db, policy, from, until));
         let known = rows.inspect_err(|error| debug!("it is decided anew: {}", redact(&format!("{error:#}"))));
         self.memory.recall(S::KIND, known.unwrap_or_default());
@@ -155,7 +155,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// This part, if it was held back and still would be, were as many stranded now; how many are is not looked into.
     fn standing(&mut self, portion: &Portion) -> Result<Option<HeldPart>> {
         let Some(part) = self.memory.part(portion) else { return Ok(None) };
-        if !self.stands(&part.guarded, &portion.part(self.terms.held))? {
+        if !self.stands(&part.guarded, &portion.part(self.context.held))? {
             return Ok(None);
         }
         self.memory.take_over();
@@ -169,7 +169,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             return Ok(None);
         }
         for HeldPart { portion, guarded, .. } in &parts {
-            let part = portion.part(self.terms.held);
+            let part = portion.part(self.context.held);
             let is_no_better =
                 self.in_progress(&part)? <= guarded.in_progress && guarded.stranded <= self.candidates(&part)?;
             if !is_no_better && !self.stands(guarded, &part)? {
@@ -187,7 +187,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
     /// What is held back anyway, and these.
     fn without(&self, parts: &[HeldPart]) -> Vec<Portion> {
-        self.terms.held.iter().chain(parts.iter().map(|part| &part.portion)).cloned().collect()
+        self.context.held.iter().chain(parts.iter().map(|part| &part.portion)).cloned().collect()
     }
 
     fn candidates(&mut self, part: &Part) -> Result<u64> {
@@ -223,7 +223,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             group: part.group,
             held: part.except,
             wakes: &WakeBudget::new(u32::MAX),
-            ..*self.terms
+            ..*self.context
         };
         let left = u32::try_from(counted_max).ok();
         let mut counting = Limits { left, counts: Outcome::is_costly, ..self.limits.clone() };
@@ -240,7 +240,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
 
 /// Logs what is held back, and has people notified of it. That it cannot be queued is logged, and no reason for the
 /// sweep to fail.
-pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &ExamineContext) {
+pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, context: &ExamineContext) {
     let said: Vec<(String, Guarded, String)> = match held {
         Held::Nothing => Vec::new(),
         Held::Everything(guarded) => vec![(String::new(), *guarded, guarded.sentence(kind))],
@@ -250,14 +250,14 @@ pub fn announce(db: &mut DbConnection, kind: Kind, held: &Held, terms: &ExamineC
     };
     for (part, guarded, reason) in said {
         logs::guard(kind, &guarded, &reason);
-        if terms.access == Access::ReadOnly {
+        if context.access == Access::ReadOnly {
             continue;
         }
         let details = Details { reason, ..Details::default() };
-        let (event, sweep_id) = (Event::GuardStopped, terms.sweep_id);
+        let (event, sweep_id) = (Event::GuardStopped, context.sweep_id);
         let notice = Notice { event, kind: kind.name(), subject_id: None, sweep_id, details };
-        let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
-            outbox::queue_guard(db, terms.subscriptions, &notice, &part)
+        let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
+            outbox::queue_guard(db, context.subscriptions, &notice, &part)
         });
         if let Err(abort) = queued {
             logs::unqueued(kind, abort);

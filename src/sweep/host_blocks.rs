@@ -2,7 +2,7 @@
 //! about it.
 
 use super::logs;
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use crate::rules::Kind;
 use crate::store::host_blocks::{self, HostBlock};
 use crate::store::outbox::{self, Details, Event, Notice};
@@ -10,21 +10,21 @@ use crate::store::types::LossyText;
 use crate::store::{Access, Db, DbConnection};
 
 /// Queues what has not been reported. That it cannot be queued is logged, and no reason for the sweep to fail.
-pub fn announce(db: &mut DbConnection, terms: &ExamineContext) {
-    if terms.access == Access::ReadOnly || !terms.subscriptions.wants(Event::HostBlocked) {
+pub fn announce(db: &mut DbConnection, context: &ExamineContext) {
+    if context.access == Access::ReadOnly || !context.subscriptions.wants(Event::HostBlocked) {
         return;
     }
-    let queued = db.in_transaction(Access::Write, &terms.timeouts, |db| {
+    let queued = db.in_transaction(Access::Write, &context.timeouts, |db| {
         // The shards of one sweep come here at the same moment.
         outbox::one_at_a_time(db)?;
-        host_blocks::unnotified(db, terms.tenant)?.into_iter().try_for_each(|block| queue(db, block, terms))
+        host_blocks::unnotified(db, context.tenant)?.into_iter().try_for_each(|block| queue(db, block, context))
     });
     if let Err(abort) = queued {
         logs::unqueued(Kind::Issue, abort);
     }
 }
 
-fn queue(db: &mut Db, block: HostBlock, terms: &ExamineContext) -> diesel::QueryResult<()> {
+fn queue(db: &mut Db, block: HostBlock, context: &ExamineContext) -> diesel::QueryResult<()> {
     let HostBlock { id, tenant, identifier, title, agent_name, reason } = block;
     let details = Details {
         identifier: identifier.map(LossyText::into),
@@ -34,7 +34,7 @@ fn queue(db: &mut Db, block: HostBlock, terms: &ExamineContext) -> diesel::Query
         reason: reason.into(),
         ..Details::default()
     };
-    let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue.name(), terms.sweep_id);
+    let (event, kind, sweep_id) = (Event::HostBlocked, Kind::Issue.name(), context.sweep_id);
     let notice = Notice { event, kind, subject_id: Some(&id), sweep_id, details };
-    outbox::queue(db, terms.subscriptions, &notice)
+    outbox::queue(db, context.subscriptions, &notice)
 }

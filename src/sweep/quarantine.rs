@@ -14,7 +14,7 @@ use tracing::warn;
 
 use super::logs;
 use super::outcome::{Examined, Outcome};
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use crate::rules::{Id, Kind};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::quarantine;
@@ -75,10 +75,10 @@ impl FailureRate {
 }
 
 impl Failures {
-    pub fn load<S: Subject>(db: &mut DbConnection, terms: &ExamineContext) -> Result<Failures> {
-        let loaded = db.in_transaction(Access::ReadOnly, &terms.timeouts, |db| -> diesel::QueryResult<_> {
+    pub fn load<S: Subject>(db: &mut DbConnection, context: &ExamineContext) -> Result<Failures> {
+        let loaded = db.in_transaction(Access::ReadOnly, &context.timeouts, |db| -> diesel::QueryResult<_> {
             let (examined, held) = quarantine::failing(db, S::KIND)?;
-            let in_quarantine = if held.is_empty() { 0 } else { S::count_in_quarantine(db, terms.tenant)? };
+            let in_quarantine = if held.is_empty() { 0 } else { S::count_in_quarantine(db, context.tenant)? };
             Ok((examined, in_quarantine as u64))
         });
         let (before, in_quarantine) = loaded.map_err(Error::from)?;
@@ -105,16 +105,16 @@ impl Failures {
     }
 
     /// That it cannot be recorded is logged, and no reason for the sweep to fail.
-    pub fn record(self, db: &mut DbConnection, kind: Kind, terms: &ExamineContext, sweep_began_at: DateTime<Utc>) {
+    pub fn record(self, db: &mut DbConnection, kind: Kind, context: &ExamineContext, sweep_began_at: DateTime<Utc>) {
         let failed = [self.unreadable, self.unwritten].into_iter().flat_map(|trial| trial.own(kind));
         for Failed { id, identifier, tenant, why } in failed {
             let details = Details { identifier, tenant, reason: why.clone(), ..Details::default() };
-            let (event, sweep_id) = (Event::Quarantined, terms.sweep_id);
+            let (event, sweep_id) = (Event::Quarantined, context.sweep_id);
             let notice = Notice { event, kind: kind.name(), subject_id: Some(&id), sweep_id, details };
-            let recorded = db.in_transaction(Access::Write, &terms.timeouts, |db| {
+            let recorded = db.in_transaction(Access::Write, &context.timeouts, |db| {
                 let is_held = quarantine::record(db, kind, &id, &why, sweep_began_at)?;
                 if is_held {
-                    outbox::queue(db, terms.subscriptions, &notice)?;
+                    outbox::queue(db, context.subscriptions, &notice)?;
                 }
                 Ok(is_held)
             });
@@ -127,7 +127,7 @@ impl Failures {
             }
         }
         for id in &self.healed {
-            let forgotten = db.in_transaction(Access::Write, &terms.timeouts, |db| quarantine::forget(db, kind, id));
+            let forgotten = db.in_transaction(Access::Write, &context.timeouts, |db| quarantine::forget(db, kind, id));
             if let Err(abort) = forgotten {
                 logs::uncounted(kind, id, "works again", abort);
             }

@@ -8,23 +8,23 @@ use super::observer::Observer;
 use super::quarantine::Failures;
 use super::scan::Scan;
 use super::summary::Summary;
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use super::workers::Workers;
 use crate::store::Subject;
 
 /// Examines what the scan yields, within the limits.
 pub fn examine_all<S: Subject>(
     mut scan: Scan<S>,
-    terms: &ExamineContext,
+    context: &ExamineContext,
     workers: &mut Workers,
     limits: &mut Limits,
     failures: &mut Failures,
     summary: &mut Summary,
     observer: &mut impl Observer,
 ) -> Result<()> {
-    let not_begun = workers.examine_all(&mut scan, terms, limits, |examined| {
+    let not_begun = workers.examine_all(&mut scan, context, limits, |examined| {
         let heading = &summary.heading;
-        let (sweep, host, mode) = (terms.sweep_id, Some(heading.host.as_str()), heading.mode.name());
+        let (sweep, host, mode) = (context.sweep_id, Some(heading.host.as_str()), heading.mode.name());
         logs::subject(&examined, &logs::Source { sweep, host, mode });
         failures.note(&examined);
         summary.count(&examined);
@@ -34,7 +34,7 @@ pub fn examine_all<S: Subject>(
     if limits.left == Some(0) || limits.are_over() {
         let rest = scan.rest();
         summary.defer(rest);
-        if 0 < rest.count + not_begun.count && !terms.shadow {
+        if 0 < rest.count + not_begun.count && !context.shadow {
             summary.stopped_by = limits.stop_reason().or(summary.stopped_by);
         }
     }

@@ -8,7 +8,7 @@ use diesel::QueryResult;
 use tracing::warn;
 
 use super::tally::Deferred;
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use crate::conclusion::config;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::{Candidate, Part, Position, Shard};
@@ -23,7 +23,7 @@ const PAGE: i64 = 1000;
 /// back a vacuum.
 pub struct Scan<'a, S> {
     db: &'a mut DbConnection,
-    terms: &'a ExamineContext<'a>,
+    context: &'a ExamineContext<'a>,
     position: Position,
     page: VecDeque<Candidate>,
     ended: bool,
@@ -31,26 +31,26 @@ pub struct Scan<'a, S> {
 }
 
 impl<'a, S: Subject> Scan<'a, S> {
-    pub fn new(db: &'a mut DbConnection, terms: &'a ExamineContext) -> Scan<'a, S> {
-        Scan { db, terms, position: Position::beginning(), page: VecDeque::new(), ended: false, kind: PhantomData }
+    pub fn new(db: &'a mut DbConnection, context: &'a ExamineContext) -> Scan<'a, S> {
+        Scan { db, context, position: Position::beginning(), page: VecDeque::new(), ended: false, kind: PhantomData }
     }
 
     /// These, whether they are candidates or not.
-    pub fn named(db: &'a mut DbConnection, terms: &'a ExamineContext, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
+    pub fn named(db: &'a mut DbConnection, context: &'a ExamineContext, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
         let Position { since, .. } = Position::beginning();
         let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id);
         let page = of_kind.map(|id| Candidate { id: id.clone(), group: id.clone(), since: since.clone() }).collect();
-        Scan { page, ended: true, ..Scan::new(db, terms) }
+        Scan { page, ended: true, ..Scan::new(db, context) }
     }
 
-    /// The same from the beginning, on other terms.
-    pub fn again<'b>(&'b mut self, terms: &'b ExamineContext) -> Scan<'b, S> {
-        Scan::new(self.db, terms)
+    /// The same from the beginning, on other context.
+    pub fn again<'b>(&'b mut self, context: &'b ExamineContext) -> Scan<'b, S> {
+        Scan::new(self.db, context)
     }
 
     /// Asks on the scan's connection.
     pub fn look<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
-        let answer = self.db.in_transaction(Access::ReadOnly, &self.terms.timeouts, body);
+        let answer = self.db.in_transaction(Access::ReadOnly, &self.context.timeouts, body);
         answer.map_err(Error::from).with_context(|| format!("{doing} {}", S::KIND.plural()))
     }
 
@@ -64,7 +64,7 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// What has not been taken. A count that cannot be had is logged, and no reason for a sweep to fail.
     pub fn rest(&mut self) -> Deferred {
-        if let Some(shard) = self.terms.shard {
+        if let Some(shard) = self.context.shard {
             return self.rest_of(shard);
         }
         let in_hand = self.page.len() as u64;
@@ -113,7 +113,7 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// Asks about what comes after the page at hand.
     fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
-        let part = Part { after: self.position.clone(), ..self.terms.part() };
+        let part = Part { after: self.position.clone(), ..self.context.part() };
         self.look(doing, |db| body(db, &part))
     }
 }

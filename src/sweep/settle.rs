@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::outcome::{Examined, Outcome};
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use crate::rules::Id;
 use crate::store::{Access, DbConnection, Lock, Subject, ledger};
 
@@ -19,10 +19,10 @@ pub fn settle<S: Subject>(
     unknown: Examined,
     entry_id: &Id,
     intended: Outcome,
-    terms: &ExamineContext,
+    context: &ExamineContext,
 ) -> Examined {
     let ask = |db: &mut DbConnection| {
-        db.in_transaction(Access::Write, &terms.timeouts, |db| match S::lock(db, &unknown.id)? {
+        db.in_transaction(Access::Write, &context.timeouts, |db| match S::lock(db, &unknown.id)? {
             Lock::Nothing => Ok(None),
             Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
         })
@@ -41,7 +41,7 @@ pub fn settle<S: Subject>(
         }
         Ok(Some(false)) => {
             if let (Outcome::Continued, Some(agent)) = (intended, &unknown.agent_id) {
-                terms.wakes.give_back(agent);
+                context.wakes.give_back(agent);
             }
             Examined { outcome: Outcome::Failed, reason: format!("not committed: {}", unknown.reason), ..unknown }
         }

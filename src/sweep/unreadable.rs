@@ -3,12 +3,12 @@
 use diesel::QueryResult;
 use diesel::result::Error;
 
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use crate::rules::Id;
 use crate::store::{Access, DbConnection, Subject, errors, nulls};
 
-pub fn why<S: Subject>(db: &mut DbConnection, id: &Id, error: &Error, terms: &ExamineContext) -> String {
+pub fn why<S: Subject>(db: &mut DbConnection, id: &Id, error: &Error, context: &ExamineContext) -> String {
     let name = |db: &mut _| -> QueryResult<_> { Ok(nulls::describe(db, S::KIND, id, error)) };
-    let named = errors::is_undecodable(error).then(|| db.in_transaction(Access::ReadOnly, &terms.timeouts, name));
+    let named = errors::is_undecodable(error).then(|| db.in_transaction(Access::ReadOnly, &context.timeouts, name));
     named.and_then(Result::ok).unwrap_or_else(|| errors::of_row(S::KIND, error))
 }

@@ -18,7 +18,7 @@ use super::outcome::Examined;
 use super::scan::Scan;
 use super::settle::settle;
 use super::tally::Deferred;
-use super::terms::ExamineContext;
+use super::context::ExamineContext;
 use crate::store::candidates::{Candidate, Shard};
 use crate::store::open::Url;
 use crate::store::{Access, DbConnection, Subject};
@@ -38,7 +38,7 @@ pub struct Workers {
 struct WorkerPool<'a> {
     url: &'a Url,
     access: Access,
-    terms: &'a ExamineContext<'a>,
+    context: &'a ExamineContext<'a>,
     limits: Limits,
 }
 
@@ -74,21 +74,21 @@ impl Workers {
     pub fn examine_all<S: Subject>(
         &mut self,
         candidates: &mut Scan<S>,
-        terms: &ExamineContext,
+        context: &ExamineContext,
         limits: &mut Limits,
         report: impl FnMut(Examined),
     ) -> Result<Deferred> {
-        let shift = WorkerPool { url: &self.url, access: self.access, terms, limits: limits.clone() };
+        let pool = WorkerPool { url: &self.url, access: self.access, context, limits: limits.clone() };
         thread::scope(|scope| {
             let (sender, answers) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
-                let ((queue, jobs), answers, shift) = (channel(), sender.clone(), &shift);
-                scope.spawn(move || work::<S>(worker, connection, shift, &jobs, &answers));
+                let ((queue, jobs), answers, pool) = (channel(), sender.clone(), &pool);
+                scope.spawn(move || work::<S>(worker, connection, pool, &jobs, &answers));
                 queue
             });
             let queues = Queues::new(queues.collect());
             drop(sender);
-            coordinate(candidates, terms.shard, queues, &answers, limits, report)
+            coordinate(candidates, context.shard, queues, &answers, limits, report)
         })
     }
 }
@@ -152,16 +152,16 @@ fn receive(answers: &Receiver<Answer>) -> Done {
 fn work<S: Subject>(
     worker: usize,
     connection: &mut Option<DbConnection>,
-    shift: &WorkerPool,
+    pool: &WorkerPool,
     jobs: &Receiver<Candidate>,
     answers: &Sender<Answer>,
 ) {
     let mut retired = false;
     for candidate in jobs {
-        let answer = match (shift.limits.are_over(), retired) {
+        let answer = match (pool.limits.are_over(), retired) {
             (true, _) => Ok((Disposition::Dropped(candidate), None)),
             (false, true) => Ok((Disposition::HandedBack(candidate), None)),
-            (false, false) => catch_unwind(AssertUnwindSafe(|| shift.examine::<S>(connection, candidate))),
+            (false, false) => catch_unwind(AssertUnwindSafe(|| pool.examine::<S>(connection, candidate))),
         };
         let panicked = answer.is_err();
         let answer = answer.map(|(fate, error)| {
@@ -189,7 +189,7 @@ impl WorkerPool<'_> {
                 Err(error) => return (Disposition::HandedBack(candidate), Some(error)),
             },
         };
-        let Examination { examined, lost } = examine::<S>(db, &candidate.id, self.terms);
+        let Examination { examined, lost } = examine::<S>(db, &candidate.id, self.context);
         if lost.is_some() {
             *connection = None;
         }
@@ -198,7 +198,7 @@ impl WorkerPool<'_> {
         };
         match self.url.connect(self.access) {
             Ok(db) => {
-                let examined = settle::<S>(connection.insert(db), examined, &entry_id, intended, self.terms);
+                let examined = settle::<S>(connection.insert(db), examined, &entry_id, intended, self.context);
                 (Disposition::Examined(examined), None)
             }
             Err(error) => (Disposition::Examined(examined), Some(error)),

@@ -34,16 +34,16 @@ pub enum Takes {
 }
 
 /// Is any command queued?
-pub fn has_command(db: &mut Db, held: &Lease) -> QueryResult<bool> {
-    let of_session = session_commands::table.filter(session_commands::session_id.eq(&held.id)).filter(queued());
+pub fn has_command(db: &mut Db, lease: &Lease) -> QueryResult<bool> {
+    let of_session = session_commands::table.filter(session_commands::session_id.eq(&lease.id)).filter(queued());
     diesel::select(diesel::dsl::exists(of_session)).get_result(db)
 }
 
 /// Takes the oldest command that is queued. One that the process cannot take, or that would disturb a session that is
 /// not active or must not be disturbed, has failed.
-pub fn claim(db: &mut Db, held: &Lease, takes: Takes, now: DateTime<Utc>) -> QueryResult<Option<ClaimedCommand>> {
+pub fn claim(db: &mut Db, lease: &Lease, takes: Takes, now: DateTime<Utc>) -> QueryResult<Option<ClaimedCommand>> {
     let oldest = session_commands::table
-        .filter(session_commands::session_id.eq(&held.id))
+        .filter(session_commands::session_id.eq(&lease.id))
         .filter(queued())
         .order((session_commands::created_at, session_commands::id))
         .select((session_commands::id, session_commands::command, session_commands::message))
@@ -51,7 +51,7 @@ pub fn claim(db: &mut Db, held: &Lease, takes: Takes, now: DateTime<Utc>) -> Que
         .optional()?;
     let Some((id, command, message)) = oldest else { return Ok(None) };
     // Its row is locked with this, so that nobody pauses it meanwhile.
-    let undisturbed = held_by(held).filter(sessions::status.eq("active")).filter(sessions::stall_paused.eq(false));
+    let undisturbed = held_by(lease).filter(sessions::status.eq("active")).filter(sessions::stall_paused.eq(false));
     let is_active = 0 < diesel::update(undisturbed).set(sessions::updated_at.eq(Instant(now))).execute(db)?;
     let what = match (is_active, command.as_str(), takes) {
         (true, "nudge", Takes::Nudges) => Some(What::Nudge(message)),
@@ -68,7 +68,7 @@ pub fn claim(db: &mut Db, held: &Lease, takes: Takes, now: DateTime<Utc>) -> Que
     }
     if let Some(What::Relaunch(started_at)) = what {
         // At once: between the command and its effect the session would look crashed, with nothing on the way.
-        found(diesel::update(held_by(held)).set(Restart::at(started_at)).execute(db)?)?;
+        found(diesel::update(held_by(lease)).set(Restart::at(started_at)).execute(db)?)?;
     }
     Ok(what.map(|what| ClaimedCommand { id, what }))
 }

@@ -8,7 +8,7 @@ use sweep::store::outbox::Subscriptions;
 use sweep::store::{Access, DbConnection, Subject, Timeouts};
 use sweep::sweep::examine::examine;
 use sweep::sweep::limits::WakeBudget;
-use sweep::sweep::terms::ExamineContext;
+use sweep::sweep::context::ExamineContext;
 use sweep::sweep::{Cancel, Options, Outcome};
 
 use crate::support::json;
@@ -50,7 +50,7 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
     let (sweep_id, wakes, timeouts) = (Id::generate(), WakeBudget::new(10), Timeouts::default());
     let (tenant, group, shard, among, plan) = (None, None, None, None, None);
     let (shadow, subscriptions) = (false, Subscriptions::default());
-    let terms = ExamineContext {
+    let context = ExamineContext {
         sweep_id: &sweep_id,
         access: Access::Write,
         policy,
@@ -65,5 +65,5 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
         subscriptions: &subscriptions,
         shadow,
     };
-    examine::<S>(db, id, &terms).examined.outcome
+    examine::<S>(db, id, &context).examined.outcome
 }

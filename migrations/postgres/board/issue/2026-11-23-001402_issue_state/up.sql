@@ -23,7 +23,6 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
 from (
     select f.*, e.reason as exemption,
            case
-               when s.is_blocked then 'escalated'
                when f.has_live_run then 'live_run'
                when f.pending_wake_since between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
                     and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
@@ -42,17 +41,18 @@ from (
                when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
                     and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
                else 'orphaned' end as reason
-    from (
-        select subject_id, false as is_blocked from issue_subjects
-        union all
-        -- What sweep blocked waits for a person, who has not taken it back.
-        select subject_id, true from recoveries where kind = 'issue' and settled_at is null and blocked_subject
-    ) s
+    from issue_subjects s
     -- One by one: joined, the facts of all that ever were would be read.
     cross join lateral (select * from issue_facts f where f.subject_id = s.subject_id offset 0) f
     left join (select * from policy limit 1) p on true
     left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
-    where not s.is_blocked or f.open_recovery_id is null
     offset 0  -- each question is asked once, not once for each column that needs its answer
 ) w
-left join board_texts t on t.reason = w.reason;
+left join board_texts t on t.reason = w.reason
+union all
+-- What sweep blocked waits for a person, who has not taken it back.
+select f.subject_id, f.tenant, f.identifier, f.title, f.agent_id, f.agent_name, t.state, r.reason, r.created_at
+from recoveries r
+join issue_facts f on f.subject_id = r.subject_id and f.open_recovery_id is null
+left join board_texts t on t.reason = 'escalated'
+where r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
