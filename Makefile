@@ -60,7 +60,7 @@ documents: ## Write into README.md and docs/ what their examples print today
 	@tests/prerequisites test
 	@BLESS=1 tests/postgres run cargo test --locked --test suite -- documents::
 
-loops: ## Measure how well loops are told from work: make loops ARGS="my.log", else on tests/logs
+loops: ## Measure how well loops are distinguished from work: make loops ARGS="my.log", else on tests/logs
 	@tests/prerequisites build
 	@cargo bench --locked --quiet --bench loops -- $(ARGS)
 

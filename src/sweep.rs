@@ -24,6 +24,7 @@
 
 pub mod cancel;
 mod clock;
+pub mod context;
 mod describe;
 pub mod examine;
 mod guard;
@@ -42,7 +43,6 @@ mod selection;
 mod settle;
 mod summary;
 mod tally;
-pub mod context;
 mod unreadable;
 mod wakes;
 mod workers;
@@ -61,6 +61,7 @@ use crate::store::open::Store;
 use crate::store::outbox::delivery;
 use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
 pub use cancel::Cancel;
+use context::ExamineContext;
 use guard::{Held, Judge, Memory};
 use limits::{Limits, WakeBudget};
 pub use observer::{Observer, Progress};
@@ -72,7 +73,6 @@ use scan::Scan;
 use selection::{heading, is_any_stranded, look, named, refuse};
 pub use summary::Summary;
 pub use tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
-use context::ExamineContext;
 use workers::Workers;
 
 /// Sweeps once. An error says why the sweep could not begin, or not go on; what it did until then stands in the ledger,

@@ -78,7 +78,7 @@ mod tests {
 
     /// It connects, and each sweep fails.
     #[tokio::test(start_paused = true)]
-    async fn a_database_that_comes_and_goes_is_told_of_ever_more_seldom_until_a_sweep_goes_well() {
+    async fn a_database_that_comes_and_goes_is_logged_ever_more_seldom_until_a_sweep_goes_well() {
         let mut outage = Outage::none();
         let began = Instant::now();
         for _ in 0..10 {

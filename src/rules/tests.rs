@@ -141,7 +141,7 @@ fn an_issue_whose_host_takes_no_wake_up_is_a_persons_at_once() {
     History { attempts: 0, attempts_unserved: 4, attempts_last_day: 4, ..tried_once() },
     Decision::Escalate(Cause::TooManyAttempts)
 )]
-#[case::a_person_was_told(History { escalated: true, ..tried_once() }, Decision::Leave(Reason::Escalated))]
+#[case::a_person_was_notified(History { escalated: true, ..tried_once() }, Decision::Leave(Reason::Escalated))]
 #[case::a_new_episode_but_a_full_day(
     History { attempts_last_day: 4, ..history() },
     Decision::Escalate(Cause::TooManyAttempts)
@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn an_agent_that_cannot_work_is_never_woken_and_nobody_is_told_about_it(facts in any_issue()) {
+    fn an_agent_that_cannot_work_is_never_woken_and_nobody_is_notified(facts in any_issue()) {
         let can = matches!(&facts.assignee,
             Assignee::Agent { status: Some(status), .. } if status == "idle" || status == "running");
         let decision = decide(&facts, &Policy::default()).decision;

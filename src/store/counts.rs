@@ -45,7 +45,8 @@ impl KindCounts {
                 Err(_) => drop(readable.remove(name)),
             }
         }
-        let is_lost = |name: &&str| fields.get(*name).is_some_and(|value| !value.is_null()) && !readable.contains_key(*name);
+        let is_lost =
+            |name: &&str| fields.get(*name).is_some_and(|value| !value.is_null()) && !readable.contains_key(*name);
         if ["guard", "held_back"].iter().any(is_lost) {
             read.guard.get_or_insert(Guarded { stranded: 0, at_least: true, in_progress: 0 });
         }

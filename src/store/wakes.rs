@@ -70,8 +70,8 @@ pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<
 /// taken up, says nothing of who runs the agents, and neither does one whose agent was terminated.
 fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<bool> {
     use untaken_wakes::{agent_status, created_at};
-    let that_tell = stuck!(tenant, after, now).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));
-    let newest: Option<RawInstant> = that_tell.select(max(created_at)).get_result(db)?;
+    let that_count = stuck!(tenant, after, now).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));
+    let newest: Option<RawInstant> = that_count.select(max(created_at)).get_result(db)?;
     let Some(newest) = newest.and_then(|at| at.instant()) else { return Ok(false) };
     let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(Instant(newest), Instant(now)));
     Ok(!select(is_any(taken)).get_result::<bool>(db)?)

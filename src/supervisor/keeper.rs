@@ -22,10 +22,10 @@ use crate::store::outbox::Subscriptions;
 use crate::store::supervision::{self, Changes, ClaimedCommand, Lease, Takes, What};
 use crate::store::{Access, DbConnection, Subject, Timeouts};
 use crate::sweep::Outcome;
+use crate::sweep::context::ExamineContext;
 use crate::sweep::examine::examine;
 use crate::sweep::limits::WakeBudget;
 use crate::sweep::logs;
-use crate::sweep::context::ExamineContext;
 use connectivity::{Connectivity, RoundError};
 use row_image::{RowImage, close_of};
 

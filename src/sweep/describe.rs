@@ -1,7 +1,7 @@
 //! What reports and notifications say of one subject.
 
-use super::outcome::{Examined, Outcome};
 use super::context::ExamineContext;
+use super::outcome::{Examined, Outcome};
 use crate::rules::{Assignee, Decision, History, Id, Verdict};
 use crate::store::Subject;
 use crate::store::outbox::Details;

@@ -4,9 +4,9 @@
 use diesel::QueryResult;
 use diesel::result::Error;
 
+use super::context::ExamineContext;
 use super::describe::{describe, details};
 use super::outcome::{Examined, Outcome};
-use super::context::ExamineContext;
 use super::unreadable::why;
 use crate::rules::{Decision, Id, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
@@ -62,7 +62,12 @@ pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineCont
 
 /// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
 /// None if there is something to write, and nothing is locked yet.
-fn transact<S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext, access: Access) -> Option<Examination> {
+fn transact<S: Subject>(
+    db: &mut DbConnection,
+    id: &Id,
+    context: &ExamineContext,
+    access: Access,
+) -> Option<Examination> {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
     let ran = db.in_repeated_transaction(access, &context.timeouts, |db| {

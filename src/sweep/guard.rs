@@ -12,11 +12,11 @@ mod memory;
 use anyhow::Result;
 use tracing::debug;
 
+use super::context::ExamineContext;
 use super::limits::{Limits, WakeBudget};
 use super::logs;
 use super::outcome::Outcome;
 use super::scan::Scan;
-use super::context::ExamineContext;
 use super::workers::Workers;
 use crate::rules::Kind;
 use crate::store::candidates::{Part, Portion};

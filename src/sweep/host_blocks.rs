@@ -1,8 +1,8 @@
 //! What the host blocked itself without notifying anybody is said once, if somebody asked for it: nothing else is done
 //! about it.
 
-use super::logs;
 use super::context::ExamineContext;
+use super::logs;
 use crate::rules::Kind;
 use crate::store::host_blocks::{self, HostBlock};
 use crate::store::outbox::{self, Details, Event, Notice};

@@ -12,9 +12,9 @@ use diesel::result::DatabaseErrorKind::UniqueViolation;
 use diesel::result::Error::DatabaseError;
 use tracing::warn;
 
+use super::context::ExamineContext;
 use super::logs;
 use super::outcome::{Examined, Outcome};
-use super::context::ExamineContext;
 use crate::rules::{Id, Kind};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::quarantine;

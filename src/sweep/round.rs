@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
+use super::context::ExamineContext;
 use super::limits::Limits;
 use super::logs;
 use super::observer::Observer;
 use super::quarantine::Failures;
 use super::scan::Scan;
 use super::summary::Summary;
-use super::context::ExamineContext;
 use super::workers::Workers;
 use crate::store::Subject;
 

@@ -7,8 +7,8 @@ use anyhow::{Context, Error, Result};
 use diesel::QueryResult;
 use tracing::warn;
 
-use super::tally::Deferred;
 use super::context::ExamineContext;
+use super::tally::Deferred;
 use crate::conclusion::config;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::{Candidate, Part, Position, Shard};

@@ -3,8 +3,8 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::outcome::{Examined, Outcome};
 use super::context::ExamineContext;
+use super::outcome::{Examined, Outcome};
 use crate::rules::Id;
 use crate::store::{Access, DbConnection, Lock, Subject, ledger};
 

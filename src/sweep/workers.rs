@@ -12,13 +12,13 @@ use std::thread;
 
 use anyhow::{Error, Result};
 
+use super::context::ExamineContext;
 use super::examine::{Examination, Lost, examine};
 use super::limits::Limits;
 use super::outcome::Examined;
 use super::scan::Scan;
 use super::settle::settle;
 use super::tally::Deferred;
-use super::context::ExamineContext;
 use crate::store::candidates::{Candidate, Shard};
 use crate::store::open::Url;
 use crate::store::{Access, DbConnection, Subject};

@@ -59,11 +59,11 @@ fn a_conversation_that_died_with_the_server_is_left_to_the_server_and_else_to_a_
     server.database.change(&format!(
         "update issue_recovery_actions set status = 'resolved', resolved_at = now() where source_issue_id = '{stuck}'"
     ));
-    wait_for("a person is told", seconds(30), || (server.status(stuck) == "blocked").then_some(()));
-    let told = server.told(stuck);
-    assert_eq!(told.len(), 1, "{told:?}");
+    wait_for("a person is notified", seconds(30), || (server.status(stuck) == "blocked").then_some(()));
+    let reported = server.reported(stuck);
+    assert_eq!(reported.len(), 1, "{reported:?}");
     for words in ["never released", "release the environment of run"] {
-        assert!(told[0]["body"].as_str().is_some_and(|body| body.contains(words)), "{told:?}");
+        assert!(reported[0]["body"].as_str().is_some_and(|body| body.contains(words)), "{reported:?}");
     }
     assert_eq!(server.runs(stuck).len(), 1, "{}", server.story(stuck));
 

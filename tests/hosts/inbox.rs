@@ -19,9 +19,9 @@ fn an_escalation_is_on_the_boards_list_and_a_comment_gets_the_issue_going() {
         said_of(&report, &issue).filter(|said| said["outcome"] == "escalated").map(|_| ())
     });
 
-    let told = server.told(&issue);
-    assert_eq!(told.len(), 1, "one comment: {told:?}");
-    assert_eq!(told[0]["presentation"]["kind"], "system_notice", "{told:?}");
+    let reported = server.reported(&issue);
+    assert_eq!(reported.len(), 1, "one comment: {reported:?}");
+    assert_eq!(reported[0]["presentation"]["kind"], "system_notice", "{reported:?}");
     let listed = server.attention();
     let mentions = |item: &&serde_json::Value| item.to_string().contains(&issue);
     let item = listed.iter().find(mentions).unwrap_or_else(|| panic!("not on the board's list: {listed:?}"));

@@ -13,7 +13,7 @@ use crate::{seconds, wait_for};
 const CANCELLED: &str = "execution_reconciliation_required";
 
 #[test]
-fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person_is_told_when_it_never_is() {
+fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person_is_notified_when_it_never_is() {
     let server = Server::start();
     server.migrate();
     let agents = ["Ada", "Bob", "Cid"].map(|name| server.make_agent(name, Adapter::ClaudeLocal));
@@ -65,7 +65,7 @@ fn nothing_is_queued_while_the_environment_of_a_run_is_not_released_and_a_person
     });
     assert_eq!(server.continuations(released).len(), 1, "{}", server.story(released));
     assert_eq!(server.continuations(leased), Vec::<Value>::new(), "{}", server.story(leased));
-    let told = server.told(leased);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0]["body"].as_str().is_some_and(|body| body.contains("would cancel every wake")), "{told:?}");
+    let reported = server.reported(leased);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(reported[0]["body"].as_str().is_some_and(|body| body.contains("would cancel every wake")), "{reported:?}");
 }

@@ -37,8 +37,8 @@ impl Server {
         self.runs(issue).iter().any(|run| run["live"] == true)
     }
 
-    /// What sweep told people about an issue, oldest first.
-    pub fn told(&self, issue: &str) -> Vec<Value> {
+    /// What sweep notified people of for an issue, oldest first.
+    pub fn reported(&self, issue: &str) -> Vec<Value> {
         self.database.rows(&format!(
             "select body, presentation from issue_comments
              where issue_id = '{issue}' and author_type = 'system' and presentation ->> 'title' like 'sweep%' order by \

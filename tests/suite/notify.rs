@@ -1,5 +1,5 @@
-//! P14: what people are told is committed with what it tells, and delivered at least once, with a key that stays the
-//! same.
+//! P14: what people are notified of is committed with its notification, and delivered at least once, with a key that
+//! stays the same.
 
 mod delivery;
 mod digests;
@@ -12,6 +12,6 @@ mod settings;
 
 use serde_json::Value;
 
-fn text(told: &Value) -> &str {
-    told["text"].as_str().expect("a text")
+fn text(reported: &Value) -> &str {
+    reported["text"].as_str().expect("a text")
 }

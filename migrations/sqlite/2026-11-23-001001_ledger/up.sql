@@ -12,7 +12,7 @@ create table sweeps (
     oldest_left_at text check (oldest_left_at is strftime('%Y-%m-%dT%H:%M:%fZ', oldest_left_at)),  -- since when the oldest subject that was left has been idle
     exit_code      integer,                           -- null: as finished_at
     succeeded      integer not null default 0 check (succeeded in (0, 1)), -- it looked at everything and did all that it had to
-    partial        integer not null default 0,        -- it did not look at everything, and tells nothing of the schedule
+    partial        integer not null default 0,        -- it did not look at everything, and says nothing of the schedule
     policy         text not null default '{}' check (json_valid(policy)),  -- the settings that decide
     shard          integer not null default 0,        -- of a sweep that several share: which part, from 0 ...
     shards         integer not null default 1,        -- ... of how many
@@ -105,7 +105,7 @@ create table failures (
     primary key (kind, subject_id)
 ) strict;
 
--- What people are to be notified of, written in the transaction of what it tells.
+-- What people are to be notified of, written in the transaction of what it is about.
 create table notifications (
     id           text not null primary key,           -- the key by which a receiver knows it again
     destination  text not null,                       -- slack, webhook; where that is, only the configuration says

@@ -100,7 +100,7 @@ fn a_clause_that_does_not_hold_is_marked_and_no_other(#[case] facts: IssueFacts,
 }
 
 #[test]
-fn a_steps_own_threshold_is_the_one_that_is_told() {
+fn a_steps_own_threshold_is_the_one_that_is_reported() {
     let own = Step { stalled_after: Some(TimeDelta::hours(4)), ..stalled().step };
     let shown = shown(&StepFacts { step: own, ..stalled() });
     assert_eq!(shown[4], "✗ it is in progress for longer than 4h: 1h, since 2027-01-15 07:00:00 UTC");

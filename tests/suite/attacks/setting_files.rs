@@ -38,8 +38,8 @@ fn config(path: &Path) -> Program {
 
 /// What `sweep config` says that a setting is.
 fn value_of(ran: &Ran, name: &str) -> Value {
-    let told = ran.json();
-    let rows = told["settings"].as_array().expect("settings");
+    let reported = ran.json();
+    let rows = reported["settings"].as_array().expect("settings");
     rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {ran}"))["value"].clone()
 }
 

@@ -168,8 +168,8 @@ fn config_hides_what_holds_or_names_a_secret_for_libpq() {
     for name in ["PGPASSWORD", "PGPASSFILE", "PGOPTIONS", "PGSSLKEY", "PGSERVICEFILE"] {
         let ran = sweep(["config", "--output", "json"]).env("PGHOST", "db").env(name, "hunter2").run().done();
         assert!(!ran.out.contains(HIDDEN), "{ran}");
-        let told = ran.json();
-        let row = told["settings"].as_array().expect("settings").iter().find(|row| row["name"] == name);
+        let reported = ran.json();
+        let row = reported["settings"].as_array().expect("settings").iter().find(|row| row["name"] == name);
         assert_eq!(row.map(|row| (&row["value"], &row["secret"])), Some((&"***".into(), &Value::Bool(true))));
     }
 }

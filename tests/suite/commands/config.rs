@@ -11,13 +11,13 @@ use crate::support::program::sweep;
 
 const CONFIG: i32 = 78;
 
-fn row<'a>(told: &'a Value, name: &str) -> &'a Value {
-    let rows = told["settings"].as_array().expect("settings");
-    rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name} in {told:#}"))
+fn row<'a>(reported: &'a Value, name: &str) -> &'a Value {
+    let rows = reported["settings"].as_array().expect("settings");
+    rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name} in {reported:#}"))
 }
 
 #[test]
-fn every_default_that_is_told_is_the_one_that_is_used() {
+fn every_default_that_is_shown_is_the_one_that_is_used() {
     let names: Vec<String> = all().map(Known::variable).collect();
     let given: Vec<(&str, &str)> =
         names.iter().zip(all()).map(|(name, known)| (name.as_str(), known.default.as_str())).collect();
@@ -36,27 +36,28 @@ fn every_default_that_is_told_is_the_one_that_is_used() {
 }
 
 #[test]
-fn every_setting_is_told_with_its_value_and_its_source() {
+fn every_setting_is_shown_with_its_value_and_its_source() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("sweep.env");
     std::fs::write(&file, "SWEEP_DEADLINE=5m\nSWEEP_LIMIT=7\n").expect("a file");
     let program = sweep(["config", "--output", "json", "--config", file.to_str().expect("a path")]);
-    let told = program.env("SWEEP_LIMIT", "9").env("DATABASE_URL", "postgres://app:hunter2@db/app").run().done().json();
+    let reported =
+        program.env("SWEEP_LIMIT", "9").env("DATABASE_URL", "postgres://app:hunter2@db/app").run().done().json();
 
     assert!(50 < all().count());
     for known in all() {
-        row(&told, &known.variable());
+        row(&reported, &known.variable());
     }
-    let url = row(&told, "DATABASE_URL");
+    let url = row(&reported, "DATABASE_URL");
     assert_eq!((&url["value"], &url["source"]), (&"postgres://***@db/app".into(), &"environment".into()));
-    let deadline = row(&told, "SWEEP_DEADLINE");
+    let deadline = row(&reported, "SWEEP_DEADLINE");
     assert_eq!((&deadline["value"], &deadline["source"]), (&"5m".into(), &"file".into()));
     assert_eq!(deadline["file"], file.to_str().expect("a path"));
-    let limit = row(&told, "SWEEP_LIMIT");
+    let limit = row(&reported, "SWEEP_LIMIT");
     assert_eq!((&limit["value"], &limit["source"]), (&"9".into(), &"environment".into()));
-    let grace = row(&told, "SWEEP_ORPHAN_GRACE");
+    let grace = row(&reported, "SWEEP_ORPHAN_GRACE");
     assert_eq!((&grace["value"], &grace["source"], &grace["error"]), (&"2m".into(), &"default".into(), &Value::Null));
-    assert_eq!(row(&told, "SWEEP_CONFIG")["value"], file.to_str().expect("a path"));
+    assert_eq!(row(&reported, "SWEEP_CONFIG")["value"], file.to_str().expect("a path"));
 }
 
 #[test]
@@ -80,11 +81,11 @@ fn no_secret_is_shown_wherever_it_is_kept() {
         assert!(!ran.out.contains("hunter2") && !ran.err.contains("hunter2"), "{ran}");
         assert!(ran.out.contains("postgres://***@db/app"), "{ran}");
         if layout == "json" {
-            let told = ran.json();
+            let reported = ran.json();
             for name in ["SWEEP_SLACK_URL", "SWEEP_WEBHOOK_URL", "SWEEP_WEBHOOK_SECRET", "SWEEP_PING_URL", "PGPASSWORD"]
             {
                 assert_eq!(
-                    (&row(&told, name)["value"], &row(&told, name)["secret"]),
+                    (&row(&reported, name)["value"], &row(&reported, name)["secret"]),
                     (&"***".into(), &true.into()),
                     "{name}"
                 );
@@ -104,9 +105,9 @@ fn a_value_that_cannot_be_used_is_shown_with_what_is_wrong() {
 
     let ran = program("json").run();
     assert_eq!(ran.code, CONFIG);
-    let told = ran.json();
-    assert_eq!(row(&told, "SWEEP_LOG_FORMAT")["error"], "“xml”: expected text or json");
-    assert_eq!(row(&told, "SWEEP_LIMIT")["error"], Value::Null);
+    let reported = ran.json();
+    assert_eq!(row(&reported, "SWEEP_LOG_FORMAT")["error"], "“xml”: expected text or json");
+    assert_eq!(row(&reported, "SWEEP_LIMIT")["error"], Value::Null);
 }
 
 /// A URL that is right with its secret only is not blamed for what is wrong elsewhere, nor for its secret.
@@ -126,7 +127,7 @@ fn what_needs_another_setting_is_not_blamed_for_a_third_one() {
 }
 
 #[test]
-fn a_secret_whose_file_is_missing_is_told_by_its_name() {
+fn a_secret_whose_file_is_missing_is_reported_by_its_name() {
     let ran = sweep(["config"]).env("SWEEP_SLACK_URL_FILE", "/nowhere").run();
     ran.says_once(CONFIG, &["SWEEP_SLACK_URL_FILE"]);
     assert!(ran.out.contains("cannot read /nowhere"), "{ran}");

@@ -129,7 +129,7 @@ impl Scene {
 }
 
 #[test]
-fn each_mistake_is_told_in_words_that_help() {
+fn each_mistake_is_reported_in_words_that_help() {
     let scene = Scene::new();
     let mut text = String::new();
     for Group { title, lines } in LINES {

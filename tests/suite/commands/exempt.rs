@@ -58,8 +58,8 @@ on_each_host! {
         assert_eq!(world.dry_run().outcome(&issue), "continued");
         let listed = list(world);
         assert_eq!((listed.len(), &listed[0]["state"]), (1, &"expired".into()));
-        let told = command_at(&world.url, ["explain", "issue", &issue.0]).run().done();
-        assert!(told.out.contains("expired 1m ago: a customer's call"), "{told}");
+        let reported = command_at(&world.url, ["explain", "issue", &issue.0]).run().done();
+        assert!(reported.out.contains("expired 1m ago: a customer's call"), "{reported}");
     }
 
     fn an_exempt_issue_that_healed_is_recovered(world) {

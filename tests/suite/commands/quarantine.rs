@@ -48,8 +48,8 @@ on_each_host! {
             "reason": "no wakes[2J for this one", "last_failure_at": null, "quarantined_at": null,
         });
         assert_eq!(*first, expected);
-        let told = command_at(&world.url, ["explain", "issue", &name]).run().done();
-        assert!(told.out.contains(&format!("quarantine release issue {held}")), "{told}");
+        let reported = command_at(&world.url, ["explain", "issue", &name]).run().done();
+        assert!(reported.out.contains(&format!("quarantine release issue {held}")), "{reported}");
 
         let said = release(world, &["issue", &name]).done();
         assert_eq!(said.out, format!("Released: issue {name}; the next sweep examines it again\n"));

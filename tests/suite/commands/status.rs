@@ -34,16 +34,16 @@ fn ended_sweep(world: &mut World, minutes: i64, ended: Ended, conclusion: Conclu
 
 on_each_host! {
     fn an_empty_database_was_never_swept_and_needs_nothing(world) {
-        let told = world.status_document();
+        let reported = world.status_document();
 
-        assert_eq!(told["schema"], 1);
-        assert_eq!((&told["last_success_at"], &told["last_success_age_seconds"]), (&Value::Null, &Value::Null));
+        assert_eq!(reported["schema"], 1);
+        assert_eq!((&reported["last_success_at"], &reported["last_success_age_seconds"]), (&Value::Null, &Value::Null));
         for list in ["orphans", "escalations", "plans", "stuck_wakes", "quarantined", "sweeps"] {
-            assert_eq!(told[list], serde_json::json!([]), "{list}");
+            assert_eq!(reported[list], serde_json::json!([]), "{list}");
         }
-        assert_eq!(told["kinds"]["issues"]["provided"], true);
-        assert_eq!(told["kinds"]["steps"]["provided"], world.on != On::Paperclip);
-        assert_eq!(told["effect"]["continuations"], 0);
+        assert_eq!(reported["kinds"]["issues"]["provided"], true);
+        assert_eq!(reported["kinds"]["steps"]["provided"], world.on != On::Paperclip);
+        assert_eq!(reported["effect"]["continuations"], 0);
     }
 
     fn work_is_counted_by_its_state_and_the_oldest_orphans_come_first(world) {
@@ -58,9 +58,9 @@ on_each_host! {
         }
         world.orphan(&paused);
 
-        let told = world.status_document();
+        let reported = world.status_document();
 
-        let issues = &told["kinds"]["issues"];
+        let issues = &reported["kinds"]["issues"];
         for (state, n) in [
             ("active", 2),
             ("queued", 1),
@@ -72,12 +72,12 @@ on_each_host! {
         ] {
             assert_eq!(issues[state], n, "{state}: {issues}");
         }
-        assert_eq!(ids(&told["orphans"]), [&old.0, &young.0]);
-        assert_eq!((&told["orphans_total"], &told["orphans"][0]["agent"]), (&2.into(), &"Ada".into()));
-        let age = told["orphans"][0]["age_seconds"].as_i64().expect("an age");
+        assert_eq!(ids(&reported["orphans"]), [&old.0, &young.0]);
+        assert_eq!((&reported["orphans_total"], &reported["orphans"][0]["agent"]), (&2.into(), &"Ada".into()));
+        let age = reported["orphans"][0]["age_seconds"].as_i64().expect("an age");
         assert!((36_000..36_100).contains(&age), "{age}");
-        assert_eq!(told["stuck_wakes"][0]["subject_id"], stuck.0);
-        assert_eq!(told["stuck_wakes_total"], 1);
+        assert_eq!(reported["stuck_wakes"][0]["subject_id"], stuck.0);
+        assert_eq!(reported["stuck_wakes_total"], 1);
     }
 
     fn of_many_orphans_the_oldest_are_listed_and_all_are_counted(world) {
@@ -88,27 +88,27 @@ on_each_host! {
         world.set("issues", &issues[59], &format!("updated_at = {long_ago}"));
         world.run("commit");
 
-        let told = world.status_document();
+        let reported = world.status_document();
 
-        assert_eq!((&told["orphans_total"], &told["kinds"]["issues"]["orphaned"]), (&60.into(), &60.into()));
-        assert_eq!(ids(&told["orphans"]).len(), 50);
-        assert_eq!(told["orphans"][0]["id"], issues[59].0);
+        assert_eq!((&reported["orphans_total"], &reported["kinds"]["issues"]["orphaned"]), (&60.into(), &60.into()));
+        assert_eq!(ids(&reported["orphans"]).len(), 50);
+        assert_eq!(reported["orphans"][0]["id"], issues[59].0);
     }
 
     fn an_escalation_is_open_until_a_person_answers(world) {
         let agent = world.agent("idle");
         let issue = world.escalated_issue(&agent);
 
-        let told = world.status_document();
+        let reported = world.status_document();
 
-        assert_eq!(ids(&told["escalations"]), [&issue.0]);
-        assert_eq!(told["escalations"][0]["detail"], "no attempt is left");
-        assert_eq!(told["kinds"]["issues"]["escalated"], 1);
+        assert_eq!(ids(&reported["escalations"]), [&issue.0]);
+        assert_eq!(reported["escalations"][0]["detail"], "no attempt is left");
+        assert_eq!(reported["kinds"]["issues"]["escalated"], 1);
         world.set("issues", &issue, "status = 'done'");
         assert_eq!(world.status_document()["escalations_total"], 0);
     }
 
-    fn the_last_sweeps_and_what_came_of_their_continuations_are_told(world) {
+    fn the_last_sweeps_and_what_came_of_their_continuations_are_reported(world) {
         let agent = world.agent("idle");
         let issues: Vec<Id> = (0..6).map(|_| world.orphan(&agent)).collect();
         let run = world.issue_run(&issues[3], &agent, "failed", 50);
@@ -126,9 +126,9 @@ on_each_host! {
         world.set(runs, &run, &format!("status = 'succeeded', finished_at = {at}"));
         world.sweep();
 
-        let told = world.status_document();
+        let reported = world.status_document();
 
-        let effect = &told["effect"];
+        let effect = &reported["effect"];
         for (what, n) in [
             ("continuations", 6),
             ("recovered", 2),
@@ -140,7 +140,7 @@ on_each_host! {
         ] {
             assert_eq!(effect[what], n, "{what}: {effect}");
         }
-        let sweeps = told["sweeps"].as_array().expect("sweeps");
+        let sweeps = reported["sweeps"].as_array().expect("sweeps");
         assert_eq!(sweeps.len(), 2);
         assert_eq!((&sweeps[0]["recovered"], &sweeps[0]["handed_over"]), (&2.into(), &2.into()));
         assert_eq!((&sweeps[0]["escalated"], &sweeps[1]["continued"]), (&1.into(), &6.into()));
@@ -149,7 +149,7 @@ on_each_host! {
             (&"completed".into(), &0.into(), &0.into())
         );
         assert!(sweeps[0]["duration_ms"].as_i64().is_some_and(|ms| 0 <= ms));
-        let age = told["last_success_age_seconds"].as_i64().expect("a success");
+        let age = reported["last_success_age_seconds"].as_i64().expect("a success");
         assert!(age < 60, "{age}");
         let week = world.ago(60 * 24 * 8);
         world.run(&format!("update recoveries set created_at = {week}"));
@@ -178,7 +178,7 @@ on_each_host! {
         assert_eq!(age(world), Some(600), "one that was killed has not succeeded");
     }
 
-    fn quarantined_rows_and_exemptions_are_told(world) {
+    fn quarantined_rows_and_exemptions_are_reported(world) {
         let agent = world.agent("idle");
         let (one, other, third) = (world.orphan(&agent), world.orphan(&agent), world.orphan(&agent));
         let (hour, tomorrow) = (world.ago(60), world.ago(-1440));
@@ -187,14 +187,14 @@ on_each_host! {
         world.run(&format!("insert into exemptions (kind, subject_id, reason, until) values
             ('issue', '{one}', 'a', null), ('issue', '{other}', 'b', {tomorrow}), ('issue', '{third}', 'c', {hour})"));
 
-        let told = world.status_document();
+        let reported = world.status_document();
 
-        assert_eq!((ids(&told["quarantined"]), &told["quarantined_total"]), (vec![one.0.as_str()], &1.into()));
-        assert_eq!(told["quarantined"][0]["reason"], "no plausible time");
+        assert_eq!((ids(&reported["quarantined"]), &reported["quarantined_total"]), (vec![one.0.as_str()], &1.into()));
+        assert_eq!(reported["quarantined"][0]["reason"], "no plausible time");
         let name = world.text("identifier", &format!("issues where id = '{one}'")).expect("one");
-        assert_eq!(told["quarantined"][0]["identifier"], name);
-        assert_eq!(told["exemptions"], serde_json::json!({"holding": 2, "expired": 1}));
-        assert_eq!((&told["kinds"]["issues"]["exempt"], &told["kinds"]["issues"]["orphaned"]), (&2.into(), &1.into()));
+        assert_eq!(reported["quarantined"][0]["identifier"], name);
+        assert_eq!(reported["exemptions"], serde_json::json!({"holding": 2, "expired": 1}));
+        assert_eq!((&reported["kinds"]["issues"]["exempt"], &reported["kinds"]["issues"]["orphaned"]), (&2.into(), &1.into()));
     }
 }
 
@@ -202,45 +202,45 @@ mod tenants_and_plans {
     use super::*;
 
     on_each_database! {
-        fn one_tenants_work_can_be_told_alone(world) {
+        fn one_tenants_work_can_be_shown_alone(world) {
             let agent = world.agent("idle");
             let (ours, theirs) = (world.orphan(&agent), world.orphan(&agent));
             world.set("issues", &theirs, "tenant = 'it''s theirs'");
             let (plan, step) = world.stalled_step(Some(&agent));
             world.set("plans", &plan, "tenant = 'it''s theirs'");
 
-            let told = world.status_document_of(Some("it's theirs"));
+            let reported = world.status_document_of(Some("it's theirs"));
 
             assert_eq!(
-                (ids(&told["orphans"]), &told["orphans_total"]),
+                (ids(&reported["orphans"]), &reported["orphans_total"]),
                 (vec![step.0.as_str(), theirs.0.as_str()], &2.into())
             );
-            assert_eq!(ids(&told["plans"]), [&plan.0]);
+            assert_eq!(ids(&reported["plans"]), [&plan.0]);
             assert_eq!(ids(&world.status_document_of(Some("default"))["orphans"]), [&ours.0]);
             assert_eq!(world.status_document_of(Some("nobody"))["orphans_total"], 0);
             assert_eq!(world.status_document()["orphans_total"], 3);
         }
 
-        fn plans_with_a_stalled_step_are_told_with_how_long_they_are_stuck(world) {
+        fn plans_with_a_stalled_step_are_reported_with_how_long_they_are_stuck(world) {
             let agent = world.agent("idle");
             let (plan, step) = world.stalled_step(Some(&agent));
             let (healthy, young) = world.stalled_step(Some(&agent));
             let now = world.ago(5);
             world.set("plan_steps", &young, &format!("started_at = {now}"));
 
-            let told = world.status_document();
+            let reported = world.status_document();
 
-            assert_eq!(ids(&told["plans"]), [&plan.0]);
-            assert!(!ids(&told["plans"]).contains(&healthy.0.as_str()));
-            let told_plan = &told["plans"][0];
+            assert_eq!(ids(&reported["plans"]), [&plan.0]);
+            assert!(!ids(&reported["plans"]).contains(&healthy.0.as_str()));
+            let reported_plan = &reported["plans"][0];
             assert_eq!(
-                (&told_plan["title"], &told_plan["stored"], &told_plan["derived"]),
+                (&reported_plan["title"], &reported_plan["stored"], &reported_plan["derived"]),
                 (&"Launch".into(), &"executing".into(), &"stalled".into())
             );
-            assert_eq!(told_plan["current_step"], serde_json::json!([1, "Pack"]));
-            assert!(told_plan["stuck_seconds"].as_i64().is_some_and(|seconds| (7200..7300).contains(&seconds)));
-            assert_eq!((&told["kinds"]["steps"]["stalled"], &told["kinds"]["steps"]["active"]), (&1.into(), &1.into()));
-            assert_eq!(ids(&told["orphans"]), [&step.0]);
+            assert_eq!(reported_plan["current_step"], serde_json::json!([1, "Pack"]));
+            assert!(reported_plan["stuck_seconds"].as_i64().is_some_and(|seconds| (7200..7300).contains(&seconds)));
+            assert_eq!((&reported["kinds"]["steps"]["stalled"], &reported["kinds"]["steps"]["active"]), (&1.into(), &1.into()));
+            assert_eq!(ids(&reported["orphans"]), [&step.0]);
         }
     }
 }

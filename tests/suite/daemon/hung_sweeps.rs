@@ -1,4 +1,4 @@
-//! A sweep that makes no progress: those who watch are told, and it is over when it gets on.
+//! A sweep that makes no progress: those who watch are notified, and it is over when it gets on.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::support::world::{On, World};
 const WATCHDOG: Duration = Duration::from_millis(800);
 
 #[test]
-fn a_sweep_that_hangs_is_told_of_and_the_watchdog_is_not_fed_until_it_gets_on() {
+fn a_sweep_that_hangs_is_reported_and_the_watchdog_is_not_fed_until_it_gets_on() {
     let (world, proxy, manager) = (World::new(On::Postgres), Proxy::start(None), Manager::new());
     let url = proxy.url(world.name(), "disable");
     let mut daemon = manager.start(daemon(&url, EACH_SECOND, ["--hung-after", "1s"]), WATCHDOG);
@@ -19,8 +19,8 @@ fn a_sweep_that_hangs_is_told_of_and_the_watchdog_is_not_fed_until_it_gets_on() 
     daemon.answers("/healthz", 200);
 
     proxy.freeze();
-    let told = daemon.answers("/healthz", 503);
-    assert!(told.starts_with("a sweep has made no progress for "), "{told}");
+    let reported = daemon.answers("/healthz", 503);
+    assert!(reported.starts_with("a sweep has made no progress for "), "{reported}");
     daemon.says("the sweep in hand has made no progress for 1s");
     assert_eq!(daemon.get("/readyz").0, 503);
     assert!(daemon.get("/metrics").1.contains("sweep_daemon_hung 1"));

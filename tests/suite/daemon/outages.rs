@@ -9,7 +9,7 @@ use crate::support::program::{migrate_at, sweep_at};
 use crate::support::server::Server;
 
 #[test]
-fn a_database_that_goes_away_is_waited_for_and_told_of_once_and_once_when_it_is_back() {
+fn a_database_that_goes_away_is_waited_for_and_reported_once_and_once_when_it_is_back() {
     let server = Server::start();
     migrate_at(&server.url, []).run().done();
     let mut daemon = Daemon::start(daemon(&server.url, EACH_SECOND, []));
@@ -53,7 +53,7 @@ fn a_database_that_is_not_there_at_the_start_is_swept_when_it_comes() {
 
 /// Upgraded under its feet: it says so once, and goes on when it is in order.
 #[test]
-fn a_schema_that_changes_later_is_told_of_once_and_the_next_sweep_tries_again() {
+fn a_schema_that_changes_later_is_reported_once_and_the_next_sweep_tries_again() {
     let server = Server::start();
     migrate_at(&server.url, []).run().done();
     let mut daemon = Daemon::start(daemon(&server.url, EACH_SECOND, []));

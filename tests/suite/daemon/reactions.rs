@@ -71,7 +71,7 @@ fn a_daemon_that_does_not_sweep_issues_does_not_do_so_when_their_runs_end(#[case
 const SOON: Duration = Duration::from_secs(7);
 
 #[test]
-fn people_who_cannot_be_told_do_not_hold_up_a_reaction() {
+fn people_who_cannot_be_notified_do_not_hold_up_a_reaction() {
     let mut world = World::with_listen(On::Postgres);
     let at_work = [world.issue_at_work(), world.issue_at_work(), world.issue_at_work()];
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");

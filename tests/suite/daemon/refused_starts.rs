@@ -43,7 +43,7 @@ fn flags_that_make_no_sense_for_a_daemon_do_not_exist_there() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_of() {
+fn a_port_that_is_taken_is_reported() {
     let world = World::new(On::Sqlite);
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();

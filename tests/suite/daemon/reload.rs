@@ -81,7 +81,7 @@ fn another_database_is_looked_at_at_once() {
 }
 
 #[test]
-fn what_is_read_once_needs_a_restart_and_is_told_of() {
+fn what_is_read_once_needs_a_restart_and_is_reported() {
     let world = World::new(On::Sqlite);
     let file = file("SWEEP_HTTP=127.0.0.1:0\n");
     let path = file.path().to_str().expect("a plain path");

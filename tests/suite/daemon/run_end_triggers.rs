@@ -38,9 +38,9 @@ fn only_a_run_that_ends_is_heard_and_only_once(#[case] on: On) {
     assert_eq!(listener.wait(BRIEFLY).expect("silence"), BTreeSet::new());
 }
 
-/// Else a daemon would listen for ever to a host that nobody told to tell.
+/// Else a daemon would listen for ever to a host that notifies nobody.
 #[test]
-fn a_paperclip_that_tells_nothing_is_found_out() {
+fn a_paperclip_that_notifies_nobody_is_found_out() {
     let world = World::new(On::Paperclip);
     let url = Url::parse(&world.url).expect("a URL");
     let refused = || format!("{:#}", Listener::open(&url).err().expect("a refusal"));
@@ -62,7 +62,7 @@ fn a_paperclip_that_tells_nothing_is_found_out() {
 #[case::too_long("jsonb_build_object('issueId', repeat('x', 9000))")]
 #[case::no_uuid("jsonb_build_object('issueId', repeat('x', 36))")]
 #[case::nested("'{\"issueId\": {\"a\": 1}}'")]
-fn telling_never_stands_in_the_hosts_way(#[case] context: &str) {
+fn notifying_never_stands_in_the_hosts_way(#[case] context: &str) {
     let mut world = World::with_listen(On::Paperclip);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);

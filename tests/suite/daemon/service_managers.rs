@@ -10,7 +10,7 @@ use crate::support::wait::wait_for;
 use crate::support::world::{On, World};
 
 #[test]
-fn it_tells_that_it_is_ready_what_it_does_that_it_lives_reloads_and_stops() {
+fn it_reports_that_it_is_ready_what_it_does_that_it_lives_reloads_and_stops() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     world.orphan(&agent);
@@ -76,7 +76,7 @@ fn it_is_ready_and_lives_without_its_database() {
 }
 
 #[test]
-fn a_manager_that_cannot_be_told_is_told_of_once_and_no_reason_to_end() {
+fn a_manager_that_cannot_be_notified_is_logged_once_and_no_reason_to_end() {
     let world = World::new(On::Sqlite);
     let program = daemon(&world.url, EACH_SECOND, []).env("NOTIFY_SOCKET", "/nonexistent/notify");
     let mut daemon = Daemon::start(program);

@@ -93,7 +93,7 @@ fn on_sqlite_down_leaves_nothing_and_up_again_makes_the_same() {
 
 /// An upgrade that comes to a database with old rows must not need them gone.
 #[test]
-fn the_ledger_alone_does_not_tell_the_host_and_is_completed() {
+fn the_ledger_alone_does_not_reveal_the_host_and_is_completed() {
     let (database, whole) = (Scratch::empty(), Scratch::empty());
     for database in [&database, &whole] {
         migrate_at(&database.url, []).run().done();

@@ -91,8 +91,8 @@ fn a_server_that_crashes_in_the_middle_of_a_sweep_ends_it_truthfully_and_the_nex
 
     ran.says_once(UNAVAILABLE, &["the sweep could not go on"]);
     let rows: Vec<Value> = ran.out.lines().map(json::read).collect();
-    let told = |outcome: &str| rows.iter().filter(|row| row["outcome"] == outcome).count() as i64;
-    let (last, continued) = (rows.last().expect("a summary"), told("continued"));
+    let reported = |outcome: &str| rows.iter().filter(|row| row["outcome"] == outcome).count() as i64;
+    let (last, continued) = (rows.last().expect("a summary"), reported("continued"));
     assert_eq!(last["ended"], "failed");
     assert_eq!(last["kinds"]["issues"]["continued"], continued);
     assert!((20..3000).contains(&continued), "{continued}");
@@ -101,7 +101,7 @@ fn a_server_that_crashes_in_the_middle_of_a_sweep_ends_it_truthfully_and_the_nex
     server.restart();
 
     let wakes = count(&server.url, "sweep.wakes");
-    assert!((continued..=continued + told("unknown")).contains(&wakes), "{wakes} wakes, {continued} continued");
+    assert!((continued..=continued + reported("unknown")).contains(&wakes), "{wakes} wakes, {continued} continued");
     assert_eq!(count(&server.url, "sweep.recoveries"), wakes);
     sweep_at(&server.url, []).run().done();
     assert_eq!(count(&server.url, "(select distinct issue_id from sweep.wakes) as issues"), 3000);

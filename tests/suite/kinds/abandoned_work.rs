@@ -209,9 +209,9 @@ mod people {
                 let sweep = sweep_at(&world.url, []).env("SWEEP_SLACK_URL", receiver.url());
                 sweep.env("SWEEP_NOTIFY_PRIVATE", "on").run().done();
             }
-            let told = receiver.received();
-            assert_eq!(told.len(), 1, "{told:?}");
-            let text = told[0]["text"].as_str().expect("a text");
+            let reported = receiver.received();
+            assert_eq!(reported.len(), 1, "{reported:?}");
+            let text = reported[0]["text"].as_str().expect("a text");
             assert!(text.contains(" is abandoned, nobody goes on with it: Ada is terminated"), "{text}");
         }
 

@@ -19,9 +19,13 @@ fn sweep_after(world: &mut World, assignment: &str) -> (Id, Swept) {
 #[track_caller]
 fn is_handed_over_once(world: &mut World, assignment: &str, reason: &str) {
     let (issue, swept) = sweep_after(world, assignment);
-    let told = swept.subject(&issue);
-    assert_eq!((&told["outcome"], &told["decision"]), (&"handed_over".into(), &"handed_over".into()), "{assignment}");
-    assert_eq!(told["reason"], reason, "{assignment}");
+    let reported = swept.subject(&issue);
+    assert_eq!(
+        (&reported["outcome"], &reported["decision"]),
+        (&"handed_over".into(), &"handed_over".into()),
+        "{assignment}"
+    );
+    assert_eq!(reported["reason"], reason, "{assignment}");
     assert_eq!((swept.count("issues", "handed_over"), swept.count("issues", "recovered")), (1, 0), "{assignment}");
     assert_eq!(world.sweep().outcome(&issue), "not examined", "{assignment}");
     let rows = format!("recoveries where subject_id = '{issue}'");
@@ -90,7 +94,7 @@ on_each_host! {
         assert_eq!(world.count(&format!("recoveries where subject_id = '{issue}' and settled_at is null")), 0);
     }
 
-    fn the_hosts_activity_log_tells_a_handover_as_such(world) {
+    fn the_hosts_activity_log_shows_a_handover_as_such(world) {
         let (issue, _) = sweep_after(world, "status = 'blocked'");
         let log = if world.on == On::Paperclip { "activity_log" } else { "activity" };
         assert_eq!(world.count(&format!("{log} where action = 'issue.hand_over' and entity_id = '{issue}'")), 1);

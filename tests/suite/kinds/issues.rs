@@ -135,7 +135,7 @@ on_each_host! {
         let again = world.sweep_as(&settings);
 
         assert_eq!(swept.outcome(&issue), "escalated");
-        assert_eq!(again.outcome(&issue), "waiting", "a person has been told");
+        assert_eq!(again.outcome(&issue), "waiting", "a person has been notified");
         assert_eq!(world.status("issues", &issue), "in_progress");
         assert_eq!(world.comments_on(&issue), 1);
     }

@@ -34,7 +34,7 @@ on_each_database! {
         assert_eq!(outcomes, ["escalated", "waiting", "waiting"]);
         assert_eq!(world.wakes_for(&step), 1);
         assert_eq!(world.comments_on(&issue), 1);
-        assert_eq!(world.status("issues", &issue), "todo", "the linked issue is told, not blocked");
+        assert_eq!(world.status("issues", &issue), "todo", "the linked issue is reported, not blocked");
         assert_eq!(world.status("plans", &plan), "stalled");
         assert_eq!(world.status("plan_steps", &step), "in_progress");
     }

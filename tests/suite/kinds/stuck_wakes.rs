@@ -116,11 +116,11 @@ on_each_host! {
 mod people {
     use super::*;
 
-    fn sweep_and_tell(world: &World, receiver: &Receiver) -> Vec<String> {
+    fn sweep_and_notify(world: &World, receiver: &Receiver) -> Vec<String> {
         let sweep = sweep_at(&world.url, []).env("SWEEP_SLACK_URL", receiver.url());
         sweep.env("SWEEP_NOTIFY_PRIVATE", "on").run().done();
         let texts = receiver.received().into_iter();
-        texts.map(|told| told["text"].as_str().expect("a text").to_owned()).collect()
+        texts.map(|reported| reported["text"].as_str().expect("a text").to_owned()).collect()
     }
 
     on_each_database! {
@@ -128,39 +128,39 @@ mod people {
             let receiver = Receiver::new();
             untaken_wakes(world, 1, 200);
             taken_wake(world, 10);
-            let first = sweep_and_tell(world, &receiver);
+            let first = sweep_and_notify(world, &receiver);
             assert!(first.len() == 1 && !first[0].contains("No wake was taken up"), "{first:?}");
-            assert!(sweep_and_tell(world, &receiver).is_empty());
+            assert!(sweep_and_notify(world, &receiver).is_empty());
             world.run("delete from runs");
-            let worse = sweep_and_tell(world, &receiver);
+            let worse = sweep_and_notify(world, &receiver);
             assert!(worse.len() == 1 && worse[0].contains("No wake was taken up in the last 1h"), "{worse:?}");
-            assert!((0..2).all(|_| sweep_and_tell(world, &receiver).is_empty()));
+            assert!((0..2).all(|_| sweep_and_notify(world, &receiver).is_empty()));
         }
 
         fn are_notified_once_of_an_outage_and_once_when_it_is_over(world) {
             let receiver = Receiver::new();
             untaken_wakes(world, 2, 200);
-            let first = sweep_and_tell(world, &receiver);
+            let first = sweep_and_notify(world, &receiver);
             assert!(first.len() == 1 && first[0].starts_with("sweep: 2 wakes are stuck"), "{first:?}");
             untaken_wakes(world, 1, 300);
-            assert!(sweep_and_tell(world, &receiver).is_empty());
+            assert!(sweep_and_notify(world, &receiver).is_empty());
 
             // All but over: one is still old.
             world.run("update wakes set status = 'completed'");
             untaken_wakes(world, 1, 40);
-            assert!(sweep_and_tell(world, &receiver).is_empty());
+            assert!(sweep_and_notify(world, &receiver).is_empty());
             world.run("update wakes set status = 'completed'");
-            let over = sweep_and_tell(world, &receiver);
+            let over = sweep_and_notify(world, &receiver);
             assert_eq!(over, ["sweep: wakes are taken up again: none has been queued for longer than 30m"]);
-            assert!(sweep_and_tell(world, &receiver).is_empty());
+            assert!(sweep_and_notify(world, &receiver).is_empty());
 
             // What a clock that was ahead wrote says nothing of today.
             let tomorrow = world.ago(-1440);
             world.run(&format!("update notifications set created_at = {tomorrow}"));
-            assert!((0..3).all(|_| sweep_and_tell(world, &receiver).is_empty()));
+            assert!((0..3).all(|_| sweep_and_notify(world, &receiver).is_empty()));
 
             untaken_wakes(world, 1, 200);
-            let next = sweep_and_tell(world, &receiver);
+            let next = sweep_and_notify(world, &receiver);
             assert!(next.len() == 1 && next[0].starts_with("sweep: 1 wake is stuck"), "{next:?}");
         }
     }

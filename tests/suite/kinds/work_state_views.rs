@@ -152,9 +152,9 @@ on_each_host! {
         let row = format!("issue_work_state where subject_id = '{issue}'");
 
         assert_eq!(world.text("state || ': ' || detail", &row).as_deref(), Some("escalated: no attempt is left"));
-        let told =
+        let reported =
             world.text("created_at", &format!("recoveries where subject_id = '{issue}' and action = 'escalate'"));
-        assert_eq!(world.text("since", &row), told);
+        assert_eq!(world.text("since", &row), reported);
         world.set("issues", &issue, "status = 'todo'");
         assert_eq!(world.count(&row), 0);
     }

@@ -119,9 +119,9 @@ on_each_database! {
         world.sweep_as(&settings.sweep);
         world.queued_earlier(23 * 60);
         assert_eq!(deliver(&settings), failed(1));
-        let told = &world.status_document()["notifications"];
+        let reported = &world.status_document()["notifications"];
         assert_eq!(
-            (&told["pending"], &told["dead_total"], &told["pending_error"]),
+            (&reported["pending"], &reported["dead_total"], &reported["pending_error"]),
             (&1.into(), &0.into(), &"HTTP 503".into())
         );
         assert!(status_for_people(world).contains("1 notification waits, the oldest for 23h: HTTP 503"));
@@ -132,9 +132,9 @@ on_each_database! {
         world.retry();
         assert_eq!(deliver(&settings), Delivered::default());
 
-        let told = &world.status_document()["notifications"];
-        assert_eq!((&told["pending"], &told["dead_total"]), (&0.into(), &1.into()));
-        let dead = &told["dead"][0];
+        let reported = &world.status_document()["notifications"];
+        assert_eq!((&reported["pending"], &reported["dead_total"]), (&0.into(), &1.into()));
+        let dead = &reported["dead"][0];
         for (field, expected) in
             [("destination", "slack"), ("event", "escalated"), ("identifier", "Launch #1"), ("last_error", "HTTP 503")]
         {
@@ -222,7 +222,7 @@ fn status_for_people(world: &World) -> String {
 
 /// The common case: who has nothing to tell pays for no connection.
 #[test]
-fn only_a_sweep_with_something_to_tell_connects_to_deliver_it() {
+fn only_a_sweep_with_notifications_connects_to_deliver_them() {
     let (mut world, receiver) = (World::new(On::Postgres), Receiver::new());
     assert_eq!(connections(&world, &receiver), 1);
     world.escalation();
@@ -287,6 +287,6 @@ fn two_deliverers_send_nothing_twice() {
             scope.spawn(move || deliver(&settings));
         }
     });
-    let told = receiver.received();
-    assert_eq!((told.len(), world.pending()), (5, 0), "{:?}", told.iter().map(text).collect::<Vec<_>>());
+    let reported = receiver.received();
+    assert_eq!((reported.len(), world.pending()), (5, 0), "{:?}", reported.iter().map(text).collect::<Vec<_>>());
 }

@@ -1,4 +1,4 @@
-//! What is told together, and what stands in a message.
+//! What is sent together, and what stands in a message.
 
 use serde_json::{Value, json};
 use sweep::cycle::CycleOptions;
@@ -31,9 +31,9 @@ on_each_database! {
         assert_eq!(deliver(&settings).delivered, 2);
         assert_eq!(world.pending(), 0);
 
-        let mut told = receiver.received();
-        told.sort_by_key(|told| told["schema"].is_null());
-        let [webhook, slack] = told.as_slice() else { panic!("{} messages", told.len()) };
+        let mut reported = receiver.received();
+        reported.sort_by_key(|reported| reported["schema"].is_null());
+        let [webhook, slack] = reported.as_slice() else { panic!("{} messages", reported.len()) };
         assert_eq!((&webhook["type"], &webhook["total"]), (&"digest".into(), &1000.into()));
         assert_eq!(webhook["counts"], json!({"escalated": 1000}));
         assert_eq!(webhook["notifications"].as_array().map(Vec::len), Some(10));
@@ -44,7 +44,7 @@ on_each_database! {
         assert_eq!(lines[11], "… and 990 more: see `sweep status`");
     }
 
-    fn up_to_five_escalations_are_told_one_by_one_and_six_together(world) {
+    fn up_to_five_escalations_are_notified_one_by_one_and_six_together(world) {
         let receiver = Receiver::new();
         let settings = impatient(world.notifying_slack(&receiver));
         escalate(world, 5, &settings);
@@ -59,12 +59,12 @@ on_each_database! {
         }
         world.sweep_as(&settings.sweep);
         deliver(&settings);
-        let told = receiver.received();
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(text(&told[0]).starts_with("sweep: 4 escalated, 2 session stuck\n• "), "{told:?}");
+        let reported = receiver.received();
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert!(text(&reported[0]).starts_with("sweep: 4 escalated, 2 session stuck\n• "), "{reported:?}");
     }
 
-    /// What was told together once stays together, whatever was queued meanwhile.
+    /// What was sent together once stays together, whatever was queued meanwhile.
     fn a_digest_is_the_same_at_each_attempt(world) {
         let receiver = Receiver::answering(Answer::Status(500));
         let settings = impatient(world.notifying_the_webhook(&receiver));
@@ -93,8 +93,8 @@ on_each_database! {
         world.sweep_as(&settings.sweep);
         deliver(&settings);
 
-        let told = receiver.received();
-        let text = text(&told[0]);
+        let reported = receiver.received();
+        let text = text(&reported[0]);
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(text.starts_with("sweep: issue A&amp;B needs a person: automatic continuation is \
             off\n“&lt;!channel&gt; &lt;https"), "{text}");
@@ -110,8 +110,8 @@ on_each_database! {
         world.sweep_as(&settings.sweep);
         deliver(&settings);
 
-        let told = receiver.received();
-        let title = told[0]["notifications"][0]["title"].as_str().expect("a title");
+        let reported = receiver.received();
+        let title = reported[0]["notifications"][0]["title"].as_str().expect("a title");
         assert_eq!((title.chars().count(), title.ends_with("é...")), (503, true));
     }
 
@@ -124,9 +124,9 @@ on_each_database! {
         deliver(&settings);
 
         let request = receiver.requests().remove(0);
-        let mut told = request.json();
+        let mut reported = request.json();
         let (id, sweep) = (world.text("id", "notifications"), world.text("id", "sweeps"));
-        assert!(told["notifications"][0]["created_at"].take().is_string());
+        assert!(reported["notifications"][0]["created_at"].take().is_string());
         let expected = json!({
             "schema": 1, "type": "notification", "id": id, "total": 1, "counts": {"escalated": 1},
             "notifications": [{
@@ -137,7 +137,7 @@ on_each_database! {
                 "reason": "automatic continuation is off", "attempts": 0,
             }],
         });
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         assert_eq!((request.method.as_str(), request.header("content-type")), ("POST", "application/json"));
         assert!(request.header("webhook-signature").starts_with("v1,"));
         assert!(request.header("webhook-timestamp").parse::<i64>().expect("seconds") > 1_700_000_000);

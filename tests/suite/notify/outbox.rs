@@ -11,7 +11,7 @@ use crate::support::world::{On, World, on_each_database};
 
 on_each_database! {
     /// The same transaction: there is no moment at which one of them is there without the other.
-    fn what_is_rolled_back_is_not_told(world) {
+    fn what_is_rolled_back_is_not_notified(world) {
         let receiver = Receiver::new();
         world.escalation();
         let refuse = match world.on {
@@ -62,7 +62,7 @@ on_each_database! {
         );
     }
 
-    fn nobody_is_told_that_an_escalated_step_was_handed_over(world) {
+    fn nobody_is_notified_that_an_escalated_step_was_handed_over(world) {
         let receiver = Receiver::new();
         let settings = world.notifying_slack(&receiver);
         let step = world.escalation();
@@ -88,7 +88,7 @@ on_each_database! {
         assert_eq!(receiver.received().len(), 1);
     }
 
-    fn a_stuck_session_is_told_as_such(world) {
+    fn a_stuck_session_is_reported_as_such(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         let session = world.session(Some(&agent), None);
         world.ends(&session, "1");
@@ -97,11 +97,11 @@ on_each_database! {
         deliver(&settings);
 
         assert_eq!(world.text("event", "notifications").as_deref(), Some("session_stuck"));
-        let told = receiver.received();
-        assert!(text(&told[0]).contains("needs a person: "), "{told:?}");
+        let reported = receiver.received();
+        assert!(text(&reported[0]).contains("needs a person: "), "{reported:?}");
     }
 
-    fn the_guard_is_told_once_a_day_and_not_in_every_sweep(world) {
+    fn the_guard_is_reported_once_a_day_and_not_in_every_sweep(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         world.orphans(&agent, 0..25);
         let slack = world.notifying_slack(&receiver);
@@ -110,9 +110,9 @@ on_each_database! {
             world.sweep_as(&settings);
             deliver(&slack);
         }
-        let told = receiver.received();
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(text(&told[0]).starts_with("sweep: Guard: 25 of the 25 issues in progress look stranded"), "{told:?}");
+        let reported = receiver.received();
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert!(text(&reported[0]).starts_with("sweep: Guard: 25 of the 25 issues in progress look stranded"), "{reported:?}");
         assert_eq!(world.text("subject_id", "notifications"), None);
 
         world.queued_earlier(24 * 60 + 1);
@@ -121,7 +121,7 @@ on_each_database! {
         assert_eq!(world.count("notifications"), 2);
     }
 
-    fn what_goes_into_quarantine_is_told_once(world) {
+    fn what_goes_into_quarantine_is_reported_once(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         let issue = world.orphan(&agent);
         let id = format!("'{issue}'");
@@ -144,15 +144,15 @@ on_each_database! {
         }
         deliver(&settings);
 
-        let told = receiver.received();
-        assert!(text(&told[0]).contains("is examined no more, it failed again and again: no wakes"), "{told:?}");
-        assert!(text(&told[0]).starts_with("sweep: issue T-"), "{told:?}");
+        let reported = receiver.received();
+        assert!(text(&reported[0]).contains("is examined no more, it failed again and again: no wakes"), "{reported:?}");
+        assert!(text(&reported[0]).starts_with("sweep: issue T-"), "{reported:?}");
     }
 }
 
 /// Each takes its turn at the same moment, as the shards of one sweep do.
 #[test]
-fn shards_that_are_all_stopped_by_the_guard_tell_it_once() {
+fn shards_that_are_all_stopped_by_the_guard_report_it_once() {
     let (mut world, receiver) = (World::new(On::Postgres), Receiver::new());
     let agent = world.agent("idle");
     world.orphans(&agent, 0..30);

@@ -206,9 +206,9 @@ fn a_commit_about_which_nobody_can_be_asked_is_unknown_whichever_way_it_went() {
     for (cut, wakes) in [(Cut::AfterTheServerAnswered, 1), (Cut::BeforeTheServerHasIt, 0)] {
         let mut world = World::new(On::Postgres);
         let (issue, swept) = sweep_through(&mut world, cut, 0);
-        let told = swept.map(|swept| swept.json.to_string()).unwrap_or_else(|error| error);
+        let reported = swept.map(|swept| swept.json.to_string()).unwrap_or_else(|error| error);
 
-        assert!(told.contains("the sweep could not go on"), "{told}");
+        assert!(reported.contains("the sweep could not go on"), "{reported}");
         assert_eq!(world.wakes_for(&issue), wakes);
         assert_eq!(world.count("sweeps where ended = 'failed' and cast(counts as text) like '%\"unknown\": 1%'"), 1);
         let next = world.sweep();

@@ -45,7 +45,7 @@ struct Play<'a> {
     dice: Dice,
     issues: Vec<Id>,
     agents: Vec<Id>,
-    /// Sweep's continuations since an issue last showed progress by itself or a person was told.
+    /// Sweep's continuations since an issue last showed progress by itself or a person was notified.
     continued_in_a_row: BTreeMap<Id, u32>,
     allowed: Policy,
 }

@@ -140,7 +140,7 @@ on_each_database! {
         assert_ne!(world.count("recoveries where kind = 'issue' and action = 'escalate'"), 0);
     }
 
-    fn what_is_broken_is_told_without_what_it_holds(world) {
+    fn what_is_broken_is_reported_without_what_it_holds(world) {
         plant_what_is_broken(world);
 
         let all = output(world, false);

@@ -11,7 +11,7 @@ const NUDGE: &str = "You seem to be stuck.";
 
 on_each_database! {
     /// The terminal shows what is typed, and the child says nothing: an echo is no recovery.
-    fn a_silent_agent_is_nudged_twice_then_a_person_is_told(world) {
+    fn a_silent_agent_is_nudged_twice_then_a_person_is_notified(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("a name");
@@ -38,7 +38,7 @@ on_each_database! {
     }
 
     /// It is queued with the escalation; the next sweep delivers it.
-    fn a_watcher_that_is_told_whom_has_people_told(world) {
+    fn a_watcher_that_knows_whom_has_people_notified(world) {
         let settings = tempfile::NamedTempFile::new().expect("a file");
         fs::write(settings.path(), "SWEEP_SLACK_URL=https://hooks.example/x\n").expect("settings");
         let file = settings.path().to_str().expect("a path");
@@ -64,7 +64,7 @@ on_each_database! {
         watcher.stop();
     }
 
-    /// It is told once, and once that the session goes on.
+    /// It is reported once, and once that the session goes on.
     fn an_agent_that_answers_a_person_goes_on(world) {
         let script = "echo working; read a; while :; do n=$((n + 1)); echo \"step $n\"; sleep 0.1; done";
         let mut watcher = Watcher::of(&world.url, &["--nudges-max", "0"], script);
@@ -79,7 +79,7 @@ on_each_database! {
     }
 
     /// It is at work, and what it repeats may be a question.
-    fn to_an_agent_that_repeats_itself_nothing_is_typed_and_a_person_is_told(world) {
+    fn to_an_agent_that_repeats_itself_nothing_is_typed_and_a_person_is_notified(world) {
         let watcher = Watcher::of(&world.url, &[], "while :; do echo 'Error: connection refused'; sleep 0.03; done");
         world.until_recovered("escalate");
         watcher.stop();
@@ -98,14 +98,14 @@ on_each_database! {
         assert_eq!(world.of_agent("status").as_deref(), Some("active"));
         assert_eq!(world.of_agent("exit_code").as_deref(), Some("3"));
         let log = ended.log().expect("a log");
-        let told = format!("sweep: the session crashed (exit code 3); its output is kept in {}", log.display());
-        assert!(ended.text.contains(&told), "{}", ended.text);
+        let reported = format!("sweep: the session crashed (exit code 3); its output is kept in {}", log.display());
+        assert!(ended.text.contains(&reported), "{}", ended.text);
         assert_eq!(fs::read_to_string(&log).expect("a log"), "export API_KEY=***\nout of memory\n");
         assert_eq!(log.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
         assert_eq!(world.of_agent("recent_output").as_deref(), Some("export API_KEY=***\nout of memory"));
     }
 
-    fn a_crashed_agent_is_started_again_once_then_a_person_is_told(world) {
+    fn a_crashed_agent_is_started_again_once_then_a_person_is_notified(world) {
         let script = "echo run >> runs; echo \"run $(wc -l < runs | tr -d ' ')\"; exit 3";
         let ended = Watcher::of(&world.url, &["--auto-relaunch", "on", "--session-silent-after", "1m"], script).end();
 

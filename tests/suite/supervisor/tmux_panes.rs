@@ -63,7 +63,7 @@ on_each_database! {
         watcher.stop();
     }
 
-    fn an_agent_that_crashes_in_its_pane_is_told_with_its_exit_code(world) {
+    fn an_agent_that_crashes_in_its_pane_is_reported_with_its_exit_code(world) {
         let tmux = Tmux::running("echo working; sleep 1; echo 'out of memory'; exit 3");
         let ended = tmux.watch(world, &[]).end();
         // tmux 3.3 now and then forgets it.

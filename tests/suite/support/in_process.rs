@@ -6,9 +6,9 @@ use sweep::report::{Detail, Format, Report};
 use sweep::rules::{Id, Policy};
 use sweep::store::outbox::Subscriptions;
 use sweep::store::{Access, DbConnection, Subject, Timeouts};
+use sweep::sweep::context::ExamineContext;
 use sweep::sweep::examine::examine;
 use sweep::sweep::limits::WakeBudget;
-use sweep::sweep::context::ExamineContext;
 use sweep::sweep::{Cancel, Options, Outcome};
 
 use crate::support::json;

@@ -38,7 +38,7 @@ struct Traffic {
     to_client: Vec<u8>,
     is_cut: bool,
     is_over: bool,
-    /// Nothing passes, and nobody is told.
+    /// Nothing passes, and nobody is notified.
     is_frozen: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A server that is told: it records each request and answers as it is bid.
+//! A server that is notified: it records each request and answers as it is bid.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

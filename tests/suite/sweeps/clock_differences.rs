@@ -1,4 +1,4 @@
-//! Two clocks that differ, and rows that lie in the future: an operator is told of both. Only the database's clock
+//! Two clocks that differ, and rows that lie in the future: an operator is notified of both. Only the database's clock
 //! counts, which `promises/database_clock` tests.
 
 use std::process::Command;
@@ -21,7 +21,7 @@ fn skew(ran: &Ran) -> f64 {
 }
 
 #[test]
-fn a_machine_whose_clock_is_ahead_or_behind_is_told_and_its_clock_does_not_count() {
+fn a_machine_whose_clock_is_ahead_or_behind_is_reported_and_its_clock_does_not_count() {
     for on in [On::Postgres, On::Paperclip] {
         for (off_by, seconds, says) in [
             ("+1h", -3600.0, "behind this machine's; only the database's counts"),
@@ -76,7 +76,7 @@ on_each_host! {
         assert!(!ran.out.contains("clock") && !ran.out.contains("future"), "{ran}");
     }
 
-    fn the_newest_row_that_lies_in_the_future_is_told(world) {
+    fn the_newest_row_that_lies_in_the_future_is_reported(world) {
         let agent = world.agent("idle");
         let [near, far, orphan] = [world.orphan(&agent), world.orphan(&agent), world.orphan(&agent)];
         for (issue, minutes) in [(&near, -10), (&far, -90)] {
@@ -95,7 +95,7 @@ on_each_host! {
         assert!(ran.out.contains(says) && ran.err.contains(says) && ran.out.contains(&far.0), "{ran}");
     }
 
-    fn a_start_in_the_future_is_told_as_well(world) {
+    fn a_start_in_the_future_is_reported_as_well(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let then = world.ago(-60);
@@ -108,7 +108,7 @@ mod steps {
     use super::*;
 
     on_each_database! {
-        fn a_step_of_the_future_is_told(world) {
+        fn a_step_of_the_future_is_reported(world) {
             let (_, step) = world.stalled_step(None);
             let then = world.ago(-60);
             world.set("plan_steps", &step, &format!("started_at = {then}"));

@@ -116,7 +116,7 @@ on_each_host! {
 }
 
 #[test]
-fn the_table_tells_what_was_left_and_why() {
+fn the_table_reports_what_was_left_and_why() {
     let mut world = World::new(On::Sqlite);
     let agent = world.agent("idle");
     world.orphans(&agent, 0..5);

@@ -1,5 +1,5 @@
-//! The metrics: what the database tells of them, however many sweeps and shards there were, and the text and the file
-//! they are told in.
+//! The metrics: what the database says of them, however many sweeps and shards there were, and the text and the file
+//! they are written in.
 
 mod metrics_file;
 mod query_cost;
@@ -55,7 +55,7 @@ impl Measured {
 }
 
 on_each_host! {
-    fn a_database_that_was_never_swept_tells_no_sweep_and_counts_from_zero(world) {
+    fn a_database_that_was_never_swept_reports_no_sweep_and_counts_from_zero(world) {
         let measured = measure(world);
 
         measured.is(r#"recoveries_total{kind="issue",action="continue"}"#, 0.0);
@@ -70,7 +70,7 @@ on_each_host! {
         assert!(skew < 60.0, "{skew}");
     }
 
-    fn a_sweep_tells_what_it_did_and_what_it_left(world) {
+    fn a_sweep_reports_what_it_did_and_what_it_left(world) {
         let agent = world.agent("idle");
         let issues = world.orphans(&agent, 0..5);
         world.declare_waits(&issues[3..]);
@@ -110,7 +110,7 @@ on_each_host! {
         measured.is(r#"last_sweep_subjects{kind="issue",outcome="handed_over"}"#, 2.0);
     }
 
-    fn the_guard_is_told_and_is_no_success(world) {
+    fn the_guard_is_reported_and_is_no_success(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..31);
         let guard = Some(sweep::rules::Guard::default());
@@ -253,7 +253,7 @@ mod rows {
             measure(world).is(NAME, 8.0);
         }
 
-        fn quarantine_and_outbox_are_told(world) {
+        fn quarantine_and_outbox_are_reported(world) {
             let hour = world.ago(60);
             for (n, at) in [(1, hour.as_str()), (2, "null"), (3, hour.as_str())] {
                 let id = crate::support::world::many::numbered(n);

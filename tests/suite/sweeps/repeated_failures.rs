@@ -23,7 +23,7 @@ fn assert_not_examined(swept: &Swept, issue: &Id, exit: Conclusion) {
 }
 
 on_each_host! {
-    fn what_failed_in_three_sweeps_running_is_told_and_not_examined_until_it_is_released(world) {
+    fn what_failed_in_three_sweeps_running_is_reported_and_not_examined_until_it_is_released(world) {
         let agent = world.agent("idle");
         let bad = world.orphan(&agent);
         let name = world.text("identifier", &format!("issues where id = '{bad}'")).expect("a name");

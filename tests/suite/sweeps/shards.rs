@@ -213,8 +213,8 @@ mod kinds {
         fn the_status_names_the_shard(world) {
             crowd(world);
             world.sweep_as(&settings_of_shard(world, 1, 4));
-            let told = world.status_document();
-            assert_eq!((&told["sweeps"][0]["shard"], &told["sweeps"][0]["shards"]), (&1.into(), &4.into()));
+            let reported = world.status_document();
+            assert_eq!((&reported["sweeps"][0]["shard"], &reported["sweeps"][0]["shards"]), (&1.into(), &4.into()));
             let ran = crate::support::program::command_at(&world.url, ["status"]).run().done();
             assert!(
                 ran.out.contains("(shard 1/4)") && ran.out.contains("No sweep of everything has succeeded yet"),

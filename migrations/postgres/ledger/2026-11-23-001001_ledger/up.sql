@@ -12,7 +12,7 @@ create table sweeps (
     oldest_left_at timestamptz,                       -- since when the oldest subject that was left has been idle
     exit_code      integer,                           -- null: as finished_at
     succeeded      boolean not null default false,    -- it looked at everything and did all that it had to
-    partial        boolean not null default false,    -- it did not look at everything, and tells nothing of the schedule
+    partial        boolean not null default false,    -- it did not look at everything, and says nothing of the schedule
     policy         jsonb not null default '{}',       -- the settings that decide
     shard          integer not null default 0,        -- of a sweep that several share: which part, from 0 ...
     shards         integer not null default 1,        -- ... of how many
@@ -105,7 +105,7 @@ create table failures (
     primary key (kind, subject_id)
 );
 
--- What people are to be notified of, written in the transaction of what it tells.
+-- What people are to be notified of, written in the transaction of what it is about.
 create table notifications (
     id           uuid primary key,                    -- the key by which a receiver knows it again
     destination  text not null,                       -- slack, webhook; where that is, only the configuration says

@@ -183,7 +183,7 @@ begin
 end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
--- That a run of an issue has ended is told at once to a daemon that listens.
+-- That a run of an issue has ended is passed at once to a daemon that listens.
 create function notify_of_run_end() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
     perform pg_notify('sweep_run_ended', new.issue_id::text);

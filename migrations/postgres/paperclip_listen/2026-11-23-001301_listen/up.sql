@@ -1,4 +1,4 @@
--- That a run has ended is told at once to a daemon that listens. The one thing of sweep's on a table of Paperclip's: it is there only
+-- That a run has ended is passed at once to a daemon that listens. The one thing of sweep's on a table of Paperclip's: it is there only
 -- for who asks for it, by `sweep migrate --with-listen`.
 
 -- It must never make the host's own update fail: what is too long for a notification is not sent, and an error is swallowed.

@@ -76,7 +76,7 @@ fn with_its_issue_a_session_is_finished_or_handed_over(#[case] status: &str, #[c
 #[case::it_crashed_as_soon_as_it_was_started(
     Session { started_at: at(-100), active_at: at(-60), ..ended(Some(1)) }, tried(1, -120),
     Decision::Escalate(Cause::Exhausted))]
-#[case::it_crashed_at_once_and_a_person_is_told_at_once(
+#[case::it_crashed_at_once_and_a_person_is_notified_at_once(
     Session { started_at: at(-20), active_at: at(-15), ..ended(Some(1)) }, tried(1, -30),
     Decision::Escalate(Cause::Exhausted))]
 #[case::it_is_not_up_yet(ended(Some(1)), tried(1, -30), Decision::Wait { until: at(90) })]

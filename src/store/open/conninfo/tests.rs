@@ -78,6 +78,6 @@ fn a_parameter_is_added_behind_all_others(#[case] text: &str, #[case] expected: 
 #[case("postgres://[::1]/d", &[Loopback])]
 #[case("dbname=d", &[])]
 #[case("postgres:///d", &[])]
-fn it_tells_where_the_servers_are(#[case] text: &str, #[case] expected: &[Place]) {
+fn it_says_where_the_servers_are(#[case] text: &str, #[case] expected: &[Place]) {
     assert_eq!(Conninfo::read(text).places(), expected);
 }

@@ -80,7 +80,7 @@ on_each_database! {
         assert!(bodies.iter().all(|body| body.contains("ERROR forged")), "what can be read stays: {bodies:?}");
     }
 
-    /// Whoever can write to the outbox can have people told something, and nothing more.
+    /// Whoever can write to the outbox can have people notified of something, and nothing more.
     fn a_row_that_somebody_else_put_into_the_outbox_is_text_as_well(world) {
         let (receiver, agent) = (Receiver::new(), world.agent("idle"));
         let settings = notifying(world, &receiver);

@@ -46,8 +46,8 @@ on_each_host! {
             let applied = world.apply(&plan.json);
 
             assert_eq!(applied.outcome(&issue), "changed", "{reason}: {}", applied.json);
-            let told = applied.subject(&issue)["reason"].as_str().unwrap_or_default();
-            assert!(told.contains(reason), "“{reason}” is not in “{told}”");
+            let reported = applied.subject(&issue)["reason"].as_str().unwrap_or_default();
+            assert!(reported.contains(reason), "“{reason}” is not in “{reported}”");
             assert_eq!((world.rows_written(), applied.exit), (written, Conclusion::Done), "{reason}");
             assert_eq!(applied.count("issues", "changed"), applied.count("issues", "scanned"), "{reason}");
             world.run("delete from exemptions");
@@ -73,8 +73,8 @@ on_each_host! {
         settings.policy = once_a_day.policy;
         let applied = world.sweep_as(&settings);
 
-        let told = applied.subject(&issue)["reason"].as_str().unwrap_or_default();
-        assert!(told.ends_with("now: escalate (too many continuations in 24 hours)"), "{told}");
+        let reported = applied.subject(&issue)["reason"].as_str().unwrap_or_default();
+        assert!(reported.ends_with("now: escalate (too many continuations in 24 hours)"), "{reported}");
         assert_eq!((applied.outcome(&issue), world.rows_written()), ("changed", written));
     }
 

@@ -121,7 +121,7 @@ fn a_plan_of_a_copy_that_was_swept_is_refused_by_the_original() {
 
     apply(&original.url, &late, &[]).refused(REFUSED, &["it was made after the sweep ", "a copy"]);
     apply(&original.url, &before, &[]).done();
-    // A copy that has had no sweep of its own cannot be told from its original.
+    // A copy that has had no sweep of its own cannot be distinguished from its original.
     apply(&original.url, &early, &[]).done();
 }
 

@@ -28,7 +28,7 @@ fn a_url_that_is_wrong_is_refused_without_its_password(#[case] url: &str, #[case
 #[case::with_an_unknown_option("host=db password=secret nonsense=1", "invalid connection option \"nonsense\"")]
 #[case::with_an_unknown_parameter("postgres://app:secret@db/app?sslmoed=require", "\"sslmoed\"")]
 #[case::with_a_malformed_port("postgres://app:secret@db:5x/app", "\"5x\" for connection option \"port\"")]
-fn what_libpq_refuses_is_told_without_the_password(#[case] url: &str, #[case] says: &str) {
+fn what_libpq_refuses_is_reported_without_the_password(#[case] url: &str, #[case] says: &str) {
     sweep_at(url, []).run().refused(CONFIG, &["cannot connect to PostgreSQL", says]);
 }
 

@@ -10,7 +10,7 @@ use sweep::rules::step::PlanStatus;
 use sweep::rules::{Id, Kind};
 use sweep::store::status::{Counts, Effect, Exemptions, Plan, Status, Sweep, Work};
 
-use super::sample::{now, quarantined, quiet, stuck_wake, swept, untold, work};
+use super::sample::{now, quarantined, quiet, stuck_wake, swept, unreported, work};
 
 fn plain(status: &Status) -> String {
     anstream::adapter::strip_str(&whole(status)).to_string()
@@ -59,7 +59,7 @@ fn what_needs_attention_comes_first() {
         quarantined: vec![quarantined(5)],
         quarantined_total: 1,
         exemptions: Exemptions { holding: 2, expired: 1 },
-        notifications: untold(),
+        notifications: unreported(),
         sweeps: vec![
             swept(1, None, None),
             Sweep { partial: true, ..swept(4, Some("completed"), None) },
@@ -156,7 +156,7 @@ Last sweeps
 }
 
 #[test]
-fn a_quiet_company_is_told_in_a_few_lines() {
+fn a_quiet_company_is_reported_in_a_few_lines() {
     let mut status = Status { last_success_at: Some(now()), last_success_age_seconds: Some(240), ..quiet() };
     status.sweeps.push(swept(4, Some("completed"), Some(0)));
     assert_snapshot!(plain(&status), @r#"

@@ -43,7 +43,7 @@ on_each_host! {
 }
 
 #[test]
-fn rows_of_postgres_with_absurd_times_are_told_with_the_others() {
+fn rows_of_postgres_with_absurd_times_are_reported_with_the_others() {
     for time in ABSURD_TIMES.into_iter().chain(["1970-01-01"]) {
         for on in [On::Postgres, On::Paperclip] {
             let mut world = World::new(on);
@@ -51,8 +51,8 @@ fn rows_of_postgres_with_absurd_times_are_told_with_the_others() {
             let (bad, _good) = (world.orphan(&agent), world.orphan(&agent));
             for column in ["updated_at", "started_at", "created_at"] {
                 world.set("issues", &bad, &format!("{column} = '{time}'"));
-                let told = world.status_document();
-                assert!(told["orphans_total"].as_i64().is_some_and(|n| 1 <= n), "{time}: {told}");
+                let reported = world.status_document();
+                assert!(reported["orphans_total"].as_i64().is_some_and(|n| 1 <= n), "{time}: {reported}");
                 status_at(&world.url).run().done();
             }
             world.run(&format!(
@@ -72,7 +72,7 @@ fn rows_of_postgres_with_absurd_times_are_told_with_the_others() {
 }
 
 #[test]
-fn rows_of_sqlite_that_cannot_be_decoded_are_told_with_the_others() {
+fn rows_of_sqlite_that_cannot_be_decoded_are_reported_with_the_others() {
     let mut world = World::new(On::Sqlite);
     let agent = world.agent("idle");
     let (bad, _good) = (world.orphan(&agent), world.orphan(&agent));
@@ -87,14 +87,14 @@ fn rows_of_sqlite_that_cannot_be_decoded_are_told_with_the_others() {
         "started_at = '2026-13-45T99:99:99.999Z'",
     ] {
         world.set("issues", &bad, spoilt);
-        let told = world.status_document();
-        let counts = told["kinds"]["issues"].as_object().expect("counts");
-        assert_eq!(counts.values().filter_map(serde_json::Value::as_i64).sum::<i64>(), 3, "{spoilt}: {told}");
+        let reported = world.status_document();
+        let counts = reported["kinds"]["issues"].as_object().expect("counts");
+        assert_eq!(counts.values().filter_map(serde_json::Value::as_i64).sum::<i64>(), 3, "{spoilt}: {reported}");
         status_at(&world.url).run().done();
     }
 }
 
-fn a_role_that_may_read_the_views_is_told(on: On) {
+fn a_role_that_may_read_the_views_sees_the_status(on: On) {
     let role = Role::new();
     let mut world = World::new(on);
     let agent = world.agent("idle");
@@ -116,17 +116,17 @@ fn a_role_that_may_read_the_views_is_told(on: On) {
 }
 
 #[test]
-fn a_role_that_may_only_read_is_told_on_the_native_host() {
-    a_role_that_may_read_the_views_is_told(On::Postgres);
+fn a_role_that_may_only_read_sees_the_status_on_the_native_host() {
+    a_role_that_may_read_the_views_sees_the_status(On::Postgres);
 }
 
 #[test]
-fn a_role_that_may_only_read_is_told_on_paperclip() {
-    a_role_that_may_read_the_views_is_told(On::Paperclip);
+fn a_role_that_may_only_read_sees_the_status_on_paperclip() {
+    a_role_that_may_read_the_views_sees_the_status(On::Paperclip);
 }
 
 #[test]
-fn a_hot_standby_tells_what_its_primary_tells() {
+fn a_hot_standby_shows_what_its_primary_shows() {
     let primary = Server::start();
     migrate_at(&primary.url, []).run().done();
     let orphan = "with agent as (insert into sweep.agents (name) values ('Ada') returning id)
@@ -136,9 +136,9 @@ fn a_hot_standby_tells_what_its_primary_tells() {
     run(&mut connect(&primary.url), orphan);
     let standby = primary.standby();
 
-    let told = status_at(&standby.url).run().done();
+    let reported = status_at(&standby.url).run().done();
 
-    assert!(told.out.contains("1 orphan: "), "{told}");
+    assert!(reported.out.contains("1 orphan: "), "{reported}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> Sweep
     Sweep { started_at: Some(began), duration_ms: ended.as_ref().map(|_| 1234), ended, exit_code, ..Sweep::default() }
 }
 
-pub fn untold() -> Notifications {
+pub fn unreported() -> Notifications {
     let one = Undelivered {
         id: Id::generate(),
         destination: "slack".to_owned(),

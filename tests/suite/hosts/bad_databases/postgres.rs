@@ -94,7 +94,7 @@ fn an_issue_that_does_not_exist_is_a_wrong_argument() {
 }
 
 #[test]
-fn a_role_without_rights_is_told_all_that_it_lacks() {
+fn a_role_without_rights_learns_all_that_it_lacks() {
     let role = Role::new();
     let mut world = World::new(On::Postgres);
     let url = role.at(&world.url);

@@ -79,7 +79,7 @@ fn blocked_by_the_server() -> (World, Id) {
 #[case::it_says_what_to_do("update issues set unblock_descriptor = '{\"owner\": \"board\", \"action\": \"Look\"}'", 0)]
 fn what_the_server_blocked_without_a_word_is_notified_once_if_somebody_asked_for_it(
     #[case] further: &str,
-    #[case] told: i64,
+    #[case] reported: i64,
 ) {
     let receiver = Receiver::new();
     let (mut world, issue) = blocked_by_the_server();
@@ -98,5 +98,5 @@ fn what_the_server_blocked_without_a_word_is_notified_once_if_somebody_asked_for
     world.sweep_as(&asked.sweep);
     world.sweep_as(&asked.sweep);
 
-    assert_eq!(world.count(&notified), told);
+    assert_eq!(world.count(&notified), reported);
 }

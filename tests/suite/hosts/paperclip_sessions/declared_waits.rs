@@ -10,8 +10,8 @@ fn sweep_after(statement: &str) -> (String, String) {
     run(&mut world.db, &statement.replace(":c", &company).replace(":i", &issue.0).replace(":r", &session.0));
     let swept = world.sweep();
     let outcome = swept.outcome(&session).to_owned();
-    let told = i64::from(outcome == "escalated");
-    assert_eq!(world.comments_on(&issue), told, "{statement}");
+    let reported = i64::from(outcome == "escalated");
+    assert_eq!(world.comments_on(&issue), reported, "{statement}");
     (outcome, swept.subject(&session)["reason"].as_str().unwrap_or_default().to_owned())
 }
 
@@ -23,7 +23,7 @@ fn snooze(decision: &str, until: &str) -> String {
 }
 
 #[test]
-fn what_nobody_is_to_be_told_of_waits_and_the_report_says_why() {
+fn what_nobody_is_to_be_notified_of_waits_and_the_report_says_why() {
     let tomorrow = "now() + interval '1 day'";
     let waits = [
         ("update issues set hidden_at = now() where id = ':i'".to_owned(), "its issue is hidden"),
@@ -73,7 +73,7 @@ fn what_its_issue_waits_for_keeps_nobody_from_hearing_of_a_silent_run() {
 }
 
 #[test]
-fn a_snooze_is_an_answer_and_the_silence_after_it_is_told_again() {
+fn a_snooze_is_an_answer_and_the_silence_after_it_is_reported_again() {
     let (mut world, issue, session) = with_a_silent_run();
     world.sweep();
     world.run(

@@ -91,7 +91,7 @@ fn a_run_without_a_context_names_no_issue() {
 
 /// A clock that is ahead by a little is life; the report says by how much.
 #[test]
-fn a_sign_of_life_of_next_week_is_left_and_told() {
+fn a_sign_of_life_of_next_week_is_left_and_reported() {
     let (mut world, bad, good) = beside_a_good_one();
     let next_week = world.ago(-7 * 24 * 60);
     world.set("heartbeat_runs", &bad, &format!("last_output_at = {next_week}"));

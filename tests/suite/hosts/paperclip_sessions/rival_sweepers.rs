@@ -15,7 +15,7 @@ const RUNS: usize = 50;
 const SWEEPS: usize = 8;
 
 #[test]
-fn eight_sweeps_at_once_tell_of_each_run_once() {
+fn eight_sweeps_at_once_report_each_run_once() {
     let mut world = World::new(On::Paperclip);
     let agents: Vec<Id> = (0..5).map(|_| world.agent("running")).collect();
     world.run("begin");

@@ -9,7 +9,7 @@ use super::fixture::{ENDS, SIGNS, with_a_silent_run};
 use crate::support::world::{On, World};
 
 #[test]
-fn a_silent_run_is_told_of_once_and_neither_it_nor_its_issue_is_changed() {
+fn a_silent_run_is_reported_once_and_neither_it_nor_its_issue_is_changed() {
     let (mut world, issue, run) = with_a_silent_run();
     let before = (world.row("heartbeat_runs", &run), world.row("issues", &issue));
 
@@ -24,8 +24,8 @@ fn a_silent_run_is_told_of_once_and_neither_it_nor_its_issue_is_changed() {
     }
     assert_eq!((world.comments_on(&issue), world.session_escalations(&run), world.wakes_for(&issue)), (1, 1, 0));
     assert_eq!((world.row("heartbeat_runs", &run), world.row("issues", &issue)), before);
-    let told = world.text("body", "issue_comments where author_type = 'system'").expect("a comment");
-    assert!(told.contains("It showed no sign of life for 2h") && told.contains(&run.0[..8]), "{told}");
+    let reported = world.text("body", "issue_comments where author_type = 'system'").expect("a comment");
+    assert!(reported.contains("It showed no sign of life for 2h") && reported.contains(&run.0[..8]), "{reported}");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn the_hosts_activity_log_says_of_which_run() {
 }
 
 #[test]
-fn a_second_silence_after_a_sign_of_life_is_told_again() {
+fn a_second_silence_after_a_sign_of_life_is_reported_again() {
     let (mut world, issue, run) = with_a_silent_run();
     world.sweep();
     for (sweeps_between, comments) in [(true, 2), (false, 3)] {
@@ -150,22 +150,22 @@ fn exactly_at_the_threshold_it_is_not_yet_silent() {
     assert!(matches!(decided(idle - TimeDelta::microseconds(1)), Decision::Escalate(_)));
 }
 
-fn is_told_of_in_the_ledger_alone(world: &mut World, run: &Id, which: &str) {
+fn is_reported_in_the_ledger_alone(world: &mut World, run: &Id, which: &str) {
     assert_eq!(world.sweep().outcome(run), "escalated", "{which}");
     assert_eq!((world.session_escalations(run), world.count("issue_comments")), (1, 0), "{which}");
 }
 
 #[test]
-fn a_run_without_an_issue_is_told_of_in_the_ledger() {
+fn a_run_without_an_issue_is_reported_in_the_ledger() {
     let mut world = World::new(On::Paperclip);
     let agent = world.agent("idle");
     let run = world.silent_run(&agent, None);
-    is_told_of_in_the_ledger_alone(&mut world, &run, "none");
+    is_reported_in_the_ledger_alone(&mut world, &run, "none");
     assert_eq!(world.count(&format!("activity_log where entity_id = '{run}'")), 1);
 }
 
 #[test]
-fn a_run_whose_issue_is_none_or_anothers_is_told_of_in_the_ledger() {
+fn a_run_whose_issue_is_none_or_anothers_is_reported_in_the_ledger() {
     let foreign = "00000000-0000-4000-8000-000000000001";
     for issue in ["", "nonsense", "ACM-1", "00000000-0000-4000-8000-0000000000ff", foreign] {
         for quoted in [true, false] {
@@ -177,7 +177,7 @@ fn a_run_whose_issue_is_none_or_anothers_is_told_of_in_the_ledger() {
             ));
             let context = if quoted { format!("\"{issue}\"") } else { format!("{{\"a\": \"{issue}\"}}") };
             world.set("heartbeat_runs", &run, &format!("context_snapshot = '{{\"issueId\": {context}}}'"));
-            is_told_of_in_the_ledger_alone(&mut world, &run, issue);
+            is_reported_in_the_ledger_alone(&mut world, &run, issue);
             assert_eq!(world.comments_on(&own), 0);
         }
     }

@@ -64,7 +64,7 @@ on_each_database! {
     }
 
     /// A person did it, and knows: that it fails again is news.
-    fn a_session_that_a_person_started_again_and_that_fails_at_once_is_told_of_again(world) {
+    fn a_session_that_a_person_started_again_and_that_fails_at_once_is_reported_again(world) {
         let agent = world.agent("idle");
         let session = world.session(Some(&agent), None);
         world.ends(&session, "1");

@@ -91,13 +91,13 @@ pub fn every_session(world: &mut World) -> Vec<Id> {
     sessions
 }
 
-/// What the rules say of the same facts; none for what they do not tell of. A loop is seen by sweeps alone: until one
-/// has told a person of it, its session is active.
+/// What the rules say of the same facts; none for what they say nothing of. A loop is seen by sweeps alone: until one
+/// has notified a person, its session is active.
 fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
     let read = |db: &mut Db| all.iter().map(|id| SessionFacts::read(db, id)).collect::<Result<Vec<_>, _>>();
     let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
     let policy = Policy::default();
-    let told = all.iter().zip(facts).filter_map(|(id, facts)| {
+    let reported = all.iter().zip(facts).filter_map(|(id, facts)| {
         let facts = facts.expect("facts");
         // One that ended well is over, whatever it waited for.
         facts.session.ended.is_none_or(|ended| ended.exit_code != Some(0)).then_some(())?;
@@ -124,7 +124,7 @@ fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
         };
         Some((id.clone(), state.name().to_owned()))
     });
-    told.collect()
+    reported.collect()
 }
 
 /// The escalation of a session of which somebody reports what it does is open until a sweep records the recovery.

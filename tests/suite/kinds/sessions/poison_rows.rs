@@ -34,7 +34,7 @@ fn absurd_times_in_postgres_are_reported_as_unreadable_or_left() {
 
 /// Nobody can have shown it: it would be active for ever.
 #[test]
-fn progress_in_the_future_is_examined_and_told() {
+fn progress_in_the_future_is_examined_and_reported() {
     for on in [On::Postgres, On::Sqlite] {
         let mut world = World::new(on);
         let session = world.session(None, None);

@@ -16,7 +16,7 @@ on_each_database! {
         assert_eq!((world.wakes_for(&issue), world.commands(&session, "nudge")), (0, 0));
     }
 
-    /// The session is told of, and its work goes on elsewhere once the issue has been idle for long enough.
+    /// The session is reported, and its work goes on elsewhere once the issue has been idle for long enough.
     fn a_crashed_session_leaves_its_issue_to_the_issue_rules(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

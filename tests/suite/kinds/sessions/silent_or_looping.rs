@@ -1,4 +1,4 @@
-//! P4–P6 for sessions that are silent or loop: how often they are nudged, and when a person is told.
+//! P4–P6 for sessions that are silent or loop: how often they are nudged, and when a person is notified.
 
 use sweep::rules::Policy;
 

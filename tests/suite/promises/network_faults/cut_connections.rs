@@ -24,7 +24,7 @@ struct Company {
     fresh: Id,
     tried: Id,
     /// The outcomes that were reported.
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
 }
 
 const TABLES: &str =
@@ -45,7 +45,7 @@ impl Company {
                  for name in {TABLES} loop execute format('create table saved.%I as table sweep.%1$I', name); end loop;
              end $$"
         ));
-        Company { world, fresh, tried, told: BTreeSet::new() }
+        Company { world, fresh, tried, reported: BTreeSet::new() }
     }
 
     fn put_back(&mut self) {
@@ -112,7 +112,7 @@ impl Company {
             let row = report["subjects"].as_array().into_iter().flatten().find(|row| row["id"] == id.0);
             let outcome = row.and_then(|row| row["outcome"].as_str());
             let is_settled = row.is_some_and(|row| row["reason"] == "its commit was confirmed by the ledger");
-            self.told.insert(if is_settled { "confirmed" } else { outcome.unwrap_or("nothing") }.to_owned());
+            self.reported.insert(if is_settled { "confirmed" } else { outcome.unwrap_or("nothing") }.to_owned());
             match outcome {
                 Some("unknown") => assert_ne!(exit, Conclusion::Done, "{when}"),
                 Some("failed") => assert!(!acted_on && exit != Conclusion::Done, "{when}"),
@@ -166,17 +166,17 @@ fn cut_at_many_bytes(direction: Direction, outcomes: &[&str]) {
         company.sweep_and_compare(Cut { direction, byte, afterwards });
     }
     for outcome in outcomes {
-        assert!(company.told.contains(*outcome), "no cut came to {outcome}: {:?}", company.told);
+        assert!(company.reported.contains(*outcome), "no cut came to {outcome}: {:?}", company.reported);
     }
 }
 
 #[test]
-fn a_sweep_cut_at_any_byte_to_the_server_tells_the_truth_and_the_next_one_finishes() {
+fn a_sweep_cut_at_any_byte_to_the_server_reports_the_truth_and_the_next_one_finishes() {
     cut_at_many_bytes(Direction::ToServer, &["continued", "escalated", "failed", "nothing", "unknown"]);
 }
 
 #[test]
-fn a_sweep_cut_at_any_byte_from_the_server_tells_the_truth_and_the_next_one_finishes() {
+fn a_sweep_cut_at_any_byte_from_the_server_reports_the_truth_and_the_next_one_finishes() {
     cut_at_many_bytes(Direction::ToClient, &["confirmed", "continued", "escalated", "failed", "nothing", "unknown"]);
 }
 

@@ -58,18 +58,18 @@ fn sweep_disturbed_by(url: &str, happens: impl FnOnce()) -> Told {
 }
 
 /// What it said holds on the server that there is now, and the next sweep finishes.
-fn assert_truth(told: &Told, url: &str) {
+fn assert_truth(reported: &Told, url: &str) {
     let woken: BTreeSet<String> = texts(url, "select issue_id::text from sweep.wakes").into_iter().collect();
     let in_ledger: BTreeSet<String> = texts(url, "select subject_id::text from sweep.recoveries").into_iter().collect();
     assert_eq!(woken, in_ledger, "half applied");
-    let (continued, unknown, failed) = (told.ids("continued"), told.ids("unknown"), told.ids("failed"));
+    let (continued, unknown, failed) = (reported.ids("continued"), reported.ids("unknown"), reported.ids("failed"));
     assert!(continued.is_subset(&woken), "lost: {:?}", continued.difference(&woken));
     assert!(failed.is_disjoint(&woken), "done, and called failed: {:?}", failed.intersection(&woken));
-    let told_of: BTreeSet<String> = continued.union(&unknown).cloned().collect();
-    assert!(woken.is_subset(&told_of), "done, and not told: {:?}", woken.difference(&told_of));
+    let notified_of: BTreeSet<String> = continued.union(&unknown).cloned().collect();
+    assert!(woken.is_subset(&notified_of), "done, and not reported: {:?}", woken.difference(&notified_of));
     // Every worker was in the middle of something.
     assert!(!failed.is_empty() || !unknown.is_empty(), "nothing was disturbed");
-    assert_ne!(told.code, DONE);
+    assert_ne!(reported.code, DONE);
     assert!(20 <= continued.len() && continued.len() < 800, "{} continued", continued.len());
 
     sweep_at(url, []).run().done();
@@ -81,16 +81,16 @@ fn assert_truth(told: &Told, url: &str) {
 #[test]
 fn a_server_that_restarts_at_once_in_mid_sweep_loses_and_doubles_nothing() {
     let server = Server::start().with_orphans(800);
-    let told = sweep_disturbed_by(&server.url, || {
+    let reported = sweep_disturbed_by(&server.url, || {
         server.crash();
         server.restart();
     });
-    assert_truth(&told, &server.url);
+    assert_truth(&reported, &server.url);
 }
 
 /// What the primary confirmed is on the standby, since the replication is synchronous.
 #[test]
-fn what_was_told_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
+fn what_was_reported_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
     let primary = Server::start().with_orphans(800);
     let standby = primary.standby();
     // Not before: the standby's own settings are a copy, and it will have no standby to wait for.
@@ -108,13 +108,13 @@ fn what_was_told_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 
-    let told = sweep_disturbed_by(&url, || {
+    let reported = sweep_disturbed_by(&url, || {
         primary.crash();
         // Until it is promoted there is no server to write to.
         sweep_at(&url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);
         standby.promote();
     });
 
-    assert_truth(&told, &url);
+    assert_truth(&reported, &url);
     assert_eq!(texts(&url, "select pg_is_in_recovery()::text"), ["false"]);
 }

@@ -102,7 +102,7 @@ fn several_sweeps_share_two_connections_with_others_and_each_issue_gets_one_wake
 }
 
 #[test]
-fn with_the_statement_cache_an_old_pooler_is_told_by_the_setting_and_nothing_is_half_done() {
+fn with_the_statement_cache_an_old_pooler_is_named_by_the_setting_and_nothing_is_half_done() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);

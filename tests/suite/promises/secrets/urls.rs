@@ -40,7 +40,7 @@ fn assert_refused(program: Program, what: &str) {
 }
 
 #[test]
-fn no_url_that_cannot_serve_is_told_with_its_password() {
+fn no_url_that_cannot_serve_is_shown_with_its_password() {
     for url in URLS {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), url).expect("its text");
@@ -68,7 +68,7 @@ fn no_url_in_the_wrong_place_is_repeated_with_its_password() {
 }
 
 #[test]
-fn a_password_that_the_server_refuses_is_not_told() {
+fn a_password_that_the_server_refuses_is_not_shown() {
     let server = Server::start();
     for url in [server.tcp("password=hunter2"), server.tcp("password='hunter2'")] {
         let ran = loud(sweep(["--database", &url]), "text");

@@ -67,13 +67,13 @@ fn the_guide_takes_forty_lines_of_sql_and_shows_its_runner_as_it_is() {
 
 on_each_database! {
     fn a_sweep_of_a_database_in_which_nothing_is_says_so_and_where_to_read_how_to_fill_it(world) {
-        let told = |world: &World| {
+        let reported = |world: &World| {
             let [swept, status] = ["--dry-run", "status"].map(|what| command_at(&world.url, [what]).run().done().out);
             assert_eq!(swept.contains(EMPTY), status.contains(EMPTY), "{swept} {status}");
             swept
         };
-        let says = |world: &World| told(world).contains(EMPTY);
-        assert!(told(world).contains("docs/native.md shows how"));
+        let says = |world: &World| reported(world).contains(EMPTY);
+        assert!(reported(world).contains("docs/native.md shows how"));
         assert_eq!(world.dry_run().json["empty"], true);
 
         let agent = world.agent("idle");

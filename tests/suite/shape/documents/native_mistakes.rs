@@ -105,12 +105,12 @@ on_each_database! {
 
     fn a_change_without_updated_at_is_no_sign_of_life(world) {
         let agent = world.agent("idle");
-        let (silent, told) = (world.orphan(&agent), world.orphan(&agent));
+        let (silent, reported) = (world.orphan(&agent), world.orphan(&agent));
         let now = world.ago(0);
         world.set("issues", &silent, "title = 'Mend the gate'");
-        world.set("issues", &told, &format!("title = 'Mend the gate', updated_at = {now}"));
+        world.set("issues", &reported, &format!("title = 'Mend the gate', updated_at = {now}"));
         let swept = world.sweep();
-        assert_eq!((swept.outcome(&silent), swept.outcome(&told)), ("continued", "healthy"));
+        assert_eq!((swept.outcome(&silent), swept.outcome(&reported)), ("continued", "healthy"));
     }
 
     fn a_time_that_is_ahead_is_a_sign_of_life_until_then_and_is_reported(world) {

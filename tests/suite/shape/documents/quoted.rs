@@ -77,7 +77,7 @@ fn slack() -> String {
         Block::of("console", "$ sweep"),
     ]);
     let texts = receiver.received();
-    texts.iter().map(|told| format!("{}\n", told["text"].as_str().expect("a text"))).collect()
+    texts.iter().map(|reported| format!("{}\n", reported["text"].as_str().expect("a text"))).collect()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How well loops are told from work: windows of real logs, and loops that follow real lines.
+//! How well loops are distinguished from work: windows of real logs, and loops that follow real lines.
 //!
 //! A *false alarm* is a window, ending in any line of a log of healthy work, in which a loop is found. A loop is
 //! *found* if it is at its last necessary repetition. It is *called too early* one repetition before, and *called too

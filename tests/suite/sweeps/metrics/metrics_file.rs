@@ -35,8 +35,8 @@ fn the_file_is_there_after_a_sweep_for_everybody_to_read_and_nothing_else_is() {
         assert!(!file.exists(), "a dry run is none");
         sweep_at(&world.url, ["--metrics-file", name(&file)]).run().done();
 
-        let told = samples(&std::fs::read_to_string(&file).expect("a file"));
-        assert_eq!(told[r#"recoveries_total{kind="issue",action="continue"}"#], 1.0);
+        let reported = samples(&std::fs::read_to_string(&file).expect("a file"));
+        assert_eq!(reported[r#"recoveries_total{kind="issue",action="continue"}"#], 1.0);
         let mode = file.metadata().expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o644);
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("rights");
@@ -46,20 +46,20 @@ fn the_file_is_there_after_a_sweep_for_everybody_to_read_and_nothing_else_is() {
 }
 
 #[test]
-fn a_sweep_that_was_refused_or_stopped_is_told_as_well() {
+fn a_sweep_that_was_refused_or_stopped_is_reported_as_well() {
     let mut world = World::new(On::Sqlite);
     let agent = world.agent("idle");
     world.orphans(&agent, 0..31);
     let (_directory, file) = in_a_directory();
-    let told = |file: &Path| samples(&std::fs::read_to_string(file).expect("a file"));
+    let reported = |file: &Path| samples(&std::fs::read_to_string(file).expect("a file"));
 
     let ran = sweep_at(&world.url, ["--metrics-file", name(&file)]).env("SWEEP_GUARD_SHARE", "0.5").run();
     assert_eq!(ran.code, 4, "{ran}");
-    assert_eq!(told(&file)["last_sweep_exit_code"], 4.0);
+    assert_eq!(reported(&file)["last_sweep_exit_code"], 4.0);
     std::fs::remove_file(&file).expect("a file");
     let ran = sweep_at(&world.url, ["--metrics-file", name(&file), "--tenant", "nobody"]).run();
     assert_eq!(ran.code, 64, "{ran}");
-    assert_eq!(told(&file)["last_sweep_exit_code"], 4.0, "a refused one leaves no row");
+    assert_eq!(reported(&file)["last_sweep_exit_code"], 4.0, "a refused one leaves no row");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub fn samples(text: &str) -> BTreeMap<String, f64> {
 }
 
 #[test]
-fn without_a_database_the_daemon_tells_what_it_knows_by_itself() {
+fn without_a_database_the_daemon_reports_what_it_knows_by_itself() {
     let at = chrono::DateTime::from_timestamp(1_795_333_229, 0);
     let state = DaemonState {
         completed: 3,
@@ -41,7 +41,7 @@ fn without_a_database_the_daemon_tells_what_it_knows_by_itself() {
         ..DaemonState::default()
     };
 
-    let told = samples(&text(None, Some(&state)));
+    let reported = samples(&text(None, Some(&state)));
 
     for (name, value) in [
         (r#"daemon_sweeps_total{ended="completed"}"#, 3.0),
@@ -53,9 +53,9 @@ fn without_a_database_the_daemon_tells_what_it_knows_by_itself() {
         ("daemon_listening", 1.0),
         ("daemon_run_ends_total", 4e9),
     ] {
-        assert_eq!(told.get(name), Some(&value), "{name}: {told:?}");
+        assert_eq!(reported.get(name), Some(&value), "{name}: {reported:?}");
     }
-    assert_eq!(told.len(), 9, "and build_info: {told:?}");
+    assert_eq!(reported.len(), 9, "and build_info: {reported:?}");
 }
 
 #[test]
