@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use diesel::connection::SimpleConnection;
+use diesel::dsl::{select, sql};
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use serde_json::{Value, json};
 
 use super::Db;
@@ -18,6 +20,13 @@ const VOCABULARY: [&str; 2] = ["vocabulary", "clock_ahead_max_seconds"];
 pub fn preparation() -> String {
     let of_the_rules = VOCABULARY.map(|column| format!("{column} = excluded.{column}")).join(", ");
     format!("{} ON CONFLICT (only_row) DO UPDATE SET {of_the_rules};\n", insertion(&Policy::default()))
+}
+
+/// Is it there already?
+pub fn is_prepared(db: &mut Db) -> QueryResult<bool> {
+    let row = row(&Policy::default());
+    let same = VOCABULARY.map(|column| format!("{column} = {}", row[column])).join(" AND ");
+    select(sql::<Bool>(&format!("EXISTS (SELECT 1 FROM policy WHERE {same})"))).get_result(db)
 }
 
 /// Writes the limits of a sweep. One that somebody else holds is left: whoever has it is about to write it, or stopped

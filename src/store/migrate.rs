@@ -204,13 +204,19 @@ fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> 
     Ok(plan)
 }
 
-/// Writes what the boards' views need: they may be of another version than those that went before, and their row may
-/// have been lost.
+/// Writes what the boards' views need, where it is not there: they may be of another version than those that went
+/// before, and their row may have been lost.
 fn prepare_boards(db: &mut Db) -> Result<()> {
-    let statements = boards::preparation();
+    if let Db::Postgres(db) = db {
+        db.batch_execute(&format!("SET LOCAL search_path = {OURS}"))?;
+    }
+    if boards::is_prepared(db).context("reading the table policy")? {
+        return Ok(());
+    }
+    let statement = boards::preparation();
     match db {
-        Db::Postgres(db) => db.batch_execute(&format!("SET LOCAL search_path = {OURS};\n{statements}")),
-        Db::Sqlite(db) => db.batch_execute(&statements),
+        Db::Postgres(db) => db.batch_execute(&statement),
+        Db::Sqlite(db) => db.batch_execute(&statement),
     }
     .context("writing the table policy")
 }

@@ -83,8 +83,8 @@ impl Table {
                          where question.issue_id = issue.id and question.status = 'pending')
                      or exists (select from issue_tree_holds hold
                          where hold.root_issue_id in (issue.id, issue.parent_id) and hold.status = 'active') as waits,
-                 exists (select from sweep.recoveries reported where reported.kind = 'issue' and reported.subject_id = issue.id
-                     and reported.action = 'escalate' and reported.settled_at is null) as escalated
+                 exists (select from sweep.recoveries entry where entry.kind = 'issue' and entry.subject_id = issue.id
+                     and entry.action = 'escalate' and entry.settled_at is null) as escalated
              from issues issue where issue.status = 'in_progress'
                  and not exists (select from heartbeat_runs run
                      where run.context_snapshot ->> 'issueId' = issue.id::text and run.status in {LIVE})

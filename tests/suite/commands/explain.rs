@@ -23,16 +23,16 @@ const CONFIG: i32 = 78;
 /// What is explained is what a sweep of this subject then says.
 #[track_caller]
 fn foretold(world: &World, kind: Kind, id: &Id, decision: &str) {
-    let reported = explain(&world.url, kind, &id.0);
+    let shown = explain(&world.url, kind, &id.0);
     let mut settings = world.options();
     settings.selection = Selection::Subjects(vec![(kind, id.0.clone())]);
     let swept = world.sweep_as(&settings);
     for field in ["kind", "id", "identifier", "tenant", "finding", "decision", "reason", "attempt", "attempts_max"] {
-        assert_eq!(reported[field], swept.subject(id)[field], "{field}: {reported:#} {:#}", swept.json);
+        assert_eq!(shown[field], swept.subject(id)[field], "{field}: {shown:#} {:#}", swept.json);
     }
-    assert_eq!(reported["decision"], decision, "{reported:#}");
-    let clauses = reported["clauses"].as_array().expect("clauses");
-    assert_eq!(clauses.iter().all(|clause| clause["holds"] == true), !reported["finding"].is_null(), "{reported:#}");
+    assert_eq!(shown["decision"], decision, "{shown:#}");
+    let clauses = shown["clauses"].as_array().expect("clauses");
+    assert_eq!(clauses.iter().all(|clause| clause["holds"] == true), !shown["finding"].is_null(), "{shown:#}");
 }
 
 on_each_host! {
@@ -66,19 +66,19 @@ on_each_host! {
         world.pass(2);
         foretold(world, Kind::Issue, &lost, "escalate");
         foretold(world, Kind::Issue, &lost, "leave");
-        let reported = explain(&world.url, Kind::Issue, &lost.0);
-        assert_eq!((&reported["recoveries_total"], &reported["recoveries"][1]["action"]), (&2.into(), &"escalate".into()));
-        let settled = [0, 1].map(|n| !reported["recoveries"][n]["settled_at"].is_null());
-        assert_eq!(settled, [true, false], "a new entry settles the one before it: {reported:#}");
+        let shown = explain(&world.url, Kind::Issue, &lost.0);
+        assert_eq!((&shown["recoveries_total"], &shown["recoveries"][1]["action"]), (&2.into(), &"escalate".into()));
+        let settled = [0, 1].map(|n| !shown["recoveries"][n]["settled_at"].is_null());
+        assert_eq!(settled, [true, false], "a new entry settles the one before it: {shown:#}");
     }
 
     fn an_issue_is_found_by_what_people_call_it(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let identifier = world.text("identifier", &format!("issues where id = '{issue}'")).expect("one");
-        let reported = explain(&world.url, Kind::Issue, &identifier);
-        assert_eq!((&reported["id"], &reported["schema"]), (&issue.0.clone().into(), &1.into()));
-        assert_eq!(reported["title"], "Mend the fence");
+        let shown = explain(&world.url, Kind::Issue, &identifier);
+        assert_eq!((&shown["id"], &shown["schema"]), (&issue.0.clone().into(), &1.into()));
+        assert_eq!(shown["title"], "Mend the fence");
         assert_eq!(explain(&world.url, Kind::Issue, &issue.0.to_uppercase())["identifier"], identifier);
         let unknown = command_at(&world.url, ["explain", "issue", "ACM-99"]).run();
         unknown.refused(USAGE, &["there is no issue ACM-99 in this database"]);
@@ -193,10 +193,10 @@ fn a_role_that_may_only_read_explains_and_lists_and_changes_nothing() {
             "grant usage on schema sweep to {name}; grant select on all tables in schema sweep to {name};
              grant execute on all functions in schema sweep to {name}"
         ));
-        let mut reported = [&world.url, &url].map(|url| explain(url, Kind::Issue, &issue.0));
-        reported.iter_mut().for_each(|reported| reported["history"]["observed_at"] = Value::Null);
-        reported.iter_mut().for_each(|reported| reported["clauses"] = Value::Null);
-        assert_eq!(reported[0], reported[1]);
+        let mut shown = [&world.url, &url].map(|url| explain(url, Kind::Issue, &issue.0));
+        shown.iter_mut().for_each(|shown| shown["history"]["observed_at"] = Value::Null);
+        shown.iter_mut().for_each(|shown| shown["clauses"] = Value::Null);
+        assert_eq!(shown[0], shown[1]);
         for line in ["exempt list", "quarantine list"] {
             command_at(&url, line.split(' ')).run().done();
         }
@@ -220,8 +220,8 @@ fn a_hot_standby_explains_and_lists() {
         "insert into sweep.issues (identifier, title, status, updated_at) values ('T-1', 'x', 'in_progress', now())";
     crate::support::databases::run(&mut connect(&primary.url), orphan);
     let standby = primary.standby();
-    let reported = explain(&standby.url, Kind::Issue, "T-1");
-    assert_eq!((&reported["decision"], &reported["reason"]), (&"leave".into(), &"no agent is assigned".into()));
+    let shown = explain(&standby.url, Kind::Issue, "T-1");
+    assert_eq!((&shown["decision"], &shown["reason"]), (&"leave".into(), &"no agent is assigned".into()));
     command_at(&standby.url, ["exempt", "list"]).run().done();
     command_at(&standby.url, ["quarantine", "list"]).run().done();
     let add = command_at(&standby.url, ["exempt", "add", "issue", "T-1", "--reason", "a call"]).run();

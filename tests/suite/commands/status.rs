@@ -34,16 +34,16 @@ fn ended_sweep(world: &mut World, minutes: i64, ended: Ended, conclusion: Conclu
 
 on_each_host! {
     fn an_empty_database_was_never_swept_and_needs_nothing(world) {
-        let reported = world.status_document();
+        let shown = world.status_document();
 
-        assert_eq!(reported["schema"], 1);
-        assert_eq!((&reported["last_success_at"], &reported["last_success_age_seconds"]), (&Value::Null, &Value::Null));
+        assert_eq!(shown["schema"], 1);
+        assert_eq!((&shown["last_success_at"], &shown["last_success_age_seconds"]), (&Value::Null, &Value::Null));
         for list in ["orphans", "escalations", "plans", "stuck_wakes", "quarantined", "sweeps"] {
-            assert_eq!(reported[list], serde_json::json!([]), "{list}");
+            assert_eq!(shown[list], serde_json::json!([]), "{list}");
         }
-        assert_eq!(reported["kinds"]["issues"]["provided"], true);
-        assert_eq!(reported["kinds"]["steps"]["provided"], world.on != On::Paperclip);
-        assert_eq!(reported["effect"]["continuations"], 0);
+        assert_eq!(shown["kinds"]["issues"]["provided"], true);
+        assert_eq!(shown["kinds"]["steps"]["provided"], world.on != On::Paperclip);
+        assert_eq!(shown["effect"]["continuations"], 0);
     }
 
     fn work_is_counted_by_its_state_and_the_oldest_orphans_come_first(world) {
@@ -58,9 +58,9 @@ on_each_host! {
         }
         world.orphan(&paused);
 
-        let reported = world.status_document();
+        let shown = world.status_document();
 
-        let issues = &reported["kinds"]["issues"];
+        let issues = &shown["kinds"]["issues"];
         for (state, n) in [
             ("active", 2),
             ("queued", 1),
@@ -72,12 +72,12 @@ on_each_host! {
         ] {
             assert_eq!(issues[state], n, "{state}: {issues}");
         }
-        assert_eq!(ids(&reported["orphans"]), [&old.0, &young.0]);
-        assert_eq!((&reported["orphans_total"], &reported["orphans"][0]["agent"]), (&2.into(), &"Ada".into()));
-        let age = reported["orphans"][0]["age_seconds"].as_i64().expect("an age");
+        assert_eq!(ids(&shown["orphans"]), [&old.0, &young.0]);
+        assert_eq!((&shown["orphans_total"], &shown["orphans"][0]["agent"]), (&2.into(), &"Ada".into()));
+        let age = shown["orphans"][0]["age_seconds"].as_i64().expect("an age");
         assert!((36_000..36_100).contains(&age), "{age}");
-        assert_eq!(reported["stuck_wakes"][0]["subject_id"], stuck.0);
-        assert_eq!(reported["stuck_wakes_total"], 1);
+        assert_eq!(shown["stuck_wakes"][0]["subject_id"], stuck.0);
+        assert_eq!(shown["stuck_wakes_total"], 1);
     }
 
     fn of_many_orphans_the_oldest_are_listed_and_all_are_counted(world) {
@@ -88,22 +88,22 @@ on_each_host! {
         world.set("issues", &issues[59], &format!("updated_at = {long_ago}"));
         world.run("commit");
 
-        let reported = world.status_document();
+        let shown = world.status_document();
 
-        assert_eq!((&reported["orphans_total"], &reported["kinds"]["issues"]["orphaned"]), (&60.into(), &60.into()));
-        assert_eq!(ids(&reported["orphans"]).len(), 50);
-        assert_eq!(reported["orphans"][0]["id"], issues[59].0);
+        assert_eq!((&shown["orphans_total"], &shown["kinds"]["issues"]["orphaned"]), (&60.into(), &60.into()));
+        assert_eq!(ids(&shown["orphans"]).len(), 50);
+        assert_eq!(shown["orphans"][0]["id"], issues[59].0);
     }
 
     fn an_escalation_is_open_until_a_person_answers(world) {
         let agent = world.agent("idle");
         let issue = world.escalated_issue(&agent);
 
-        let reported = world.status_document();
+        let shown = world.status_document();
 
-        assert_eq!(ids(&reported["escalations"]), [&issue.0]);
-        assert_eq!(reported["escalations"][0]["detail"], "no attempt is left");
-        assert_eq!(reported["kinds"]["issues"]["escalated"], 1);
+        assert_eq!(ids(&shown["escalations"]), [&issue.0]);
+        assert_eq!(shown["escalations"][0]["detail"], "no attempt is left");
+        assert_eq!(shown["kinds"]["issues"]["escalated"], 1);
         world.set("issues", &issue, "status = 'done'");
         assert_eq!(world.status_document()["escalations_total"], 0);
     }
@@ -126,9 +126,9 @@ on_each_host! {
         world.set(runs, &run, &format!("status = 'succeeded', finished_at = {at}"));
         world.sweep();
 
-        let reported = world.status_document();
+        let shown = world.status_document();
 
-        let effect = &reported["effect"];
+        let effect = &shown["effect"];
         for (what, n) in [
             ("continuations", 6),
             ("recovered", 2),
@@ -140,7 +140,7 @@ on_each_host! {
         ] {
             assert_eq!(effect[what], n, "{what}: {effect}");
         }
-        let sweeps = reported["sweeps"].as_array().expect("sweeps");
+        let sweeps = shown["sweeps"].as_array().expect("sweeps");
         assert_eq!(sweeps.len(), 2);
         assert_eq!((&sweeps[0]["recovered"], &sweeps[0]["handed_over"]), (&2.into(), &2.into()));
         assert_eq!((&sweeps[0]["escalated"], &sweeps[1]["continued"]), (&1.into(), &6.into()));
@@ -149,7 +149,7 @@ on_each_host! {
             (&"completed".into(), &0.into(), &0.into())
         );
         assert!(sweeps[0]["duration_ms"].as_i64().is_some_and(|ms| 0 <= ms));
-        let age = reported["last_success_age_seconds"].as_i64().expect("a success");
+        let age = shown["last_success_age_seconds"].as_i64().expect("a success");
         assert!(age < 60, "{age}");
         let week = world.ago(60 * 24 * 8);
         world.run(&format!("update recoveries set created_at = {week}"));
@@ -187,14 +187,15 @@ on_each_host! {
         world.run(&format!("insert into exemptions (kind, subject_id, reason, until) values
             ('issue', '{one}', 'a', null), ('issue', '{other}', 'b', {tomorrow}), ('issue', '{third}', 'c', {hour})"));
 
-        let reported = world.status_document();
+        let shown = world.status_document();
 
-        assert_eq!((ids(&reported["quarantined"]), &reported["quarantined_total"]), (vec![one.0.as_str()], &1.into()));
-        assert_eq!(reported["quarantined"][0]["reason"], "no plausible time");
+        assert_eq!((ids(&shown["quarantined"]), &shown["quarantined_total"]), (vec![one.0.as_str()], &1.into()));
+        assert_eq!(shown["quarantined"][0]["reason"], "no plausible time");
         let name = world.text("identifier", &format!("issues where id = '{one}'")).expect("one");
-        assert_eq!(reported["quarantined"][0]["identifier"], name);
-        assert_eq!(reported["exemptions"], serde_json::json!({"holding": 2, "expired": 1}));
-        assert_eq!((&reported["kinds"]["issues"]["exempt"], &reported["kinds"]["issues"]["orphaned"]), (&2.into(), &1.into()));
+        assert_eq!(shown["quarantined"][0]["identifier"], name);
+        assert_eq!(shown["exemptions"], serde_json::json!({"holding": 2, "expired": 1}));
+        let issues = &shown["kinds"]["issues"];
+        assert_eq!((&issues["exempt"], &issues["orphaned"]), (&2.into(), &1.into()));
     }
 }
 
@@ -209,13 +210,13 @@ mod tenants_and_plans {
             let (plan, step) = world.stalled_step(Some(&agent));
             world.set("plans", &plan, "tenant = 'it''s theirs'");
 
-            let reported = world.status_document_of(Some("it's theirs"));
+            let shown = world.status_document_of(Some("it's theirs"));
 
             assert_eq!(
-                (ids(&reported["orphans"]), &reported["orphans_total"]),
+                (ids(&shown["orphans"]), &shown["orphans_total"]),
                 (vec![step.0.as_str(), theirs.0.as_str()], &2.into())
             );
-            assert_eq!(ids(&reported["plans"]), [&plan.0]);
+            assert_eq!(ids(&shown["plans"]), [&plan.0]);
             assert_eq!(ids(&world.status_document_of(Some("default"))["orphans"]), [&ours.0]);
             assert_eq!(world.status_document_of(Some("nobody"))["orphans_total"], 0);
             assert_eq!(world.status_document()["orphans_total"], 3);
@@ -228,19 +229,20 @@ mod tenants_and_plans {
             let now = world.ago(5);
             world.set("plan_steps", &young, &format!("started_at = {now}"));
 
-            let reported = world.status_document();
+            let shown = world.status_document();
 
-            assert_eq!(ids(&reported["plans"]), [&plan.0]);
-            assert!(!ids(&reported["plans"]).contains(&healthy.0.as_str()));
-            let reported_plan = &reported["plans"][0];
+            assert_eq!(ids(&shown["plans"]), [&plan.0]);
+            assert!(!ids(&shown["plans"]).contains(&healthy.0.as_str()));
+            let plan_shown = &shown["plans"][0];
             assert_eq!(
-                (&reported_plan["title"], &reported_plan["stored"], &reported_plan["derived"]),
+                (&plan_shown["title"], &plan_shown["stored"], &plan_shown["derived"]),
                 (&"Launch".into(), &"executing".into(), &"stalled".into())
             );
-            assert_eq!(reported_plan["current_step"], serde_json::json!([1, "Pack"]));
-            assert!(reported_plan["stuck_seconds"].as_i64().is_some_and(|seconds| (7200..7300).contains(&seconds)));
-            assert_eq!((&reported["kinds"]["steps"]["stalled"], &reported["kinds"]["steps"]["active"]), (&1.into(), &1.into()));
-            assert_eq!(ids(&reported["orphans"]), [&step.0]);
+            assert_eq!(plan_shown["current_step"], serde_json::json!([1, "Pack"]));
+            assert!(plan_shown["stuck_seconds"].as_i64().is_some_and(|seconds| (7200..7300).contains(&seconds)));
+            let steps = &shown["kinds"]["steps"];
+            assert_eq!((&steps["stalled"], &steps["active"]), (&1.into(), &1.into()));
+            assert_eq!(ids(&shown["orphans"]), [&step.0]);
         }
     }
 }

@@ -97,8 +97,8 @@ on_each_database! {
         deliver(&settings);
 
         assert_eq!(world.text("event", "notifications").as_deref(), Some("session_stuck"));
-        let reported = receiver.received();
-        assert!(text(&reported[0]).contains("needs a person: "), "{reported:?}");
+        let sent = receiver.received();
+        assert!(text(&sent[0]).contains("needs a person: "), "{sent:?}");
     }
 
     fn the_guard_is_reported_once_a_day_and_not_in_every_sweep(world) {
@@ -110,9 +110,9 @@ on_each_database! {
             world.sweep_as(&settings);
             deliver(&slack);
         }
-        let reported = receiver.received();
-        assert_eq!(reported.len(), 1, "{reported:?}");
-        assert!(text(&reported[0]).starts_with("sweep: Guard: 25 of the 25 issues in progress look stranded"), "{reported:?}");
+        let sent = receiver.received();
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        assert!(text(&sent[0]).starts_with("sweep: Guard: 25 of the 25 issues in progress look stranded"), "{sent:?}");
         assert_eq!(world.text("subject_id", "notifications"), None);
 
         world.queued_earlier(24 * 60 + 1);
@@ -144,9 +144,9 @@ on_each_database! {
         }
         deliver(&settings);
 
-        let reported = receiver.received();
-        assert!(text(&reported[0]).contains("is examined no more, it failed again and again: no wakes"), "{reported:?}");
-        assert!(text(&reported[0]).starts_with("sweep: issue T-"), "{reported:?}");
+        let sent = receiver.received();
+        assert!(text(&sent[0]).contains("is examined no more, it failed again and again: no wakes"), "{sent:?}");
+        assert!(text(&sent[0]).starts_with("sweep: issue T-"), "{sent:?}");
     }
 }
 

@@ -140,8 +140,8 @@ mod quarantined_work {
                 world.run(&format!("insert into failures (kind, subject_id, sweeps, reason, quarantined_at)
                     values ('issue', '{issue}', 3, 'x', {at})"));
             }
-            let reported = crate::support::program::command_at(&world.url, ["status", "--tenant", "acme"]).run().done().out;
-            assert!(reported.contains("of acme") && !reported.contains("of evil"), "{reported}");
+            let shown = crate::support::program::command_at(&world.url, ["status", "--tenant", "acme"]).run().done().out;
+            assert!(shown.contains("of acme") && !shown.contains("of evil"), "{shown}");
         }
     }
 }

@@ -120,9 +120,9 @@ stalled, stored as executing: 33% done, stuck for 1h 30m
         let (one, other) = (plan_of(world, "executing", &[]), plan_of(world, "executing", &[]));
         world.set("plans", &one, "title = 'Release 2.4'");
         world.set("plans", &other, "title = 'Release 2.5'");
-        let reported = |name: &str| sweep(["status", "--database", &world.url, "--plan", name, "--output", "json"]).run();
-        assert_eq!(reported("Release 2.4").done().json()["id"], one.0);
-        assert_eq!(reported(&other.0).done().json()["title"], "Release 2.5");
+        let shown = |name: &str| sweep(["status", "--database", &world.url, "--plan", name, "--output", "json"]).run();
+        assert_eq!(shown("Release 2.4").done().json()["id"], one.0);
+        assert_eq!(shown(&other.0).done().json()["title"], "Release 2.5");
         world.set("plans", &other, "title = 'Release 2.4'");
         let both = format!("{one} (tenant default), {other} (tenant default)");
         let ran = sweep(["status", "--database", &world.url, "--plan", "Release 2.4"]).run();
