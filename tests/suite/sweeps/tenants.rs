@@ -140,7 +140,8 @@ mod quarantined_work {
                 world.run(&format!("insert into failures (kind, subject_id, sweeps, reason, quarantined_at)
                     values ('issue', '{issue}', 3, 'x', {at})"));
             }
-            let shown = crate::support::program::command_at(&world.url, ["status", "--tenant", "acme"]).run().done().out;
+            let status = crate::support::program::command_at(&world.url, ["status", "--tenant", "acme"]);
+            let shown = status.run().done().out;
             assert!(shown.contains("of acme") && !shown.contains("of evil"), "{shown}");
         }
     }
