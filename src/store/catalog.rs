@@ -20,18 +20,16 @@ pub const VERSIONS: &str = "__diesel_schema_migrations";
 /// The folders of a host's migrations below `migrations/`, in the order in which they run. Those of listening, which
 /// are run only for operators who ask for them, are among them.
 pub fn folders(db: &Db, host: Host) -> Vec<String> {
-    let sources = match db {
-        Db::Sqlite(_) => vec!["sqlite".to_owned()],
-        Db::Postgres(_) => {
-            let host = format!("postgres/{}", host.name());
-            let made = made_by(&inside(&host));
-            // A host that lacks a kind has nothing to show of it.
-            let kinds = Kind::ALL.into_iter().filter(|kind| made.contains(&facts_of(*kind)));
-            let boards = kinds.map(|kind| format!("postgres/board/{kind}"));
-            ["postgres/ledger".to_owned(), format!("{host}_listen"), host].into_iter().chain(boards).collect()
-        }
+    let host = match db {
+        Db::Sqlite(_) => "sqlite".to_owned(),
+        Db::Postgres(_) => format!("postgres/{}", host.name()),
     };
-    let mut folders: Vec<String> = sources.iter().flat_map(|source| inside(source)).collect();
+    let made = made_by(&inside(&host));
+    // A host that lacks a kind has nothing to show of it.
+    let kinds = Kind::ALL.into_iter().filter(|kind| made.contains(&facts_of(*kind)));
+    let boards = kinds.map(|kind| format!("board/{kind}"));
+    let sources = ["ledger".to_owned(), format!("{host}_listen"), host].into_iter().chain(boards);
+    let mut folders: Vec<String> = sources.flat_map(|source| inside(&source)).collect();
     folders.sort_by_key(|folder| version(folder));
     folders
 }
@@ -41,9 +39,25 @@ fn inside(source: &str) -> Vec<String> {
     folders.map(|folder| folder.path().display().to_string()).collect()
 }
 
-/// The text of one file of a migration's folder: `up.sql` or `down.sql`.
-pub fn text(folder: &str, file: &str) -> &'static str {
-    FILES.get_file(format!("{folder}/{file}")).and_then(|file| file.contents_utf8()).unwrap_or_default()
+fn file(path: &str) -> &'static str {
+    FILES.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default()
+}
+
+/// What a migration runs. The ledger and the boards are written once for both databases, as templates, with the words
+/// that `migrations/dialects` defines for each of them.
+pub fn up(folder: &str, is_sqlite: bool) -> String {
+    let up = file(&format!("{folder}/up.sql"));
+    if !(folder.starts_with("ledger/") || folder.starts_with("board/")) {
+        return up.to_owned();
+    }
+    let dialect = file(if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
+    let mut templates = minijinja::Environment::new();
+    templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    templates.render_str(&format!("{dialect}{up}"), ()).expect("the suite renders each of them") + "\n"
+}
+
+pub fn down(folder: &str) -> &'static str {
+    file(&format!("{folder}/down.sql"))
 }
 
 /// The number that a migration's name begins with, as diesel records it.
@@ -66,7 +80,7 @@ fn made_by(folders: &[String]) -> Vec<String> {
         let made = line.strip_prefix("create table ").or_else(|| line.strip_prefix("create view "))?;
         made.split([' ', '(']).next().map(str::to_owned)
     };
-    folders.iter().flat_map(|folder| text(folder, "up.sql").lines()).filter_map(made).collect()
+    folders.iter().flat_map(|folder| file(&format!("{folder}/up.sql")).lines()).filter_map(made).collect()
 }
 
 /// The kinds of subject that a host has.

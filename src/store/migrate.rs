@@ -196,9 +196,9 @@ fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> 
     match db {
         Db::Postgres(db) => {
             db.batch_execute(&format!("SET LOCAL search_path = {OURS}"))?;
-            run(db, &plan)?;
+            run(db, &plan.missing, false)?;
         }
-        Db::Sqlite(db) => run(db, &plan)?,
+        Db::Sqlite(db) => run(db, &plan.missing, true)?,
     }
     prepare_boards(db)?;
     Ok(plan)
@@ -221,8 +221,8 @@ fn prepare_boards(db: &mut Db) -> Result<()> {
     .context("writing the table policy")
 }
 
-fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, plan: &MigrationPlan) -> Result<()> {
-    match db.run_pending_migrations(Folders(&plan.missing)) {
+fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, folders: &[String], is_sqlite: bool) -> Result<()> {
+    match db.run_pending_migrations(Folders { folders, is_sqlite }) {
         Ok(_) => Ok(()),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),
     }

@@ -1,7 +1,7 @@
 //! A migration to be read, and run by an operator's own hand.
 
 use super::{MigrationPlan, OURS, Wanted, trust};
-use crate::store::catalog::{VERSIONS, text, version};
+use crate::store::catalog::{VERSIONS, up, version};
 use crate::store::{DbConnection, boards};
 
 /// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
@@ -20,7 +20,7 @@ pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: Wanted) -> String 
          run_on timestamp not null default current_timestamp\n);\n"
     );
     for folder in &plan.missing {
-        let file = text(folder, "up.sql");
+        let file = up(folder, db.is_sqlite());
         sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
     }
     sql + &boards::preparation() + "commit;\n"

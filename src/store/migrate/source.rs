@@ -6,27 +6,33 @@ use diesel::backend::Backend;
 use diesel::connection::BoxableConnection;
 use diesel::migration::{Migration, MigrationMetadata, MigrationName, MigrationSource, MigrationVersion, Result};
 
-use crate::store::catalog::{text, version};
+use crate::store::catalog::{down, up, version};
 
 /// These folders, of `catalog::folders`.
-pub struct Folders<'a>(pub &'a [String]);
+pub struct Folders<'a> {
+    pub folders: &'a [String],
+    pub is_sqlite: bool,
+}
 
-#[derive(Clone)]
-struct Folder(String);
+struct Folder {
+    name: String,
+    up: String,
+}
 
 impl<DB: Backend> MigrationSource<DB> for Folders<'_> {
     fn migrations(&self) -> Result<Vec<Box<dyn Migration<DB>>>> {
-        Ok(self.0.iter().map(|folder| Box::new(Folder(folder.clone())) as Box<dyn Migration<DB>>).collect())
+        let migration = |name: &String| Folder { name: name.clone(), up: up(name, self.is_sqlite) };
+        Ok(self.folders.iter().map(|folder| Box::new(migration(folder)) as Box<dyn Migration<DB>>).collect())
     }
 }
 
 impl<DB: Backend> Migration<DB> for Folder {
     fn run(&self, db: &mut dyn BoxableConnection<DB>) -> Result<()> {
-        Ok(db.batch_execute(text(&self.0, "up.sql"))?)
+        Ok(db.batch_execute(&self.up)?)
     }
 
     fn revert(&self, db: &mut dyn BoxableConnection<DB>) -> Result<()> {
-        Ok(db.batch_execute(text(&self.0, "down.sql"))?)
+        Ok(db.batch_execute(down(&self.name))?)
     }
 
     fn metadata(&self) -> &dyn MigrationMetadata {
@@ -42,12 +48,12 @@ impl MigrationMetadata for Folder {}
 
 impl MigrationName for Folder {
     fn version(&self) -> MigrationVersion<'_> {
-        MigrationVersion::from(version(&self.0))
+        MigrationVersion::from(version(&self.name))
     }
 }
 
 impl Display for Folder {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }

@@ -1,7 +1,3 @@
--- Every subject's state in one word, for boards and for `sweep status`. A board cannot call the rules of src/rules, so the order in which they
--- ask stands here once more; a test compares both for every combination. Limits, statuses, states and texts are the rules' own: they come
--- from the table policy.
-
 -- The state of each issue in progress, and of those that sweep blocked.
 create view issue_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
@@ -24,29 +20,28 @@ from (
     select f.*, e.reason as exemption,
            case
                when f.has_live_run then 'live_run'
-               when f.pending_wake_since between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
-                    and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
+               when f.pending_wake_since between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
+                    and {{ after("f.observed_at", "p.clock_ahead_max_seconds") }} then 'pending_wake'
                when f.pending_wake_since is not null then 'stuck_wake'
                when f.declared_wait is not null then 'declared_wait'
                when f.host_plan is not null then 'host_plan'
-               when f.observed_at - make_interval(secs => f.run_end_grace_seconds) <= f.last_run_ended_at then 'recent'
+               when {{ before("f.observed_at", "f.run_end_grace_seconds") }} <= f.last_run_ended_at then 'recent'
                when f.observed_at < f.episode_began_at
-                    or f.observed_at - make_interval(secs => p.orphan_grace_seconds) <= f.idle_since then 'recent'
+                    or {{ before("f.observed_at", "p.orphan_grace_seconds") }} <= f.idle_since then 'recent'
                when e.subject_id is not null then 'exempt'
                when f.agent_id is not null and f.agent_status is null then 'no_such_agent'
-               when f.agent_id is not null and not (p.vocabulary -> 'wakeable' ? f.agent_status) is true then 'unavailable'
+               when f.agent_id is not null and not {{ is_one_of("f.agent_status", "wakeable") }} then 'unavailable'
                when f.obstacle is not null then 'obstacle'
                when f.escalated then 'escalated'
                -- A day's escalations are used up: it would be escalated once more, and is left.
-               when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
+               when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
                     and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
                else 'orphaned' end as reason
     from issue_subjects s
-    -- One by one: joined, the facts of all that ever were would be read.
-    cross join lateral (select * from issue_facts f where f.subject_id = s.subject_id offset 0) f
-    left join (select * from policy limit 1) p on true
+    {{ join_facts("issue") }}
+    left join {{ policy }} p on true
     left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
-    offset 0  -- each question is asked once, not once for each column that needs its answer
+    {{ computed_once }}
 ) w
 left join board_texts t on t.reason = w.reason
 union all

@@ -1,7 +1,3 @@
--- Every subject's state in one word, for boards and for `sweep status`. A board cannot call the rules of src/rules, so the order in which they
--- ask stands here once more; a test compares both for every combination. Limits, statuses, states and texts are the rules' own: they come
--- from the table policy.
-
 -- The state of each plan step in progress.
 create view step_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
@@ -22,23 +18,22 @@ from (
     select f.*, e.reason as exemption,
            case
                when f.has_live_run then 'live_run'
-               when f.pending_wake_since between f.observed_at - make_interval(secs => p.wake_stuck_after_seconds)
-                    and f.observed_at + make_interval(secs => p.clock_ahead_max_seconds) then 'pending_wake'
+               when f.pending_wake_since between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
+                    and {{ after("f.observed_at", "p.clock_ahead_max_seconds") }} then 'pending_wake'
                when f.pending_wake_since is not null then 'stuck_wake'
-               when f.observed_at - make_interval(secs => coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)) <= f.idle_since then 'recent'
+               when {{ before("f.observed_at", "coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)") }} <= f.idle_since then 'recent'
                when e.subject_id is not null then 'exempt'
                when f.agent_id is not null and f.agent_status is null then 'no_such_agent'
-               when f.agent_id is not null and not (p.vocabulary -> 'wakeable' ? f.agent_status) is true then 'unavailable'
+               when f.agent_id is not null and not {{ is_one_of("f.agent_status", "wakeable") }} then 'unavailable'
                when f.escalated then 'escalated'
                -- A day's escalations are used up: it would be escalated once more, and is left.
-               when greatest(p.attempts_per_day_max, 1) <= f.escalations_last_day
+               when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
                     and (f.agent_id is null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
                else 'stalled' end as reason
     from step_subjects s
-    -- One by one: joined, the facts of all that ever were would be read.
-    cross join lateral (select * from step_facts f where f.subject_id = s.subject_id offset 0) f
-    left join (select * from policy limit 1) p on true
+    {{ join_facts("step") }}
+    left join {{ policy }} p on true
     left join exemptions e on e.kind = 'step' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
-    offset 0  -- each question is asked once, not once for each column that needs its answer
+    {{ computed_once }}
 ) w
 left join board_texts t on t.reason = w.reason;

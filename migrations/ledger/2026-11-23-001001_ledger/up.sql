@@ -1,0 +1,130 @@
+-- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
+-- what people are to be notified of.
+
+create table sweeps (
+    id {{ id }} primary key,
+    host           text not null,
+    version        text not null,
+    {{ time("started_at") }} not null default {{ now }},
+    {{ time("finished_at") }},  -- null: running, or killed before it could close
+    ended          text check (ended in ('completed', 'interrupted', 'failed')),
+    {{ json("counts") }} not null default '{}',  -- outcomes by kind, as in the JSON report
+    {{ time("oldest_left_at") }},  -- since when the oldest subject that was left has been idle
+    exit_code      integer,  -- null: as finished_at
+    {{ flag("succeeded") }} not null default false,  -- it looked at everything and did all that it had to
+    {{ flag("partial") }} not null default false,  -- it did not look at everything, and says nothing of the schedule
+    {{ json("policy") }} not null default '{}',  -- the settings that decide
+    shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
+    shards         integer not null default 1,  -- ... of how many
+    {{ flag("narrowed") }} not null default false,  -- its settings let it look at a part only; partial: or its deadline did
+    -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
+    -- the count stays when old rows are pruned.
+    {{ time("ledger_until") }},  -- all rows of the ledger before it ...
+    {{ json("ledger_counts") }},  -- ... by kind and action
+    -- A guard that stands for hours is not decided in every sweep.
+    {{ time("guard_decided_at") }},  -- when the oldest of what it holds back was decided; null: it judged nothing
+    {{ json("guard_held") }}  -- of each kind that it judged; and the settings that it judged by
+){{ strict }};
+create index sweeps_started_at on sweeps (started_at);
+-- What is asked after every sweep must not cost more as sweeps and their ledger grow.
+create index sweeps_whole on sweeps (finished_at) where not narrowed and finished_at is not null;
+create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not narrowed and finished_at is not null;
+create index sweeps_succeeded on sweeps (shards, shard, finished_at)
+    where succeeded;
+create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
+
+-- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
+create table recoveries (
+    id {{ id }} primary key,
+    sweep_id {{ id }} not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
+    kind             text not null,
+    subject_id {{ id }} not null,
+    action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over', 'abandon')),
+    reason           text not null,
+    {{ time("episode_began_at") }} not null,
+    attempt          integer not null check (attempt >= 0),
+    wake_id {{ id }},
+    {{ flag("blocked_subject") }} not null default false,  -- this escalation set the subject blocked
+    {{ time("created_at") }} not null default {{ now }},
+    {{ time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+){{ strict }};
+-- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
+create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
+    where action not in ('recover', 'hand_over', 'abandon');
+create unique index recoveries_open on recoveries (kind, subject_id) where settled_at is null;
+create index recoveries_history on recoveries (kind, subject_id, created_at);
+create index recoveries_created_at on recoveries (created_at);
+
+-- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
+-- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
+create table policy (
+    {{ flag("only_row") }} primary key default true check (only_row),
+    orphan_grace_seconds {{ number }} not null check (orphan_grace_seconds between 0 and 1e10),
+    step_stalled_after_seconds {{ number }} not null check (step_stalled_after_seconds between 0 and 1e10),
+    session_silent_after_seconds {{ number }} not null check (session_silent_after_seconds between 0 and 1e10),
+    run_silent_after_seconds {{ number }} not null check (run_silent_after_seconds between 0 and 1e10),
+    wake_stuck_after_seconds {{ number }} not null check (wake_stuck_after_seconds between 0 and 1e10),
+    nudge_delay_seconds {{ number }} not null check (nudge_delay_seconds between 0 and 1e10),
+    clock_ahead_max_seconds {{ number }} not null check (clock_ahead_max_seconds between 0 and 1e10),
+    attempts_max {{ big_integer }} not null check (0 <= attempts_max),
+    attempts_per_day_max {{ big_integer }} not null check (0 <= attempts_per_day_max),
+    {{ json("vocabulary") }} not null check ({{ type_of }}(vocabulary) = 'object')
+){{ strict }};
+
+-- Each reason for a subject's state: the state, and the reason as people read it.
+create view board_texts as
+select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
+from {{ policy }} p cross join {{ entries("p.vocabulary", "reasons") }} r;
+
+-- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
+-- nothing, and what came after that episode hides nothing.
+create view open_recoveries as
+select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
+       case when r.created_at > {{ after(at_statement, "coalesce((select clock_ahead_max_seconds from policy), 0)") }}
+            then r.episode_began_at else r.created_at end as since
+from recoveries r where r.settled_at is null;
+
+-- The operators' word that work is in progress on purpose.
+create table exemptions (
+    kind       text not null,
+    subject_id {{ id }} not null,
+    reason     text not null,
+    {{ time("until") }},  -- it holds before this; null: until it is removed
+    {{ time("created_at") }} not null default {{ now }},
+    primary key (kind, subject_id)
+){{ strict }};
+
+-- A row that always fails costs nothing any more.
+create table failures (
+    kind           text not null,
+    subject_id {{ id }} not null,
+    sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
+    reason         text not null check (length(reason) <= 1000),  -- of the last failure
+    {{ time("last_at") }} not null default {{ now }},
+    {{ time("quarantined_at") }},  -- null: it is still examined
+    primary key (kind, subject_id)
+){{ strict }};
+
+-- What people are to be notified of, written in the transaction of what it is about.
+create table notifications (
+    id {{ id }} primary key,  -- the key by which a receiver knows it again
+    destination  text not null,  -- slack, webhook; where that is, only the configuration says
+    event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'wakes_stuck', 'abandoned')),
+    kind         text not null,
+    part         text not null default '',  -- of the kind, that the guard holds back; '': the whole
+    subject_id {{ id }},  -- null: about the kind as a whole
+    sweep_id {{ id }} not null,
+    {{ json("details") }} not null,
+    {{ time("created_at") }} not null default {{ now }},
+    message_id {{ id }},  -- what goes out in one message; null: not tried yet
+    attempts     integer not null default 0,
+    {{ time("due_at") }} not null default {{ now }},
+    {{ time("delivered_at") }},
+    {{ time("dead_at") }},  -- given up
+    last_error text
+){{ strict }};
+create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
+create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
+create index notifications_dead on notifications (dead_at) where dead_at is not null;
+create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
+create index notifications_of_wakes on notifications (destination, part, created_at, id) where event = 'wakes_stuck';
