@@ -1,4 +1,4 @@
-{#- SQLite's words for what the ledger and the boards need: see postgres.sql. A time is text in UTC, to the millisecond. -#}
+{#- SQLite's words for the same as in postgres.sql. A time is text in UTC, to the millisecond. -#}
 {%- set id = "text" -%}
 {%- set number = "real" -%}
 {%- set big_integer = "integer" -%}
@@ -6,10 +6,13 @@
 {%- set type_of = "json_type" -%}
 {%- set format = "'%Y-%m-%dT%H:%M:%fZ'" -%}
 {%- set now = "(strftime(" ~ format ~ ", 'now'))" -%}
-{%- set at_statement = "'now'" -%}
+{%- set at_statement = "strftime(" ~ format ~ ", 'now')" -%}
 {%- set greatest = "max" -%}
 {%- set policy = "policy" -%}
 {%- set computed_once = "limit -1" -%}
+{%- set key = "id text not null primary key" -%}
+{%- set numbered_key = "id integer primary key" -%}
+{%- set now_of_transaction = now -%}
 {%- macro time(column) %}{{ column }} text check ({{ column }} is strftime({{ format }}, {{ column }})){% endmacro -%}
 {%- macro json(column) %}{{ column }} text check (json_valid({{ column }})){% endmacro -%}
 {%- macro flag(column) %}{{ column }} int check ({{ column }} in (false, true)){% endmacro -%}
@@ -18,3 +21,10 @@
 {%- macro entries(document, key) %}json_each({{ document }}, '$.{{ key }}'){% endmacro -%}
 {%- macro is_one_of(status, key) %}{{ status }} in (select value from json_each(p.vocabulary, '$.{{ key }}')){% endmacro -%}
 {%- macro join_facts(kind) %}join {{ kind }}_facts f on f.subject_id = s.subject_id{% endmacro -%}
+{%- macro short_text(column, characters) %}{{ column }} text{% endmacro -%}
+{%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
+        {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor -%}
+    as blob)) <= {{ bytes }}){% endmacro -%}
+{%- macro forward_reference(table) %} references {{ table }}{% endmacro -%}
+{%- macro ending(text, characters) %}substr({{ text }}, -{{ characters }}){% endmacro -%}
+{%- macro minute(time) %}strftime('%Y-%m-%d %H:%M', {{ time }}){% endmacro -%}

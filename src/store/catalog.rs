@@ -20,16 +20,15 @@ pub const VERSIONS: &str = "__diesel_schema_migrations";
 /// The folders of a host's migrations below `migrations/`, in the order in which they run. Those of listening, which
 /// are run only for operators who ask for them, are among them.
 pub fn folders(db: &Db, host: Host) -> Vec<String> {
-    let host = match db {
-        Db::Sqlite(_) => "sqlite".to_owned(),
-        Db::Postgres(_) => format!("postgres/{}", host.name()),
-    };
-    let made = made_by(&inside(&host));
+    let database = if matches!(db, Db::Sqlite(_)) { "sqlite" } else { "postgres" };
+    let name = host.name();
+    let sources = [name.to_owned(), format!("{database}/{name}"), format!("{database}/{name}_listen")];
+    let of_host: Vec<String> = sources.iter().flat_map(|source| inside(source)).collect();
+    let made = made_by(&of_host);
     // A host that lacks a kind has nothing to show of it.
     let kinds = Kind::ALL.into_iter().filter(|kind| made.contains(&facts_of(*kind)));
-    let boards = kinds.map(|kind| format!("board/{kind}"));
-    let sources = ["ledger".to_owned(), format!("{host}_listen"), host].into_iter().chain(boards);
-    let mut folders: Vec<String> = sources.flat_map(|source| inside(&source)).collect();
+    let boards = kinds.flat_map(|kind| inside(&format!("board/{kind}")));
+    let mut folders: Vec<String> = inside("ledger").into_iter().chain(boards).chain(of_host).collect();
     folders.sort_by_key(|folder| version(folder));
     folders
 }
@@ -43,11 +42,11 @@ fn file(path: &str) -> &'static str {
     FILES.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default()
 }
 
-/// What a migration runs. The ledger and the boards are written once for both databases, as templates, with the words
-/// that `migrations/dialects` defines for each of them.
+/// What a migration runs. The ledger, the boards and the tables of the host `native` are written once for both
+/// databases, as templates, with the words that `migrations/dialects` defines for each of them.
 pub fn up(folder: &str, is_sqlite: bool) -> String {
     let up = file(&format!("{folder}/up.sql"));
-    if !(folder.starts_with("ledger/") || folder.starts_with("board/")) {
+    if folder.starts_with("postgres/") || folder.starts_with("sqlite/") {
         return up.to_owned();
     }
     let dialect = file(if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });

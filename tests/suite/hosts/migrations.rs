@@ -20,9 +20,10 @@ const BUSY: i32 = 75;
 const CONFIG: i32 = 78;
 
 const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/ledger");
+const WORK: EmbeddedMigrations = embed_migrations!("migrations/native");
 const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/postgres/native");
 const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip");
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite/native");
 
 /// The boards of each kind of subject.
 const SESSIONS: EmbeddedMigrations = embed_migrations!("migrations/board/session");
@@ -30,8 +31,12 @@ const ISSUES: EmbeddedMigrations = embed_migrations!("migrations/board/issue");
 const STEPS: EmbeddedMigrations = embed_migrations!("migrations/board/step");
 
 /// Runs the down.sql of each, the last first.
-fn revert<DB: diesel::backend::Backend>(db: &mut impl MigrationHarness<DB>, source: EmbeddedMigrations) {
-    let mut migrations: Vec<Box<dyn Migration<DB>>> = source.migrations().expect("migrations");
+fn revert<DB: diesel::backend::Backend>(
+    db: &mut impl MigrationHarness<DB>,
+    sources: impl IntoIterator<Item = EmbeddedMigrations>,
+) {
+    let mut migrations: Vec<Box<dyn Migration<DB>>> =
+        sources.into_iter().flat_map(|source| source.migrations().expect("migrations")).collect();
     migrations.sort_by_key(|migration| migration.name().version().as_owned());
     for migration in migrations.iter().rev() {
         db.revert_migration(migration).unwrap_or_else(|error| panic!("{}: {error}", migration.name()));
@@ -42,9 +47,7 @@ fn revert_on_postgres(database: &Scratch, sources: impl IntoIterator<Item = Embe
     let mut db = database.connect();
     crate::support::databases::run(&mut db, "set search_path = sweep");
     let Db::Postgres(db) = &mut db else { unreachable!("a URL of PostgreSQL") };
-    for source in sources {
-        revert(db, source);
-    }
+    revert(db, sources);
 }
 
 /// Without the table in which diesel keeps the versions, and its index.
@@ -53,7 +56,7 @@ fn beside_versions(catalog: BTreeSet<String>) -> BTreeSet<String> {
 }
 
 #[rstest]
-#[case::native(Scratch::empty(), vec![STEPS, ISSUES, SESSIONS, NATIVE, LEDGER])]
+#[case::native(Scratch::empty(), vec![STEPS, ISSUES, SESSIONS, NATIVE, WORK, LEDGER])]
 #[case::paperclip(Scratch::paperclip(), vec![ISSUES, SESSIONS, PAPERCLIP, LEDGER])]
 fn on_postgres_down_leaves_nothing_and_up_again_makes_the_same(
     #[case] database: Scratch,
@@ -83,9 +86,7 @@ fn on_sqlite_down_leaves_nothing_and_up_again_makes_the_same() {
     assert!(up.len() > 10, "{up:?}");
 
     let Db::Sqlite(sqlite) = &mut db else { unreachable!("a URL of SQLite") };
-    for source in [STEPS, ISSUES, SESSIONS, SQLITE, LEDGER] {
-        revert(sqlite, source);
-    }
+    revert(sqlite, [STEPS, ISSUES, SESSIONS, SQLITE, WORK, LEDGER]);
 
     assert_eq!(beside_versions(catalog(&mut db)), BTreeSet::new());
     migrate_at(&url, []).run().done();
@@ -100,13 +101,13 @@ fn the_ledger_alone_does_not_reveal_the_host_and_is_completed() {
     for database in [&database, &whole] {
         migrate_at(&database.url, []).run().done();
     }
-    revert_on_postgres(&database, [STEPS, ISSUES, SESSIONS, NATIVE]);
+    revert_on_postgres(&database, [STEPS, ISSUES, SESSIONS, NATIVE, WORK]);
 
     sweep_at(&database.url, []).run().refused(CONFIG, &["run `sweep migrate`"]);
     let ran = migrate_at(&database.url, []).run().done();
 
     assert!(ran.out.starts_with("Migrated (host native)"), "{ran}");
-    assert_eq!(ran.out.matches("\n  ").count(), 7, "{ran}");
+    assert_eq!(ran.out.matches("\n  ").count(), 10, "{ran}");
     assert_eq!(database.catalog(), whole.catalog());
 }
 
@@ -116,7 +117,7 @@ fn migrating_twice_says_that_the_schema_is_up_to_date() {
     let database = Scratch::empty();
     for url in [&url, &database.url] {
         let (first, second) = (migrate_at(url, []).run().done(), migrate_at(url, []).run().done());
-        assert!(first.out.starts_with("Migrated (host native)") && first.out.matches("\n  ").count() == 8, "{first}");
+        assert!(first.out.starts_with("Migrated (host native)") && first.out.matches("\n  ").count() == 11, "{first}");
         assert!(second.out.starts_with("The schema is up to date (host native)"), "{second}");
     }
     assert!(migrate_at(&url, []).run().out.contains(&path.display().to_string()));

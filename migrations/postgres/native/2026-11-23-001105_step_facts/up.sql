@@ -1,28 +1,4 @@
--- The plan step as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
-
--- In progress, healthy or not: what the candidates are a share of.
-create view step_subjects as
-select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, p.tenant
-from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
-where s.status = 'in_progress';
-
--- In progress, of an open plan, and at first sight nobody is on it; how long is too long is decided in Rust.
-create view unattended_steps as
-select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.started_at, s.updated_at) as since, p.tenant
-from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
-where s.status = 'in_progress'
-  and not exists (select from live_step_runs r where r.step_id = s.id)
-  -- Not `between`, of which the planner expects so few that it would compare each step with each wake.
-  and not exists (select from pending_wakes w where w.plan_step_id = s.id
-                  and w.created_at > statement_timestamp() - interval '1 minute' and (w.created_at > statement_timestamp()) is not true);
-
-create view step_candidates as
-select subject_id, group_id, since, tenant from unattended_steps
-union all
-select s.id, coalesce(p.agent_id, p.id), coalesce(s.started_at, s.updated_at), p.tenant
-from recoveries r join plan_steps s on s.id = r.subject_id join plans p on p.id = s.plan_id
-where r.kind = 'step' and r.settled_at is null
-  and not exists (select from unattended_steps u where u.subject_id = s.id);
+-- The facts of a plan step that decide. docs/hosts.md explains every column.
 
 create view step_facts as
 select
@@ -39,7 +15,7 @@ select
     left(a.name, 1000) as agent_name,
     a.status as agent_status,
     i.id as issue_id,
-    exists (select from live_step_runs r where r.step_id = s.id) as has_live_run,
+    exists (select from worked_steps r where r.step_id = s.id) as has_live_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     coalesce(s.started_at, s.updated_at) as idle_since,

@@ -1,39 +1,11 @@
--- The session as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
-
--- Active, and not ended well: what the candidates are a share of.
-create view session_subjects as
-select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id, s.tenant
-from sessions s where s.status = 'active' and (s.ended_at is null or s.exit_code is not 0);
-
--- Active, and its process ended, its agent waits for a person, or it made no step forward for a second, the shortest threshold
--- that there is. Whether its output repeats itself is decided in Rust.
-create view unattended_sessions as
-select s.id as subject_id, coalesce(s.agent_id, s.id) as group_id,
-       coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at) as since, s.tenant
-from sessions s
-where s.status = 'active' and not s.stall_paused
-  and case when s.ended_at is not null
-           then s.exit_code is not 0
-                and not exists (select 1 from issues i where i.id = s.issue_id and i.tenant = s.tenant and i.status in ('done', 'cancelled'))
-           -- One that nobody can have shown would otherwise keep it out of sight for ever.
-           else coalesce(s.last_progress_at, s.started_at, s.created_at) < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 seconds')
-                or coalesce(s.last_progress_at, s.started_at, s.created_at) > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 day')
-                or s.agent_state in ('waiting', 'exhausted') end;
-
-create view session_candidates as
-select subject_id, group_id, since, tenant from unattended_sessions
-union all
-select s.id, coalesce(s.agent_id, s.id), coalesce(s.ended_at, s.last_activity_at, s.started_at, s.created_at), s.tenant
-from recoveries r join sessions s on s.id = r.subject_id
-where r.kind = 'session' and r.settled_at is null
-  and not exists (select 1 from unattended_sessions u where u.subject_id = s.id);
+-- The facts of a session that decide. docs/hosts.md explains every column.
 
 -- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
 create view session_episodes as
-select s.id as session_id, max(s.created_at, coalesce(
+select s.id as session_id, {{ greatest }}(s.created_at, coalesce(
     (select max(e.created_at) from recoveries e
      where e.kind = 'session' and e.subject_id = s.id and e.action in ('escalate', 'recover', 'hand_over')
-       and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')) as began_at
+       and e.created_at <= {{ at_statement }}), s.created_at)) as began_at
 from sessions s;
 
 create view session_facts as
@@ -45,13 +17,13 @@ select
     s.status,
     -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
     case when s.stall_paused then 'its stall detection is paused'
-         when s.agent_state = 'exhausted' and s.resumes_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-         then 'its agent''s quota is used up until ' || strftime('%Y-%m-%d %H:%M', s.resumes_at) || ' UTC'
+         when s.agent_state = 'exhausted' and s.resumes_at > {{ at_statement }}
+         then 'its agent''s quota is used up until ' || {{ minute("s.resumes_at") }} || ' UTC'
          when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
          when i.status in ('blocked', 'in_review') then 'its issue is ' || replace(i.status, '_', ' ')
-         when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then 'its issue waits: ' || substr(i.waiting_for, 1, 1000)
-         when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-         then 'its issue waits ' || coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever') end
+         when i.waiting_for is not null and coalesce(i.wait_until > {{ at_statement }}, true) then 'its issue waits: ' || substr(i.waiting_for, 1, 1000)
+         when i.wait_until > {{ at_statement }}
+         then 'its issue waits ' || coalesce('until ' || {{ minute("i.wait_until") }}, 'for ever') end
         as declared_wait,
     s.agent_id,
     substr(a.name, 1, 1000) as agent_name,
@@ -71,14 +43,14 @@ select
         where p.issue_id = i.id and p.tenant = i.tenant
         union all
         select min(r.created_at) from issue_relaunches r where r.issue_id = i.id and r.session_id <> s.id
-    )) as issue_wake_since,
+    ) c) as issue_wake_since,
     coalesce(s.started_at, s.created_at) as started_at,
     coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
     s.ended_at,
     s.exit_code,
     s.silent_after_seconds,
-    substr(s.recent_output, -65536) as recent_output,
-    1 as takes_commands,
+    {{ ending("s.recent_output", 65536) }} as recent_output,
+    true as takes_commands,
     s.last_progress_at is not null as reports_progress,
     s.takes_nudges,
     s.agent_state,
@@ -87,21 +59,24 @@ select
     substr(s.agent_question, 1, 1000) as agent_question,
     substr(s.agent_state_evidence, 1, 1000) as agent_state_evidence,
     (select min(c.created_at) from session_commands c where c.session_id = s.id and c.status = 'queued') as pending_command_since,
-    max(coalesce(s.started_at, s.created_at), coalesce(s.last_activity_at, ''), coalesce(s.last_progress_at, '')) as idle_since,
+    {{ greatest }}(
+        coalesce(s.started_at, s.created_at), coalesce(s.last_activity_at, s.started_at, s.created_at),
+        coalesce(s.last_progress_at, s.started_at, s.created_at)
+    ) as idle_since,
     episode.began_at as episode_began_at,
     (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
      and c.created_at >= episode.began_at) as attempts,
     (select count(*) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue'
-     and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as attempts_last_day,
+     and c.created_at between {{ before(at_statement, 86400) }} and {{ at_statement }}) as attempts_last_day,
     (select max(c.created_at) from recoveries c where c.kind = 'session' and c.subject_id = s.id and c.action = 'continue')
         as last_attempt_at,
-    coalesce(o.action = 'escalate' and o.since >= episode.began_at, 0) as escalated,
+    coalesce(o.action = 'escalate' and o.since >= episode.began_at, false) as escalated,
     (select count(*) from recoveries e where e.kind = 'session' and e.subject_id = s.id and e.action = 'escalate'
-     and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
+     and e.created_at between {{ before(at_statement, 86400) }} and {{ at_statement }}) as escalations_last_day,
     o.id as open_recovery_id,
     o.action as open_recovery_action,
     o.since as open_recovery_at,
-    strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
+    {{ at_statement }} as observed_at
 from sessions s
 left join agents a on a.id = s.agent_id
 -- Another tenant's issue is none of the session's business.

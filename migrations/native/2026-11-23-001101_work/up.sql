@@ -1,0 +1,208 @@
+-- The control plane that sweep brings when there is no other host: what there is to do and by whom, and what is being done.
+-- On PostgreSQL what rows are called by is bounded, and all that describes them may be of any length: the views cut it. SQLite reads a whole
+-- text into the memory of whoever asks for a part of it: there what a sweep reads of a row is 10,000 bytes at most.
+
+create table agents (
+    {{ key }},
+    name text not null,
+    status text not null default 'idle'
+        check (status in ('active', 'idle', 'running', 'error', 'paused', 'pending_approval', 'terminated')),
+    {{ time("created_at") }} not null default {{ now_of_transaction }},
+    {{ time("updated_at") }} not null default {{ now_of_transaction }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "name"]) }}
+){{ strict }};
+
+create table issues (
+    {{ key }},
+    {{ short_text("tenant", 200) }} not null default 'default',
+    {{ short_text("identifier", 200) }} not null unique,
+    title text not null,
+    status text not null default 'todo'
+        check (status in ('backlog', 'todo', 'in_progress', 'in_review', 'blocked', 'done', 'cancelled')),
+    assignee_agent_id {{ id }} references agents,
+    assignee_user_id text,
+    checkout_run_id {{ id }}{{ forward_reference("runs") }},  -- the run that holds the issue
+    waiting_for text,  -- a declared wait: approval, question, blocker, ...
+    {{ time("wait_until") }},  -- when that wait ends; null with waiting_for: until it is cleared
+    unblock_action text,  -- while it is blocked: what a person has to do
+    {{ time("started_at") }},
+    {{ time("created_at") }} not null default {{ now_of_transaction }},
+    {{ time("updated_at") }} not null default {{ now_of_transaction }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "identifier", "title", "assignee_agent_id", "assignee_user_id", "checkout_run_id", "waiting_for"]) }}
+){{ strict }};
+
+-- Plans are ordered steps that an agent works through, or that a client pulls when the plan has no agent.
+create table plans (
+    {{ key }},
+    {{ short_text("tenant", 200) }} not null default 'default',
+    title text not null,
+    status text not null default 'draft'
+        check (status in ('draft', 'executing', 'stalled', 'completed', 'failed', 'cancelled')),
+    agent_id {{ id }} references agents,  -- null: its client pulls, nobody can be woken
+    issue_id {{ id }} references issues,  -- where an escalation is written
+    stalled_after_seconds integer check (stalled_after_seconds > 0),
+    {{ time("created_at") }} not null default {{ now_of_transaction }},
+    {{ time("updated_at") }} not null default {{ now_of_transaction }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "title", "agent_id", "issue_id"]) }}
+){{ strict }};
+
+create table plan_steps (
+    {{ key }},
+    plan_id {{ id }} not null references plans on delete cascade,
+    position integer not null,
+    title text not null,
+    status text not null default 'pending'
+        check (status in ('pending', 'in_progress', 'completed', 'skipped', 'failed')),
+    stalled_after_seconds integer check (stalled_after_seconds > 0),
+    {{ time("started_at") }},
+    {{ time("updated_at") }} not null default {{ now_of_transaction }},
+    unique (plan_id, position)
+    {{ at_most("10,000 bytes of text", 10000, ["id", "plan_id", "title"]) }}
+){{ strict }};
+
+-- Wakes ask that an agent resume work, runs are the work.
+create table wakes (
+    {{ key }},
+    agent_id {{ id }} not null references agents,
+    issue_id {{ id }} references issues,
+    plan_step_id {{ id }} references plan_steps,
+    reason text not null,
+    {{ json("payload") }} not null default '{}',
+    status text not null default 'queued'
+        check (status in ('queued', 'deferred', 'claimed', 'completed', 'skipped', 'failed', 'cancelled')),
+    requested_by text not null,
+    {{ time("created_at") }} not null default {{ now_of_transaction }},
+    {{ time("updated_at") }} not null default {{ now_of_transaction }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "reason", "requested_by"]) }}
+){{ strict }};
+
+create table runs (
+    {{ key }},
+    agent_id {{ id }} not null references agents,
+    issue_id {{ id }} references issues,
+    plan_step_id {{ id }} references plan_steps,
+    wake_id {{ id }} references wakes,  -- the wake that started it
+    retry_reason text,  -- issue_continuation_needed: a continuation, whoever queued it
+    status text not null default 'queued'
+        check (status in ('queued', 'scheduled_retry', 'running', 'succeeded', 'interrupted', 'failed', 'cancelled', 'timed_out')),
+    {{ time("created_at") }} not null default {{ now_of_transaction }},
+    {{ time("finished_at") }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "wake_id", "retry_reason"]) }}
+){{ strict }};
+
+-- A session is a process in which an agent works, and its supervisor keeps this row current: `sweep watch`, or a host's own.
+-- Whoever finds it stuck writes a command, and the supervisor delivers it.
+create table sessions (
+    {{ key }},
+    {{ short_text("tenant", 200) }} not null default 'default',
+    {{ short_text("identifier", 200) }} unique,  -- what people call it
+    title text not null default '',  -- what runs in it
+    agent_id {{ id }} references agents,  -- null: whoever started it
+    issue_id {{ id }} references issues,  -- what it works on, and where an escalation is written
+    status text not null default 'created'
+        check (status in ('created', 'active', 'paused', 'terminated', 'interrupted')),
+    {{ flag("stall_paused") }} not null default false,  -- nobody may disturb it
+    {{ time("started_at") }},  -- of its present process
+    {{ time("last_activity_at") }},  -- any sign of life; null: as started_at
+    {{ time("last_progress_at") }},  -- a step forward, no repetition; null: as started_at
+    last_tool text,
+    recent_output text not null default '',  -- the last lines of its screen
+    exit_code integer,  -- null: it runs, or was ended by a signal
+    {{ time("ended_at") }},  -- null: its process runs
+    silent_after_seconds integer check (silent_after_seconds > 0),
+    {{ flag("takes_nudges") }} not null default true,  -- may something be typed into it now?
+    agent_state text check (agent_state in ('working', 'idle', 'waiting', 'exhausted')),  -- null: unknown
+    agent_state_kind text,  -- what it waits for: permission, trust, login, ...; or has run out of
+    {{ time("agent_state_since") }},
+    agent_question text,  -- the words with which it asks a person
+    agent_state_evidence text,  -- how that is known
+    {{ time("resumes_at") }},  -- when its quota is filled again
+    {{ time("created_at") }} not null default {{ now_of_transaction }},
+    {{ time("updated_at") }} not null default {{ now_of_transaction }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "title", "identifier", "agent_id", "issue_id", "last_tool", "agent_state_kind", "agent_question", "agent_state_evidence"]) }}
+    {{ at_most("1,000,000 bytes of output", 1000000, ["recent_output"]) }}
+){{ strict }};
+
+create table session_commands (
+    {{ key }},
+    session_id {{ id }} not null references sessions on delete cascade,
+    command text not null check (command in ('nudge', 'relaunch')),
+    {{ short_text("message", 10000) }},  -- what a nudge types
+    status text not null default 'queued' check (status in ('queued', 'delivered', 'failed')),
+    requested_by text not null,
+    {{ time("created_at") }} not null default {{ now_of_transaction }},
+    {{ time("updated_at") }} not null default {{ now_of_transaction }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "session_id", "message", "requested_by"]) }}
+){{ strict }};
+
+-- What people read.
+create table comments (
+    {{ key }},
+    issue_id {{ id }} not null references issues,
+    author text not null,
+    body text not null,
+    {{ time("created_at") }} not null default {{ now_of_transaction }}
+){{ strict }};
+
+create table activity (
+    {{ numbered_key }},
+    actor text not null,
+    action text not null,
+    entity_type text not null,
+    entity_id text not null,
+    {{ json("details") }} not null default '{}',
+    {{ time("created_at") }} not null default {{ now_of_transaction }}
+){{ strict }};
+
+-- What the candidates need: the few rows in progress and in flight, in the order of the scan, however many are finished.
+create index issues_in_progress on issues (updated_at, id, assignee_agent_id, tenant)
+    where status = 'in_progress' and assignee_agent_id is not null and assignee_user_id is null;
+create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
+create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
+create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
+create index sessions_active on sessions (issue_id, id) where status = 'active';
+create index sessions_paused on sessions (issue_id) where status = 'paused';
+create index session_commands_queued on session_commands (session_id, created_at) where status = 'queued';
+
+-- Facts and history of one subject: the rest.
+create index plans_by_issue on plans (issue_id);
+create index runs_by_issue on runs (issue_id, created_at);
+create index runs_by_step on runs (plan_step_id, created_at);
+create index runs_by_wake on runs (wake_id);
+create index runs_of_wakes on runs (created_at) where wake_id is not null;
+create index wakes_by_step on wakes (plan_step_id, created_at);
+create index sessions_by_issue on sessions (issue_id, created_at);
+create index session_commands_by_session on session_commands (session_id, created_at);
+create index comments_by_issue on comments (issue_id, created_at);
+create index activity_by_entity on activity (entity_type, entity_id);
+
+-- What all of this host's facts go by, and what people are advised to do: one row.
+create view host_behavior as
+select cast(0.5 as {{ number }}) as run_end_grace_seconds,  -- after the end of a run its host has so long to say what follows
+       'set it to in progress or todo' as resume_advice;  -- how a person has its agent go on with a blocked issue
+
+-- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
+-- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others.
+create view false_rescues as
+select recovery_id, subject_id, kind, continued_at, reported_at
+from (
+    select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, (
+        select min(r.finished_at)
+        from (
+            select r.* from runs r where c.kind = 'issue' and r.issue_id = c.subject_id
+            union all
+            select r.* from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
+            join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
+            where c.kind = 'issue' and i.id = c.subject_id
+            union all
+            select r.* from runs r where c.kind = 'step' and r.plan_step_id = c.subject_id
+            union all
+            select r.* from wakes w join runs r on r.wake_id = w.id where c.kind = 'step' and w.plan_step_id = c.subject_id
+        ) r
+        where r.status = 'succeeded' and r.created_at < c.created_at and c.created_at < r.finished_at
+          and r.wake_id is distinct from c.wake_id
+    ) as reported_at
+    from recoveries c where c.action = 'continue'
+) c
+where reported_at is not null;

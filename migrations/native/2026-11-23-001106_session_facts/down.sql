@@ -1,0 +1,2 @@
+drop view session_facts;
+drop view session_episodes;

@@ -1,4 +1,0 @@
-drop view step_facts;
-drop view step_candidates;
-drop view unattended_steps;
-drop view step_subjects;

@@ -1,0 +1,2 @@
+drop view issue_facts;
+drop view issue_continuations;

@@ -1,0 +1,110 @@
+-- The facts of an issue that decide. docs/hosts.md explains every column.
+
+-- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
+-- work: while one of them is pending, no sweep queues another.
+create view issue_continuations as
+select w.issue_id, null::uuid as session_id, w.created_at, w.detail from pending_wakes w where w.issue_id is not null
+union all
+-- Another tenant's issue is none of the plan's business.
+select i.id, null, w.created_at, w.detail
+from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
+join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
+union all
+select r.issue_id, r.session_id, r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r;
+
+create view issue_facts as
+select
+    i.id as subject_id,
+    i.tenant,
+    i.identifier,
+    left(i.title, 1000) as title,
+    i.status,
+    i.assignee_agent_id as agent_id,
+    left(a.name, 1000) as agent_name,
+    a.status as agent_status,
+    i.assignee_user_id is not null as assigned_to_user,
+    exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+        or exists (select from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
+                   where p.issue_id = i.id and p.tenant = i.tenant)
+        or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
+        or exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+        as has_live_run,
+    pending.created_at as pending_wake_since,
+    pending.detail as pending_wake,
+    case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
+         when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until, 'YYYY-MM-DD HH24:MI'), 'for ever')
+         when exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
+        as declared_wait,
+    null::text as obstacle,
+    run.last_id as last_run_id,
+    run.last_ended_at as last_run_ended_at,
+    run.last_end as last_run_end,
+    null::text as host_plan,
+    null::text as unreachable,
+    behavior.run_end_grace_seconds,
+    behavior.resume_advice,
+    greatest(i.updated_at, run.last_sign_at,
+        (select max(coalesce(r.finished_at, r.created_at))
+         from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
+         where p.issue_id = i.id and p.tenant = i.tenant),
+        (select max(greatest(s.last_activity_at, s.ended_at)) from sessions s where s.issue_id = i.id and s.tenant = i.tenant)
+    ) as idle_since,
+    episode.began_at as episode_began_at,
+    continuation.since_episode - unserved.since_episode as attempts,
+    unserved.since_episode as attempts_unserved,
+    continuation.last_day as attempts_last_day,
+    continuation.last_at as last_attempt_at,
+    run.last_continuation_ended_at as last_attempt_ended_at,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, false) as escalated,
+    escalation.last_day as escalations_last_day,
+    o.id as open_recovery_id,
+    o.action as open_recovery_action,
+    o.since as open_recovery_at,
+    statement_timestamp() as observed_at
+from issues i
+cross join host_behavior behavior
+left join agents a on a.id = i.assignee_agent_id
+left join lateral (
+    select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id order by c.created_at limit 1
+) pending on true
+left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
+                      and not (o.blocked_subject and i.status = 'blocked')
+-- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
+cross join lateral (
+    select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
+           max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
+           max(r.finished_at) filter (where not r.live) as last_ended_at,
+           (array_agg('run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ') order by r.created_at desc, r.id)
+               filter (where not r.live))[1] as last_end,
+           max(r.finished_at) filter (where r.is_continuation or r.is_ours) as last_continuation_ended_at,
+           max(r.created_at) filter (where r.retry_reason is null and not r.is_continuation and not r.is_ours) as last_own_at,
+           -- The continuations that the host queued itself; ours are counted in the ledger.
+           array_agg(r.created_at) filter (
+               where r.is_continuation
+                 and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
+           ) as continued_at
+    from (select * from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1000) r
+) run
+cross join lateral (
+    -- What a clock that was ahead has dated in the future began no episode.
+    select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
+           count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
+    from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+) escalation
+cross join lateral (
+    select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
+) episode
+-- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
+cross join lateral (
+    select greatest(count(*) filter (where c.created_at >= episode.began_at),
+                    max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
+           count(*) filter (where c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
+           max(c.created_at) as last_at
+    from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
+          union all
+          select unnest(run.continued_at), null) c
+) continuation
+cross join lateral (
+    select count(*) as since_episode from unserved_continuations c
+    where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
+) unserved;

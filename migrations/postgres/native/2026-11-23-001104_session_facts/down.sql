@@ -1,4 +1,0 @@
-drop view session_facts;
-drop view session_candidates;
-drop view unattended_sessions;
-drop view session_subjects;

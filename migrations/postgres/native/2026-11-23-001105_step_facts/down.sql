@@ -1,0 +1,1 @@
+drop view step_facts;

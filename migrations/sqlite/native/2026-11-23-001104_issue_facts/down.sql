@@ -1,0 +1,3 @@
+drop view issue_facts;
+drop view issue_episodes;
+drop view issue_pending;

@@ -1,0 +1,103 @@
+-- The facts of an issue that decide. docs/hosts.md explains every column.
+
+-- The oldest of what is on its way to an issue: when it was made, which is 24 characters, and what it is.
+create view issue_pending as
+select i.id as issue_id, (
+    select min(oldest) from (
+        select min(w.created_at || w.detail) as oldest from pending_wakes w where w.issue_id = i.id
+        union all
+        select min(w.created_at || w.detail) from plans p join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
+        where p.issue_id = i.id and p.tenant = i.tenant
+        union all
+        -- A relaunch resumes its session's issue.
+        select min(r.created_at || 'the relaunch of session ' || substr(r.session_id, 1, 8)) from issue_relaunches r where r.issue_id = i.id
+    )
+) as oldest
+from issues i;
+
+-- max() of nothing is null, and the scalar max() of anything and null too: '' sorts before every timestamp.
+create view issue_episodes as
+select i.id as issue_id, max(
+    coalesce(i.started_at, i.created_at),
+    coalesce((select max(r.created_at) from issue_runs r where r.issue_id = i.id and r.retry_reason is null and not r.is_continuation and not r.is_ours), ''),
+    coalesce((select max(e.created_at) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+              -- What a clock that was ahead has dated in the future began no episode.
+              and e.created_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), '')
+) as began_at
+from issues i;
+
+create view issue_facts as
+select
+    i.id as subject_id,
+    i.tenant,
+    i.identifier,
+    substr(i.title, 1, 1000) as title,
+    i.status,
+    i.assignee_agent_id as agent_id,
+    substr(a.name, 1, 1000) as agent_name,
+    a.status as agent_status,
+    i.assignee_user_id is not null as assigned_to_user,
+    exists (select 1 from issue_runs r where r.issue_id = i.id and r.live)
+        or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
+                   where p.issue_id = i.id and p.tenant = i.tenant)
+        or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+        or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+        as has_live_run,
+    substr(pending.oldest, 1, 24) as pending_wake_since,
+    substr(pending.oldest, 25) as pending_wake,
+    case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then substr(i.waiting_for, 1, 1000)
+         when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever')
+         when exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
+        as declared_wait,
+    cast(null as text) as obstacle,
+    (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
+    (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and not r.live) as last_run_ended_at,
+    (select 'run ' || substr(r.id, 1, 8) || ' ' || replace(r.status, '_', ' ') from issue_runs r
+     where r.issue_id = i.id and not r.live order by r.created_at desc, r.id limit 1) as last_run_end,
+    cast(null as text) as host_plan,
+    cast(null as text) as unreachable,
+    behavior.run_end_grace_seconds,
+    behavior.resume_advice,
+    max(
+        i.updated_at,
+        coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), ''),
+        coalesce((select max(coalesce(r.finished_at, r.created_at)) from plans p join plan_steps s on s.plan_id = p.id
+                  join runs r on r.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant), ''),
+        coalesce((select max(max(coalesce(s.last_activity_at, ''), coalesce(s.ended_at, ''))) from sessions s
+                  where s.issue_id = i.id and s.tenant = i.tenant), '')
+    ) as idle_since,
+    episode.began_at as episode_began_at,
+    max(
+        (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
+         and c.created_at >= episode.began_at)
+            + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at >= episode.began_at),
+        -- The ledger's number outlives runs that the host prunes.
+        (select coalesce(max(c.attempt), 0) from recoveries c where c.kind = 'issue' and c.subject_id = i.id
+         and c.action = 'continue' and c.created_at >= episode.began_at)
+    ) - (select count(*) from unserved_continuations c where c.kind = 'issue' and c.subject_id = i.id
+         and c.created_at >= episode.began_at) as attempts,
+    (select count(*) from unserved_continuations c where c.kind = 'issue' and c.subject_id = i.id
+     and c.created_at >= episode.began_at) as attempts_unserved,
+    (select count(*) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'
+     and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+        + (select count(*) from host_continuations c where c.issue_id = i.id and c.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+        as attempts_last_day,
+    nullif(max(
+        coalesce((select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.action = 'continue'), ''),
+        coalesce((select max(c.created_at) from host_continuations c where c.issue_id = i.id), '')
+    ), '') as last_attempt_at,
+    (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and (r.is_continuation or r.is_ours)) as last_attempt_ended_at,
+    coalesce(o.action = 'escalate' and not o.blocked_subject and o.since >= episode.began_at, 0) as escalated,
+    (select count(*) from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
+     and e.created_at between strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-24 hours') and strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as escalations_last_day,
+    o.id as open_recovery_id,
+    o.action as open_recovery_action,
+    o.since as open_recovery_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as observed_at
+from issues i
+cross join host_behavior behavior
+left join agents a on a.id = i.assignee_agent_id
+left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
+                      and not (o.blocked_subject and i.status = 'blocked')
+join issue_pending pending on pending.issue_id = i.id
+join issue_episodes episode on episode.issue_id = i.id;

@@ -1,0 +1,3 @@
+drop view step_facts;
+drop view step_pending;
+drop view step_episodes;

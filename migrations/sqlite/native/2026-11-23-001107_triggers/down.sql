@@ -1,0 +1,1 @@
+drop trigger log_recovery;
