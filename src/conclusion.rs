@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter, Result};
 
 /// How a run ends. The numbers are those that the program exits with and that `sweeps.exit_code` records: of sysexits.h
 /// where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
 #[repr(u8)]
 pub enum Conclusion {
     /// Done, or nothing to do.
@@ -32,23 +32,9 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    const ALL: [Conclusion; 11] = [
-        Conclusion::Done,
-        Conclusion::SomeFailed,
-        Conclusion::Changed,
-        Conclusion::Guarded,
-        Conclusion::Usage,
-        Conclusion::Unavailable,
-        Conclusion::Busy,
-        Conclusion::Config,
-        Conclusion::NotFound,
-        Conclusion::Interrupted,
-        Conclusion::Terminated,
-    ];
-
     /// The one with this number, if there is one.
     pub fn of(code: i32) -> Option<Conclusion> {
-        Conclusion::ALL.into_iter().find(|conclusion| *conclusion as i32 == code)
+        u8::try_from(code).ok().and_then(Conclusion::from_repr)
     }
 
     /// Did a sweep that ended so do all that it had to?

@@ -203,7 +203,10 @@ pub fn non_empty(value: &str) -> Parsed<String> {
 pub fn events(names: &str) -> Parsed<Vec<Event>> {
     let event = |name: &str| {
         Event::parse(name.trim()).ok_or_else(|| {
-            format!("expected some of {}, with commas between them", Event::ALL.map(Event::name).join(", "))
+            format!(
+                "expected some of {}, with commas between them",
+                Event::ALL.iter().map(|event| event.name()).collect::<Vec<_>>().join(", ")
+            )
         })
     };
     names.split(',').map(event).collect()

@@ -26,7 +26,8 @@ pub use table::Detail;
 use table::Table;
 
 /// How a report is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Format {
     /// For people.
     #[default]

@@ -8,7 +8,6 @@ mod emulator;
 pub mod event;
 mod look;
 mod motion;
-mod pattern;
 mod resumes;
 mod rule;
 mod signal;

@@ -11,14 +11,9 @@ mod names;
 mod environment;
 mod file;
 
-mod daemon;
 mod database;
 pub mod effective;
-mod log;
-mod notify;
-mod plan;
-mod sweep;
-mod watch;
+mod resolve;
 
 pub use environment::{Environment, Source};
-pub use sweep::Settings;
+pub use resolve::Settings;

@@ -1,6 +1,6 @@
 //! The databases: PostgreSQL and SQLite behind one set of queries.
 //!
-//! Only `lock`, `identity` and `connection` know which one it is: how rows are locked, and how a transaction begins.
+//! Only `lock`, `catalog` and `connection` know which one it is: how rows are locked, and how a transaction begins.
 //! Every lock is taken with SKIP LOCKED: a sweep never waits for a row while it holds another. What remains are
 //! foreign-key checks, and for those `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives
 //! way, its host is never the victim.
@@ -16,10 +16,8 @@ pub mod errors;
 pub mod exemptions;
 pub mod find;
 pub mod guarded;
-pub mod history;
 pub mod host_blocks;
 pub mod hosts;
-mod identity;
 pub mod issues;
 mod label;
 pub mod latest;
@@ -44,6 +42,7 @@ mod totals;
 pub mod types;
 pub mod wakes;
 
+pub use candidates::Nominated;
 pub use connection::{Abort, Access, DbConnection, End, Finish, Timeouts};
 pub use db::Db;
 pub use label::Label;

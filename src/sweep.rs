@@ -43,7 +43,6 @@ mod selection;
 mod settle;
 mod summary;
 mod tally;
-mod unreadable;
 mod wakes;
 mod workers;
 
@@ -85,7 +84,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let heading = heading(options, &mut store).map_err(|error| explain(error, "looking at the database"))?;
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
-    if let Some(issues) = options.selection.among() {
+    if let Some(issues) = options.selection.only_ids() {
         let look_at = |db: &mut Db| Ok((db.now()?, is_any_stranded(db, options, issues)?));
         let (now, is_any) = look(options, &mut store.db, look_at)?;
         // Most runs that end leave nothing stranded: such a look is not worth a row.
@@ -98,7 +97,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     summary.compare_clocks(skew, ledger_ahead);
     let mut sweep = Sweep {
         options,
-        narrowed: named.is_some() || !options.is_whole(&store.kinds),
+        is_restricted: named.is_some() || !options.is_whole(&store.kinds),
         named,
         id: Id::generate(),
         access,
@@ -113,8 +112,12 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         },
         memory: Memory::new(options, now),
     };
-    let opening =
-        ledger::Opening { began_at: now, narrowed: sweep.narrowed, shard: options.shard, policy: &options.policy };
+    let opening = ledger::Opening {
+        began_at: now,
+        is_restricted: sweep.is_restricted,
+        shard: options.shard,
+        policy: &options.policy,
+    };
     sweep
         .record(&mut store.db, |db| ledger::open_sweep(db, &sweep.id, &summary.heading.host, opening))
         .map_err(|error| explain(error, "cannot record the sweep"))?;
@@ -146,7 +149,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
 struct Sweep<'a> {
     options: &'a Options,
     /// It does not look at everything; that other shards look at the rest is no matter.
-    narrowed: bool,
+    is_restricted: bool,
     /// Only these subjects, whether they are candidates or not.
     named: Option<Vec<(Kind, Id)>>,
     id: Id,
@@ -173,7 +176,7 @@ impl Sweep<'_> {
         let closing = ledger::Closing {
             ended: summary.ended,
             conclusion: summary.conclusion,
-            partial: self.narrowed || summary.stopped_by == Some(StopReason::Deadline),
+            partial: self.is_restricted || summary.stopped_by == Some(StopReason::Deadline),
             counts: summary.counts(),
             oldest_left: summary.oldest_left,
             guard: self.memory.as_ref().and_then(Memory::remembered),
@@ -211,7 +214,7 @@ impl Sweep<'_> {
 
     /// Not at named subjects, nor at issues of which runs have ended.
     fn looks_at_kinds(&self) -> bool {
-        self.named.is_none() && self.options.selection.among().is_none()
+        self.named.is_none() && self.options.selection.only_ids().is_none()
     }
 
     fn kind<S: Subject>(
@@ -222,7 +225,7 @@ impl Sweep<'_> {
         observer: &mut impl Observer,
     ) -> Result<()> {
         let looks_at_kinds = self.looks_at_kinds();
-        let Sweep { options, named, id, access, workers, wakes, limits, memory, narrowed: _ } = self;
+        let Sweep { options, named, id, access, workers, wakes, limits, memory, is_restricted: _ } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is, and the other way round.
         let mut shadow_limits = Limits { left: options.limit, ..limits.clone() };
@@ -238,7 +241,7 @@ impl Sweep<'_> {
             held: &options.held,
             // What is named is swept by whoever names it.
             shard: options.shard.filter(|_| named.is_none()),
-            among: options.selection.among(),
+            only_ids: options.selection.only_ids(),
             plan: options.selection.plan(),
             wakes,
             subscriptions: &options.subscriptions,

@@ -56,16 +56,7 @@ impl Daemon {
     fn start(database: &str, log: File) -> Result<Daemon> {
         let mut daemon = Command::new(env!("CARGO_BIN_EXE_sweep"));
         daemon.args([
-            "daemon",
-            "--database",
-            database,
-            "--schedule",
-            "@yearly",
-            "--listen",
-            "on",
-            "--http",
-            "off",
-            "--no-guard",
+            "daemon", "--database", database, "--schedule", "@yearly", "--listen", "on", "--http", "off", "--no-guard",
         ]);
         Ok(Daemon(daemon.stdout(Stdio::null()).stderr(log).spawn()?))
     }

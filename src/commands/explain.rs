@@ -14,7 +14,7 @@ use crate::store::Label;
 use crate::store::errors::{self, Refused};
 use crate::store::find::find;
 use crate::store::rights::Purpose;
-use crate::store::{Db, Subject, for_kind, history, nulls, quarantine};
+use crate::store::{Db, Subject, for_kind, ledger, nulls, quarantine};
 
 pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Conclusion> {
     let (policy, timeouts) = environment.policy(flags.policy)?;
@@ -36,7 +36,7 @@ pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Conclusion>
 /// A row that cannot be read is no failure of the database: it is named, with what is wrong and what a sweep does.
 fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy) -> Result<Explanation, Refused> {
     let failure = quarantine::of(db, S::KIND, &label.id)?;
-    let read = S::read(db, &label.id).and_then(|facts| Ok((facts, history::of(db, S::KIND, &label.id)?)));
+    let read = S::read(db, &label.id).and_then(|facts| Ok((facts, ledger::history_of(db, S::KIND, &label.id)?)));
     let (kind, name) = (S::KIND, named(&label));
     match read {
         Ok((Some(facts), past)) => Ok(Explanation::of(label, &facts, policy, past, failure)),

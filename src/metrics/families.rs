@@ -83,7 +83,7 @@ impl Page<'_> {
             "What the ledger has ever recorded: continuations, escalations, recoveries and handovers",
             ["kind", "action"],
             kinds.iter().flat_map(|kind| {
-                Action::ALL.map(|action| ([kind.name(), action.name()], recorded(kind.name(), action.name())))
+                Action::ALL.iter().map(|action| ([kind.name(), action.name()], recorded(kind.name(), action.name())))
             }),
         )?;
         self.gauge(
@@ -157,7 +157,7 @@ impl Page<'_> {
             "Subjects by what became of them in it",
             ["kind", "outcome"],
             kinds.iter().flat_map(|(kind, swept)| {
-                Outcome::ALL.map(|outcome| ([kind.name(), outcome.name()], counted(swept, outcome)))
+                Outcome::ALL.iter().map(|outcome| ([kind.name(), outcome.name()], counted(swept, *outcome)))
             }),
         )?;
         self.gauge(
@@ -200,7 +200,8 @@ impl Page<'_> {
             ("notifications_dead", "Notifications that were given up", dead),
         ] {
             // Of each, also while nothing waits for it.
-            let values = Destination::ALL.map(Destination::name).map(|to| ([to], counts.get(to).copied().unwrap_or(0)));
+            let values =
+                Destination::ALL.iter().map(|to| to.name()).map(|to| ([to], counts.get(to).copied().unwrap_or(0)));
             self.gauge(name, help, ["destination"], values)?;
         }
         self.time(

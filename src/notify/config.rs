@@ -38,7 +38,7 @@ impl Notify {
             Destination::Slack => self.slack.is_some(),
             Destination::Webhook => self.webhook.is_some(),
         };
-        Destination::ALL.into_iter().filter(is_configured).collect()
+        Destination::ALL.iter().copied().filter(is_configured).collect()
     }
 }
 

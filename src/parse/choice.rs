@@ -17,47 +17,36 @@ use crate::sweep::KindMode;
 pub struct Choice<T: 'static>(&'static [T], fn(T) -> &'static str);
 
 /// How logs are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum LogFormat {
     #[default]
     Text,
     Json,
 }
 
-pub const KIND: Choice<Kind> = Choice(&Kind::ALL, Kind::name);
-pub const KINDS: Choice<Kind> = Choice(&Kind::ALL, Kind::plural);
-pub const HOST: Choice<Host> = Choice(&Host::ALL, Host::name);
+pub const KIND: Choice<Kind> = Choice::all();
+pub const KINDS: Choice<Kind> = Choice(Kind::ALL, Kind::plural);
+pub const HOST: Choice<Host> = Choice::all();
 pub const SWITCH: Choice<bool> = Choice(&[true, false], |is_on| if is_on { "on" } else { "off" });
-pub const KIND_MODE: Choice<KindMode> = Choice(&[KindMode::On, KindMode::Shadow, KindMode::Off], |mode| match mode {
-    KindMode::On => "on",
-    KindMode::Shadow => "shadow",
-    KindMode::Off => "off",
-});
-pub const FORMAT: Choice<Format> = Choice(&[Format::Table, Format::Json, Format::Ndjson], |format| match format {
-    Format::Table => "table",
-    Format::Json => "json",
-    Format::Ndjson => "ndjson",
-});
-pub const LOG_FORMAT: Choice<LogFormat> = Choice(&[LogFormat::Text, LogFormat::Json], |format| match format {
-    LogFormat::Text => "text",
-    LogFormat::Json => "json",
-});
-pub const STATEMENT_CACHE: Choice<StatementCache> =
-    Choice(&[StatementCache::On, StatementCache::Off], |cache| match cache {
-        StatementCache::On => "on",
-        StatementCache::Off => "off",
-    });
-pub const ESCALATION: Choice<Escalation> =
-    Choice(&[Escalation::CommentAndBlock, Escalation::CommentOnly], |escalation| match escalation {
-        Escalation::CommentAndBlock => "comment_and_block",
-        Escalation::CommentOnly => "comment_only",
-    });
+pub const KIND_MODE: Choice<KindMode> = Choice::all();
+pub const FORMAT: Choice<Format> = Choice::all();
+pub const LOG_FORMAT: Choice<LogFormat> = Choice::all();
+pub const STATEMENT_CACHE: Choice<StatementCache> = Choice::all();
+pub const ESCALATION: Choice<Escalation> = Choice::all();
 /// Into which programs something may be typed; by default it depends on the program.
 pub const NUDGES: Choice<Nudges> = Choice(&[Nudges::Idle, Nudges::Off], |nudges| match nudges {
     Nudges::Known => "known",
     Nudges::Idle => "idle",
     Nudges::Off => "off",
 });
+
+impl<T: strum::VariantArray + Into<&'static str>> Choice<T> {
+    /// All variants, by the names that their enum gives them.
+    const fn all() -> Choice<T> {
+        Choice(T::VARIANTS, T::into)
+    }
+}
 
 impl<T: Copy> Choice<T> {
     pub fn name(&self, value: T) -> &'static str {

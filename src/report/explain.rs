@@ -10,7 +10,7 @@ use crate::rules::session::AgentState;
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
 use crate::store::Label;
 use crate::store::Subject;
-use crate::store::history::{Past, Recovery};
+use crate::store::ledger::{Past, Recovery};
 use crate::store::quarantine::Failure;
 use crate::text::{cut, redact};
 

@@ -12,8 +12,9 @@ use super::session::{Activity, Ended, FINISHED};
 use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable};
 
 /// The state of one subject, in the order of urgency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum BoardState {
     /// An issue that nobody is working on.
     Orphaned,
@@ -40,19 +41,7 @@ pub enum BoardState {
 }
 
 impl BoardState {
-    pub const ALL: [BoardState; 11] = [
-        BoardState::Orphaned,
-        BoardState::Stalled,
-        BoardState::Silent,
-        BoardState::Crashed,
-        BoardState::Escalated,
-        BoardState::Abandoned,
-        BoardState::Skipped,
-        BoardState::Queued,
-        BoardState::Waiting,
-        BoardState::Exempt,
-        BoardState::Active,
-    ];
+    pub const ALL: &[BoardState] = <BoardState as strum::VariantArray>::VARIANTS;
 
     /// The state of a subject that is left for this reason; none when it is not in progress, or an agent's, at all.
     pub fn of(reason: &Reason) -> Option<BoardState> {
@@ -73,19 +62,7 @@ impl BoardState {
     }
 
     pub fn name(self) -> &'static str {
-        match self {
-            BoardState::Orphaned => "orphaned",
-            BoardState::Stalled => "stalled",
-            BoardState::Silent => "silent",
-            BoardState::Crashed => "crashed",
-            BoardState::Escalated => "escalated",
-            BoardState::Abandoned => "abandoned",
-            BoardState::Skipped => "skipped",
-            BoardState::Queued => "queued",
-            BoardState::Waiting => "waiting",
-            BoardState::Exempt => "exempt",
-            BoardState::Active => "active",
-        }
+        self.into()
     }
 
     /// Can a subject of this kind be in it?
@@ -105,7 +82,7 @@ impl BoardState {
     }
 
     pub fn parse(name: &str) -> Option<BoardState> {
-        BoardState::ALL.into_iter().find(|state| state.name() == name)
+        BoardState::ALL.iter().copied().find(|state| state.name() == name)
     }
 }
 
@@ -131,7 +108,7 @@ struct BoardReason {
 
 impl Vocabulary {
     pub fn of_the_rules() -> Vocabulary {
-        let needs_person = Activity::ALL.into_iter().filter(|activity| activity.needs_person()).map(Activity::name);
+        let needs_person = Activity::ALL.iter().copied().filter(|activity| activity.needs_person()).map(Activity::name);
         let reasons = left().into_iter().chain(skipped()).chain(stranded());
         Vocabulary {
             wakeable: &WAKEABLE,

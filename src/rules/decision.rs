@@ -8,7 +8,8 @@ use super::display::format_utc;
 use super::{Reason, Unavailable};
 
 /// What should be done.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Decision {
     Leave(Reason),
     /// It goes on, or is finished: close what is open in the ledger.
@@ -71,16 +72,7 @@ pub enum Cause {
 impl Decision {
     /// The decision's name in reports.
     pub fn name(&self) -> &'static str {
-        match self {
-            Decision::Leave(_) => "leave",
-            Decision::Recovered(_) => "recovered",
-            Decision::HandedOver(_) => "handed_over",
-            Decision::Skip(_) => "skip",
-            Decision::Abandon(_) => "abandon",
-            Decision::Wait { .. } => "wait",
-            Decision::Continue { .. } => "continue",
-            Decision::Escalate(_) => "escalate",
-        }
+        self.into()
     }
 
     /// What a sweep does then.

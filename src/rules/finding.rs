@@ -5,8 +5,9 @@ use std::fmt::{Display, Formatter, Result};
 use serde::{Deserialize, Serialize};
 
 /// What is wrong with a subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Finding {
     /// An issue in progress that nobody is working on.
     Orphaned,
@@ -27,15 +28,7 @@ pub enum Finding {
 impl Finding {
     /// As programs read it.
     pub fn name(self) -> &'static str {
-        match self {
-            Finding::Orphaned => "orphaned",
-            Finding::Stalled => "stalled",
-            Finding::Silent => "silent",
-            Finding::Looping => "looping",
-            Finding::Crashed => "crashed",
-            Finding::Waiting => "waiting",
-            Finding::NoProgress => "no_progress",
-        }
+        self.into()
     }
 
     /// How its definition begins, before the clauses.

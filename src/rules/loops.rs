@@ -15,12 +15,10 @@
 
 mod line;
 mod scan;
-mod terminal;
 mod turns;
 mod window;
 
-pub use line::Essence;
-pub use terminal::without_middle;
+pub use line::{Essence, without_middle};
 pub use turns::Loop;
 use turns::kinds;
 use window::Window;

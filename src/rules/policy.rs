@@ -110,8 +110,9 @@ impl<'de> Deserialize<'de> for After {
 }
 
 /// What an escalation does to an issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Escalation {
     CommentAndBlock,
     CommentOnly,

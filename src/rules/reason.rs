@@ -42,16 +42,7 @@ pub(super) const STUCK_WAKE: &str = "stuck wake";
 
 /// Of an issue, of a step or plan, of a session or run: finished, or to be taken up again by the host itself.
 const FINISHED_OR_TO_DO: [&str; 11] = [
-    "done",
-    "in_review",
-    "todo",
-    "completed",
-    "skipped",
-    "pending",
-    "terminated",
-    "succeeded",
-    "created",
-    "queued",
+    "done", "in_review", "todo", "completed", "skipped", "pending", "terminated", "succeeded", "created", "queued",
     "scheduled_retry",
 ];
 

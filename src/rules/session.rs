@@ -19,7 +19,6 @@
 mod agent;
 mod comment;
 mod definition;
-mod episode;
 
 use std::fmt::Display;
 
@@ -32,6 +31,7 @@ use super::clause::no_wait_is_declared;
 use super::display::humanize;
 use super::{
     Assignee, Cause, Clause, ContinueBy, Facts, Finding, History, Id, Loop, OpenRecovery, Policy, Reason, RetryBudget,
+    detect_loop,
 };
 
 /// The statuses of an issue on which no session works any more.
@@ -40,6 +40,12 @@ pub(super) const FINISHED: [&str; 2] = ["done", "cancelled"];
 /// How often people may be notified in a day that one session waits for them: each question is another one, and a
 /// screen that flickers is none.
 const QUESTIONS_PER_DAY_MAX: u32 = 24;
+
+/// So many lines are more than the echo of a nudge and a word in answer.
+const ANSWER_MAX: usize = 20;
+
+/// A process that was relaunched shows progress once it has been active for longer.
+const PROVEN_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// One session of an agent, as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +122,26 @@ impl SessionFacts {
         history: History,
     ) -> SessionFacts {
         SessionFacts { session, tenant, assignee, issue, history, repeats: None }.with_its_own_signs()
+    }
+
+    /// With the loop that its output shows, and the signs of life and progress that it shows itself. Progress ends an
+    /// episode where the session's supervisor reports it, else any activity. The output of a loop is none; neither are
+    /// the first minutes of a process that was relaunched, else one that crashes at every start is relaunched for ever.
+    fn with_its_own_signs(self) -> SessionFacts {
+        let SessionFacts { session, mut history, .. } = self;
+        let repeats = detect_loop(&session.recent_output);
+        let is_looping = repeats.is_some() || history.open.is_some() && looped_lately(&session.recent_output);
+        let sign = if is_looping || session.reports_progress { session.progressed_at } else { session.active_at };
+        // A question is news, and an end of what was before it; what flows by beside it is none.
+        let sign =
+            session.agent.as_ref().filter(|agent| agent.activity.needs_person()).map_or(sign, |agent| agent.since);
+        history.idle_since = session.ended.map_or(sign, |ended| ended.at);
+        let was_relaunched =
+            !history.escalated && history.open.as_ref().is_some_and(|open| open.since < session.started_at);
+        if !was_relaunched || PROVEN_AFTER < sign - session.started_at {
+            history.progressed(sign);
+        }
+        SessionFacts { session, history, repeats, ..self }
     }
 
     /// What it is examined for.
@@ -245,6 +271,11 @@ impl Facts for SessionFacts {
     fn history(&self) -> &History {
         &self.history
     }
+}
+
+/// The echo of a nudge, or a word in answer, is no end of a loop that was seen on the same screen.
+fn looped_lately(output: &[String]) -> bool {
+    (1..output.len().min(ANSWER_MAX)).any(|cut| detect_loop(&output[..output.len() - cut]).is_some())
 }
 
 #[cfg(test)]

@@ -11,8 +11,22 @@ use super::display::one_line;
 pub struct Id(pub String);
 
 /// The kinds of subject, in the order in which they are swept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     Session,
     Issue,
@@ -27,14 +41,10 @@ impl Display for Id {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Session, Kind::Issue, Kind::Step];
+    pub const ALL: &[Kind] = <Kind as strum::VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::Session => "session",
-            Kind::Issue => "issue",
-            Kind::Step => "step",
-        }
+        self.into()
     }
 
     pub fn plural(self) -> &'static str {

@@ -8,8 +8,7 @@ use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
 use super::look::Look;
-use super::pattern::{Pattern, Patterns};
-use super::rule::{Rule, Text};
+use super::rule::{Pattern, Patterns, Rule, Text};
 use super::signal::Signal;
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;

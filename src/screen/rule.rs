@@ -4,10 +4,10 @@
 //! trailing empty rows, and with `‸` at the cursor. The group `question` is what the agent asks, `resumes` when its
 //! quota is available again. Other fields are further conditions; all of them must hold.
 
+use regex::{Error, Regex, RegexSet};
 use serde::Deserialize;
 
 use super::look::{LineMode, Look};
-use super::pattern::Pattern;
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
 use crate::text::redact;
@@ -113,4 +113,30 @@ impl Rule {
 /// Whether a demanded value is known and right.
 fn is_as(demanded: Option<bool>, found: Option<bool>) -> bool {
     demanded.is_none() || demanded == found
+}
+
+/// A regular expression in the file of an agent.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Pattern(pub Regex);
+
+/// Several regular expressions, any of which may match.
+#[derive(Debug, Default, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+pub struct Patterns(pub RegexSet);
+
+impl TryFrom<String> for Pattern {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Pattern, Error> {
+        Regex::new(&text).map(Pattern)
+    }
+}
+
+impl TryFrom<Vec<String>> for Patterns {
+    type Error = Error;
+
+    fn try_from(texts: Vec<String>) -> Result<Patterns, Error> {
+        RegexSet::new(texts).map(Patterns)
+    }
 }

@@ -286,8 +286,8 @@ impl<T: Written> Written for Option<T> {
     }
 }
 
-impl<T: Written, const N: usize> Written for [T; N] {
+impl<T: Written> Written for [T] {
     fn written(&self) -> String {
-        self.each_ref().map(T::written).join(",")
+        self.iter().map(T::written).collect::<Vec<_>>().join(",")
     }
 }

@@ -9,8 +9,7 @@ use diesel::sql_types::{Nullable, Text};
 use super::Db;
 use super::Label;
 use super::label::labels;
-use super::schema::sessions::session_facts;
-use super::schema::{issue_facts, issue_subjects, plans, session_subjects, step_facts, step_subjects};
+use super::schema::{issue_facts, issue_subjects, plans, session_facts, session_subjects, step_facts, step_subjects};
 use super::types::LossyText;
 use crate::rules::{Id, Kind};
 

@@ -53,13 +53,8 @@ fn insertion(policy: &Policy) -> String {
 /// The columns, named as in the JSON of a policy, and their values as SQL writes them.
 fn row(policy: &Policy) -> BTreeMap<&'static str, String> {
     const LIMITS: [&str; 8] = [
-        "orphan_grace_seconds",
-        "step_stalled_after_seconds",
-        "session_silent_after_seconds",
-        "run_silent_after_seconds",
-        "wake_stuck_after_seconds",
-        "nudge_delay_seconds",
-        "attempts_max",
+        "orphan_grace_seconds", "step_stalled_after_seconds", "session_silent_after_seconds",
+        "run_silent_after_seconds", "wake_stuck_after_seconds", "nudge_delay_seconds", "attempts_max",
         "attempts_per_day_max",
     ];
     let policy = json!(policy);

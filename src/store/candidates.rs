@@ -4,10 +4,21 @@
 
 use std::fmt::{Display, Formatter};
 
+use diesel::dsl::{count_star, exists, min, not};
+use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::types::RawInstant;
-use crate::rules::Id;
+use super::label::labels;
+use super::schema::{
+    failures, issue_candidates, issue_facts, issue_subjects, session_candidates, session_facts, session_subjects,
+    step_candidates, step_facts, step_subjects,
+};
+use super::types::{LossyText, RawInstant};
+use super::{Db, Label};
+use crate::rules::issue::IssueFacts;
+use crate::rules::session::SessionFacts;
+use crate::rules::step::StepFacts;
+use crate::rules::{Id, Kind};
 
 /// One nomination. Its fields decode whatever the row holds; a row that is wrong is found when its facts are read.
 #[derive(Clone, Debug, PartialEq, diesel::Queryable)]
@@ -49,7 +60,7 @@ pub struct Part<'a> {
     /// Of this group: an agent's.
     pub group: Option<&'a Id>,
     /// With one of these ids.
-    pub among: Option<&'a [Id]>,
+    pub only_ids: Option<&'a [Id]>,
     /// In none of these portions.
     pub except: &'a [Portion],
 }
@@ -57,7 +68,7 @@ pub struct Part<'a> {
 impl Part<'_> {
     /// All of them.
     pub fn whole<'a>() -> Part<'a> {
-        Part { after: Position::beginning(), tenant: None, group: None, among: None, except: &[] }
+        Part { after: Position::beginning(), tenant: None, group: None, only_ids: None, except: &[] }
     }
 }
 
@@ -118,13 +129,39 @@ impl Shard {
     }
 }
 
+/// What is asked of the views of one kind of subject.
+pub trait Nominated {
+    const KIND: Kind;
+
+    /// One whose group is null, which no host's view may say.
+    fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>>;
+
+    /// The next candidates in the order of the scan, at most `limit`.
+    fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
+    fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// The same for each group.
+    fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<Group>>;
+    /// How many in progress are not examined any more.
+    fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
+    /// How many of a part there are in progress, healthy or not.
+    fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64>;
+    /// The tenants that have more than so many candidates, those with the most first.
+    fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>>;
+    /// The group that has the most subjects in progress, and how many.
+    fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
+    /// Is there any subject, in whatever state? Of this tenant, or at all.
+    fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool>;
+    /// What a subject is called, whatever else its row holds.
+    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>>;
+}
+
 /// The failures that keep the subjects of a view in quarantine.
 macro_rules! quarantined {
     ($view:ident, $kind:expr) => {
-        $crate::store::schema::failures::table
-            .filter($crate::store::schema::failures::kind.eq($kind.name()))
-            .filter($crate::store::schema::failures::subject_id.eq($view::subject_id))
-            .filter($crate::store::schema::failures::quarantined_at.is_not_null())
+        failures::table
+            .filter(failures::kind.eq($kind.name()))
+            .filter(failures::subject_id.eq($view::subject_id))
+            .filter(failures::quarantined_at.is_not_null())
     };
 }
 
@@ -142,8 +179,8 @@ macro_rules! within {
         $part.except.iter().fold(query, |query, portion| {
             let is_tenants = $view::tenant.eq(&portion.tenant);
             match &portion.group {
-                None => query.filter(diesel::dsl::not(is_tenants)),
-                Some(group) => query.filter(diesel::dsl::not(is_tenants.and($view::group_id.eq(group)))),
+                None => query.filter(not(is_tenants)),
+                Some(group) => query.filter(not(is_tenants.and($view::group_id.eq(group)))),
             }
         })
     }};
@@ -160,9 +197,9 @@ macro_rules! candidates {
         let query = $from
             .filter($view::since.ge(&after.since))
             .filter($view::since.gt(&after.since).or($view::subject_id.gt(&after.id)))
-            .filter(diesel::dsl::not(diesel::dsl::exists(quarantined)))
+            .filter(not(exists(quarantined)))
             .into_boxed();
-        let query = match $part.among {
+        let query = match $part.only_ids {
             None => query,
             Some(ids) => query.filter($view::subject_id.eq_any(ids)),
         };
@@ -170,81 +207,85 @@ macro_rules! candidates {
     }};
 }
 
-/// What every kind asks of its views in the same way.
 macro_rules! nominations {
-    ($subjects:ident, $candidates:ident, $facts:ident) => {
-        fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
-            candidates!($candidates, Self::KIND, part)
-                .select(($candidates::subject_id, $candidates::group_id, $candidates::since))
-                .order(($candidates::since, $candidates::subject_id))
-                .limit(limit)
-                .load(db)
-        }
+    ($kind:expr, $type:ty: $subjects:ident, $candidates:ident, $facts:ident) => {
+        impl Nominated for $type {
+            const KIND: Kind = $kind;
 
-        fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>> {
-            let lacking = $candidates::table.filter($candidates::group_id.is_null());
-            lacking.select($candidates::subject_id).first(db).optional()
-        }
-
-        fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64> {
-            candidates!($candidates, Self::KIND, part).count().get_result(db)
-        }
-
-        fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<$crate::store::candidates::Group>> {
-            let columns = ($candidates::group_id, diesel::dsl::count_star(), diesel::dsl::min($candidates::since));
-            let groups = $candidates::table.group_by($candidates::group_id).select(columns);
-            candidates!($candidates, Self::KIND, part, groups).load(db)
-        }
-
-        fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {
-            let quarantined = quarantined!($subjects, Self::KIND);
-            let query = $subjects::table.filter(diesel::dsl::exists(quarantined)).into_boxed();
-            let query = match tenant {
-                None => query,
-                Some(tenant) => query.filter($subjects::tenant.eq(tenant)),
-            };
-            query.count().get_result(db)
-        }
-
-        fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64> {
-            within!($subjects, $subjects::table.into_boxed(), part).count().get_result(db)
-        }
-
-        fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>> {
-            let tenants = $candidates::table
-                .group_by($candidates::tenant)
-                .having(diesel::dsl::count_star().gt(more_than))
-                .select($candidates::tenant);
-            let named: Vec<$crate::store::types::LossyText> = candidates!($candidates, Self::KIND, part, tenants)
-                .order((diesel::dsl::count_star().desc(), $candidates::tenant))
-                .limit(limit)
-                .load(db)?;
-            Ok(named.into_iter().map(|tenant| tenant.0).collect())
-        }
-
-        fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>> {
-            let groups =
-                $subjects::table.group_by($subjects::group_id).select(($subjects::group_id, diesel::dsl::count_star()));
-            within!($subjects, groups.into_boxed(), part)
-                .order((diesel::dsl::count_star().desc(), $subjects::group_id))
-                .first(db)
-                .optional()
-        }
-
-        fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool> {
-            let all = $facts::table.select($facts::subject_id).into_boxed();
-            let any: Option<Id> = match tenant {
-                None => all,
-                Some(tenant) => all.filter($facts::tenant.eq(tenant)),
+            fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
+                candidates!($candidates, Self::KIND, part)
+                    .select(($candidates::subject_id, $candidates::group_id, $candidates::since))
+                    .order(($candidates::since, $candidates::subject_id))
+                    .limit(limit)
+                    .load(db)
             }
-            .first(db)
-            .optional()?;
-            Ok(any.is_some())
-        }
 
-        fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
-            labels!($facts).filter($facts::subject_id.eq(id)).first(db).optional()
+            fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>> {
+                let lacking = $candidates::table.filter($candidates::group_id.is_null());
+                lacking.select($candidates::subject_id).first(db).optional()
+            }
+
+            fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64> {
+                candidates!($candidates, Self::KIND, part).count().get_result(db)
+            }
+
+            fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<Group>> {
+                let columns = ($candidates::group_id, count_star(), min($candidates::since));
+                let groups = $candidates::table.group_by($candidates::group_id).select(columns);
+                candidates!($candidates, Self::KIND, part, groups).load(db)
+            }
+
+            fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64> {
+                let quarantined = quarantined!($subjects, Self::KIND);
+                let query = $subjects::table.filter(exists(quarantined)).into_boxed();
+                let query = match tenant {
+                    None => query,
+                    Some(tenant) => query.filter($subjects::tenant.eq(tenant)),
+                };
+                query.count().get_result(db)
+            }
+
+            fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64> {
+                within!($subjects, $subjects::table.into_boxed(), part).count().get_result(db)
+            }
+
+            fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>> {
+                let tenants = $candidates::table
+                    .group_by($candidates::tenant)
+                    .having(count_star().gt(more_than))
+                    .select($candidates::tenant);
+                let named: Vec<LossyText> = candidates!($candidates, Self::KIND, part, tenants)
+                    .order((count_star().desc(), $candidates::tenant))
+                    .limit(limit)
+                    .load(db)?;
+                Ok(named.into_iter().map(|tenant| tenant.0).collect())
+            }
+
+            fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>> {
+                let groups = $subjects::table.group_by($subjects::group_id).select(($subjects::group_id, count_star()));
+                within!($subjects, groups.into_boxed(), part)
+                    .order((count_star().desc(), $subjects::group_id))
+                    .first(db)
+                    .optional()
+            }
+
+            fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool> {
+                let all = $facts::table.select($facts::subject_id).into_boxed();
+                let any: Option<Id> = match tenant {
+                    None => all,
+                    Some(tenant) => all.filter($facts::tenant.eq(tenant)),
+                }
+                .first(db)
+                .optional()?;
+                Ok(any.is_some())
+            }
+
+            fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
+                labels!($facts).filter($facts::subject_id.eq(id)).first(db).optional()
+            }
         }
     };
 }
-pub(super) use {candidates, nominations, quarantined, within};
+nominations!(Kind::Session, SessionFacts: session_subjects, session_candidates, session_facts);
+nominations!(Kind::Issue, IssueFacts: issue_subjects, issue_candidates, issue_facts);
+nominations!(Kind::Step, StepFacts: step_subjects, step_candidates, step_facts);

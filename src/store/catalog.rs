@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
@@ -10,6 +11,7 @@ use include_dir::{Dir, include_dir};
 
 use super::Db;
 use super::hosts::Host;
+use super::types::sql::Instant;
 use crate::rules::Kind;
 
 static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
@@ -26,7 +28,7 @@ pub fn folders(db: &Db, host: Host) -> Vec<String> {
     let of_host: Vec<String> = sources.iter().flat_map(|source| inside(source)).collect();
     let made = made_by(&of_host);
     // A host that lacks a kind has nothing to show of it.
-    let kinds = Kind::ALL.into_iter().filter(|kind| made.contains(&facts_of(*kind)));
+    let kinds = Kind::ALL.iter().copied().filter(|kind| made.contains(&facts_of(*kind)));
     let boards = kinds.flat_map(|kind| inside(&format!("board/{kind}")));
     let mut folders: Vec<String> = inside("ledger").into_iter().chain(boards).chain(of_host).collect();
     folders.sort_by_key(|folder| version(folder));
@@ -85,7 +87,7 @@ fn made_by(folders: &[String]) -> Vec<String> {
 /// The kinds of subject that a host has.
 pub fn kinds(db: &Db, host: Host) -> Vec<Kind> {
     let relations = relations(db, host);
-    Kind::ALL.into_iter().filter(|kind| relations.contains(&facts_of(*kind))).collect()
+    Kind::ALL.iter().copied().filter(|kind| relations.contains(&facts_of(*kind))).collect()
 }
 
 fn facts_of(kind: Kind) -> String {
@@ -147,4 +149,25 @@ pub fn made_by_others(db: &mut SqliteConnection) -> QueryResult<Vec<String>> {
          ORDER BY name LIMIT 3"
     ))
     .load(db)
+}
+
+impl Db {
+    /// Which database this is: the cluster's number and its name, or the file. A standby has its primary's.
+    pub fn identity(&mut self) -> QueryResult<String> {
+        const OF_POSTGRES: &str =
+            "SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' || current_database()";
+        const OF_SQLITE: &str = "SELECT file FROM pragma_database_list WHERE name = 'main'";
+        match self {
+            Db::Postgres(db) => sql::<Text>(OF_POSTGRES).get_result(db),
+            Db::Sqlite(db) => sql::<Text>(OF_SQLITE).get_result(db),
+        }
+    }
+
+    /// The database's clock.
+    pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
+        match self {
+            Db::Postgres(db) => diesel::select(sql::<Instant>("clock_timestamp()")).get_result(db),
+            Db::Sqlite(db) => diesel::select(sql::<Instant>("strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).get_result(db),
+        }
+    }
 }

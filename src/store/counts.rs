@@ -32,7 +32,7 @@ impl KindCounts {
     /// it were not there; but what the guard left is never lost.
     pub fn read(document: &Document) -> impl Iterator<Item = (Kind, KindCounts)> {
         let read = |kind: Kind| Some(KindCounts::of_fields(document.0.get(kind.plural())?.as_object()?));
-        Kind::ALL.into_iter().filter_map(move |kind| Some((kind, read(kind)?)))
+        Kind::ALL.iter().copied().filter_map(move |kind| Some((kind, read(kind)?)))
     }
 
     fn of_fields(fields: &Map<String, Value>) -> KindCounts {
@@ -60,15 +60,18 @@ impl KindCounts {
 }
 
 /// What is done about a kind of subject.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum KindMode {
-    /// It is not looked at.
-    Off,
-    /// It is decided and reported, never written.
-    Shadow,
     #[default]
     On,
+    /// It is decided and reported, never written.
+    Shadow,
+    /// It is not looked at.
+    Off,
 }
 
 /// How many subjects of one kind came to what.

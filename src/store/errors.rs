@@ -74,25 +74,11 @@ pub fn is_refusal(error: &Error) -> bool {
 /// that speaks English.
 pub fn is_outage(error: &Error) -> bool {
     const WORDS: [&str; 18] = [
-        "No space left on device",
-        "could not extend file",
-        "Disk quota exceeded",
-        "temporary file size exceeds",
-        "out of memory",
-        "out of shared memory",
-        "too many clients",
-        "too many connections",
-        "remaining connection slots",
-        "terminating connection",
-        "starting up",
-        "shutting down",
-        "accepting connections",
-        "in recovery mode",
-        // SQLite
-        "database or disk is full",
-        "disk I/O error",
-        "unable to open database file",
-        "attempt to write a readonly database",
+        "No space left on device", "could not extend file", "Disk quota exceeded", "temporary file size exceeds",
+        "out of memory", "out of shared memory", "too many clients", "too many connections",
+        "remaining connection slots", "terminating connection", "starting up", "shutting down",
+        "accepting connections", "in recovery mode", "database or disk is full", "disk I/O error",
+        "unable to open database file", "attempt to write a readonly database",
     ];
     let Error::DatabaseError(kind, info) = error else { return false };
     match kind {

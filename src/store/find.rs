@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::errors::{self, Refused};
 use super::open::Store;
 use super::schema::plans;
-use super::{Access, Db, Label, Subject, Timeouts, for_kind, has_any};
+use super::{Access, Db, Label, Nominated, Subject, Timeouts, for_kind, has_any};
 use crate::conclusion::{Failure, usage};
 use crate::rules::{Id, Kind};
 use crate::text::redact;

@@ -10,7 +10,8 @@ use diesel::sql_types::Text;
 use crate::conclusion::{Failure, config};
 
 /// The control plane whose database it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Host {
     /// sweep's own tables.
     Native,
@@ -19,13 +20,10 @@ pub enum Host {
 }
 
 impl Host {
-    pub const ALL: [Host; 2] = [Host::Native, Host::Paperclip];
+    pub const ALL: &[Host] = <Host as strum::VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
-        match self {
-            Host::Native => "native",
-            Host::Paperclip => "paperclip",
-        }
+        self.into()
     }
 
     /// The host's own tables, in the schema `public`; none when they are sweep's.
@@ -48,21 +46,9 @@ const PAPERCLIP_COLUMNS: [&str; 3] = ["harness_kind", "blocked_transition_at", "
 
 /// Relations of Paperclip's database; its views read all of them.
 const PAPERCLIP_TABLES: [&str; 15] = [
-    "companies",
-    "agents",
-    "issues",
-    "heartbeat_runs",
-    "environment_leases",
-    "heartbeat_run_watchdog_decisions",
-    "agent_wakeup_requests",
-    "issue_comments",
-    "activity_log",
-    "issue_relations",
-    "issue_recovery_actions",
-    "issue_thread_interactions",
-    "issue_approvals",
-    "approvals",
-    "issue_tree_holds",
+    "companies", "agents", "issues", "heartbeat_runs", "environment_leases", "heartbeat_run_watchdog_decisions",
+    "agent_wakeup_requests", "issue_comments", "activity_log", "issue_relations", "issue_recovery_actions",
+    "issue_thread_interactions", "issue_approvals", "approvals", "issue_tree_holds",
 ];
 
 /// The host of a PostgreSQL database where sweep has never been. Refuses one that it does not know, unless the operator

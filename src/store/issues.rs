@@ -4,11 +4,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
-use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
-use super::label::labels;
+use super::candidates::Nominated;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
-use super::schema::{comments, exemptions, issue_candidates, issue_facts, issue_subjects, issues, wakes};
+use super::schema::{comments, exemptions, issue_facts, issues, wakes};
 use super::subject::Right;
 use super::types::{Document, Instant, LossyText};
 use super::{Db, Lock, Subject, ledger};
@@ -28,7 +27,6 @@ const LOCK: LockStatement = LockStatement {
 };
 
 impl Subject for IssueFacts {
-    const KIND: Kind = Kind::Issue;
     const RELATION: &'static str = "issues";
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
@@ -38,8 +36,6 @@ impl Subject for IssueFacts {
         ("wakes", "INSERT"),
         ("comments", "INSERT"),
     ];
-
-    nominations!(issue_subjects, issue_candidates, issue_facts);
 
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
         db.lock(&LOCK, id)

@@ -16,7 +16,7 @@ use super::types::{Document, Instant, RawInstant};
 const SUCCEEDED: &str = "succeeded";
 
 /// It has ended, however, and was meant to look at everything.
-const WHOLE: &str = "NOT narrowed AND finished_at IS NOT NULL";
+const WHOLE: &str = "NOT is_restricted AND finished_at IS NOT NULL";
 
 /// The end of the latest sweep of everything that did all it had to. One that is split succeeded when all its shards
 /// did: at the earliest of their latest successes. What a clock that was ahead has dated in the future says nothing of

@@ -15,14 +15,15 @@ use super::schema::{recoveries, sweeps};
 use super::types::{Document, Instant, RawInstant};
 use super::{Db, Subject, boards, totals};
 use crate::conclusion::Conclusion;
-use crate::rules::{Id, OpenRecovery, Policy};
+use crate::rules::{Id, Kind, OpenRecovery, Policy};
 use crate::text::{plain, redact};
 
 /// Who wrote it, wherever the host asks.
 pub const ACTOR: &str = "sweep";
 
 /// What a row of `recoveries` records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Action {
     Continue,
     Escalate,
@@ -32,17 +33,10 @@ pub enum Action {
 }
 
 impl Action {
-    pub const ALL: [Action; 5] =
-        [Action::Continue, Action::Escalate, Action::Recover, Action::HandOver, Action::Abandon];
+    pub const ALL: &[Action] = <Action as strum::VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
-        match self {
-            Action::Continue => "continue",
-            Action::Escalate => "escalate",
-            Action::Recover => "recover",
-            Action::HandOver => "hand_over",
-            Action::Abandon => "abandon",
-        }
+        self.into()
     }
 
     /// Nothing can come of it any more.
@@ -138,7 +132,8 @@ pub fn contains(db: &mut Db, id: &Id) -> QueryResult<bool> {
 }
 
 /// How a sweep ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Ended {
     Completed,
     /// By a signal; what was in hand was finished.
@@ -149,11 +144,7 @@ pub enum Ended {
 
 impl Ended {
     pub fn name(self) -> &'static str {
-        match self {
-            Ended::Completed => "completed",
-            Ended::Interrupted => "interrupted",
-            Ended::Failed => "failed",
-        }
+        self.into()
     }
 }
 
@@ -161,7 +152,7 @@ impl Ended {
 pub struct Opening<'a> {
     pub began_at: DateTime<Utc>,
     /// It does not look at everything: at named subjects, one tenant or some kinds only.
-    pub narrowed: bool,
+    pub is_restricted: bool,
     pub shard: Option<Shard>,
     pub policy: &'a Policy,
 }
@@ -181,9 +172,9 @@ pub struct Closing {
 
 /// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
 pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryResult<()> {
-    let Opening { began_at, narrowed, shard, policy } = opening;
+    let Opening { began_at, is_restricted, shard, policy } = opening;
     let Shard { index, count } = shard.unwrap_or(Shard { index: 0, count: 1 });
-    if !narrowed {
+    if !is_restricted {
         boards::write(db, policy)?;
     }
     diesel::insert_into(sweeps::table)
@@ -192,8 +183,8 @@ pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryRe
             sweeps::host.eq(host),
             sweeps::version.eq(env!("CARGO_PKG_VERSION")),
             sweeps::started_at.eq(Instant(began_at)),
-            sweeps::narrowed.eq(narrowed),
-            sweeps::partial.eq(narrowed),
+            sweeps::is_restricted.eq(is_restricted),
+            sweeps::partial.eq(is_restricted),
             sweeps::shard.eq(index as i32),
             sweeps::shards.eq(count as i32),
             sweeps::policy.eq(Document(serde_json::json!(policy))),
@@ -226,4 +217,41 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
         ))
         .execute(db)
         .map(drop)
+}
+
+/// The latest rows are shown, and how many there are.
+const LATEST_MAX: i64 = 20;
+
+/// One row of `recoveries`.
+#[derive(Clone, Debug, PartialEq, Queryable)]
+pub struct Recovery {
+    pub created_at: DateTime<Utc>,
+    /// `continue`, `escalate`, `recover`, `hand_over`, `abandon`.
+    pub action: String,
+    pub attempt: i32,
+    pub reason: String,
+    /// This escalation set the subject blocked.
+    pub blocked_subject: bool,
+    /// Null: nothing has come of it yet.
+    pub settled_at: Option<DateTime<Utc>>,
+}
+
+/// What sweep did about one subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Past {
+    pub total: i64,
+    /// The latest, oldest first.
+    pub latest: Vec<Recovery>,
+}
+
+/// What the ledger says of one subject.
+pub fn history_of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Past> {
+    use recoveries::{action, attempt, blocked_subject, created_at, kind, reason, settled_at, subject_id, table};
+    let rows = || table.filter(kind.eq(subject.name())).filter(subject_id.eq(id));
+    let columns = (created_at, action, attempt, reason, blocked_subject, settled_at);
+    let total = rows().count().get_result(db)?;
+    let latest = rows().select(columns).order((created_at.desc(), recoveries::id.desc())).limit(LATEST_MAX);
+    let mut latest = latest.load::<Recovery>(db)?;
+    latest.reverse();
+    Ok(Past { total, latest })
 }

@@ -3,11 +3,8 @@
 //! One transaction under one lock: a database is migrated wholly or not at all, and several first starts at once are
 //! safe.
 
-mod made;
-mod printed;
 mod source;
 mod trust;
-mod turn;
 mod wanted;
 
 use std::collections::BTreeSet;
@@ -15,17 +12,18 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Error, Result};
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Array, Text};
 use diesel_migrations::MigrationHarness;
 
-use super::catalog::{applied, folders, is_of_listening, made_by_others, name, version};
+use super::catalog::{VERSIONS, applied, folders, is_of_listening, made_by_others, name, relations, up, version};
 use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
 use super::{Db, boards, rights};
 use crate::conclusion::{config, unavailable, usage};
-use made::refuse_broken;
-pub use printed::print;
 use source::Folders;
-use turn::{is_duplicate, take_turn};
+use trust::{is_duplicate, take_turn};
 pub use wanted::{Listen, Superuser, Wanted};
 
 /// What there is of sweep's schema.
@@ -69,7 +67,7 @@ fn look(db: &mut Db) -> Result<Found> {
         .into());
     }
     let hosts: &[Host] = match db {
-        Db::Postgres(_) => &Host::ALL,
+        Db::Postgres(_) => Host::ALL,
         Db::Sqlite(_) => &[Host::Native],
     };
     let of_host = |host| folders(db, host).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
@@ -225,5 +223,57 @@ fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, folders: &[String], is_
     match db.run_pending_migrations(Folders { folders, is_sqlite }) {
         Ok(_) => Ok(()),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),
+    }
+}
+
+/// The SQL of a plan, for psql or sqlite3, with what diesel records of it.
+pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: Wanted) -> String {
+    let mut sql = match db.is_sqlite() {
+        true => "begin;\n".to_owned(),
+        // Whose schema it is is asked once it is there: whoever makes it in between is found out.
+        false => format!(
+            "begin; set local search_path = pg_catalog, pg_temp;\ncreate schema if not exists sweep;\n{}\
+             set local search_path = {OURS};\n",
+            trust::guard(plan.host, wanted)
+        ),
+    };
+    sql += &format!(
+        "create table if not exists {VERSIONS} (\n    version varchar(50) primary key not null,\n    \
+         run_on timestamp not null default current_timestamp\n);\n"
+    );
+    for folder in &plan.missing {
+        let file = up(folder, db.is_sqlite());
+        sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
+    }
+    sql + &boards::preparation() + "commit;\n"
+}
+
+/// A relation that is gone must not look like a kind of work that there is none of.
+fn refuse_broken(db: &mut Db, host: Host) -> Result<()> {
+    let gone = gone(db, &relations(db, host)).context("looking for what migrations made")?;
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let is = if gone.len() == 1 { "is" } else { "are" };
+    Err(config(format!(
+        "the schema of the database {} is broken: {} {is} gone, which `sweep migrate` made. Restore it, as \
+            docs/operating.md says",
+        name(db)?,
+        gone.join(", ")
+    ))
+    .into())
+}
+
+/// Those of our tables and views that are not there.
+fn gone(db: &mut Db, relations: &[String]) -> QueryResult<Vec<String>> {
+    match db {
+        Db::Postgres(db) => sql::<Text>("SELECT 'sweep.' || name FROM unnest(")
+            .bind::<Array<Text>, _>(relations)
+            .sql(") name WHERE to_regclass('sweep.' || name) IS NULL")
+            .load(db),
+        Db::Sqlite(db) => {
+            let there: Vec<String> = sql::<Text>("SELECT name FROM sqlite_master").load(db)?;
+            Ok(relations.iter().filter(|name| !there.contains(name)).cloned().collect())
+        }
     }
 }

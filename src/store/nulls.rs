@@ -4,8 +4,7 @@
 use diesel::prelude::*;
 use diesel::result::Error;
 
-use super::schema::sessions::session_facts;
-use super::schema::{issue_facts, step_facts};
+use super::schema::{issue_facts, session_facts, step_facts};
 use super::{Db, errors};
 use crate::rules::{Id, Kind};
 

@@ -19,8 +19,9 @@ use crate::rules::{Finding, Id, Kind};
 use crate::text::{cut, plain, redact};
 
 /// What people can be notified of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// An issue or a plan step needs a person.
     Escalated,
@@ -41,32 +42,14 @@ pub enum Event {
 }
 
 impl Event {
-    pub const ALL: [Event; 8] = [
-        Event::Escalated,
-        Event::SessionStuck,
-        Event::GuardStopped,
-        Event::Quarantined,
-        Event::Recovered,
-        Event::HostBlocked,
-        Event::WakesStuck,
-        Event::Abandoned,
-    ];
+    pub const ALL: &[Event] = <Event as strum::VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
-        match self {
-            Event::Escalated => "escalated",
-            Event::SessionStuck => "session_stuck",
-            Event::GuardStopped => "guard_stopped",
-            Event::Quarantined => "quarantined",
-            Event::Recovered => "recovered",
-            Event::HostBlocked => "host_blocked",
-            Event::WakesStuck => "wakes_stuck",
-            Event::Abandoned => "abandoned",
-        }
+        self.into()
     }
 
     pub fn parse(name: &str) -> Option<Event> {
-        Event::ALL.into_iter().find(|event| event.name() == name)
+        Event::ALL.iter().copied().find(|event| event.name() == name)
     }
 
     /// That a subject of this kind needs a person.
@@ -79,8 +62,9 @@ impl Event {
 }
 
 /// Who is notified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Destination {
     /// An incoming webhook of Slack's.
     Slack,
@@ -89,13 +73,10 @@ pub enum Destination {
 }
 
 impl Destination {
-    pub const ALL: [Destination; 2] = [Destination::Slack, Destination::Webhook];
+    pub const ALL: &[Destination] = <Destination as strum::VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
-        match self {
-            Destination::Slack => "slack",
-            Destination::Webhook => "webhook",
-        }
+        self.into()
     }
 }
 

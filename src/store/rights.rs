@@ -111,7 +111,7 @@ impl Purpose {
             Purpose::Exempt => TO_EXEMPT,
             Purpose::Release => TO_RELEASE,
         };
-        let of_kinds = Kind::ALL.into_iter().flat_map(|kind| self.rights_for(kind));
+        let of_kinds = Kind::ALL.iter().copied().flat_map(|kind| self.rights_for(kind));
         let mut once = BTreeSet::new();
         let needed = of_kinds.chain(named(&[TO_LOOK, further].concat()));
         needed.filter(|right| once.insert(right.clone())).collect()

@@ -1,54 +1,30 @@
 //! The relations that the sweep reads and writes; docs/hosts.md is their contract.
 
-mod ledger;
-pub mod sessions;
-pub mod work;
-
-pub use ledger::*;
-
-/// The subjects of one kind that are in progress: what a share of them is measured against.
-macro_rules! subjects {
-    ($view:ident) => {
-        diesel::table! {
+macro_rules! relations {
+    ($($name:ident ($($key:ident),+) { $($columns:tt)* })+) => {
+        $(diesel::table! {
             use diesel::sql_types::*;
             use crate::store::types::sql::*;
-            $view (subject_id) {
-                subject_id -> Id,
-                group_id -> Id,
-                tenant -> Text,
-            }
-        }
+            $name ($($key),+) { $($columns)* }
+        })+
     };
 }
-subjects!(session_subjects);
-subjects!(issue_subjects);
-subjects!(step_subjects);
 
-/// A nominating view: subjects of one kind, their group and their place in the scan.
-macro_rules! candidates {
-    ($view:ident) => {
-        diesel::table! {
-            use diesel::sql_types::*;
-            use crate::store::types::sql::*;
-            $view (subject_id) {
-                subject_id -> Id,
-                group_id -> Id,
-                since -> Instant,
-                tenant -> Text,
-            }
-        }
-    };
+// The subjects of one kind that are in progress, against which a share of them is measured; and a nominating view:
+// subjects of one kind, their group and their place in the scan.
+relations! {
+    session_subjects (subject_id) { subject_id -> Id, group_id -> Id, tenant -> Text, }
+    issue_subjects (subject_id) { subject_id -> Id, group_id -> Id, tenant -> Text, }
+    step_subjects (subject_id) { subject_id -> Id, group_id -> Id, tenant -> Text, }
+    session_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
+    issue_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
+    step_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
 }
-candidates!(session_candidates);
-candidates!(issue_candidates);
-candidates!(step_candidates);
 
 /// The facts of one kind: who and what it is, its history in the ledger, and what this kind alone has.
 macro_rules! facts {
     ($view:ident { $($column:ident -> $type:ty,)+ }) => {
-        diesel::table! {
-            use diesel::sql_types::*;
-            use crate::store::types::sql::*;
+        relations! {
             $view (subject_id) {
                 subject_id -> Id,
                 tenant -> Text,
@@ -73,7 +49,6 @@ macro_rules! facts {
         }
     };
 }
-pub(crate) use facts;
 
 facts! {
     issue_facts {
@@ -112,9 +87,34 @@ facts! {
     }
 }
 
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
+facts! {
+    session_facts {
+        identifier -> Nullable<Text>,
+        declared_wait -> Nullable<Text>,
+        issue_id -> Nullable<Id>,
+        issue_status -> Nullable<Text>,
+        issue_has_live_run -> Bool,
+        issue_wake_since -> Nullable<Instant>,
+        started_at -> Instant,
+        progressed_at -> Instant,
+        ended_at -> Nullable<Instant>,
+        exit_code -> Nullable<Integer>,
+        silent_after_seconds -> Nullable<Integer>,
+        recent_output -> Text,
+        takes_commands -> Bool,
+        pending_command_since -> Nullable<Instant>,
+        reports_progress -> Bool,
+        takes_nudges -> Bool,
+        agent_state -> Nullable<Text>,
+        agent_state_kind -> Nullable<Text>,
+        agent_state_since -> Nullable<Instant>,
+        agent_question -> Nullable<Text>,
+        agent_state_evidence -> Nullable<Text>,
+    }
+}
+
+// What a host has beside them, as far as sweep reads and writes it.
+relations! {
     host_blocks (subject_id) {
         subject_id -> Id,
         tenant -> Text,
@@ -124,18 +124,9 @@ diesel::table! {
         since -> Instant,
         reason -> Text,
     }
-}
-
-diesel::table! {
-    use diesel::sql_types::*;
     host_behavior (run_end_grace_seconds) {
         run_end_grace_seconds -> Double,
     }
-}
-
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
     issues (id) {
         id -> Id,
         identifier -> Nullable<Text>,
@@ -144,11 +135,6 @@ diesel::table! {
         unblock_action -> Nullable<Text>,
         updated_at -> Instant,
     }
-}
-
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
     plans (id) {
         id -> Id,
         tenant -> Text,
@@ -156,11 +142,6 @@ diesel::table! {
         status -> Text,
         updated_at -> Instant,
     }
-}
-
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
     wakes (id) {
         id -> Id,
         agent_id -> Id,
@@ -170,25 +151,159 @@ diesel::table! {
         payload -> Document,
         requested_by -> Text,
     }
-}
-
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
     comments (id) {
         id -> Id,
         issue_id -> Id,
         author -> Text,
         body -> Text,
     }
+    sessions (id) {
+        id -> Id,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Text,
+        agent_id -> Nullable<Id>,
+        issue_id -> Nullable<Id>,
+        status -> Text,
+        stall_paused -> Bool,
+        started_at -> Nullable<Instant>,
+        last_activity_at -> Nullable<Instant>,
+        last_progress_at -> Nullable<Instant>,
+        last_tool -> Nullable<Text>,
+        recent_output -> Text,
+        exit_code -> Nullable<Integer>,
+        ended_at -> Nullable<Instant>,
+        silent_after_seconds -> Nullable<Integer>,
+        takes_nudges -> Bool,
+        agent_state -> Nullable<Text>,
+        agent_state_kind -> Nullable<Text>,
+        agent_state_since -> Nullable<Instant>,
+        agent_question -> Nullable<Text>,
+        agent_state_evidence -> Nullable<Text>,
+        resumes_at -> Nullable<Instant>,
+        updated_at -> Instant,
+    }
+    session_commands (id) {
+        id -> Id,
+        session_id -> Id,
+        command -> Text,
+        message -> Nullable<Text>,
+        status -> Text,
+        requested_by -> Text,
+        created_at -> Instant,
+        updated_at -> Instant,
+    }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(issue_facts, exemptions, issue_subjects);
-diesel::allow_tables_to_appear_in_same_query!(step_facts, exemptions, step_subjects);
-diesel::allow_tables_to_appear_in_same_query!(session_candidates, failures);
-diesel::allow_tables_to_appear_in_same_query!(session_subjects, failures);
-diesel::allow_tables_to_appear_in_same_query!(issue_candidates, failures);
-diesel::allow_tables_to_appear_in_same_query!(step_candidates, failures);
-diesel::allow_tables_to_appear_in_same_query!(issue_subjects, failures);
-diesel::allow_tables_to_appear_in_same_query!(step_subjects, failures);
-diesel::allow_tables_to_appear_in_same_query!(recoveries, exemptions);
+// What is read of all work together: its state, the wakes that nobody takes up, and what sweeps achieved.
+relations! {
+    step_work_state (subject_id) {
+        subject_id -> Id,
+        title -> Text,
+        agent_name -> Nullable<Text>,
+        state -> Nullable<Text>,
+        detail -> Nullable<Text>,
+        since -> Instant,
+        plan_id -> Id,
+    }
+    policy (orphan_grace_seconds) {
+        orphan_grace_seconds -> Double,
+        step_stalled_after_seconds -> Double,
+        wake_stuck_after_seconds -> Double,
+    }
+    false_rescues (recovery_id) {
+        recovery_id -> Id,
+        continued_at -> Instant,
+    }
+    untaken_wakes (id) {
+        id -> Id,
+        kind -> Nullable<Text>,
+        subject_id -> Nullable<Id>,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Nullable<Text>,
+        agent_name -> Nullable<Text>,
+        agent_status -> Text,
+        created_at -> Instant,
+    }
+    wake_pickups (wake_id) {
+        wake_id -> Id,
+        taken_at -> Instant,
+    }
+}
+
+// What sweep itself remembers: its sweeps, what they did, what operators said, what failed, and what is to be sent.
+relations! {
+    recoveries (id) {
+        id -> Id,
+        sweep_id -> Id,
+        kind -> Text,
+        subject_id -> Id,
+        action -> Text,
+        reason -> Text,
+        episode_began_at -> Instant,
+        attempt -> Integer,
+        wake_id -> Nullable<Id>,
+        blocked_subject -> Bool,
+        created_at -> Instant,
+        settled_at -> Nullable<Instant>,
+    }
+    sweeps (id) {
+        id -> Id,
+        host -> Text,
+        version -> Text,
+        started_at -> Instant,
+        finished_at -> Nullable<Instant>,
+        ended -> Nullable<Text>,
+        exit_code -> Nullable<Integer>,
+        succeeded -> Bool,
+        is_restricted -> Bool,
+        partial -> Bool,
+        shard -> Integer,
+        shards -> Integer,
+        policy -> Document,
+        counts -> Document,
+        oldest_left_at -> Nullable<Instant>,
+        ledger_until -> Nullable<Instant>,
+        ledger_counts -> Nullable<Document>,
+        guard_decided_at -> Nullable<Instant>,
+        guard_held -> Nullable<Document>,
+    }
+    notifications (id) {
+        id -> Id,
+        destination -> Text,
+        event -> Text,
+        kind -> Text,
+        part -> Text,
+        subject_id -> Nullable<Id>,
+        sweep_id -> Id,
+        details -> Document,
+        created_at -> Instant,
+        message_id -> Nullable<Id>,
+        attempts -> Integer,
+        due_at -> Instant,
+        delivered_at -> Nullable<Instant>,
+        dead_at -> Nullable<Instant>,
+        last_error -> Nullable<Text>,
+    }
+    exemptions (kind, subject_id) {
+        kind -> Text,
+        subject_id -> Id,
+        reason -> Text,
+        until -> Nullable<Instant>,
+        created_at -> Instant,
+    }
+    failures (kind, subject_id) {
+        kind -> Text,
+        subject_id -> Id,
+        sweeps -> Integer,
+        reason -> Text,
+        last_at -> Instant,
+        quarantined_at -> Nullable<Instant>,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(
+    session_facts, session_subjects, session_candidates, issue_facts, issue_subjects, issue_candidates, step_facts,
+    step_subjects, step_candidates, exemptions, failures, recoveries,
+);

@@ -5,18 +5,17 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use super::Label;
-use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
+use super::candidates::Nominated;
 use super::issues::comment;
 use super::label::{called, labels};
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
-use super::schema::sessions::{session_commands, session_facts};
-use super::schema::{exemptions, session_candidates, session_subjects};
+use super::schema::{exemptions, session_commands, session_facts};
 use super::subject::Right;
 use super::types::LossyText;
 use super::{Db, Lock, Subject, ledger};
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
+use crate::rules::{Cause, ContinueBy, Id, Policy};
 use crate::text::quoted;
 
 /// The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
@@ -28,7 +27,6 @@ const LOCK: LockStatement = LockStatement {
 };
 
 impl Subject for SessionFacts {
-    const KIND: Kind = Kind::Session;
     const RELATION: &'static str = "sessions";
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
@@ -40,8 +38,6 @@ impl Subject for SessionFacts {
         ("session_commands", "INSERT"),
         ("comments", "INSERT"),
     ];
-
-    nominations!(session_subjects, session_candidates, session_facts);
 
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
         db.lock(&LOCK, id)

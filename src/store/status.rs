@@ -3,7 +3,6 @@
 //! Every column is read whatever it holds: a row that is broken is shown as far as it goes, and costs the others
 //! nothing.
 
-mod format;
 mod limits;
 mod plan;
 mod swept;
@@ -23,9 +22,9 @@ use super::types::age_seconds;
 use super::wakes::{self, StuckWake};
 use super::{Access, Db, DbConnection, Timeouts, has_any, latest};
 use crate::rules::{Id, Kind};
-pub use format::ROWS_MAX;
-use format::SCHEMA;
 pub(super) use limits::Limits;
+pub use limits::ROWS_MAX;
+use limits::SCHEMA;
 pub use plan::{Plan, PlanReport, StepReport};
 pub(super) use swept::false_rescues;
 pub use swept::{Effect, Exemptions, Quarantined, Sweep};
@@ -80,7 +79,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
         let now = db.now()?;
         let limits = Limits::read(db)?;
         let mut lists = work::Lists::default();
-        for kind in Kind::ALL {
+        for &kind in Kind::ALL {
             lists.read(db, kind, kinds.contains(&kind), tenant, now)?;
         }
         let plans = plan::stalled(db, &lists.plans_with_stalled_steps(), now, limits.step_stalled_after)?;

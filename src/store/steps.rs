@@ -5,17 +5,17 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::Label;
-use super::candidates::{Candidate, Part, candidates, nominations, quarantined, within};
+use super::candidates::Nominated;
 use super::issues::comment;
 use super::label::{called, labels};
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
-use super::schema::{exemptions, plans, step_candidates, step_facts, step_subjects, wakes};
+use super::schema::{exemptions, plans, step_facts, wakes};
 use super::subject::Right;
 use super::types::{Document, Instant, LossyText};
 use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
+use crate::rules::{Cause, ContinueBy, Id, Policy};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
@@ -30,7 +30,6 @@ const LOCK: LockStatement = LockStatement {
 };
 
 impl Subject for StepFacts {
-    const KIND: Kind = Kind::Step;
     const RELATION: &'static str = "plan_steps";
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
@@ -44,8 +43,6 @@ impl Subject for StepFacts {
         ("wakes", "INSERT"),
         ("comments", "INSERT"),
     ];
-
-    nominations!(step_subjects, step_candidates, step_facts);
 
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
         db.lock(&LOCK, id)

@@ -1,47 +1,25 @@
-//! What the store does for every kind of subject.
+//! What the store does with a subject, whatever its kind.
 
 use diesel::prelude::*;
 
-use super::candidates::{Candidate, Group, Part};
+use super::candidates::Nominated;
 use super::{Db, Label, Lock};
 use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
 
-/// One kind of subject, as the store knows it.
-pub trait Subject: Facts + Sized {
-    const KIND: Kind;
+/// One kind of subject, as the store knows it: what is done with a subject. What is asked of all of them is
+/// `Nominated`.
+pub trait Subject: Facts + Nominated + Sized {
     /// Where all of them are, by their `id`.
     const RELATION: &'static str;
     /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs
     /// UPDATE on some column of it, and reading its id SELECT.
     const RIGHTS: &'static [Right];
 
-    /// One whose group is null, which no host's view may say.
-    fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>>;
-
-    /// The next candidates in the order of the scan, at most `limit`.
-    fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
-    fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
-    /// The same for each group.
-    fn count_by_group(db: &mut Db, part: &Part) -> QueryResult<Vec<Group>>;
-    /// How many in progress are not examined any more.
-    fn count_in_quarantine(db: &mut Db, tenant: Option<&str>) -> QueryResult<i64>;
-    /// How many of a part there are in progress, healthy or not.
-    fn count_in_progress(db: &mut Db, part: &Part) -> QueryResult<i64>;
-    /// The tenants that have more than so many candidates, those with the most first.
-    fn tenants_of_candidates(db: &mut Db, part: &Part, more_than: i64, limit: i64) -> QueryResult<Vec<String>>;
-    /// The group that has the most subjects in progress, and how many.
-    fn largest_group(db: &mut Db, part: &Part) -> QueryResult<Option<(Id, i64)>>;
-    /// Is there any subject, in whatever state? Of this tenant, or at all.
-    fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool>;
-
     /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it.
     fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock>;
 
     /// The facts, in a snapshot taken after the locks.
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<Self>>;
-
-    /// What a subject is called, whatever else its row holds.
-    fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>>;
 
     /// The first two that people call so.
     fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>>;

@@ -11,7 +11,7 @@ use diesel::prelude::*;
 
 use super::Db;
 use super::catalog::exists;
-use super::schema::sessions::{session_commands, sessions};
+use super::schema::{session_commands, sessions};
 use super::types::Instant;
 use crate::rules::Id;
 pub use commands::{ClaimedCommand, Takes, What, claim, fail, has_command};

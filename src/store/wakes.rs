@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Db;
 use super::catalog::is_readable;
-use super::schema::work::{untaken_wakes, wake_pickups};
+use super::schema::{untaken_wakes, wake_pickups};
 use super::types::{Instant, LossyText, RawInstant};
 use crate::rules::{AHEAD_MAX, Id, RESTING, TERMINATED};
 
@@ -43,7 +43,7 @@ pub struct StuckWake {
 /// wait for ever.
 macro_rules! stuck {
     ($of_tenant:expr, $after:expr, $now:expr) => {{
-        use $crate::store::schema::work::untaken_wakes::columns;
+        use $crate::store::schema::untaken_wakes::columns;
         let is_old = columns::created_at.lt(Instant($now - $after));
         let is_old = is_old.or(columns::created_at.gt(Instant($now + AHEAD_MAX)));
         let all = untaken_wakes::table.filter(columns::agent_status.ne_all(RESTING)).filter(is_old).into_boxed();

@@ -254,7 +254,7 @@ impl Keeper {
             group: None,
             held: &[],
             shard: None,
-            among: None,
+            only_ids: None,
             plan: None,
             wakes: &wakes,
             subscriptions,

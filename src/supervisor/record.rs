@@ -6,7 +6,6 @@
 
 mod echo;
 mod intake;
-mod log_buffer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

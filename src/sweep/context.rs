@@ -21,7 +21,7 @@ pub struct ExamineContext<'a> {
     pub held: &'a [Portion],
     pub shard: Option<Shard>,
     /// Only the candidates among these.
-    pub among: Option<&'a [Id]>,
+    pub only_ids: Option<&'a [Id]>,
     /// Touch only what it says, if a fresh decision is the same.
     pub plan: Option<&'a Plan>,
     pub wakes: &'a WakeBudget,
@@ -34,7 +34,7 @@ pub struct ExamineContext<'a> {
 impl ExamineContext<'_> {
     /// The candidates that they are about.
     pub fn part(&self) -> Part<'_> {
-        let ExamineContext { tenant, group, among, held, .. } = *self;
-        Part { after: Position::beginning(), tenant, group, among, except: held }
+        let ExamineContext { tenant, group, only_ids, held, .. } = *self;
+        Part { after: Position::beginning(), tenant, group, only_ids, except: held }
     }
 }

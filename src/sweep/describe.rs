@@ -1,10 +1,13 @@
 //! What reports and notifications say of one subject.
 
+use diesel::QueryResult;
+use diesel::result::Error;
+
 use super::context::ExamineContext;
 use super::outcome::{Examined, Outcome};
 use crate::rules::{Assignee, Decision, History, Id, Verdict};
-use crate::store::Subject;
 use crate::store::outbox::Details;
+use crate::store::{Access, DbConnection, Subject, errors, nulls};
 
 fn name_of(assignee: &Assignee) -> Option<String> {
     match assignee {
@@ -54,4 +57,11 @@ pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, context: &Exa
         idle_since: history.map(|history| history.idle_since),
         ahead: history.and_then(History::ahead),
     }
+}
+
+/// Why a subject could not be examined, in words that name what is wrong with its row.
+pub fn why_unreadable<S: Subject>(db: &mut DbConnection, id: &Id, error: &Error, context: &ExamineContext) -> String {
+    let name = |db: &mut _| -> QueryResult<_> { Ok(nulls::describe(db, S::KIND, id, error)) };
+    let named = errors::is_undecodable(error).then(|| db.in_transaction(Access::ReadOnly, &context.timeouts, name));
+    named.and_then(Result::ok).unwrap_or_else(|| errors::of_row(S::KIND, error))
 }

@@ -5,9 +5,8 @@ use diesel::QueryResult;
 use diesel::result::Error;
 
 use super::context::ExamineContext;
-use super::describe::{describe, details};
+use super::describe::{describe, details, why_unreadable};
 use super::outcome::{Examined, Outcome};
-use super::unreadable::why;
 use crate::rules::{Decision, Id, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::outbox::{self, Event, Notice};
@@ -164,7 +163,7 @@ fn conclude<S: Subject>(
             }
             let failed = match is_lost {
                 true => because(Outcome::Failed, errors::error_chain(&error)),
-                false => because(outcome_of(&error), why::<S>(db, id, &error, context)),
+                false => because(outcome_of(&error), why_unreadable::<S>(db, id, &error, context)),
             };
             let outage = is_lost || errors::is_outage(&error);
             (Examined { outage, ..failed }, is_lost.then_some(Lost::Connection))

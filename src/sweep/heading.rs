@@ -35,8 +35,9 @@ impl Heading {
 }
 
 /// How a sweep goes about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Mode {
     Sweep,
     DryRun,
@@ -47,10 +48,6 @@ pub enum Mode {
 impl Mode {
     /// As programs read it.
     pub fn name(self) -> &'static str {
-        match self {
-            Mode::Sweep => "sweep",
-            Mode::DryRun => "dry_run",
-            Mode::Apply => "apply",
-        }
+        self.into()
     }
 }

@@ -87,7 +87,7 @@ impl Options {
         let is_swept = |kind: &Kind| swept.contains(kind) && self.mode(*kind) != KindMode::Off;
         let is_on = |kind: &Kind| self.mode(*kind) == KindMode::On;
         self.tenant.is_none()
-            && self.selection.among().is_none()
+            && self.selection.only_ids().is_none()
             && kinds.iter().all(is_swept)
             && kinds.iter().any(is_on)
     }
@@ -111,7 +111,7 @@ impl Selection {
         }
     }
 
-    pub fn among(&self) -> Option<&[Id]> {
+    pub fn only_ids(&self) -> Option<&[Id]> {
         match self {
             Selection::Among(issues) => Some(issues),
             Selection::Kinds(_) | Selection::Subjects(_) | Selection::Plan(_) => None,

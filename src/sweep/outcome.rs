@@ -10,8 +10,21 @@ use crate::rules::{Decision, Finding, Id, Kind, Reason};
 use crate::text::{redact, redact_id};
 
 /// What became of the decision about one subject. In a dry run: what would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// One wake, or one command, was queued.
     Continued,
@@ -43,22 +56,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub const ALL: [Outcome; 14] = [
-        Outcome::Continued,
-        Outcome::Escalated,
-        Outcome::Recovered,
-        Outcome::HandedOver,
-        Outcome::Abandoned,
-        Outcome::Waiting,
-        Outcome::Skipped,
-        Outcome::Healthy,
-        Outcome::Changed,
-        Outcome::Deferred,
-        Outcome::Busy,
-        Outcome::Unknown,
-        Outcome::Unreadable,
-        Outcome::Failed,
-    ];
+    pub const ALL: &[Outcome] = <Outcome as strum::VariantArray>::VARIANTS;
 
     /// Of a decision that was carried out.
     pub fn of(decision: &Decision) -> Outcome {
@@ -92,22 +90,7 @@ impl Outcome {
 
     /// As programs read it; for people it is spaced.
     pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Continued => "continued",
-            Outcome::Escalated => "escalated",
-            Outcome::Recovered => "recovered",
-            Outcome::HandedOver => "handed_over",
-            Outcome::Abandoned => "abandoned",
-            Outcome::Waiting => "waiting",
-            Outcome::Skipped => "skipped",
-            Outcome::Healthy => "healthy",
-            Outcome::Changed => "changed",
-            Outcome::Deferred => "deferred",
-            Outcome::Busy => "busy",
-            Outcome::Unknown => "unknown",
-            Outcome::Unreadable => "unreadable",
-            Outcome::Failed => "failed",
-        }
+        self.into()
     }
 
     /// Does it cost an agent's or a person's time, or may have?

@@ -11,7 +11,7 @@ use crate::rules::issue::IssueFacts;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::Part;
 use crate::store::open::Store;
-use crate::store::{Access, Db, DbConnection, Subject, find, ledger};
+use crate::store::{Access, Db, DbConnection, Nominated, find, ledger};
 use crate::text::redact;
 
 /// Asks in a read-only transaction.
@@ -85,6 +85,6 @@ pub fn named(options: &Options, store: &mut Store) -> Result<Option<Vec<(Kind, I
 /// Is any of these issues a candidate?
 pub fn is_any_stranded(db: &mut Db, options: &Options, issues: &[Id]) -> QueryResult<bool> {
     let (tenant, except) = (options.tenant.as_deref(), options.held.as_slice());
-    let part = Part { tenant, among: Some(issues), except, ..Part::whole() };
+    let part = Part { tenant, only_ids: Some(issues), except, ..Part::whole() };
     IssueFacts::count_candidates(db, &part).map(|candidates| 0 < candidates)
 }

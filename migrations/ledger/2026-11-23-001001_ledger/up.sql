@@ -16,7 +16,7 @@ create table sweeps (
     {{ json("policy") }} not null default '{}',  -- the settings that decide
     shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
     shards         integer not null default 1,  -- ... of how many
-    {{ flag("narrowed") }} not null default false,  -- its settings let it look at a part only; partial: or its deadline did
+    {{ flag("is_restricted") }} not null default false,  -- its settings let it look at a part only; partial: or its deadline did
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
     {{ time("ledger_until") }},  -- all rows of the ledger before it ...
@@ -27,8 +27,8 @@ create table sweeps (
 ){{ strict }};
 create index sweeps_started_at on sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.
-create index sweeps_whole on sweeps (finished_at) where not narrowed and finished_at is not null;
-create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not narrowed and finished_at is not null;
+create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
+create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
 create index sweeps_succeeded on sweeps (shards, shard, finished_at)
     where succeeded;
 create index sweeps_counted on sweeps (started_at) where ledger_until is not null;

@@ -97,6 +97,6 @@ impl Line {
     }
 
     fn kind(&self) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| self.0.iter().any(|word| word == kind.name()))
+        Kind::ALL.iter().copied().find(|kind| self.0.iter().any(|word| word == kind.name()))
     }
 }

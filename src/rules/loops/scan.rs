@@ -5,11 +5,10 @@
 //! other number is a word: `test 12 passed` and `test 13 passed` are different lines.
 
 mod amount;
-mod marks;
 mod time;
 
 use amount::Amount;
-pub use marks::{CHANGING, COUNTER};
+pub use time::{CHANGING, COUNTER};
 
 /// The result of a scan.
 #[derive(Default)]

@@ -16,8 +16,9 @@ pub struct AgentState {
     pub evidence: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Activity {
     Working,
     /// At its prompt, which is empty.
@@ -29,19 +30,14 @@ pub enum Activity {
 }
 
 impl Activity {
-    pub const ALL: [Activity; 4] = [Activity::Working, Activity::Idle, Activity::Waiting, Activity::Exhausted];
+    pub const ALL: &[Activity] = <Activity as strum::VariantArray>::VARIANTS;
 
     pub fn name(self) -> &'static str {
-        match self {
-            Activity::Working => "working",
-            Activity::Idle => "idle",
-            Activity::Waiting => "waiting",
-            Activity::Exhausted => "exhausted",
-        }
+        self.into()
     }
 
     pub fn parse(name: &str) -> Option<Activity> {
-        Activity::ALL.into_iter().find(|activity| activity.name() == name)
+        Activity::ALL.iter().copied().find(|activity| activity.name() == name)
     }
 
     /// Can it not go on without a person?

@@ -20,8 +20,7 @@ use super::*;
     "260.001 stalled, 260.001 nudge 1/2"
 )]
 #[case::a_sign_of_life_in_a_pause_gives_a_whole_threshold_from_its_end(
-    "50 pause 10 reset 1000 resume 70",
-    "1120.001 stalled, 1120.001 nudge 1/2"
+    "50 pause 10 reset 1000 resume 70", "1120.001 stalled, 1120.001 nudge 1/2"
 )]
 #[case::a_nudge_in_a_pause_has_its_whole_delay_afterwards(
     "65 pause 100 nudge 100 resume 30",

@@ -45,8 +45,7 @@ async fn a_session_that_shows_life_is_never_reported() {
     "60.001 stalled, 60.001 nudge 1/2, 95 nudge 2/2, 115 escalated after 2: Exhausted"
 )]
 #[case::a_nudge_before_the_last_sign_of_life_does_not_count(
-    "10 nudge 10 reset 10 nudge 60",
-    "80.001 stalled, 80.001 nudge 2/2"
+    "10 nudge 10 reset 10 nudge 60", "80.001 stalled, 80.001 nudge 2/2"
 )]
 #[case::nudges_by_people_count_among_those_of_a_day(
     "10 nudge 10 reset 10 nudge 10 reset 10 nudge 10 reset 10 nudge 10 reset 61",

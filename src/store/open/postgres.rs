@@ -12,7 +12,8 @@ use crate::store::{Access, Db, DbConnection};
 
 /// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know
 /// prepared statements gives them to somebody else's connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum StatementCache {
     #[default]
     On,
@@ -140,42 +141,15 @@ fn is_nearly_a_port(value: &str) -> bool {
 /// pass.
 const LASTING: [&str; 34] = [
     // libpq
-    "invalid connection option",
-    "invalid URI",
-    "invalid integer value",
-    "invalid port number",
-    " value: \"",
-    " value \"",
-    "the connection string is malformed",
-    NO_PORT,
-    "certificate",
-    "private key",
-    "does not support SSL",
-    "over a connection without TLS",
-    "authentication method requirement",
-    "channel binding",
-    "no password supplied",
-    "could not match",
-    "service file",
-    "definition of service",
-    "requirepeer",
-    "require_auth",
-    "is too long",
-    // PostgreSQL
-    "authentication failed",
-    "pg_hba.conf",
-    "does not exist",
-    "is not permitted to log in",
-    "permission denied for database",
-    "permission denied to set parameter",
-    "unrecognized configuration parameter",
-    "invalid value for parameter",
-    "unsupported frontend protocol",
-    // Poolers
-    "unsupported startup parameter",
-    "no such database",
-    "no such user",
-    "auth failed",
+    "invalid connection option", "invalid URI", "invalid integer value", "invalid port number", " value: \"",
+    " value \"", "the connection string is malformed", NO_PORT, "certificate", "private key", "does not support SSL",
+    "over a connection without TLS", "authentication method requirement", "channel binding", "no password supplied",
+    "could not match", "service file", "definition of service", "requirepeer", "require_auth", "is too long",
+    // PostgreSQL, poolers
+    "authentication failed", "pg_hba.conf", "does not exist", "is not permitted to log in",
+    "permission denied for database", "permission denied to set parameter", "unrecognized configuration parameter",
+    "invalid value for parameter", "unsupported frontend protocol", "unsupported startup parameter",
+    "no such database", "no such user", "auth failed",
 ];
 
 /// All else may pass: the server starts, is full, shuts down or is out of reach, for us or for the pooler in between.

@@ -226,7 +226,7 @@ pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryRes
 pub fn give_up(db: &mut Db, destinations: &[Destination]) -> QueryResult<usize> {
     one_at_a_time(db)?;
     let (now, mut given_up) = (db.now()?, 0);
-    for destination in Destination::ALL.into_iter().filter(|destination| !destinations.contains(destination)) {
+    for destination in Destination::ALL.iter().copied().filter(|destination| !destinations.contains(destination)) {
         let old = waiting!(destination).filter(notifications::created_at.le(Instant(now - GIVEN_UP_AFTER)));
         let why = Some("its destination is not configured any more");
         given_up += diesel::update(old)

@@ -1,11 +1,17 @@
-//! The limits that the boards' views go by.
+//! The limits of a status: how many rows it lists, and what the boards' views go by.
 
 use chrono::TimeDelta;
 use diesel::prelude::*;
 use diesel::result::Error;
 
 use crate::store::Db;
-use crate::store::schema::work::policy;
+use crate::store::schema::policy;
+
+/// The version of the JSON.
+pub const SCHEMA: u32 = 1;
+
+/// Rows kept of each list, the oldest; beside it stands how many there are.
+pub const ROWS_MAX: i64 = 50;
 
 /// What the latest sweep of everything called too long, else the defaults.
 pub struct Limits {

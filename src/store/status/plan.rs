@@ -8,13 +8,11 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use serde::Serialize;
 
-use super::format::{ROWS_MAX, SCHEMA};
-use super::limits::lost_row;
+use super::limits::{ROWS_MAX, SCHEMA, lost_row};
 use crate::rules::Id;
 use crate::rules::step::{PlanStatus, Step};
 use crate::store::Db;
-use crate::store::schema::work::step_work_state;
-use crate::store::schema::{plans, step_facts};
+use crate::store::schema::{plans, step_facts, step_work_state};
 use crate::store::types::{LossyText, RawInstant};
 
 /// A plan and its status; the fields are those of the JSON.

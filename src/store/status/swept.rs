@@ -5,14 +5,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 
-use super::format::ROWS_MAX;
+use super::limits::ROWS_MAX;
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::counts::{KindCounts, KindMode, Tally};
 use crate::store::find::label_of_row;
-use crate::store::schema::work::false_rescues;
-use crate::store::schema::{exemptions, failures, sweeps};
+use crate::store::schema::{exemptions, failures, false_rescues, sweeps};
 use crate::store::types::{Document, Instant, LossyText, RawInstant, sql};
 
 /// How many of the last sweeps are shown.

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde::Serialize;
 
-use super::format::ROWS_MAX;
+use super::limits::ROWS_MAX;
 use crate::rules::Id;
 use crate::store::Db;
 use crate::store::outbox::delivery::waiting;

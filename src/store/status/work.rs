@@ -7,8 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::{Serialize, Serializer};
 
-use super::format::ROWS_MAX;
-use super::limits::lost_row;
+use super::limits::{ROWS_MAX, lost_row};
 use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
@@ -112,7 +111,7 @@ impl Lists {
             return Ok(());
         }
         let mut counts: BTreeMap<BoardState, i64> =
-            BoardState::ALL.into_iter().filter(|state| state.is_of(kind)).map(|state| (state, 0)).collect();
+            BoardState::ALL.iter().copied().filter(|state| state.is_of(kind)).map(|state| (state, 0)).collect();
         let mut latest = None;
         for row in rows(db, kind, tenant)? {
             let state = row.state.as_ref().ok_or_else(lost_row)?;

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use super::{Lease, Restart, found, held_by, queued};
 use crate::rules::Id;
 use crate::store::Db;
-use crate::store::schema::sessions::{session_commands, sessions};
+use crate::store::schema::{session_commands, sessions};
 use crate::store::types::Instant;
 
 /// A command that a supervisor has taken, and must carry out.

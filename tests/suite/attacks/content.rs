@@ -91,13 +91,8 @@ fn a_text_of_99_megabytes_that_is_read_whole_does_not_fit() {
     let issue = world.orphan(&agent);
     let reads_titles = |world: &World| {
         let mut psql = Command::new("prlimit");
-        psql.arg(format!("--data={MEMORY}")).args([
-            "psql",
-            "-XqAt",
-            "-c",
-            "select title from sweep.issues",
-            &world.url,
-        ]);
+        psql.arg(format!("--data={MEMORY}"))
+            .args(["psql", "-XqAt", "-c", "select title from sweep.issues", &world.url]);
         psql.output().expect("psql").status.success()
     };
 

@@ -41,9 +41,7 @@ fn a_schema_that_somebody_else_made_first_gets_no_rights_of_a_migration() {
     lay_a_trap(&database, &mallory);
     for arguments in [&[][..], &["--print"], &["--host", "native"]] {
         let says = [
-            "the schema sweep belongs to",
-            &mallory.name,
-            "a superuser who does not own it",
+            "the schema sweep belongs to", &mallory.name, "a superuser who does not own it",
             "drop schema sweep cascade",
         ];
         migrate_at(&database.url, arguments.iter().copied()).run().refused(CONFIG, &says);

@@ -247,11 +247,8 @@ fn a_plan_of_a_fleet_is_read_and_one_without_an_end_is_not() {
 #[test]
 fn a_config_file_that_others_may_write_is_refused_for_secrets_and_warned_of_otherwise() {
     for setting in [
-        "DATABASE_URL=sqlite:///nowhere",
-        "DATABASE_URL_FILE=/nowhere",
-        "SWEEP_SLACK_URL=https://hooks.example/",
-        "SWEEP_PING_URL_FILE=/nowhere",
-        "SWEEP_WEBHOOK_SECRET=x",
+        "DATABASE_URL=sqlite:///nowhere", "DATABASE_URL_FILE=/nowhere", "SWEEP_SLACK_URL=https://hooks.example/",
+        "SWEEP_PING_URL_FILE=/nowhere", "SWEEP_WEBHOOK_SECRET=x",
     ] {
         let (_directory, path) = file(format!("SWEEP_LIMIT=1\n{setting}\n"));
         set_permissions(&path, Permissions::from_mode(0o646)).expect("rights");

@@ -36,11 +36,7 @@ fn the_long_help_of_each_command_has_an_example_of_it() {
     }
     let text = help(&[], "--help");
     for group in [
-        "What to sweep:",
-        "How it runs:",
-        "Limits:",
-        "When work is stranded:",
-        "What a sweep does about it:",
+        "What to sweep:", "How it runs:", "Limits:", "When work is stranded:", "What a sweep does about it:",
         "Exit codes:",
     ] {
         assert!(text.contains(&format!("\n{group}\n")), "{group}:\n{text}");

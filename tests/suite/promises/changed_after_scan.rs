@@ -2,7 +2,7 @@
 
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{ContinueBy, Decision, Id, Policy, decide};
-use sweep::store::candidates::Part;
+use sweep::store::candidates::{Nominated, Part};
 use sweep::store::{Access, Subject, Timeouts};
 
 use crate::support::in_process::examine_by;

@@ -7,7 +7,7 @@ use sweep::rules::issue::IssueFacts;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
 use sweep::rules::{ContinueBy, Id, Policy};
-use sweep::store::candidates::Part;
+use sweep::store::candidates::{Nominated, Part};
 use sweep::store::{Access, Db, Subject, Timeouts};
 
 use crate::support::world::{On, World, on_each_host};

@@ -61,10 +61,7 @@ fn rows_of_sqlite_that_cannot_be_read_are_reported_as_unreadable() {
     // The tables take no such time; whoever may write to the file may overrule them.
     world.run("pragma ignore_check_constraints = on");
     let times = [
-        "xxxx-xx-xxTxx:xx:xx.xxxZ",
-        "2026-13-45T99:99:99.999Z",
-        "0001-01-01T00:00:00.000Z",
-        "9999-99-99T00:00:00.000Z",
+        "xxxx-xx-xxTxx:xx:xx.xxxZ", "2026-13-45T99:99:99.999Z", "0001-01-01T00:00:00.000Z", "9999-99-99T00:00:00.000Z",
     ];
     for time in times {
         unreadable(&mut world, time, |world, id| world.set("issues", id, &format!("updated_at = '{time}'")));

@@ -48,7 +48,7 @@ pub fn sweep_once(options: &Options) -> Swept {
 /// One subject, examined by a sweep that writes.
 pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -> Outcome {
     let (sweep_id, wakes, timeouts) = (Id::generate(), WakeBudget::new(10), Timeouts::default());
-    let (tenant, group, shard, among, plan) = (None, None, None, None, None);
+    let (tenant, group, shard, only_ids, plan) = (None, None, None, None, None);
     let (shadow, subscriptions) = (false, Subscriptions::default());
     let context = ExamineContext {
         sweep_id: &sweep_id,
@@ -59,7 +59,7 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
         group,
         held: &[],
         shard,
-        among,
+        only_ids,
         plan,
         wakes: &wakes,
         subscriptions: &subscriptions,

@@ -116,12 +116,7 @@ impl Watcher {
     #[track_caller]
     pub fn end(mut self) -> Ended {
         let code = wait_for("an end of the watcher", || self.child.try_wait().expect("a process")).exit_code();
-        // What it printed last may still be on its way.
-        let text = wait_for("its last words", || {
-            let before = self.screen.text();
-            thread::sleep(Duration::from_millis(50));
-            (self.screen.text() == before).then_some(before)
-        });
+        let text = self.screen.text_to_the_end();
         Ended { code, text, home: Arc::clone(&self.home) }
     }
 

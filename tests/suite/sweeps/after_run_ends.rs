@@ -35,7 +35,7 @@ on_each_host! {
 
         let swept = sweep(&settings_for_only(world, &[&done, &orphan]), &Cancel::default(), &mut ()).expect("a sweep");
         assert_eq!((swept.conclusion, swept.total().scanned), (Conclusion::Done, 1));
-        assert_eq!(world.count(&format!("{sweeps} where narrowed and partial")), 1);
+        assert_eq!(world.count(&format!("{sweeps} where is_restricted and partial")), 1);
     }
 }
 

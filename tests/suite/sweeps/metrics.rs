@@ -134,7 +134,7 @@ on_each_host! {
 
         world.sweep();
         let yes = yes(world);
-        world.swept(-1, (0, 1), "narrowed, partial, exit_code", &format!("{yes}, {yes}, 1"));
+        world.swept(-1, (0, 1), "is_restricted, partial, exit_code", &format!("{yes}, {yes}, 1"));
 
         let measured = measure(world);
         measured.is("last_sweep_exit_code", 0.0);
@@ -213,7 +213,7 @@ mod rows {
             let oldest = r#", "deferred": 3, "oldest_deferred_at": "2026-01-02T03:04:05Z""#;
             world.swept(40, (1, 2), "exit_code, counts", &format!("1, {}", counts(10, oldest)));
             world.swept(30, (0, 2), "exit_code, counts", &format!("2, {}", counts(1, "")));
-            world.swept(20, (7, 9), "exit_code, narrowed, counts", &format!("0, {}, {}", yes(world), counts(5, "")));
+            world.swept(20, (7, 9), "exit_code, is_restricted, counts", &format!("0, {}, {}", yes(world), counts(5, "")));
 
             let measured = measure(world);
 

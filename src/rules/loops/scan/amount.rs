@@ -24,18 +24,8 @@ const TIMES_IF_CLOSE: [&str; 4] = ["m", "h", "hr", "hrs"];
 
 /// Words before or behind the number of an attempt.
 const ATTEMPTS: [&str; 12] = [
-    "attempt",
-    "attempts",
-    "retry",
-    "retries",
-    "retrying",
-    "retried",
-    "try",
-    "tries",
-    "reconnect",
-    "reconnecting",
-    "backoff",
-    "times",
+    "attempt", "attempts", "retry", "retries", "retrying", "retried", "try", "tries", "reconnect", "reconnecting",
+    "backoff", "times",
 ];
 
 /// Words that may stand between such a word and its number.

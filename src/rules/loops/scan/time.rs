@@ -2,19 +2,14 @@
 
 use chrono::format::{Parsed, StrftimeItems, parse_and_remainder};
 
-use super::marks::CHANGING;
+// Marks for what is taken out of a line. Visible text has none, so that a `#` in it is not taken for a counter.
+pub const COUNTER: char = '\u{1}';
+pub const CHANGING: char = '\u{2}';
 
 /// The formats, the most complete first. A date alone is a word: a job may process one day after the other.
 const FORMATS: [&str; 9] = [
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y/%m/%d %H:%M:%S",
-    "%d/%b/%Y:%H:%M:%S",
-    "%d/%m/%Y %H:%M:%S",
-    "%a, %d %b %Y %H:%M:%S",
-    "%a %b %d %H:%M:%S",
-    "%b %d %H:%M:%S",
-    "%H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d/%b/%Y:%H:%M:%S", "%d/%m/%Y %H:%M:%S",
+    "%a, %d %b %Y %H:%M:%S", "%a %b %d %H:%M:%S", "%b %d %H:%M:%S", "%H:%M:%S",
 ];
 
 const ZONES: [&str; 9] = ["Z", " UTC", " GMT", " CET", " CEST", " AM", " PM", "am", "pm"];

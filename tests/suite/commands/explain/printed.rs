@@ -6,7 +6,7 @@ use sweep::report::explain::Explanation;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy};
 use sweep::store::Label;
-use sweep::store::history::{Past, Recovery};
+use sweep::store::ledger::{Past, Recovery};
 use sweep::store::quarantine::Failure;
 
 fn at(minutes: i64) -> DateTime<Utc> {

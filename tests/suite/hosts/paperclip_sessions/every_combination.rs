@@ -23,10 +23,7 @@ const LEDGERS: [(Option<(&str, i64)>, i64); 7] = [
 ];
 
 const ISSUES: [&str; 5] = [
-    "status = 'in_progress'",
-    "status = 'blocked'",
-    "status = 'done'",
-    "status = 'done', hidden_at = now()",
+    "status = 'in_progress'", "status = 'blocked'", "status = 'done'", "status = 'done', hidden_at = now()",
     "hidden_at = now()",
 ];
 

@@ -13,17 +13,8 @@ const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make document
 
 /// The schemas, in this order.
 const SECTIONS: [&str; 11] = [
-    "report",
-    "report-line",
-    "common",
-    "status",
-    "plan-status",
-    "explanation",
-    "exemptions",
-    "quarantine",
-    "settings",
-    "message",
-    "counts",
+    "report", "report-line", "common", "status", "plan-status", "explanation", "exemptions", "quarantine", "settings",
+    "message", "counts",
 ];
 
 #[test]

@@ -4,14 +4,8 @@ use super::Circle;
 
 /// What an agent says before it does the same again.
 const REMARKS: [&str; 8] = [
-    "Let me try that again.",
-    "Perhaps the path is wrong?",
-    "Hm, that did not help.",
-    "I see what happens here",
-    "The cache may be stale, so once more:",
-    "One moment",
-    "Now it should work!",
-    "Strange",
+    "Let me try that again.", "Perhaps the path is wrong?", "Hm, that did not help.", "I see what happens here",
+    "The cache may be stale, so once more:", "One moment", "Now it should work!", "Strange",
 ];
 
 /// Times, attempts, colours and spinners change from one time to the next, as they would.
@@ -130,12 +124,7 @@ pub const CIRCLES: [Circle; 17] = [
         has_odd_lines: false,
         lines: |at| {
             let steps = [
-                "pulling the image",
-                "stopping the old one",
-                "starting",
-                "health check: 503",
-                "rolling back",
-                "failed",
+                "pulling the image", "stopping the old one", "starting", "health check: 503", "rolling back", "failed",
             ];
             steps.iter().map(|step| format!("2026-11-22T09:1{at}:0{at}Z {step}")).collect()
         },
@@ -146,13 +135,8 @@ pub const CIRCLES: [Circle; 17] = [
         has_odd_lines: false,
         lines: |at| {
             let diff = [
-                "$ git diff",
-                "--- a/src/parse.rs",
-                "+++ b/src/parse.rs",
-                "@@ -12,7 +12,7 @@ fn parse",
-                "-    let at = 0;",
-                "+    let at = 1;",
-                "$ cargo test",
+                "$ git diff", "--- a/src/parse.rs", "+++ b/src/parse.rs", "@@ -12,7 +12,7 @@ fn parse",
+                "-    let at = 0;", "+    let at = 1;", "$ cargo test",
             ];
             let result = format!("test result: FAILED. 12 passed; 3 failed; finished in 0.{:02}s", at * 37 % 100);
             diff.iter().map(|&line| line.to_owned()).chain([result]).collect()
@@ -209,14 +193,8 @@ pub const CIRCLES: [Circle; 17] = [
         has_odd_lines: true,
         lines: |at| {
             let steps = [
-                "● Read(src/parse.rs)",
-                "fn parse(text: &str)",
-                "● Update(src/parse.rs)",
-                "-    let at = 0;",
-                "+    let at = 1;",
-                "$ cargo test",
-                "test parses_nothing ... FAILED",
-                "● Undo(src/parse.rs)",
+                "● Read(src/parse.rs)", "fn parse(text: &str)", "● Update(src/parse.rs)", "-    let at = 0;",
+                "+    let at = 1;", "$ cargo test", "test parses_nothing ... FAILED", "● Undo(src/parse.rs)",
             ];
             steps[..3].iter().chain([&REMARKS[at]]).chain(&steps[3..]).map(|&line| line.to_owned()).collect()
         },

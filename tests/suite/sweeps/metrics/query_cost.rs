@@ -7,9 +7,9 @@ use crate::support::world::{On, World};
 
 /// As `store::latest` and `store::totals` ask, and the index that each needs.
 const QUERIES: [(&str, &str); 5] = [
-    ("sweeps where not narrowed and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
+    ("sweeps where not is_restricted and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
     (
-        "sweeps where not narrowed and finished_at is not null and shards = 4 and shard = 3 order by finished_at desc \
+        "sweeps where not is_restricted and finished_at is not null and shards = 4 and shard = 3 order by finished_at desc \
             limit 1",
         "sweeps_whole_by_shard",
     ),
@@ -59,7 +59,7 @@ fn years(world: &mut World) {
     let numbers = "with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 20000)";
     world.run(&format!(
         "{numbers} insert into sweeps (id, host, version, started_at, finished_at, ended, exit_code, succeeded, \
-            narrowed, partial, shards, shard)
+            is_restricted, partial, shards, shard)
          select {id}, 'x', '0', {at}, {at}, 'completed', 0, {whole}, {half}, {half}, 4, n % 3 from numbers"
     ));
     world.run(&format!(

@@ -1,0 +1,215 @@
+//! What each command goes by, from its flags and the environment.
+
+use std::io::{IsTerminal, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use chrono::TimeDelta;
+use chrono_tz::Tz;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::environment::Environment;
+use super::flags::{DaemonFlags, IntervalFlag, PolicyFlags, SweepFlags};
+use super::table::Variables;
+use crate::conclusion::{config, usage};
+use crate::cycle::CycleOptions;
+use crate::daemon::DaemonOptions;
+use crate::notify::{Notify, Secret, Target};
+use crate::parse::LogFormat;
+use crate::report::Format;
+use crate::rules::{Kind, Policy};
+use crate::screen::event::VARIABLE;
+use crate::store::Timeouts;
+use crate::store::candidates::Shard;
+use crate::store::open::Url;
+use crate::supervisor::keeper::KeeperOptions;
+use crate::sweep::plan::Plan;
+use crate::sweep::{KindMode, Options, Selection};
+use crate::{files, metrics};
+
+/// A subject takes about 400 bytes: room for 40,000 of them.
+const PLAN_BYTES_MAX: u64 = 16 << 20;
+
+const WEBHOOK_SECRET: &str = "SWEEP_WEBHOOK_SECRET";
+
+/// What a sweep by hand goes by, and how its report is printed.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub cycle: CycleOptions,
+    pub output: Format,
+}
+
+impl Settings {
+    pub fn resolve(flags: SweepFlags, environment: &Environment) -> Result<Settings> {
+        let variables = environment.variables()?;
+        let scope = flags.scope;
+        let (policy, timeouts) = scope.policy.resolve(&variables)?;
+        let mut options = Options { policy, timeouts, ..Options::of(environment.database(&scope.database)?) };
+
+        let subjects = flags.subjects.named();
+        if scope.selection.only.is_some() && !subjects.is_empty() {
+            return Err(usage(
+                "--only names kinds, --session, --issue and --step name subjects: give one or the other",
+            )
+            .into());
+        }
+        let selection = scope.selection.or(&variables)?;
+        options.tenant = selection.tenant;
+        options.shard = selection.shard.filter(Shard::is_part);
+        let is_restricted = options.tenant.is_some() || selection.only.is_some() || options.shard.is_some();
+        if flags.apply.is_some() && is_restricted {
+            return Err(
+                usage("--apply: a plan names its subjects: unset SWEEP_TENANT, SWEEP_ONLY and SWEEP_SHARD").into()
+            );
+        }
+        options.selection = match (flags.apply, subjects.is_empty(), selection.only) {
+            (Some(path), ..) => Selection::Plan(Box::new(read_plan(&path)?)),
+            (None, false, _) => Selection::Subjects(subjects),
+            (None, true, Some(mut kinds)) => {
+                kinds.sort();
+                kinds.dedup();
+                Selection::Kinds(kinds)
+            }
+            (None, true, None) => options.selection,
+        };
+
+        scope.limits.or(&variables)?.apply(&mut options);
+        options.modes.retain(|_, mode| *mode != KindMode::On);
+        if scope.no_guard {
+            options.guard = None;
+        }
+
+        let metrics_option = if scope.machine.metrics_file.is_some() { "--metrics-file" } else { "SWEEP_METRICS_FILE" };
+        let machine = scope.machine.or(&variables)?;
+        let metrics_file = machine.metrics_file.clone();
+        // That its directory is missing is said before the sweep: afterwards it would be a warning that nobody reads.
+        if let Some(path) = &metrics_file {
+            metrics::refuse_path(path).map_err(|why| config(format!("{metrics_option}: {why}")))?;
+        }
+        machine.apply(&mut options);
+
+        let notify = environment.notify()?;
+        options.subscriptions = notify.subscriptions();
+        options.dry_run = flags.dry_run;
+        options.concludes_changed = flags.detailed_exitcode;
+        let output = flags.output.or(&variables)?.output.unwrap_or_default();
+        Ok(Settings { cycle: CycleOptions { notify, metrics_file, ..CycleOptions::of(options) }, output })
+    }
+}
+
+/// The plan in a file; `-` is stdin.
+fn read_plan(path: &Path) -> Result<Plan> {
+    let shown = path.display();
+    let refuse = |why: String| usage(format!("--apply {shown}: {why}"));
+    let bytes = if path == Path::new("-") {
+        files::read_at_most(std::io::stdin(), PLAN_BYTES_MAX)
+    } else {
+        files::read(path, PLAN_BYTES_MAX).map(|found| found.bytes)
+    };
+    Ok(bytes.and_then(|bytes| Plan::read(&bytes[..])).map_err(refuse)?)
+}
+
+impl DaemonOptions {
+    pub fn resolve(flags: DaemonFlags, environment: &Environment) -> Result<DaemonOptions> {
+        let sweep = SweepFlags { scope: flags.scope, ..SweepFlags::default() };
+        let Settings { cycle, output: _ } = Settings::resolve(sweep, environment)?;
+        let mut options = DaemonOptions::of(cycle);
+        flags.schedule.or(&environment.variables()?)?.apply(&mut options);
+        let sweep = &options.cycle.sweep;
+        if options.listen && matches!(sweep.database, Url::Sqlite(_)) {
+            return Err(config("--listen: only PostgreSQL can notify of runs that end, this database is SQLite").into());
+        }
+        options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
+        Ok(options)
+    }
+}
+
+impl PolicyFlags {
+    fn resolve(self, variables: &Variables) -> Result<(Policy, Timeouts)> {
+        let (mut policy, mut timeouts) = (Policy::default(), Timeouts::default());
+        self.stranded.or(variables)?.apply(&mut policy);
+        self.recovery.or(variables)?.apply(&mut policy);
+        self.timeouts.or(variables)?.apply(&mut timeouts);
+        Ok((policy, timeouts))
+    }
+}
+
+impl Environment {
+    /// What a sweep with these flags would go by.
+    pub fn policy(&self, flags: PolicyFlags) -> Result<(Policy, Timeouts)> {
+        flags.resolve(&self.variables()?)
+    }
+
+    /// None when it is not set: then the latest sweep's says more than the default does.
+    pub fn step_stalled_after(&self) -> Result<Option<TimeDelta>> {
+        self.variables()?.step_stalled_after()
+    }
+
+    /// The log filter, if it is set, and how logs are written.
+    pub fn log(&self) -> Result<(Option<String>, LogFormat)> {
+        let variables = self.variables()?;
+        Ok((variables.log()?, variables.log_format()?.unwrap_or_default()))
+    }
+
+    /// The device and the inode of systemd's journal, when that is where a service's output goes.
+    pub fn journal_stream(&self) -> Option<&str> {
+        self.get("JOURNAL_STREAM")
+    }
+
+    /// Who is notified of what.
+    pub fn notify(&self) -> Result<Notify> {
+        let variables = self.variables()?;
+        let private = variables.notify_private()?.unwrap_or_default();
+        let events = variables.notify_on()?;
+        let target = |name: &str| -> Result<Option<Target>> {
+            let Some(url) = self.secret(name)? else { return Ok(None) };
+            let target = Target::parse(url.expose_secret(), private);
+            target.map(Some).map_err(|why| config(format!("{}: {why}", self.origin(name))).into())
+        };
+        let webhook = match (target("SWEEP_WEBHOOK_URL")?, self.secret(WEBHOOK_SECRET)?) {
+            (None, _) => None,
+            (Some(_), None) => {
+                let why = "what is not signed could come from anybody";
+                return Err(config(format!("SWEEP_WEBHOOK_URL needs {WEBHOOK_SECRET} as well: {why}")).into());
+            }
+            (Some(target), Some(secret)) => Some((target, self.webhook_secret(&secret)?)),
+        };
+        Ok(Notify {
+            slack: target("SWEEP_SLACK_URL")?,
+            webhook,
+            ping: target("SWEEP_PING_URL")?,
+            events: events.unwrap_or_else(|| Notify::USUAL_EVENTS.to_vec()),
+        })
+    }
+
+    fn webhook_secret(&self, secret: &SecretString) -> Result<Secret> {
+        let secret = Secret::parse(secret.expose_secret());
+        // Not behind a colon: there a secret would not be shown.
+        secret.map_err(|why| config(format!("what {} holds is refused: {why}", self.origin(WEBHOOK_SECRET))).into())
+    }
+
+    /// How often a watcher looks, and the tenant of a session that it begins.
+    pub fn watch(&self, interval: IntervalFlag, tenant: Option<String>) -> Result<(TimeDelta, Option<String>)> {
+        let variables = self.variables()?;
+        let IntervalFlag { watch_interval } = interval.or(&variables)?;
+        let tenant = if tenant.is_some() { tenant } else { variables.tenant()? };
+        Ok((watch_interval.unwrap_or(KeeperOptions::INTERVAL), tenant))
+    }
+
+    /// The zone of this machine, for times that name none.
+    pub fn zone(&self) -> Tz {
+        let name = self.get("TZ").map(|name| name.trim_start_matches(':').to_owned());
+        let name = name.or_else(|| iana_time_zone::get_timezone().ok());
+        name.and_then(|name| name.parse().ok()).unwrap_or(Tz::UTC)
+    }
+
+    /// Does the operator's terminal know titles and notifications? The console of Linux prints some of them.
+    pub fn shows_sequences(&self) -> bool {
+        stdout().is_terminal() && !matches!(self.get("TERM"), None | Some("dumb" | "linux"))
+    }
+
+    /// Where the watcher listens that started this process, if one did.
+    pub fn watcher(&self) -> Option<PathBuf> {
+        self.get(VARIABLE).map(PathBuf::from)
+    }
+}
