@@ -52,9 +52,10 @@ pub fn up(folder: &str, is_sqlite: bool) -> String {
         return up.to_owned();
     }
     let dialect = file(if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
+    let shared = file("dialects/shared.sql");
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    templates.render_str(&format!("{dialect}{up}"), ()).expect("the suite renders each of them") + "\n"
+    templates.render_str(&format!("{dialect}{shared}{up}"), ()).expect("the suite renders each of them") + "\n"
 }
 
 pub fn down(folder: &str) -> &'static str {

@@ -213,7 +213,8 @@ mod rows {
             let oldest = r#", "deferred": 3, "oldest_deferred_at": "2026-01-02T03:04:05Z""#;
             world.swept(40, (1, 2), "exit_code, counts", &format!("1, {}", counts(10, oldest)));
             world.swept(30, (0, 2), "exit_code, counts", &format!("2, {}", counts(1, "")));
-            world.swept(20, (7, 9), "exit_code, is_restricted, counts", &format!("0, {}, {}", yes(world), counts(5, "")));
+            let values = format!("0, {}, {}", yes(world), counts(5, ""));
+            world.swept(20, (7, 9), "exit_code, is_restricted, counts", &values);
 
             let measured = measure(world);
 

@@ -1,22 +1,16 @@
 -- The state of each session in progress.
 create view session_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
-       case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
+       {{ state() }},
        case w.reason
            when 'declared_wait' then w.declared_wait
            when 'crashed' then replace(t.text, '{exit_code}', cast(w.exit_code as text))
-           when 'exempt' then w.exemption
-           when 'unavailable' then replace(replace(t.text, '{status}', replace(w.agent_status, '_', ' ')), '{agent}', coalesce(w.agent_name, ''))
-           when 'escalated' then (select r.reason from recoveries r where r.kind = 'session' and r.subject_id = w.subject_id
-                                  and r.action = 'escalate' order by r.created_at desc limit 1)
-           else t.text end as detail,
+           {{ other_details("session") }},
        case
            when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
            when w.reason = 'pending_command' then w.pending_command_since
            when w.reason in ('crashed', 'crashed_unseen') then w.ended_at
-           when w.reason = 'escalated' then (select max(r.created_at) from recoveries r where r.kind = 'session' and r.subject_id = w.subject_id
-                                               and r.action = 'escalate')
-           else w.idle_since end as since
+           {{ other_since("session") }}
 from (
     select f.*, e.reason as exemption,
            case
@@ -24,15 +18,11 @@ from (
                when {{ before("f.observed_at", "p.nudge_delay_seconds") }} <= f.pending_command_since then 'pending_command'
                when f.observed_at < f.ended_at then 'recent'
                when f.ended_at is not null and f.issue_has_live_run then 'live_run'
-               when f.ended_at is not null and f.issue_wake_since between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
-                    and {{ after("f.observed_at", "p.clock_ahead_max_seconds") }} then 'pending_wake'
-               when f.ended_at is not null and f.issue_wake_since is not null then 'stuck_wake'
+               {{ wake("case when f.ended_at is not null then f.issue_wake_since end") }}
                -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
                -- and escalated until one sees that it ended.
                when f.ended_at is null and not f.is_quiet and not (f.escalated and f.is_watched) then 'recent'
-               when e.subject_id is not null then 'exempt'
-               when f.agent_id is not null and f.agent_status is null then 'no_such_agent'
-               when f.agent_id is not null and not {{ is_one_of("f.agent_status", "wakeable") }} then 'unavailable'
+               {{ agent_and_exemption() }}
                when f.escalated and (f.idle_since <= f.open_recovery_at or f.ended_at is null and not f.is_quiet)
                     or {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day then 'escalated'
                when f.ended_at is null then 'silent'
