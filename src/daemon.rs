@@ -13,6 +13,7 @@
 mod clock;
 mod display;
 mod handlers;
+mod health;
 mod http;
 mod listening;
 mod metrics;
@@ -22,7 +23,6 @@ mod reaction;
 mod run_ends;
 mod service_manager;
 mod signals;
-mod state;
 mod timer;
 mod work;
 
@@ -36,15 +36,15 @@ use tracing::info;
 
 use crate::conclusion::Conclusion;
 use crate::store::candidates::Portion;
+use health::Shared;
 use listening::{Listening, News};
 pub use options::DaemonOptions;
 use outage::Outage;
 use run_ends::RunEndQueue;
 use service_manager::ServiceManager;
 use signals::{Asked, Signals};
-use state::Shared;
 use timer::Timer;
-use work::{Done, Work};
+use work::{BackgroundWork, Done};
 
 /// Options, and what they were made of: the names and values of what is set, which may be secrets.
 pub struct Resolved {
@@ -71,7 +71,7 @@ struct Daemon {
     timer: Timer,
     /// The next time of the schedule, without the jitter.
     planned: Option<DateTime<Utc>>,
-    work: Option<Work>,
+    work: Option<BackgroundWork>,
     outage: Outage,
     /// None: it was not asked for.
     listening: Option<Listening>,
@@ -191,7 +191,7 @@ impl Daemon {
     }
 }
 
-async fn ended(work: &mut Option<Work>) -> Done {
+async fn ended(work: &mut Option<BackgroundWork>) -> Done {
     match work {
         Some(work) => work.ended().await,
         None => std::future::pending().await,

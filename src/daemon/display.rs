@@ -31,7 +31,7 @@ impl Daemon {
             (false, true, _) => "waiting for the database".to_owned(),
             (false, false, Some(Task::Sweep | Task::Reaction)) => "sweeping".to_owned(),
             (false, false, Some(Task::Check)) => "looking at the database".to_owned(),
-            (false, false, None | Some(Task::Deliver)) => match self.shared.read().next_sweep {
+            (false, false, None | Some(Task::Deliver)) => match self.shared.read().counted.next_sweep_at {
                 Some(next) => format!("next sweep at {}", format_utc(next)),
                 None => "no further sweep is due".to_owned(),
             },

@@ -7,9 +7,9 @@ use anyhow::{Error, Result};
 use chrono::TimeDelta;
 use tracing::{debug, error, info, warn};
 
+use super::health::Database;
 use super::reaction::refuse_too_soon;
-use super::state::Database;
-use super::work::{Done, Task, Work};
+use super::work::{BackgroundWork, Done, Task};
 use super::{Daemon, IDLE, Resolved, clock, display, ticks};
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::rules::Kind;
@@ -22,13 +22,13 @@ const AT_START_ONLY: [&str; 3] = ["SWEEP_HTTP", "SWEEP_LOG", "SWEEP_LOG_FORMAT"]
 impl Daemon {
     /// Looks whether the database can be swept: at the start, and while it is away.
     pub(super) fn check_now(&mut self) {
-        self.work = Some(Work::check(&self.resolved.options.cycle.sweep));
+        self.work = Some(BackgroundWork::check(&self.resolved.options.cycle.sweep));
     }
 
     /// Sweeps all that the settings say: for each time of the schedule until now.
     async fn sweep_all(&mut self) -> Result<()> {
         self.plan().await?;
-        self.work = Some(Work::cycle(self.resolved.options.cycle.clone()));
+        self.work = Some(BackgroundWork::cycle(self.resolved.options.cycle.clone()));
         Ok(())
     }
 
@@ -54,7 +54,7 @@ impl Daemon {
         let bound = options.jitter.min(interval).num_milliseconds();
         let jitter = if 0 < bound { TimeDelta::milliseconds(fastrand::i64(0..bound)) } else { TimeDelta::zero() };
         let at = self.planned.map(|planned| planned + jitter);
-        self.shared.update(|state| state.next_sweep = at);
+        self.shared.update(|state| state.counted.next_sweep_at = at);
         self.timer.set(at).await
     }
 
@@ -92,7 +92,7 @@ impl Daemon {
     }
 
     fn count_failed(&mut self) {
-        self.shared.update(|state| state.failed += 1);
+        self.shared.update(|state| state.counted.failed += 1);
         self.last = Some("failed".to_owned());
     }
 
@@ -119,7 +119,7 @@ impl Daemon {
         let is_interrupted = matches!(swept.conclusion, Conclusion::Terminated | Conclusion::Interrupted);
         self.shared.update(|state| {
             state.database = Database::Up;
-            *(if is_interrupted { &mut state.interrupted } else { &mut state.completed }) += 1;
+            *(if is_interrupted { &mut state.counted.interrupted } else { &mut state.counted.completed }) += 1;
         });
         self.last = Some(display::last(swept));
     }
@@ -223,7 +223,7 @@ impl Daemon {
 
     pub(super) async fn tick(&mut self) -> Result<()> {
         let limit = self.resolved.options.hung_after;
-        let silent_for = self.work.as_mut().map(Work::silent_for);
+        let silent_for = self.work.as_mut().map(BackgroundWork::silent_for);
         let hung_for = silent_for.filter(|silent| limit < *silent);
         self.note_hung(hung_for);
         if hung_for.is_none() {
@@ -256,7 +256,7 @@ impl Daemon {
         }
         let cycle = &self.resolved.options.cycle;
         if !self.outage.lasts() && !cycle.notify.destinations().is_empty() {
-            self.work = Some(Work::deliver(cycle, self.planned));
+            self.work = Some(BackgroundWork::deliver(cycle, self.planned));
         }
         Ok(())
     }

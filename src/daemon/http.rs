@@ -14,8 +14,8 @@ use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
+use super::health::Shared;
 use super::metrics::Reader;
-use super::state::Shared;
 use crate::conclusion::config;
 
 /// Serves from now on, until the runtime ends; says where.

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::debug;
 
-use super::state::{Database, State};
+use super::health::{Database, Health};
 use crate::metrics::{DaemonState, text};
 use crate::store::metrics::{Reading, read_from};
 use crate::text::redact;
@@ -21,12 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(4);
 pub struct Reader(Arc<Mutex<()>>);
 
 impl Reader {
-    pub async fn page(&self, state: State) -> String {
+    pub async fn page(&self, state: Health) -> String {
         let reading = timeout(PATIENCE, self.reading(&state)).await.ok().flatten();
         text(reading.as_ref(), Some(&of_process(&state)))
     }
 
-    async fn reading(&self, state: &State) -> Option<Reading> {
+    async fn reading(&self, state: &Health) -> Option<Reading> {
         let (database, timeouts) = state.source.clone().filter(|_| state.database != Database::Gone)?;
         let turn = Arc::clone(&self.0).lock_owned().await;
         let read = spawn_blocking(move || {
@@ -38,15 +38,7 @@ impl Reader {
     }
 }
 
-fn of_process(state: &State) -> DaemonState {
-    DaemonState {
-        completed: state.completed,
-        failed: state.failed,
-        interrupted: state.interrupted,
-        next_sweep_at: state.next_sweep,
-        database_up: state.database == Database::Up,
-        hung: state.hung_for.is_some(),
-        listening: state.is_listening,
-        run_ends: state.run_ends,
-    }
+fn of_process(state: &Health) -> DaemonState {
+    let (database_up, hung) = (state.database == Database::Up, state.hung_for.is_some());
+    DaemonState { database_up, hung, ..state.counted.clone() }
 }

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use tracing::{info, warn};
 
 use super::listening::{Listening, News};
-use super::work::{Task, Work};
+use super::work::{BackgroundWork, Task};
 use super::{Daemon, DaemonOptions};
 use crate::conclusion::config;
 use crate::rules::Policy;
@@ -21,7 +21,7 @@ impl Daemon {
         let database = options.listen.then_some(&options.cycle.sweep.database);
         if self.listening.as_ref().map(|listening| &listening.url) != database {
             self.listening = database.cloned().map(Listening::start).transpose()?;
-            self.shared.update(|state| state.is_listening = false);
+            self.shared.update(|state| state.counted.listening = false);
         }
         Ok(())
     }
@@ -38,10 +38,10 @@ impl Daemon {
                 }
             }
             News::RunEnds(issues) => {
-                self.shared.update(|state| state.run_ends += issues.len() as u64);
+                self.shared.update(|state| state.counted.run_ends += issues.len() as u64);
                 self.run_ends.note(issues);
                 // A destination that does not answer takes its time.
-                self.work.iter().filter(|work| work.task == Task::Deliver).for_each(Work::stop);
+                self.work.iter().filter(|work| work.task == Task::Deliver).for_each(BackgroundWork::stop);
             }
         }
     }
@@ -55,7 +55,7 @@ impl Daemon {
 
     /// Was it so before?
     fn note_disconnected(&mut self, is_disconnected: bool) -> bool {
-        self.shared.update(|state| state.is_listening = !is_disconnected);
+        self.shared.update(|state| state.counted.listening = !is_disconnected);
         self.listening
             .as_mut()
             .is_some_and(|listening| std::mem::replace(&mut listening.is_disconnected, is_disconnected))
@@ -77,7 +77,8 @@ impl Daemon {
         let grace = TimeDelta::from_std(grace / 2).unwrap_or_default();
         let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
-        self.work = Some(Work::reaction(Options { selection: Selection::Among(due), policy, limit, held, ..sweep }));
+        self.work =
+            Some(BackgroundWork::reaction(Options { selection: Selection::Among(due), policy, limit, held, ..sweep }));
     }
 
     pub(super) fn reacted(&mut self, swept: &Summary) {

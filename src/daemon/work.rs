@@ -35,7 +35,7 @@ pub enum Done {
     Panicked(Task),
 }
 
-pub struct Work {
+pub struct BackgroundWork {
     pub task: Task,
     cancel: Cancel,
     progress: Progress,
@@ -45,26 +45,28 @@ pub struct Work {
     moved_at: Instant,
 }
 
-impl Work {
-    pub fn check(options: &Options) -> Work {
+impl BackgroundWork {
+    pub fn check(options: &Options) -> BackgroundWork {
         let Options { database, timeouts, .. } = options.clone();
         let look = move || run_end_grace(&mut database.open(Access::Write)?.db, &timeouts);
-        Work::begin(Task::Check, move |_, _| Done::Checked(look()))
+        BackgroundWork::begin(Task::Check, move |_, _| Done::Checked(look()))
     }
 
-    pub fn cycle(options: CycleOptions) -> Work {
-        Work::begin(Task::Sweep, move |cancel, progress| Done::Swept(cycle::run(&options, cancel, progress)))
+    pub fn cycle(options: CycleOptions) -> BackgroundWork {
+        BackgroundWork::begin(Task::Sweep, move |cancel, progress| Done::Swept(cycle::run(&options, cancel, progress)))
     }
 
     /// The sweep alone: its notifications wait for a moment in which no run ends, not the other way round.
-    pub fn reaction(options: Options) -> Work {
-        Work::begin(Task::Reaction, move |cancel, progress| Done::Reacted(sweep::run(&options, cancel, progress)))
+    pub fn reaction(options: Options) -> BackgroundWork {
+        BackgroundWork::begin(Task::Reaction, move |cancel, progress| {
+            Done::Reacted(sweep::run(&options, cancel, progress))
+        })
     }
 
     /// Begins no message more at the time of the next sweep.
-    pub fn deliver(options: &CycleOptions, until: Option<DateTime<Utc>>) -> Work {
+    pub fn deliver(options: &CycleOptions, until: Option<DateTime<Utc>>) -> BackgroundWork {
         let CycleOptions { sweep: Options { database, timeouts, .. }, notify, .. } = options.clone();
-        Work::begin(Task::Deliver, move |cancel, progress| {
+        BackgroundWork::begin(Task::Deliver, move |cancel, progress| {
             let is_over = || {
                 progress.step();
                 cancel.is_set() || until.is_some_and(|until| until <= clock::now())
@@ -73,11 +75,11 @@ impl Work {
         })
     }
 
-    fn begin(task: Task, body: impl FnOnce(&Cancel, &mut Progress) -> Done + Send + 'static) -> Work {
+    fn begin(task: Task, body: impl FnOnce(&Cancel, &mut Progress) -> Done + Send + 'static) -> BackgroundWork {
         let (cancel, progress) = (Cancel::default(), Progress::default());
         let (its_cancel, mut its_progress) = (cancel.clone(), progress.clone());
         let handle = spawn_blocking(move || body(&its_cancel, &mut its_progress));
-        Work { task, cancel, progress, handle, steps: 0, moved_at: Instant::now() }
+        BackgroundWork { task, cancel, progress, handle, steps: 0, moved_at: Instant::now() }
     }
 
     /// Asks it to end after what is in hand.
@@ -106,14 +108,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_one_end_among_others() {
-        let mut work = Work::begin(Task::Sweep, |_, _| panic!("a bug"));
+        let mut work = BackgroundWork::begin(Task::Sweep, |_, _| panic!("a bug"));
         assert!(matches!(work.ended().await, Done::Panicked(Task::Sweep)));
     }
 
     #[tokio::test]
     async fn steps_are_progress_and_time_alone_is_not() {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let mut work = Work::begin(Task::Check, move |_, progress| {
+        let mut work = BackgroundWork::begin(Task::Check, move |_, progress| {
             for () in receiver {
                 progress.step();
             }

@@ -9,7 +9,7 @@ use owo_colors::OwoColorize;
 use super::grid::{CELL_MAX, with_header};
 use super::summary::emptiness;
 use crate::rules::display::{format_utc, humanize};
-use crate::store::status::{Plan, PlanReport, Status, StepReport, Sweep};
+use crate::store::status::{PlanReport, PlanSummary, Status, StepReport, SweepSummary};
 use crate::text::{cut, redact};
 use format::{coloured, duration};
 
@@ -47,7 +47,7 @@ fn heading(status: &Status) -> String {
     let work = status.orphans_total + status.escalations_total + status.abandoned_total;
     let work = work + status.stuck_wakes_total + status.quarantined_total;
     // What could not be read, or was held back, is in no list.
-    let is_well = status.sweeps.first().is_none_or(Sweep::is_well);
+    let is_well = status.sweeps.first().is_none_or(SweepSummary::is_well);
     let calm = match work + status.notifications.dead_total {
         0 if status.empty => format!("\n{}", emptiness(status.host)),
         0 if is_well => format!("\n{}", "Nothing needs attention".green()),
@@ -58,7 +58,7 @@ fn heading(status: &Status) -> String {
 
 /// One plan with its steps.
 pub fn plan(report: &PlanReport) -> String {
-    let Plan { id, tenant: _, title, status } = &report.plan;
+    let PlanSummary { id, tenant: _, title, status } = &report.plan;
     let derived = match status.stored == status.derived {
         true => coloured(&status.derived),
         false => format!("{}, stored as {}", coloured(&status.derived), redact(&status.stored)),

@@ -22,6 +22,7 @@ pub struct Id(pub String);
     Ord,
     Serialize,
     Deserialize,
+    strum::Display,
     strum::IntoStaticStr,
     strum::VariantArray,
 )]
@@ -53,11 +54,5 @@ impl Kind {
             Kind::Issue => "issues",
             Kind::Step => "steps",
         }
-    }
-}
-
-impl Display for Kind {
-    fn fmt(&self, f: &mut Formatter) -> Result {
-        f.write_str(self.name())
     }
 }

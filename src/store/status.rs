@@ -25,11 +25,11 @@ use crate::rules::{Id, Kind};
 pub(super) use limits::Limits;
 pub use limits::ROWS_MAX;
 use limits::SCHEMA;
-pub use plan::{Plan, PlanReport, StepReport};
+pub use plan::{PlanReport, PlanSummary, StepReport};
 pub(super) use swept::false_rescues;
-pub use swept::{Effect, Exemptions, Quarantined, Sweep};
+pub use swept::{Effect, Exemptions, Quarantined, SweepSummary};
 pub use undelivered::{Notifications, Undelivered};
-pub use work::{Counts, Work};
+pub use work::{Counts, WorkItem};
 
 /// The fields are those of the JSON.
 #[derive(Debug, Serialize)]
@@ -46,15 +46,15 @@ pub struct Status {
     /// By the kind's plural.
     pub kinds: BTreeMap<&'static str, Counts>,
     /// Orphaned issues and stalled steps.
-    pub orphans: Vec<Work>,
+    pub orphans: Vec<WorkItem>,
     pub orphans_total: i64,
     /// A person has been notified and has not answered.
-    pub escalations: Vec<Work>,
+    pub escalations: Vec<WorkItem>,
     pub escalations_total: i64,
     /// Those with a stalled step.
-    pub plans: Vec<Plan>,
+    pub plans: Vec<PlanSummary>,
     /// Their agent is gone, terminated or paused for long, and people were notified of it.
-    pub abandoned: Vec<Work>,
+    pub abandoned: Vec<WorkItem>,
     pub abandoned_total: i64,
     pub stuck_wakes: Vec<StuckWake>,
     pub stuck_wakes_total: i64,
@@ -65,7 +65,7 @@ pub struct Status {
     pub exemptions: Exemptions,
     pub notifications: Notifications,
     /// The last ones, the latest first.
-    pub sweeps: Vec<Sweep>,
+    pub sweeps: Vec<SweepSummary>,
     /// The end of the latest sweep of everything that did all it had to.
     pub last_success_at: Option<DateTime<Utc>>,
     pub last_success_age_seconds: Option<i64>,

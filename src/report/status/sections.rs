@@ -7,7 +7,7 @@ use super::format::{age, counted, duration, headline, paint, section};
 use crate::report::grid::{with_header, without_header};
 use crate::rules::AHEAD_MAX;
 use crate::rules::display::HumanDuration;
-use crate::store::status::{Effect, Plan, Status, Sweep, Work};
+use crate::store::status::{Effect, PlanSummary, Status, SweepSummary, WorkItem};
 use crate::text::redact;
 
 pub fn orphans(status: &Status) -> String {
@@ -45,7 +45,7 @@ pub fn escalations(status: &Status) -> String {
 
 pub fn plans(status: &Status) -> String {
     let Some(headline) = headline(status.plans.len() as i64, "plan has", "plans have") else { return String::new() };
-    let rows = status.plans.iter().map(|Plan { id: _, tenant: _, title, status }| {
+    let rows = status.plans.iter().map(|PlanSummary { id: _, tenant: _, title, status }| {
         let current = status.current_step.as_ref();
         [
             redact(title),
@@ -150,7 +150,7 @@ fn ahead(at: Option<DateTime<Utc>>, status: &Status) -> Option<HumanDuration> {
 }
 
 /// `completed`, `failed, exit 69`.
-fn ending(sweep: &Sweep) -> String {
+fn ending(sweep: &SweepSummary) -> String {
     let how = match sweep.ended.as_deref() {
         None => "running, or killed".yellow().to_string(),
         Some("completed") => "completed".to_owned(),
@@ -163,9 +163,9 @@ fn ending(sweep: &Sweep) -> String {
 }
 
 /// `3 continued, 1 escalated`, and whether it looked at a part only.
-fn done(sweep: &Sweep) -> String {
+fn done(sweep: &SweepSummary) -> String {
     // Destructured so that a new counter cannot be forgotten.
-    let Sweep {
+    let SweepSummary {
         started_at: _,
         finished_at: _,
         duration_ms: _,
@@ -237,10 +237,10 @@ pub fn effect(status: &Status) -> String {
     )
 }
 
-fn name(work: &Work) -> String {
+fn name(work: &WorkItem) -> String {
     redact(work.identifier.as_deref().unwrap_or(&work.id.0))
 }
 
-fn agent(work: &Work) -> String {
+fn agent(work: &WorkItem) -> String {
     work.agent.as_deref().map(redact).unwrap_or_default()
 }

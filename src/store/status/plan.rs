@@ -17,7 +17,7 @@ use crate::store::types::{LossyText, RawInstant};
 
 /// A plan and its status; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
-pub struct Plan {
+pub struct PlanSummary {
     pub id: Id,
     pub tenant: String,
     pub title: String,
@@ -30,7 +30,7 @@ pub struct Plan {
 pub struct PlanReport {
     pub schema: u32,
     #[serde(flatten)]
-    pub plan: Plan,
+    pub plan: PlanSummary,
     pub stalled_after_seconds: i64,
     pub steps: Vec<StepReport>,
 }
@@ -53,7 +53,7 @@ pub struct StepReport {
 }
 
 /// The status of each of these plans.
-pub fn stalled(db: &mut Db, ids: &[Id], now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Vec<Plan>> {
+pub fn stalled(db: &mut Db, ids: &[Id], now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Vec<PlanSummary>> {
     let mut found = Vec::new();
     for id in ids.iter().take(ROWS_MAX as usize) {
         if let Some(head) = head(db, id)? {
@@ -95,10 +95,10 @@ fn head(db: &mut Db, id: &Id) -> QueryResult<Option<PlanRow>> {
 }
 
 impl PlanRow {
-    fn with(self, rows: &[StepRow], now: DateTime<Utc>, threshold: TimeDelta) -> Plan {
+    fn with(self, rows: &[StepRow], now: DateTime<Utc>, threshold: TimeDelta) -> PlanSummary {
         let steps: Vec<Step> = rows.iter().map(|row| row.step(now)).collect();
         let status = PlanStatus::of(&self.status.0, &steps, now, threshold);
-        Plan { id: self.id, tenant: self.tenant.0, title: self.title.0, status }
+        PlanSummary { id: self.id, tenant: self.tenant.0, title: self.title.0, status }
     }
 }
 

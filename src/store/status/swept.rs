@@ -22,7 +22,7 @@ const EFFECT: TimeDelta = TimeDelta::days(7);
 
 /// One sweep; the fields are those of the JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Sweep {
+pub struct SweepSummary {
     pub started_at: Option<DateTime<Utc>>,
     /// Null: running, or killed before its end.
     pub finished_at: Option<DateTime<Utc>>,
@@ -44,7 +44,7 @@ pub struct Sweep {
     pub deferred: u64,
 }
 
-impl Sweep {
+impl SweepSummary {
     /// Did it do all that it had to? One that is under way, or of an older version, has not said otherwise.
     pub fn is_well(&self) -> bool {
         self.exit_code.is_none_or(|code| Conclusion::of(code).is_some_and(Conclusion::is_success))
@@ -102,19 +102,19 @@ struct SweepRow {
     counts: Document,
 }
 
-pub fn latest(db: &mut Db) -> QueryResult<Vec<Sweep>> {
+pub fn latest(db: &mut Db) -> QueryResult<Vec<SweepSummary>> {
     let latest = sweeps::table.order((sweeps::started_at.desc(), sweeps::id)).limit(SWEEPS_MAX);
     let rows = latest.select(SweepRow::as_select()).load(db)?;
-    Ok(rows.into_iter().map(Sweep::from).collect())
+    Ok(rows.into_iter().map(SweepSummary::from).collect())
 }
 
-impl From<SweepRow> for Sweep {
-    fn from(row: SweepRow) -> Sweep {
+impl From<SweepRow> for SweepSummary {
+    fn from(row: SweepRow) -> SweepSummary {
         let SweepRow { started_at, finished_at, ended, exit_code, partial, shard, shards, counts } = row;
         let (started_at, finished_at) = (started_at.instant(), finished_at.and_then(|at| at.instant()));
         let written = KindCounts::read(&counts).filter(|(_, counts)| counts.mode == KindMode::On);
         let total = written.fold(Tally::default(), |sum, (_, counts)| sum.plus(counts.tally));
-        Sweep {
+        SweepSummary {
             started_at,
             finished_at,
             duration_ms: started_at.zip(finished_at).map(|(began, ended)| (ended - began).num_milliseconds().max(0)),

@@ -32,7 +32,7 @@ impl Serialize for Counts {
 
 /// One subject and its state; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
-pub struct Work {
+pub struct WorkItem {
     pub kind: Kind,
     pub id: Id,
     pub tenant: String,
@@ -52,13 +52,13 @@ pub struct Work {
 /// The rows that were kept, and how many there are.
 #[derive(Debug, Default)]
 pub struct List {
-    rows: Vec<Work>,
+    rows: Vec<WorkItem>,
     total: i64,
 }
 
 impl List {
     /// The oldest, and how many there are. What cannot be read comes first: it may be old.
-    pub fn oldest(mut self) -> (Vec<Work>, i64) {
+    pub fn oldest(mut self) -> (Vec<WorkItem>, i64) {
         self.rows.sort_by_key(|work| (work.since, work.id.clone()));
         self.rows.truncate(ROWS_MAX as usize);
         (self.rows, self.total)
@@ -181,9 +181,9 @@ fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<WorkRo
 }
 
 impl WorkRow {
-    fn into_work(self, kind: Kind, state: BoardState, now: DateTime<Utc>) -> Work {
+    fn into_work(self, kind: Kind, state: BoardState, now: DateTime<Utc>) -> WorkItem {
         let (since, age_seconds) = self.since.map_or((None, None), |since| since.with_age(now));
-        Work {
+        WorkItem {
             kind,
             id: self.subject_id,
             tenant: self.tenant.0,

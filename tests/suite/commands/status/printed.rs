@@ -8,7 +8,7 @@ use sweep::report::status::whole;
 use sweep::rules::board::BoardState;
 use sweep::rules::step::PlanStatus;
 use sweep::rules::{Id, Kind};
-use sweep::store::status::{Counts, Effect, Exemptions, Plan, Status, Sweep, Work};
+use sweep::store::status::{Counts, Effect, Exemptions, PlanSummary, Status, SweepSummary, WorkItem};
 
 use super::sample::{now, quarantined, quiet, stuck_wake, swept, unreported, work};
 
@@ -18,13 +18,14 @@ fn plain(status: &Status) -> String {
 
 #[test]
 fn what_needs_attention_comes_first() {
-    let step = Work {
+    let step = WorkItem {
         kind: Kind::Step,
         identifier: Some("Launch #2".to_owned()),
         agent: None,
         ..work(2, BoardState::Stalled, 90, "")
     };
-    let nameless = Work { identifier: None, since: None, age_seconds: None, ..work(9, BoardState::Orphaned, 0, "") };
+    let nameless =
+        WorkItem { identifier: None, since: None, age_seconds: None, ..work(9, BoardState::Orphaned, 0, "") };
     let plan = PlanStatus {
         stored: "stalled".to_owned(),
         derived: "stalled".to_owned(),
@@ -50,7 +51,12 @@ fn what_needs_attention_comes_first() {
         orphans_total: 60,
         escalations: vec![work(3, BoardState::Escalated, 26 * 60, "no attempt is left")],
         escalations_total: 1,
-        plans: vec![Plan { id: Id::generate(), tenant: "acme".to_owned(), title: "Launch".to_owned(), status: plan }],
+        plans: vec![PlanSummary {
+            id: Id::generate(),
+            tenant: "acme".to_owned(),
+            title: "Launch".to_owned(),
+            status: plan,
+        }],
         abandoned: vec![work(6, BoardState::Abandoned, 4 * 1440, "Femi is terminated")],
         abandoned_total: 1,
         stuck_wakes: vec![stuck_wake(4, 190)],
@@ -62,10 +68,10 @@ fn what_needs_attention_comes_first() {
         notifications: unreported(),
         sweeps: vec![
             swept(1, None, None),
-            Sweep { partial: true, ..swept(4, Some("completed"), None) },
-            Sweep { failed: 1, deferred: 40, ..swept(9, Some("completed"), Some(1)) },
+            SweepSummary { partial: true, ..swept(4, Some("completed"), None) },
+            SweepSummary { failed: 1, deferred: 40, ..swept(9, Some("completed"), Some(1)) },
             swept(14, Some("failed"), Some(69)),
-            Sweep {
+            SweepSummary {
                 continued: 3,
                 escalated: 2,
                 recovered: 1,

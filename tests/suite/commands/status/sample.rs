@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use sweep::rules::board::BoardState;
 use sweep::rules::{Id, Kind};
-use sweep::store::status::{Counts, Effect, Exemptions, Notifications, Quarantined, Status, Sweep, Undelivered, Work};
+use sweep::store::status::{
+    Counts, Effect, Exemptions, Notifications, Quarantined, Status, SweepSummary, Undelivered, WorkItem,
+};
 use sweep::store::wakes::StuckWake;
 
 pub fn now() -> DateTime<Utc> {
@@ -66,8 +68,8 @@ pub fn quarantined(n: u32) -> Quarantined {
     Quarantined { kind, id: id(n), identifier, reason, since: None, age_seconds: Some(60) }
 }
 
-pub fn work(n: u32, state: BoardState, minutes: i64, detail: &str) -> Work {
-    Work {
+pub fn work(n: u32, state: BoardState, minutes: i64, detail: &str) -> WorkItem {
+    WorkItem {
         kind: Kind::Issue,
         id: id(n),
         tenant: "acme".to_owned(),
@@ -82,10 +84,16 @@ pub fn work(n: u32, state: BoardState, minutes: i64, detail: &str) -> Work {
     }
 }
 
-pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> Sweep {
+pub fn swept(minutes: i64, ended: Option<&str>, exit_code: Option<i32>) -> SweepSummary {
     let began = now() - TimeDelta::minutes(minutes);
     let ended = ended.map(str::to_owned);
-    Sweep { started_at: Some(began), duration_ms: ended.as_ref().map(|_| 1234), ended, exit_code, ..Sweep::default() }
+    SweepSummary {
+        started_at: Some(began),
+        duration_ms: ended.as_ref().map(|_| 1234),
+        ended,
+        exit_code,
+        ..SweepSummary::default()
+    }
 }
 
 pub fn unreported() -> Notifications {

@@ -3,27 +3,21 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-
+use crate::metrics::DaemonState;
 use crate::store::Timeouts;
 use crate::store::open::Url;
 
 /// Of this process.
 #[derive(Clone, Debug, Default)]
-pub struct State {
+pub struct Health {
     /// Where metrics are read.
     pub source: Option<(Url, Timeouts)>,
     pub database: Database,
     pub is_stopping: bool,
     /// A sweep has made no progress for so long that it is taken to hang.
     pub hung_for: Option<Duration>,
-    pub next_sweep: Option<DateTime<Utc>>,
-    pub completed: u64,
-    pub failed: u64,
-    pub interrupted: u64,
-    pub is_listening: bool,
-    /// Run ends that were heard of.
-    pub run_ends: u64,
+    /// What /metrics says of this process; that the database answers, and that a sweep hangs, stands above.
+    pub counted: DaemonState,
 }
 
 /// How it stood at the last sweep or look.
@@ -39,19 +33,19 @@ pub enum Database {
 }
 
 #[derive(Clone, Default)]
-pub struct Shared(Arc<Mutex<State>>);
+pub struct Shared(Arc<Mutex<Health>>);
 
 impl Shared {
-    pub fn read(&self) -> State {
+    pub fn read(&self) -> Health {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn update(&self, change: impl FnOnce(&mut State)) {
+    pub fn update(&self, change: impl FnOnce(&mut Health)) {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-impl State {
+impl Health {
     /// Why it is not well.
     pub fn illness(&self) -> Option<String> {
         let hung_for = self.hung_for?.as_secs();
