@@ -9,8 +9,8 @@ use crate::support::world::{On, World};
 const QUERIES: [(&str, &str); 5] = [
     ("sweeps where not is_restricted and finished_at is not null order by finished_at desc limit 1", "sweeps_whole"),
     (
-        "sweeps where not is_restricted and finished_at is not null and shards = 4 and shard = 3 order by finished_at desc \
-            limit 1",
+        "sweeps where not is_restricted and finished_at is not null and shards = 4 and shard = 3 \
+            order by finished_at desc limit 1",
         "sweeps_whole_by_shard",
     ),
     (
