@@ -9,22 +9,22 @@
 {%- set at_statement = "strftime(" ~ format ~ ", 'now')" -%}
 {%- set greatest = "max" -%}
 {%- set policy = "policy" -%}
-{%- set computed_once = "limit -1" -%}
+{%- set computed_once = "limit -1  -- computed once, not once for each column that needs it" -%}
 {%- set key = "id text not null primary key" -%}
 {%- set numbered_key = "id integer primary key" -%}
 {%- set now_of_transaction = now -%}
 {%- macro time(column) %}{{ column }} text check ({{ column }} is strftime({{ format }}, {{ column }})){% endmacro -%}
 {%- macro json(column) %}{{ column }} text check (json_valid({{ column }})){% endmacro -%}
+{#- Not `integer`, which as a primary key would be the number of the row. -#}
 {%- macro flag(column) %}{{ column }} int check ({{ column }} in (false, true)){% endmacro -%}
-{%- macro before(time, seconds) %}strftime({{ format }}, {{ time }}, printf('-%f seconds', {{ seconds }})){% endmacro -%}
-{%- macro after(time, seconds) %}strftime({{ format }}, {{ time }}, printf('+%f seconds', {{ seconds }})){% endmacro -%}
-{%- macro entries(document, key) %}json_each({{ document }}, '$.{{ key }}'){% endmacro -%}
-{%- macro is_one_of(status, key) %}{{ status }} in (select value from json_each(p.vocabulary, '$.{{ key }}')){% endmacro -%}
+{%- macro before(at, seconds) %}strftime({{ format }}, {{ at }}, printf('-%f seconds', {{ seconds }})){% endmacro -%}
+{%- macro after(at, seconds) %}strftime({{ format }}, {{ at }}, printf('+%f seconds', {{ seconds }})){% endmacro -%}
+{%- macro entries(document, member) %}json_each({{ document }}, '$.{{ member }}'){% endmacro -%}
+{%- macro is_one_of(status, list) %}{{ status }} in (select value from json_each(p.vocabulary, '$.{{ list }}')){% endmacro -%}
 {%- macro join_facts(kind) %}join {{ kind }}_facts f on f.subject_id = s.subject_id{% endmacro -%}
 {%- macro short_text(column, characters) %}{{ column }} text{% endmacro -%}
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
-        {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor -%}
-    as blob)) <= {{ bytes }}){% endmacro -%}
+        {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor %} as blob)) <= {{ bytes }}){% endmacro -%}
 {%- macro forward_reference(table) %} references {{ table }}{% endmacro -%}
 {%- macro ending(text, characters) %}substr({{ text }}, -{{ characters }}){% endmacro -%}
-{%- macro minute(time) %}strftime('%Y-%m-%d %H:%M', {{ time }}){% endmacro -%}
+{%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}

@@ -16,7 +16,8 @@ pub struct Health {
     pub is_stopping: bool,
     /// A sweep has made no progress for so long that it is taken to hang.
     pub hung_for: Option<Duration>,
-    /// What /metrics says of this process; that the database answers, and that a sweep hangs, stands above.
+    /// What /metrics says of this process. Whether the database answers, and a sweep hangs, stands above, and `metrics`
+    /// fills it in.
     pub counted: DaemonState,
 }
 

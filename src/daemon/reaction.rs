@@ -78,7 +78,7 @@ impl Daemon {
         let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
         self.work =
-            Some(BackgroundWork::reaction(Options { selection: Selection::Among(due), policy, limit, held, ..sweep }));
+            Some(BackgroundWork::reaction(Options { selection: Selection::Issues(due), policy, limit, held, ..sweep }));
     }
 
     pub(super) fn reacted(&mut self, swept: &Summary) {

@@ -1,4 +1,5 @@
-//! The catalog: which migrations there are and which have run, what they make, and what of it stands in a database.
+//! The catalog: which migrations there are and have run, what they make, and what of it stands in a database; which
+//! database that is, and what time it is there.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ pub fn up(folder: &str, is_sqlite: bool) -> String {
         return up.to_owned();
     }
     let dialect = file(if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
-    let shared = file("dialects/shared.sql");
+    let shared = if folder.starts_with("board/") { file("board/shared.sql") } else { "" };
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     templates.render_str(&format!("{dialect}{shared}{up}"), ()).expect("the suite renders each of them") + "\n"
@@ -157,10 +158,9 @@ impl Db {
     pub fn identity(&mut self) -> QueryResult<String> {
         const OF_POSTGRES: &str =
             "SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' || current_database()";
-        const OF_SQLITE: &str = "SELECT file FROM pragma_database_list WHERE name = 'main'";
         match self {
             Db::Postgres(db) => sql::<Text>(OF_POSTGRES).get_result(db),
-            Db::Sqlite(db) => sql::<Text>(OF_SQLITE).get_result(db),
+            Db::Sqlite(_) => name(self),
         }
     }
 

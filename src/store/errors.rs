@@ -71,7 +71,7 @@ pub fn is_refusal(error: &Error) -> bool {
 
 /// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the
 /// server starts, ends, or is a standby now (57P, 25006). Beside diesel's kinds, recognised by the words of a server
-/// that speaks English.
+/// that speaks English; the last four are SQLite's.
 pub fn is_outage(error: &Error) -> bool {
     const WORDS: [&str; 18] = [
         "No space left on device", "could not extend file", "Disk quota exceeded", "temporary file size exceeds",

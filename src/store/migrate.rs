@@ -49,7 +49,7 @@ impl Found {
 }
 
 /// The first migration of the first release: no migration leads on from those that were made before.
-const FIRST: &str = "20261123001001";
+const FIRST: &str = "20261124001001";
 
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.
 fn look(db: &mut Db) -> Result<Found> {

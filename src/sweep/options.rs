@@ -49,7 +49,7 @@ pub enum Selection {
     /// These, by an id or by what people call them, whether they are candidates or not.
     Subjects(Vec<(Kind, String)>),
     /// The candidates among these issues.
-    Among(Vec<Id>),
+    Issues(Vec<Id>),
     /// What this plan says.
     Plan(Box<Plan>),
 }
@@ -99,7 +99,7 @@ impl Selection {
         match self {
             Selection::Kinds(kinds) => kinds.clone(),
             Selection::Subjects(subjects) => kinds_of(subjects.iter().map(|(kind, _)| kind)),
-            Selection::Among(_) => vec![Kind::Issue],
+            Selection::Issues(_) => vec![Kind::Issue],
             Selection::Plan(plan) => kinds_of(plan.order.iter().map(|(kind, _)| kind)),
         }
     }
@@ -107,13 +107,13 @@ impl Selection {
     pub fn plan(&self) -> Option<&Plan> {
         match self {
             Selection::Plan(plan) => Some(plan),
-            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Among(_) => None,
+            Selection::Kinds(_) | Selection::Subjects(_) | Selection::Issues(_) => None,
         }
     }
 
     pub fn only_ids(&self) -> Option<&[Id]> {
         match self {
-            Selection::Among(issues) => Some(issues),
+            Selection::Issues(issues) => Some(issues),
             Selection::Kinds(_) | Selection::Subjects(_) | Selection::Plan(_) => None,
         }
     }

@@ -25,7 +25,7 @@ pub fn heading(options: &Options, store: &mut Store) -> Result<Heading> {
         mode: match (options.dry_run, &options.selection) {
             (true, _) => Mode::DryRun,
             (false, Selection::Plan(_)) => Mode::Apply,
-            (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Among(_)) => Mode::Sweep,
+            (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Issues(_)) => Mode::Sweep,
         },
         host: store.host.name().to_owned(),
         database: look(options, &mut store.db, Db::identity)?,
@@ -70,7 +70,7 @@ fn refuse_elsewhere(options: &Options, db: &mut DbConnection, plan: &Plan, headi
 /// wrong with it.
 pub fn named(options: &Options, store: &mut Store) -> Result<Option<Vec<(Kind, Id)>>> {
     match &options.selection {
-        Selection::Kinds(_) | Selection::Among(_) => Ok(None),
+        Selection::Kinds(_) | Selection::Issues(_) => Ok(None),
         Selection::Plan(plan) => Ok(Some(plan.order.clone())),
         Selection::Subjects(subjects) => {
             let mut find = |kind, name: &str| -> Result<(Kind, Id)> {

@@ -38,7 +38,7 @@ pub(super) fn refuse_others_triggers(db: &mut PgConnection, host: Host, wanted: 
 }
 
 /// Whoever migrates as a member of the schema's owner makes what is the owner's, as if that role had migrated itself.
-pub(super) const BECOME_OWNER: &str =
+const BECOME_OWNER: &str =
     "set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep'";
 
 /// Both questions as a statement for psql, which fails with the same sentences.

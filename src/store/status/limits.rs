@@ -1,4 +1,4 @@
-//! The limits of a status: how many rows it lists, and what the boards' views go by.
+//! What all parts of a status go by: its JSON's version, how many rows it lists, and the limits of the boards' views.
 
 use chrono::TimeDelta;
 use diesel::prelude::*;

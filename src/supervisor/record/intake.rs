@@ -191,7 +191,7 @@ const BUFFER_MAX: usize = 1 << 20;
 
 /// Lines that wait to be written into the log: the last mebibyte of them.
 #[derive(Default)]
-pub struct LogBuffer {
+struct LogBuffer {
     lines: VecDeque<String>,
     bytes: usize,
 }

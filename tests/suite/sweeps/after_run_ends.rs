@@ -10,7 +10,7 @@ use sweep::sweep::{Options, Selection};
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 fn settings_for_only(world: &World, issues: &[&Id]) -> Options {
-    let selection = Selection::Among(issues.iter().map(|id| (*id).clone()).collect());
+    let selection = Selection::Issues(issues.iter().map(|id| (*id).clone()).collect());
     Options { selection, ..world.options() }
 }
 

@@ -22,7 +22,7 @@ fn heading(mode: Mode) -> Heading {
         mode,
         host: "native".to_owned(),
         database: "7412/agents".to_owned(),
-        schema_version: "20261123000204".to_owned(),
+        schema_version: "20261124000204".to_owned(),
         policy: Policy::default(),
         newest_sweeps: Vec::new(),
     }
@@ -148,7 +148,7 @@ fn json_has_the_fields_that_programs_rely_on() {
   "mode": "sweep",
   "host": "native",
   "database": "7412/agents",
-  "schema_version": "20261123000204",
+  "schema_version": "20261124000204",
   "policy": {"orphan_grace_seconds":120,"step_stalled_after_seconds":1800,"session_silent_after_seconds":300,"run_silent_after_seconds":3600,"session_waiting_after_seconds":10,"session_no_progress_after_seconds":900,"wake_stuck_after_seconds":3600,"abandoned_after_seconds":3600,"paused_after_seconds":null,"retry_delay_seconds":300,"attempts_max":1,"attempts_per_day_max":4,"escalation":"comment_and_block","nudge_delay_seconds":120,"nudges_max":2,"nudge_message":"You seem to be stuck. Go on with your task, or say what you need.","auto_relaunch":false,"relaunches_max":1},
   "newest_sweeps": [],
   "subjects": [

@@ -2,7 +2,7 @@
 
 use chrono::format::{Parsed, StrftimeItems, parse_and_remainder};
 
-// Marks for what is taken out of a line. Visible text has none, so that a `#` in it is not taken for a counter.
+/// Marks for what is taken out of a line. Visible text has none, so that a `#` in it is not taken for a counter.
 pub const COUNTER: char = '\u{1}';
 pub const CHANGING: char = '\u{2}';
 

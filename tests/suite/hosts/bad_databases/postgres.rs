@@ -72,11 +72,11 @@ fn a_database_that_is_not_migrated_is_refused() {
 #[test]
 fn a_database_that_lacks_a_migration_is_refused_by_the_first_it_lacks() {
     let mut world = World::new(On::Postgres);
-    world.run("delete from __diesel_schema_migrations where version >= '20261123001102'");
+    world.run("delete from __diesel_schema_migrations where version >= '20261124001102'");
     let ran = sweep_at(&world.url, []).run();
     ran.refused(
         CONFIG,
-        &["is behind this sweep", "postgres/native/2026-11-23-001102_runs_and_wakes", "`sweep migrate`"],
+        &["is behind this sweep", "postgres/native/2026-11-24-001102_runs_and_wakes", "`sweep migrate`"],
     );
 }
 

@@ -13,7 +13,7 @@ fn a_trigger_on_paperclips_runs_comes_only_when_it_is_asked_for_and_goes_again()
     let without = database.catalog();
 
     let ran = migrate_at(&database.url, ["--with-listen"]).run().done();
-    assert!(ran.out.ends_with("  postgres/paperclip_listen/2026-11-23-001301_listen\n"), "{ran}");
+    assert!(ran.out.ends_with("  postgres/paperclip_listen/2026-11-24-001301_listen\n"), "{ran}");
     let added: Vec<String> = database.catalog_of_host().difference(&before).cloned().collect();
     assert!(added.len() == 1 && added[0].contains("CREATE TRIGGER sweep_run_ended"), "{added:?}");
 

@@ -1,16 +1,16 @@
 -- The state of each session in progress.
 create view session_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
-       {{ state() }},
+       {{ state() }} as state,
        case w.reason
            when 'declared_wait' then w.declared_wait
            when 'crashed' then replace(t.text, '{exit_code}', cast(w.exit_code as text))
-           {{ other_details("session") }},
+           {{ other_details("session") }} end as detail,
        case
            when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
            when w.reason = 'pending_command' then w.pending_command_since
            when w.reason in ('crashed', 'crashed_unseen') then w.ended_at
-           {{ other_since("session") }}
+           {{ other_since("session") }} end as since
 from (
     select f.*, e.reason as exemption,
            case
@@ -18,11 +18,11 @@ from (
                when {{ before("f.observed_at", "p.nudge_delay_seconds") }} <= f.pending_command_since then 'pending_command'
                when f.observed_at < f.ended_at then 'recent'
                when f.ended_at is not null and f.issue_has_live_run then 'live_run'
-               {{ wake("case when f.ended_at is not null then f.issue_wake_since end") }}
+               {{ wake_branches("case when f.ended_at is not null then f.issue_wake_since end") }}
                -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
                -- and escalated until one sees that it ended.
                when f.ended_at is null and not f.is_quiet and not (f.escalated and f.is_watched) then 'recent'
-               {{ agent_and_exemption() }}
+               {{ exemption_and_agent() }}
                when f.escalated and (f.idle_since <= f.open_recovery_at or f.ended_at is null and not f.is_quiet)
                     or {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day then 'escalated'
                when f.ended_at is null then 'silent'

@@ -63,7 +63,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
   -- As issue_sessions, which would read the issues once more.
   and not exists (select 1 from sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null
                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id))
-  -- Not `between`, of which the planner expects so few that it would compare each issue with each wake.
+  -- Not `between`, of which PostgreSQL expects so few that it would compare each issue with each wake.
   and not exists (select 1 from pending_wakes w where w.issue_id = i.id
                   and w.created_at > {{ before(at_statement, 60) }} and (w.created_at > {{ at_statement }}) is not true);
 
@@ -87,7 +87,7 @@ select s.id as subject_id, coalesce(p.agent_id, p.id) as group_id, coalesce(s.st
 from plan_steps s join plans p on p.id = s.plan_id and p.status in ('executing', 'stalled')
 where s.status = 'in_progress'
   and not exists (select 1 from worked_steps r where r.step_id = s.id)
-  -- Not `between`, of which the planner expects so few that it would compare each step with each wake.
+  -- Not `between`, of which PostgreSQL expects so few that it would compare each step with each wake.
   and not exists (select 1 from pending_wakes w where w.plan_step_id = s.id
                   and w.created_at > {{ before(at_statement, 60) }} and (w.created_at > {{ at_statement }}) is not true);
 

@@ -1,26 +1,26 @@
 -- The state of each issue in progress, and of those that sweep blocked.
 create view issue_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
-       {{ state() }},
+       {{ state() }} as state,
        case w.reason
            when 'declared_wait' then w.declared_wait
            when 'host_plan' then w.host_plan
            when 'obstacle' then w.obstacle
-           {{ other_details("issue") }},
+           {{ other_details("issue") }} end as detail,
        case
            when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
-           {{ other_since("issue") }}
+           {{ other_since("issue") }} end as since
 from (
     select f.*, e.reason as exemption,
            case
                when f.has_live_run then 'live_run'
-               {{ wake("f.pending_wake_since") }}
+               {{ wake_branches("f.pending_wake_since") }}
                when f.declared_wait is not null then 'declared_wait'
                when f.host_plan is not null then 'host_plan'
                when {{ before("f.observed_at", "f.run_end_grace_seconds") }} <= f.last_run_ended_at then 'recent'
                when f.observed_at < f.episode_began_at
                     or {{ before("f.observed_at", "p.orphan_grace_seconds") }} <= f.idle_since then 'recent'
-               {{ agent_and_exemption() }}
+               {{ exemption_and_agent() }}
                when f.obstacle is not null then 'obstacle'
                when f.escalated then 'escalated'
                -- A day's escalations are used up: it would be escalated once more, and is left.

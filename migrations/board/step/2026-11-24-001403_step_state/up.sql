@@ -1,20 +1,20 @@
 -- The state of each plan step in progress.
 create view step_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
-       {{ state() }},
+       {{ state() }} as state,
        case w.reason
-           {{ other_details("step") }},
+           {{ other_details("step") }} end as detail,
        case
            when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
-           {{ other_since("step") }},
+           {{ other_since("step") }} end as since,
        w.plan_id
 from (
     select f.*, e.reason as exemption,
            case
                when f.has_live_run then 'live_run'
-               {{ wake("f.pending_wake_since") }}
+               {{ wake_branches("f.pending_wake_since") }}
                when {{ before("f.observed_at", "coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)") }} <= f.idle_since then 'recent'
-               {{ agent_and_exemption() }}
+               {{ exemption_and_agent() }}
                when f.escalated then 'escalated'
                -- A day's escalations are used up: it would be escalated once more, and is left.
                when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day

@@ -1,21 +1,22 @@
 {#- What the boards of all kinds ask alike: every subject's state in one word, for boards and for `sweep status`. A board
     cannot call the rules of src/rules, so the order in which they ask stands in these views once more, and a test compares
-    both for every combination. Limits, statuses, states and texts are the rules' own: they come from the table policy. -#}
+    both for every combination. Limits, statuses, states and texts are the rules' own: they come from the table policy.
+    f: the facts; p: the policy; e: the exemption; w: the subject with its reason; t: the text of that reason. -#}
 {%- macro latest_escalation(kind, column) %}(
                select r.{{ column }} from recoveries r
                where r.kind = '{{ kind }}' and r.subject_id = w.subject_id and r.action = 'escalate'
                order by r.created_at desc limit 1){% endmacro -%}
-{%- macro state() %}case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state{% endmacro -%}
+{%- macro state() %}case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end{% endmacro -%}
 {%- macro other_details(kind) %}when 'exempt' then w.exemption
            when 'unavailable' then replace(replace(
                t.text, '{status}', replace(w.agent_status, '_', ' ')), '{agent}', coalesce(w.agent_name, ''))
            when 'escalated' then {{ latest_escalation(kind, "reason") }}
-           else t.text end as detail{% endmacro -%}
+           else t.text{% endmacro -%}
 {%- macro other_since(kind) %}when w.reason = 'escalated' then {{ latest_escalation(kind, "created_at") }}
-           else w.idle_since end as since{% endmacro -%}
-{%- macro agent_and_exemption() %}when e.subject_id is not null then 'exempt'
+           else w.idle_since{% endmacro -%}
+{%- macro exemption_and_agent() %}when e.subject_id is not null then 'exempt'
                when f.agent_id is not null and f.agent_status is null then 'no_such_agent'
                when f.agent_id is not null and not {{ is_one_of("f.agent_status", "wakeable") }} then 'unavailable'{% endmacro -%}
-{%- macro wake(column) %}when {{ column }} between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
+{%- macro wake_branches(since) %}when {{ since }} between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
                     and {{ after("f.observed_at", "p.clock_ahead_max_seconds") }} then 'pending_wake'
-               when {{ column }} is not null then 'stuck_wake'{% endmacro -%}
+               when {{ since }} is not null then 'stuck_wake'{% endmacro -%}
