@@ -149,19 +149,33 @@ fn siblings(db: &mut Db, facts: &StepFacts) -> QueryResult<Vec<Option<StepFacts>
     others.iter().map(read).collect()
 }
 
+/// A step as its row has it. What is shown of a plan reads times as well that a sweep refuses.
 #[derive(Queryable)]
-struct StepRow {
-    id: Id,
-    position: i32,
-    title: LossyText,
-    status: LossyText,
-    since: DateTime<Utc>,
-    stalled_after_seconds: Option<i32>,
+pub(super) struct StepRow<Time> {
+    pub id: Id,
+    pub position: i32,
+    pub title: LossyText,
+    pub status: LossyText,
+    pub since: Time,
+    pub stalled_after_seconds: Option<i32>,
+}
+
+impl<Time> StepRow<Time> {
+    pub fn step(&self, since: DateTime<Utc>) -> Step {
+        Step {
+            id: self.id.clone(),
+            position: self.position,
+            title: self.title.0.clone(),
+            status: self.status.0.clone(),
+            since,
+            stalled_after: self.stalled_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
+        }
+    }
 }
 
 #[derive(Queryable)]
 struct StepFactsRow {
-    step: StepRow,
+    step: StepRow<DateTime<Utc>>,
     plan: (String, LossyText, Id, LossyText, Option<Id>),
     agent: AgentRow,
     state: (bool, Option<DateTime<Utc>>, Option<LossyText>),
@@ -169,25 +183,12 @@ struct StepFactsRow {
     wakes: WakesRow,
 }
 
-impl From<StepRow> for Step {
-    fn from(row: StepRow) -> Step {
-        Step {
-            id: row.id,
-            position: row.position,
-            title: row.title.into(),
-            status: row.status.into(),
-            since: row.since,
-            stalled_after: row.stalled_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
-        }
-    }
-}
-
 impl From<StepFactsRow> for StepFacts {
     fn from(row: StepFactsRow) -> StepFacts {
         let (tenant, identifier, plan_id, plan_status, issue_id) = row.plan;
         let (has_live_run, pending_wake_since, pending_wake) = row.state;
         let assignee = row.agent.into_assignee(None);
-        let (step, history) = (row.step.into(), row.history.with_wakes(row.wakes));
+        let (step, history) = (row.step.step(row.step.since), row.history.with_wakes(row.wakes));
         StepFacts {
             step,
             tenant,

@@ -162,3 +162,18 @@ fn the_binary_brings_its_own_libpq_openssl_and_sqlite() {
         assert!(!libraries.contains(library), "{libraries}");
     }
 }
+
+/// A reader in another place must not take the server's hour for theirs.
+#[test]
+fn a_server_in_another_zone_says_until_when_an_issue_waits_in_utc() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let session = world.session(Some(&agent), Some(&issue));
+    world.set("issues", &issue, "wait_until = '2099-01-02 03:04:05+00'");
+    world.run("set timezone = 'Asia/Tokyo'");
+    for (facts, id) in [("issue_facts", &issue), ("session_facts", &session)] {
+        let wait = world.text("declared_wait", &format!("{facts} where subject_id = '{id}'")).expect("a wait");
+        assert!(wait.ends_with("until 2099-01-02 03:04"), "{facts}: {wait}");
+    }
+}
