@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Error, Result};
-use chrono::TimeDelta;
 use tracing::{debug, error, info, warn};
 
 use super::health::Database;
 use super::reaction::refuse_too_soon;
+use super::timer::random_delay;
 use super::work::{BackgroundWork, Done, Task};
 use super::{Daemon, IDLE, Resolved, clock, display, ticks};
 use crate::conclusion::{Conclusion, conclusion_of};
@@ -51,9 +51,7 @@ impl Daemon {
         let mut next = options.schedule.after(clock::now());
         self.planned = next.next();
         let interval = self.planned.zip(next.next()).map_or(options.jitter, |(planned, following)| following - planned);
-        let bound = options.jitter.min(interval).num_milliseconds();
-        let jitter = if 0 < bound { TimeDelta::milliseconds(fastrand::i64(0..bound)) } else { TimeDelta::zero() };
-        let at = self.planned.map(|planned| planned + jitter);
+        let at = self.planned.map(|planned| planned + random_delay(options.jitter, interval));
         self.shared.update(|state| state.counted.next_sweep_at = at);
         self.timer.set(at).await
     }

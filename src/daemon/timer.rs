@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_cron_scheduler::{Job, JobScheduler};
 use uuid::Uuid;
@@ -64,5 +64,27 @@ impl Timer {
         while let Some(left) = (at - clock::now()).to_std().ok().filter(|left| !left.is_zero()) {
             tokio::time::sleep(left.min(Duration::from_secs(1))).await;
         }
+    }
+}
+
+/// A random time below the jitter, and below the interval to the following sweep however long the jitter is.
+pub fn random_delay(jitter: TimeDelta, interval: TimeDelta) -> TimeDelta {
+    let bound = jitter.min(interval).num_milliseconds();
+    if 0 < bound { TimeDelta::milliseconds(fastrand::i64(0..bound)) } else { TimeDelta::zero() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jitter_moves_a_sweep_within_its_interval_however_long_it_is() {
+        let (second, hour) = (TimeDelta::seconds(1), TimeDelta::hours(1));
+        for (jitter, interval) in [(hour, second), (second, hour)] {
+            let delays: Vec<TimeDelta> = (0..1000).map(|_| random_delay(jitter, interval)).collect();
+            assert!(delays.iter().all(|delay| (TimeDelta::zero()..second).contains(delay)), "{delays:?}");
+            assert!(delays.iter().any(|delay| second / 2 < *delay), "it is moved at all");
+        }
+        assert_eq!(random_delay(TimeDelta::zero(), second), TimeDelta::zero());
     }
 }
