@@ -20,3 +20,8 @@
 {%- macro wake_branches(since) %}when {{ since }} between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
                     and {{ after("f.observed_at", "p.clock_ahead_max_seconds") }} then 'pending_wake'
                when {{ since }} is not null then 'stuck_wake'{% endmacro -%}
+{%- macro from_subjects(kind) %}from {{ kind }}_subjects s
+    {{ join_facts(kind) }}
+    left join {{ policy }} p on true
+    left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
+    {{ computed_once }}{% endmacro -%}

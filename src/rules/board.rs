@@ -12,7 +12,19 @@ use super::session::{Activity, Ended, FINISHED};
 use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable};
 
 /// The state of one subject, in the order of urgency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum BoardState {
@@ -82,7 +94,7 @@ impl BoardState {
     }
 
     pub fn parse(name: &str) -> Option<BoardState> {
-        BoardState::ALL.iter().copied().find(|state| state.name() == name)
+        name.parse().ok()
     }
 }
 

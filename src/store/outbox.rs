@@ -19,7 +19,19 @@ use crate::rules::{Finding, Id, Kind};
 use crate::text::{cut, plain, redact};
 
 /// What people can be notified of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Event {
@@ -49,7 +61,7 @@ impl Event {
     }
 
     pub fn parse(name: &str) -> Option<Event> {
-        Event::ALL.iter().copied().find(|event| event.name() == name)
+        name.parse().ok()
     }
 
     /// That a subject of this kind needs a person.

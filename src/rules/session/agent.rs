@@ -16,7 +16,9 @@ pub struct AgentState {
     pub evidence: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Activity {
@@ -37,7 +39,7 @@ impl Activity {
     }
 
     pub fn parse(name: &str) -> Option<Activity> {
-        Activity::ALL.iter().copied().find(|activity| activity.name() == name)
+        name.parse().ok()
     }
 
     /// Can it not go on without a person?

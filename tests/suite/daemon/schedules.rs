@@ -60,12 +60,22 @@ fn each_sweep_begins_in_the_second_of_its_schedule_and_no_time_is_swept_twice() 
     assert_eq!((world.count("sweeps"), world.count(&times)), (3, 3), "{:?}", daemon.log());
 }
 
-/// However long the jitter is: by how much exactly, `daemon::timer` has the test of.
+/// However long the jitter is, no sweep is as late as the next one.
 #[test]
 fn a_jitter_moves_sweeps_within_their_interval() {
-    let world = World::new(On::Sqlite);
-    let daemon = Daemon::start(daemon(&world.url, EACH_SECOND, ["--jitter", "1h"]));
-    daemon.says_times(4, "sweep completed");
+    let mut world = World::new(On::Sqlite);
+    let each_second = Daemon::start(daemon(&world.url, EACH_SECOND, ["--jitter", "1h"]));
+    each_second.says_times(4, "sweep completed");
+
+    let now = world.text("strftime('%s', 'now')", "(select 1)").expect("a time");
+    let url = world.url.clone();
+    let each_hour = Daemon::start(daemon(&url, "0 * * * *", ["--jitter", "365d"]));
+    each_hour.answers("/readyz", 200);
+    let metrics = each_hour.answers("/metrics", 200);
+    let next = metrics.lines().find_map(|line| line.strip_prefix("sweep_daemon_next_sweep_timestamp_seconds "));
+    let next = next.and_then(|at| at.parse::<f64>().ok()).expect("a time");
+    let until_next = next - now.parse::<f64>().expect("seconds");
+    assert!((0.0..2.0 * 3600.0 + 60.0).contains(&until_next), "the coming hour and less than one more: {until_next}");
 }
 
 #[test]

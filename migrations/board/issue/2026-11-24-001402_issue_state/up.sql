@@ -27,11 +27,7 @@ from (
                when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
                     and (f.unreachable is not null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
                else 'orphaned' end as reason
-    from issue_subjects s
-    {{ join_facts("issue") }}
-    left join {{ policy }} p on true
-    left join exemptions e on e.kind = 'issue' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
-    {{ computed_once }}
+    {{ from_subjects("issue") }}
 ) w
 left join board_texts t on t.reason = w.reason
 union all

@@ -20,10 +20,6 @@ from (
                when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
                     and (f.agent_id is null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
                else 'stalled' end as reason
-    from step_subjects s
-    {{ join_facts("step") }}
-    left join {{ policy }} p on true
-    left join exemptions e on e.kind = 'step' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
-    {{ computed_once }}
+    {{ from_subjects("step") }}
 ) w
 left join board_texts t on t.reason = w.reason;
