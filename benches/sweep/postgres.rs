@@ -10,7 +10,6 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use sweep::store::Access;
-use sweep::store::hosts::Host;
 use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
 
@@ -46,7 +45,7 @@ impl Server {
     /// A migrated database with a company in it.
     pub fn create(&self, database: &str, company: &Company) -> Result<()> {
         self.create_empty(database)?;
-        self.migrate(database, Host::Native)?;
+        self.migrate(database)?;
         for statements in company.postgres() {
             self.execute(database, &statements)?;
         }
@@ -59,7 +58,7 @@ impl Server {
         let mut psql = Command::new("psql");
         psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", "-f"]).arg(schema).arg(self.url(database));
         output(&mut psql)?;
-        self.migrate(database, Host::Paperclip)
+        self.migrate(database)
     }
 
     fn create_empty(&self, database: &str) -> Result<()> {
@@ -67,9 +66,8 @@ impl Server {
         self.execute("postgres", &format!("create database {database}"))
     }
 
-    fn migrate(&self, database: &str, host: Host) -> Result<()> {
-        let wanted = Wanted { host: Some(host), ..Wanted::default() };
-        migrate(&mut Url::postgres(self.url(database)).connect(Access::Write)?, wanted).map(drop)
+    fn migrate(&self, database: &str) -> Result<()> {
+        migrate(&mut Url::postgres(self.url(database)).connect(Access::Write)?, Wanted::default()).map(drop)
     }
 
     /// A fresh copy. The checkpoint is made now, so that it does not fall into what is measured.

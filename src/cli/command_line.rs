@@ -60,7 +60,7 @@ pub struct MigrateFlags {
     pub database: DatabaseFlag,
     /// Whose database it is: native (sweep's own tables), paperclip [default: as detected]
     #[arg(long, value_parser = HOST, hide_possible_values = true)]
-    pub host: Option<Host>,
+    pub host: Option<&'static Host>,
     /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that
     /// ends
     #[arg(long)]

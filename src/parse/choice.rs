@@ -7,14 +7,14 @@ use clap::{Arg, Command, Error};
 
 use crate::report::Format;
 use crate::rules::{Escalation, Kind};
-use crate::store::hosts::Host;
+use crate::store::hosts::{self, Host};
 use crate::store::open::StatementCache;
 use crate::supervisor::record::Nudges;
 use crate::sweep::KindMode;
 
 /// All values, and the name of each.
 #[derive(Clone, Copy)]
-pub struct Choice<T: 'static>(&'static [T], fn(T) -> &'static str);
+pub struct Choice<T: 'static>(fn() -> &'static [T], fn(T) -> &'static str);
 
 /// How logs are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -26,25 +26,28 @@ pub enum LogFormat {
 }
 
 pub const KIND: Choice<Kind> = Choice::all();
-pub const KINDS: Choice<Kind> = Choice(Kind::ALL, Kind::plural);
-pub const HOST: Choice<Host> = Choice::all();
-pub const SWITCH: Choice<bool> = Choice(&[true, false], |is_on| if is_on { "on" } else { "off" });
+pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
+pub const HOST: Choice<&Host> = Choice(hosts::all, Host::name);
+pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });
 pub const KIND_MODE: Choice<KindMode> = Choice::all();
 pub const FORMAT: Choice<Format> = Choice::all();
 pub const LOG_FORMAT: Choice<LogFormat> = Choice::all();
 pub const STATEMENT_CACHE: Choice<StatementCache> = Choice::all();
 pub const ESCALATION: Choice<Escalation> = Choice::all();
 /// Into which programs something may be typed; by default it depends on the program.
-pub const NUDGES: Choice<Nudges> = Choice(&[Nudges::Idle, Nudges::Off], |nudges| match nudges {
-    Nudges::Known => "known",
-    Nudges::Idle => "idle",
-    Nudges::Off => "off",
-});
+pub const NUDGES: Choice<Nudges> = Choice(
+    || &[Nudges::Idle, Nudges::Off],
+    |nudges| match nudges {
+        Nudges::Known => "known",
+        Nudges::Idle => "idle",
+        Nudges::Off => "off",
+    },
+);
 
 impl<T: strum::VariantArray + Into<&'static str>> Choice<T> {
     /// All variants, by the names that their enum gives them.
     const fn all() -> Choice<T> {
-        Choice(T::VARIANTS, T::into)
+        Choice(|| T::VARIANTS, T::into)
     }
 }
 
@@ -54,12 +57,12 @@ impl<T: Copy> Choice<T> {
     }
 
     fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.0.iter().map(|value| self.name(*value))
+        (self.0)().iter().map(|value| self.name(*value))
     }
 
     pub fn parse(&self, text: &str) -> Result<T, String> {
         let text = text.trim();
-        self.0.iter().copied().find(|value| self.name(*value) == text).ok_or_else(|| self.expected(text))
+        (self.0)().iter().copied().find(|value| self.name(*value) == text).ok_or_else(|| self.expected(text))
     }
 
     fn expected(&self, found: &str) -> String {
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn what_a_shell_completes_is_accepted_and_means_what_it_is_called() {
         fn check<T: Copy + PartialEq + std::fmt::Debug>(choice: Choice<T>) {
-            for value in choice.0 {
+            for value in (choice.0)() {
                 assert_eq!(choice.parse(choice.name(*value)), Ok(*value));
             }
         }

@@ -8,24 +8,21 @@ use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
-use include_dir::{Dir, include_dir};
 
 use super::Db;
-use super::hosts::Host;
+use super::hosts::{FILES, Host};
 use super::types::sql::Instant;
 use crate::rules::Kind;
-
-static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
 /// diesel's own table, in our schema.
 pub const VERSIONS: &str = "__diesel_schema_migrations";
 
 /// The folders of a host's migrations below `migrations/`, in the order in which they run. Those of listening, which
 /// are run only for operators who ask for them, are among them.
-pub fn folders(db: &Db, host: Host) -> Vec<String> {
+pub fn folders(db: &Db, host: &Host) -> Vec<String> {
     let database = if matches!(db, Db::Sqlite(_)) { "sqlite" } else { "postgres" };
     let name = host.name();
-    let sources = [name.to_owned(), format!("{database}/{name}"), format!("{database}/{name}_listen")];
+    let sources = ["both", database, &format!("{database}_listen")].map(|source| format!("hosts/{name}/{source}"));
     let of_host: Vec<String> = sources.iter().flat_map(|source| inside(source)).collect();
     let made = made_by(&of_host);
     // A host that lacks a kind has nothing to show of it.
@@ -45,11 +42,11 @@ fn file(path: &str) -> &'static str {
     FILES.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default()
 }
 
-/// What a migration runs. The ledger, the boards and the tables of the host `native` are written once for both
-/// databases, as templates, with the words that `migrations/dialects` defines for each of them.
+/// What a migration runs. The ledger, the boards and what a host has on both databases are written once, as templates,
+/// with the words that `migrations/dialects` defines for each database.
 pub fn up(folder: &str, is_sqlite: bool) -> String {
     let up = file(&format!("{folder}/up.sql"));
-    if folder.starts_with("postgres/") || folder.starts_with("sqlite/") {
+    if folder.starts_with("hosts/") && !folder.contains("/both/") {
         return up.to_owned();
     }
     let dialect = file(if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
@@ -69,12 +66,18 @@ pub fn version(folder: &str) -> String {
     name.split('_').next().unwrap_or_default().replace('-', "")
 }
 
+/// Is the host known on this database?
+pub fn is_for(db: &Db, host: &Host) -> bool {
+    let database = if matches!(db, Db::Sqlite(_)) { "sqlite" } else { "postgres" };
+    FILES.get_dir(format!("hosts/{}/{database}", host.name())).is_some()
+}
+
 pub fn is_of_listening(folder: &str) -> bool {
     folder.contains("_listen/")
 }
 
 /// The tables and views that a host's migrations make.
-pub fn relations(db: &Db, host: Host) -> Vec<String> {
+pub fn relations(db: &Db, host: &Host) -> Vec<String> {
     made_by(&folders(db, host))
 }
 
@@ -87,7 +90,7 @@ fn made_by(folders: &[String]) -> Vec<String> {
 }
 
 /// The kinds of subject that a host has.
-pub fn kinds(db: &Db, host: Host) -> Vec<Kind> {
+pub fn kinds(db: &Db, host: &Host) -> Vec<Kind> {
     let relations = relations(db, host);
     Kind::ALL.iter().copied().filter(|kind| relations.contains(&facts_of(*kind))).collect()
 }

@@ -99,7 +99,7 @@ fn refuse_silence(db: &mut Db) -> Result<()> {
     refuse_at_first_look(db, Access::ReadOnly)?;
     let (host, _) = migrate::check(db)?;
     let Db::Postgres(db) = db else { return Ok(()) };
-    let is_notifying = host.tables().is_none() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?;
+    let is_notifying = host.is_native() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?;
     if is_notifying {
         Ok(())
     } else {

@@ -17,7 +17,9 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, Text};
 use diesel_migrations::MigrationHarness;
 
-use super::catalog::{VERSIONS, applied, folders, is_of_listening, made_by_others, name, relations, up, version};
+use super::catalog::{
+    VERSIONS, applied, folders, is_for, is_of_listening, made_by_others, name, relations, up, version,
+};
 use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
 use super::{Db, boards, rights};
@@ -30,14 +32,14 @@ pub use wanted::{Listen, Superuser, Wanted};
 #[derive(Default)]
 struct Found {
     /// Whose migrations have run; of none, when sweep has never been here or only its ledger is.
-    host: Option<Host>,
+    host: Option<&'static Host>,
     /// The versions of the migrations that have run.
     applied: BTreeSet<String>,
 }
 
 impl Found {
     /// The host's migrations that have not run, by folder.
-    fn missing(&self, db: &Db, host: Host, with: Listen) -> Vec<String> {
+    fn missing(&self, db: &Db, host: &Host, with: Listen) -> Vec<String> {
         let folders = folders(db, host);
         let (run, mut missing): (Vec<_>, Vec<_>) =
             folders.into_iter().partition(|folder| self.applied.contains(&version(folder)));
@@ -66,12 +68,9 @@ fn look(db: &mut Db) -> Result<Found> {
         ))
         .into());
     }
-    let hosts: &[Host] = match db {
-        Db::Postgres(_) => Host::ALL,
-        Db::Sqlite(_) => &[Host::Native],
-    };
     let of_host = |host| folders(db, host).iter().map(|folder| version(folder)).collect::<BTreeSet<_>>();
-    let known: Vec<(Host, BTreeSet<String>)> = hosts.iter().map(|&host| (host, of_host(host))).collect();
+    let hosts = hosts::all().iter().filter(|host| is_for(db, host));
+    let known: Vec<(&Host, BTreeSet<String>)> = hosts.map(|&host| (host, of_host(host))).collect();
     let is_known = |version: &&String| known.iter().any(|(_, versions)| versions.contains(*version));
     let is_shared = |version: &&String| known.iter().all(|(_, versions)| versions.contains(*version));
     let unknown: Vec<&str> = applied.iter().filter(|version| !is_known(version)).map(String::as_str).collect();
@@ -92,7 +91,7 @@ fn look(db: &mut Db) -> Result<Found> {
 
 /// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights
 /// are checked before.
-pub fn check(db: &mut Db) -> Result<(Host, String)> {
+pub fn check(db: &mut Db) -> Result<(&'static Host, String)> {
     let found = look(db)?;
     let Some(host) = found.host else { return refuse_unmigrated(db) };
     match found.missing(db, host, Listen::AsItIs).as_slice() {
@@ -115,7 +114,7 @@ pub(super) fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
 /// What a migration did, or would do.
 #[derive(Debug, PartialEq)]
 pub struct MigrationPlan {
-    pub host: Host,
+    pub host: &'static Host,
     /// The folders of the migrations that are missing, in the order in which they run.
     pub missing: Vec<String>,
 }
@@ -138,7 +137,7 @@ pub fn plan(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> {
         (Some(host), _) => host,
         (None, Db::Postgres(db)) => hosts::detect(db, wanted.host)?,
         (None, Db::Sqlite(sqlite)) => match made_by_others(sqlite)?.as_slice() {
-            [] => Host::Native,
+            [] => hosts::native(),
             theirs => {
                 let (file, theirs) = (name(db)?, theirs.join(", "));
                 return Err(config(format!("{file} is neither empty nor sweep's: it has {theirs}")).into());
@@ -249,7 +248,7 @@ pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: Wanted) -> String 
 }
 
 /// A relation that is gone must not look like a kind of work that there is none of.
-fn refuse_broken(db: &mut Db, host: Host) -> Result<()> {
+fn refuse_broken(db: &mut Db, host: &Host) -> Result<()> {
     let gone = gone(db, &relations(db, host)).context("looking for what migrations made")?;
     if gone.is_empty() {
         return Ok(());

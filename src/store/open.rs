@@ -40,7 +40,7 @@ impl Debug for Url {
 /// A database that can be swept.
 pub struct Store {
     pub db: DbConnection,
-    pub host: Host,
+    pub host: &'static Host,
     /// Of the latest migration.
     pub schema_version: String,
     /// The kinds of subject that the host has.

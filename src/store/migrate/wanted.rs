@@ -14,7 +14,7 @@ pub enum Listen {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
     /// None: as it is detected.
-    pub host: Option<Host>,
+    pub host: Option<&'static Host>,
     pub listen: Listen,
     pub superuser: Superuser,
 }

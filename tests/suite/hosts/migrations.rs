@@ -20,10 +20,10 @@ const BUSY: i32 = 75;
 const CONFIG: i32 = 78;
 
 const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/ledger");
-const WORK: EmbeddedMigrations = embed_migrations!("migrations/native");
-const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/postgres/native");
-const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip");
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite/native");
+const WORK: EmbeddedMigrations = embed_migrations!("migrations/hosts/native/both");
+const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/hosts/native/postgres");
+const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/hosts/paperclip/postgres");
+const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/hosts/native/sqlite");
 
 /// The boards of each kind of subject.
 const SESSIONS: EmbeddedMigrations = embed_migrations!("migrations/board/session");

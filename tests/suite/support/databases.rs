@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, RunQueryDsl, SqliteConnection};
 use sweep::rules::Id;
-use sweep::store::hosts::Host;
+use sweep::store::hosts;
 use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
 use sweep::store::{Access, Db, DbConnection};
@@ -95,15 +95,15 @@ pub fn connect_server() -> Db {
 pub fn template(on: On) -> &'static str {
     static NATIVE: OnceLock<String> = OnceLock::new();
     static PAPERCLIP: OnceLock<String> = OnceLock::new();
-    let (cell, host) = if on == On::Paperclip { (&PAPERCLIP, Host::Paperclip) } else { (&NATIVE, Host::Native) };
+    let (cell, host) = if on == On::Paperclip { (&PAPERCLIP, "paperclip") } else { (&NATIVE, "native") };
     cell.get_or_init(|| {
-        let name = format!("sweep_template_{}", host.name());
+        let name = format!("sweep_template_{host}");
         new_database(&name);
         if on == On::Paperclip {
             load_paperclip(&name);
         }
-        migrate(&mut connect_as_sweep(&database_url(&name)), Wanted { host: Some(host), ..Wanted::default() })
-            .expect("migrations");
+        let host = hosts::all().iter().find(|known| known.name() == host).copied();
+        migrate(&mut connect_as_sweep(&database_url(&name)), Wanted { host, ..Wanted::default() }).expect("migrations");
         if role().is_some() {
             psql(&name, &PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql"));
         }

@@ -44,7 +44,10 @@ fn what_is_called_paperclips_must_have_its_tables() {
     let before = database.catalog();
     for arguments in [vec!["--host", "paperclip"], vec!["--host", "paperclip", "--print"]] {
         let ran = migrate_at(&database.url, arguments).run();
-        ran.refused(CONFIG, &["is not Paperclip's", "lacks the tables companies, agents and 13 more"]);
+        ran.refused(
+            CONFIG,
+            &["is not Paperclip's", "lacks the tables activity_log, agent_wakeup_requests and 13 more"],
+        );
     }
     assert_eq!(database.catalog(), before);
 }
@@ -121,10 +124,10 @@ fn a_schema_of_a_version_that_was_never_released_is_refused_with_the_way_to_begi
 }
 
 #[rstest]
-#[case::by_a_column("alter table issues drop column unblock_descriptor", "it lacks unblock_descriptor")]
+#[case::by_a_column("alter table issues drop column unblock_descriptor", "it lacks issues.unblock_descriptor")]
 #[case::by_some(
     "alter table issues drop column harness_kind, drop column blocked_transition_at",
-    "lacks harness_kind, blocked_transition_at"
+    "lacks issues.harness_kind, issues.blocked_transition_at"
 )]
 #[case::by_a_table("drop table environment_leases cascade", "it lacks environment_leases")]
 fn a_paperclip_that_is_too_old_is_refused_with_the_oldest_that_works(#[case] older: &str, #[case] lacks: &str) {

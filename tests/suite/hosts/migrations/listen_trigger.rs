@@ -2,7 +2,7 @@
 
 use super::*;
 
-const PAPERCLIP_LISTEN: EmbeddedMigrations = embed_migrations!("migrations/postgres/paperclip_listen");
+const PAPERCLIP_LISTEN: EmbeddedMigrations = embed_migrations!("migrations/hosts/paperclip/postgres_listen");
 
 #[test]
 fn a_trigger_on_paperclips_runs_comes_only_when_it_is_asked_for_and_goes_again() {
@@ -13,14 +13,14 @@ fn a_trigger_on_paperclips_runs_comes_only_when_it_is_asked_for_and_goes_again()
     let without = database.catalog();
 
     let ran = migrate_at(&database.url, ["--with-listen"]).run().done();
-    assert!(ran.out.ends_with("  postgres/paperclip_listen/2026-11-24-001301_listen\n"), "{ran}");
+    assert!(ran.out.ends_with("  hosts/paperclip/postgres_listen/2026-11-24-001301_listen\n"), "{ran}");
     let added: Vec<String> = database.catalog_of_host().difference(&before).cloned().collect();
     assert!(added.len() == 1 && added[0].contains("CREATE TRIGGER sweep_run_ended"), "{added:?}");
 
     // Whoever migrates without the word later leaves it; asking twice is no mistake.
     for arguments in [&[][..], &["--with-listen"], &["--print", "--with-listen"]] {
         let again = migrate_at(&database.url, arguments.iter().copied()).run().done();
-        assert!(!again.out.contains("paperclip_listen"), "{again}");
+        assert!(!again.out.contains("postgres_listen"), "{again}");
     }
     sweep_at(&database.url, []).run().done();
 
