@@ -18,6 +18,7 @@ pub mod find;
 pub mod guarded;
 pub mod host_blocks;
 pub mod hosts;
+pub mod ids;
 pub mod issues;
 mod label;
 pub mod latest;

@@ -1,6 +1,7 @@
 {#- PostgreSQL's words for what the ledger, the boards and the host `native` need: these are written once for both
     databases, and catalog.rs puts this in front of each of their migrations. -#}
-{%- set id = "uuid" -%}
+{#- `id`, the type of the host's ids, is in its host.toml; those of sweep's own rows are these. -#}
+{%- set uuid = "uuid" -%}
 {%- set number = "float8" -%}
 {%- set big_integer = "bigint" -%}
 {%- set strict = "" -%}

@@ -1,5 +1,6 @@
 {#- SQLite's words for the same as in postgres.sql. A time is text in UTC, to the millisecond. -#}
 {%- set id = "text" -%}
+{%- set uuid = "text" -%}
 {%- set number = "real" -%}
 {%- set big_integer = "integer" -%}
 {%- set strict = " strict" -%}

@@ -13,6 +13,7 @@ use crate::settings::Environment;
 use crate::settings::flags::{DatabaseFlag, PolicyFlags};
 use crate::store::errors::{self, Refused};
 use crate::store::find::find;
+use crate::store::ids::IdType;
 use crate::store::open::{Store, Url};
 use crate::store::rights::Purpose;
 use crate::store::{Abort, Access, Db, Timeouts};
@@ -67,7 +68,7 @@ impl OpenDatabase {
         self.store.refuse_unprovided(kind)?;
         self.change(|db, _| {
             let found = find(db, kind, name)?;
-            let label = found.clone().one_or_gone(db, kind, name)?;
+            let label = found.clone().one_or_gone(IdType::of(db)?, kind, name)?;
             if body(db, &label.id)? {
                 return Ok(label.name());
             }

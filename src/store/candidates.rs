@@ -13,7 +13,7 @@ use super::schema::{
     failures, issue_candidates, issue_facts, issue_subjects, session_candidates, session_facts, session_subjects,
     step_candidates, step_facts, step_subjects,
 };
-use super::types::{LossyText, RawInstant};
+use super::types::{IsOneOf, LossyText, RawInstant};
 use super::{Db, Label};
 use crate::rules::issue::IssueFacts;
 use crate::rules::session::SessionFacts;
@@ -39,12 +39,6 @@ pub struct Position {
     pub id: Id,
 }
 
-impl Position {
-    pub fn beginning() -> Position {
-        Position { since: RawInstant::Beginning, id: Id("00000000-0000-0000-0000-000000000000".to_owned()) }
-    }
-}
-
 impl From<&Candidate> for Position {
     fn from(candidate: &Candidate) -> Position {
         Position { since: candidate.since.clone(), id: candidate.id.clone() }
@@ -54,7 +48,8 @@ impl From<&Candidate> for Position {
 /// A part of the candidates: those after a place in the scan to which all the rest applies.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
-    pub after: Position,
+    /// None: from the beginning.
+    pub after: Option<Position>,
     /// Of this tenant.
     pub tenant: Option<&'a str>,
     /// Of this group: an agent's.
@@ -68,7 +63,7 @@ pub struct Part<'a> {
 impl Part<'_> {
     /// All of them.
     pub fn whole<'a>() -> Part<'a> {
-        Part { after: Position::beginning(), tenant: None, group: None, only_ids: None, except: &[] }
+        Part { after: None, tenant: None, group: None, only_ids: None, except: &[] }
     }
 }
 
@@ -193,15 +188,16 @@ macro_rules! candidates {
     };
     ($view:ident, $kind:expr, $part:expr, $from:expr) => {{
         let quarantined = quarantined!($view, $kind);
-        let after = &$part.after;
-        let query = $from
-            .filter($view::since.ge(&after.since))
-            .filter($view::since.gt(&after.since).or($view::subject_id.gt(&after.id)))
-            .filter(not(exists(quarantined)))
-            .into_boxed();
+        let query = $from.filter(not(exists(quarantined))).into_boxed();
+        let query = match &$part.after {
+            None => query,
+            Some(after) => query
+                .filter($view::since.ge(&after.since))
+                .filter($view::since.gt(&after.since).or($view::subject_id.gt(&after.id))),
+        };
         let query = match $part.only_ids {
             None => query,
-            Some(ids) => query.filter($view::subject_id.eq_any(ids)),
+            Some(ids) => query.filter(IsOneOf { id: $view::subject_id, ids }),
         };
         within!($view, query, $part)
     }};

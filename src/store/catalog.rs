@@ -28,7 +28,8 @@ pub fn folders(db: &Db, host: &Host) -> Vec<String> {
     // A host that lacks a kind has nothing to show of it.
     let kinds = Kind::ALL.iter().copied().filter(|kind| made.contains(&facts_of(*kind)));
     let boards = kinds.flat_map(|kind| inside(&format!("board/{kind}")));
-    let mut folders: Vec<String> = inside("ledger").into_iter().chain(boards).chain(of_host).collect();
+    let of_all = [database, "ledger"].into_iter().flat_map(inside);
+    let mut folders: Vec<String> = of_all.chain(boards).chain(of_host).collect();
     folders.sort_by_key(|folder| version(folder));
     folders
 }
@@ -44,7 +45,7 @@ fn file(path: &str) -> &'static str {
 
 /// What a migration runs. The ledger, the boards and what a host has on both databases are written once, as templates,
 /// with the words that `migrations/dialects` defines for each database.
-pub fn up(folder: &str, is_sqlite: bool) -> String {
+pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> String {
     let up = file(&format!("{folder}/up.sql"));
     if folder.starts_with("hosts/") && !folder.contains("/both/") {
         return up.to_owned();
@@ -53,7 +54,8 @@ pub fn up(folder: &str, is_sqlite: bool) -> String {
     let shared = if folder.starts_with("board/") { file("board/shared.sql") } else { "" };
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    templates.render_str(&format!("{dialect}{shared}{up}"), ()).expect("the suite renders each of them") + "\n"
+    let context = minijinja::context! { id => host.id() };
+    templates.render_str(&format!("{dialect}{shared}{up}"), context).expect("the suite renders each of them") + "\n"
 }
 
 pub fn down(folder: &str) -> &'static str {

@@ -6,9 +6,9 @@ use anyhow::Result;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
-use uuid::Uuid;
 
 use super::errors::{self, Refused};
+use super::ids::IdType;
 use super::open::Store;
 use super::schema::plans;
 use super::{Access, Db, Label, Nominated, Subject, Timeouts, for_kind, has_any};
@@ -27,7 +27,7 @@ pub enum Found {
 
 /// Looks for a subject, by its id first.
 pub fn find(db: &mut Db, kind: Kind, name: &str) -> QueryResult<Found> {
-    if let Some(id) = as_id(db, name)
+    if let Some(id) = IdType::of(db)?.parse(name)
         && let Some(label) = label(db, kind, &id)?
     {
         return Ok(Found::One(label));
@@ -40,15 +40,6 @@ pub fn label(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<Label>> {
     match for_kind!(kind, S => S::label(db, id)) {
         Err(error) if errors::is_undecodable(&error) => Ok(Some(Label::of_id(id.clone()))),
         label => label,
-    }
-}
-
-/// A name that may be an id: on PostgreSQL a uuid, on SQLite any text.
-fn as_id(db: &Db, name: &str) -> Option<Id> {
-    match (Uuid::parse_str(name), db) {
-        (Ok(uuid), _) => Some(Id(uuid.to_string())),
-        (Err(_), Db::Sqlite(_)) => Some(Id(name.to_owned())),
-        (Err(_), Db::Postgres(_)) => None,
     }
 }
 
@@ -75,8 +66,8 @@ impl Found {
     }
 
     /// The same, or an id of which only sweep's own tables know: its subject may be gone.
-    pub fn one_or_gone(self, db: &Db, kind: Kind, name: &str) -> Result<Label, Failure> {
-        match (&self, as_id(db, name)) {
+    pub fn one_or_gone(self, ids: IdType, kind: Kind, name: &str) -> Result<Label, Failure> {
+        match (&self, ids.parse(name)) {
             (Found::Nothing, Some(id)) => Ok(Label::of_id(id)),
             _ => self.one(kind, name),
         }
@@ -94,7 +85,9 @@ fn with_tenant(label: &Label) -> String {
 pub fn plan(db: &mut Db, name: &str) -> QueryResult<Found> {
     // Its title is known, and may be of any length.
     let columns = || (plans::id, sql::<Nullable<Text>>("substr(tenant, 1, 1000)"), sql::<Nullable<Text>>("NULL"));
-    let by_id = as_id(db, name).map(|id| plans::table.filter(plans::id.eq(id)).select(columns()).first(db).optional());
+    let by_id = IdType::of(db)?
+        .parse(name)
+        .map(|id| plans::table.filter(plans::id.eq(id)).select(columns()).first(db).optional());
     if let Some(label) = by_id.transpose()?.flatten() {
         return Ok(Found::One(label));
     }

@@ -11,6 +11,7 @@ use diesel::sql_types::{Array, Text};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
+use super::ids::IdType;
 use crate::conclusion::{Failure, config};
 
 /// The files of all migrations.
@@ -24,6 +25,8 @@ pub struct Host {
     name: String,
     /// What its makers call it.
     title: String,
+    /// The type of its ids on PostgreSQL.
+    id: IdType,
     /// None: a database is its own when it is empty.
     recognition: Option<Recognition>,
     /// What is read and written in the schema `public`: each table, with those columns that older releases lack. None,
@@ -62,6 +65,11 @@ pub(super) fn native() -> &'static Host {
 impl Host {
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The type of its ids, as PostgreSQL calls it.
+    pub(super) fn id(&self) -> &'static str {
+        self.id.into()
     }
 
     /// The host's own tables, in the schema `public`; none when they are sweep's.
@@ -200,6 +208,7 @@ mod tests {
         let host = |name: &str| Host {
             name: name.to_owned(),
             title: name.to_owned(),
+            id: IdType::Text,
             recognition: Some(Recognition { tables: vec![name.to_owned()], oldest_release: "1".to_owned() }),
             tables: BTreeMap::from([(name.to_owned(), Vec::new())]),
         };
@@ -218,7 +227,8 @@ mod tests {
 
     #[test]
     fn a_word_of_a_host_that_nobody_knows_is_refused() {
-        let error = toml::from_str::<Host>("name = 'a'\ntitle = 'A'\ncolour = 'red'").expect_err("a colour");
+        let error =
+            toml::from_str::<Host>("name = 'a'\ntitle = 'A'\nid = 'text'\ncolour = 'red'").expect_err("a colour");
         assert!(error.message().starts_with("unknown field `colour`"), "{error}");
     }
 }

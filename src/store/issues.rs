@@ -9,7 +9,7 @@ use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{comments, exemptions, issue_facts, issues, wakes};
 use super::subject::Right;
-use super::types::{Document, Instant, LossyText};
+use super::types::{Bound, Document, Instant, LossyText};
 use super::{Db, Lock, Subject, ledger};
 use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
@@ -21,7 +21,7 @@ const REASON: &str = "issue_continuation_needed";
 
 /// The agent is locked as well, so that a pause and this wake exclude each other.
 const LOCK: LockStatement = LockStatement {
-    select: "SELECT (SELECT a.id FROM agents a WHERE a.id = i.assignee_agent_id FOR SHARE SKIP LOCKED), NULL::uuid \
+    select: "SELECT (SELECT a.id FROM agents a WHERE a.id = i.assignee_agent_id FOR SHARE SKIP LOCKED), NULL::sweep.id \
              FROM issues i WHERE i.id = ",
     locking: " FOR UPDATE OF i SKIP LOCKED",
 };
@@ -116,7 +116,7 @@ impl IssueFacts {
         let as_seen = issues::table
             .filter(issues::id.eq(&self.id))
             .filter(issues::status.eq(&self.status))
-            .filter(issues::assignee_agent_id.eq(self.assignee.id()));
+            .filter(issues::assignee_agent_id.eq(Bound::optional(self.assignee.id())));
         let rows = diesel::update(as_seen)
             .set((
                 issues::status.eq("blocked"),

@@ -14,6 +14,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use uuid::Uuid;
 
+use super::ids::IdType;
 use super::open::{Url, refuse_at_first_look};
 use super::schema::host_behavior;
 use super::{Access, Db, DbConnection, Timeouts, migrate};
@@ -26,7 +27,10 @@ const PROBE_MAX: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A connection that listens.
-pub struct Listener(DbConnection);
+pub struct Listener {
+    db: DbConnection,
+    ids: IdType,
+}
 
 impl Listener {
     /// Connects, and makes sure that the host notifies, and that notifications arrive.
@@ -35,17 +39,20 @@ impl Listener {
         if db.is_sqlite() {
             return Err(usage("only PostgreSQL can notify of runs that end").into());
         }
-        db.look(refuse_silence)?;
+        let ids = db.look(|db| {
+            refuse_silence(db)?;
+            Ok(IdType::of(db)?)
+        })?;
         let probe = Uuid::now_v7().simple();
         run(&mut db, &format!("LISTEN sweep_run_ended; LISTEN sweep_{probe}"))?;
         // From another connection: its own words a pooler would pass on.
         run(&mut url.connect(Access::ReadOnly)?, &format!("NOTIFY sweep_{probe}"))?;
-        let mut listener = Listener(db);
+        let mut listener = Listener { db, ids };
         let began = Instant::now();
         while !listener.arrived()?.iter().any(|(channel, _)| *channel == format!("sweep_{probe}")) {
             if PROBE_MAX < began.elapsed() {
                 // The pooler's connection to the server lives on, and would listen for ever.
-                run(&mut listener.0, "UNLISTEN *")?;
+                run(&mut listener.db, "UNLISTEN *")?;
                 return Err(unavailable(
                     "no notification arrives on this connection: through a transaction pooler none does, \
                      listening needs a connection of its own to the server",
@@ -62,8 +69,8 @@ impl Listener {
         let began = Instant::now();
         loop {
             // An id that is none comes from somebody else's NOTIFY.
-            let ids = self.arrived()?.into_iter().filter_map(|(_, payload)| Uuid::parse_str(&payload).ok());
-            let issues: BTreeSet<Id> = ids.map(|id| Id(id.to_string())).collect();
+            let arrived = self.arrived()?;
+            let issues: BTreeSet<Id> = arrived.iter().filter_map(|(_, payload)| self.ids.parse(payload)).collect();
             if !issues.is_empty() || patience < began.elapsed() {
                 return Ok(issues);
             }
@@ -72,7 +79,7 @@ impl Listener {
     }
 
     fn arrived(&mut self) -> Result<Vec<(String, String)>> {
-        self.0.notifications().context("hearing of runs that end")
+        self.db.notifications().context("hearing of runs that end")
     }
 }
 

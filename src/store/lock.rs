@@ -3,10 +3,10 @@
 use diesel::pg::{Pg, PgConnection};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::Nullable;
+use diesel::sql_types::{Nullable, Text};
 
 use super::Db;
-use super::types::sql;
+use super::types::{FROM_TEXT, sql};
 use crate::rules::Id;
 
 /// What a transaction holds of one subject.
@@ -43,7 +43,9 @@ impl QueryId for LockRows<'_> {
 impl QueryFragment<Pg> for LockRows<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql(self.statement.select);
-        out.push_bind_param::<sql::Id, _>(self.id)?;
+        out.push_sql(FROM_TEXT.0);
+        out.push_bind_param::<Text, _>(&self.id.0)?;
+        out.push_sql(FROM_TEXT.1);
         out.push_sql(self.statement.locking);
         Ok(())
     }

@@ -51,7 +51,7 @@ impl Found {
 }
 
 /// The first migration of the first release: no migration leads on from those that were made before.
-const FIRST: &str = "20261124001001";
+const FIRST: &str = "20261124001000";
 
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.
 fn look(db: &mut Db) -> Result<Found> {
@@ -193,9 +193,9 @@ fn migrate_in_transaction(db: &mut Db, wanted: Wanted) -> Result<MigrationPlan> 
     match db {
         Db::Postgres(db) => {
             db.batch_execute(&format!("SET LOCAL search_path = {OURS}"))?;
-            run(db, &plan.missing, false)?;
+            run(db, &plan, false)?;
         }
-        Db::Sqlite(db) => run(db, &plan.missing, true)?,
+        Db::Sqlite(db) => run(db, &plan, true)?,
     }
     prepare_boards(db)?;
     Ok(plan)
@@ -218,8 +218,8 @@ fn prepare_boards(db: &mut Db) -> Result<()> {
     .context("writing the table policy")
 }
 
-fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, folders: &[String], is_sqlite: bool) -> Result<()> {
-    match db.run_pending_migrations(Folders { folders, is_sqlite }) {
+fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, plan: &MigrationPlan, is_sqlite: bool) -> Result<()> {
+    match db.run_pending_migrations(Folders { plan, is_sqlite }) {
         Ok(_) => Ok(()),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),
     }
@@ -241,7 +241,7 @@ pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: Wanted) -> String 
          run_on timestamp not null default current_timestamp\n);\n"
     );
     for folder in &plan.missing {
-        let file = up(folder, db.is_sqlite());
+        let file = up(folder, plan.host, db.is_sqlite());
         sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
     }
     sql + &boards::preparation() + "commit;\n"

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::Db;
 use super::schema::notifications;
-use super::types::{Document, Instant};
+use super::types::{Bound, Document, Instant};
 use crate::rules::{Finding, Id, Kind};
 use crate::text::{cut, plain, redact};
 
@@ -244,7 +244,7 @@ fn insert(db: &mut Db, destination: Destination, notice: &Notice, part: &str) ->
             notifications::event.eq(event.name()),
             notifications::kind.eq(*kind),
             notifications::part.eq(part),
-            notifications::subject_id.eq(*subject_id),
+            notifications::subject_id.eq(Bound::optional(*subject_id)),
             notifications::sweep_id.eq(*sweep_id),
             notifications::details.eq(Document(json!(details.redacted()))),
         ))

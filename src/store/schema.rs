@@ -40,7 +40,7 @@ macro_rules! facts {
                 last_attempt_at -> Nullable<Instant>,
                 escalated -> Bool,
                 escalations_last_day -> BigInt,
-                open_recovery_id -> Nullable<Id>,
+                open_recovery_id -> Nullable<Key>,
                 open_recovery_action -> Nullable<Text>,
                 open_recovery_at -> Nullable<Instant>,
                 observed_at -> Instant,
@@ -143,7 +143,7 @@ relations! {
         updated_at -> Instant,
     }
     wakes (id) {
-        id -> Id,
+        id -> Key,
         agent_id -> Id,
         issue_id -> Nullable<Id>,
         plan_step_id -> Nullable<Id>,
@@ -152,7 +152,7 @@ relations! {
         requested_by -> Text,
     }
     comments (id) {
-        id -> Id,
+        id -> Key,
         issue_id -> Id,
         author -> Text,
         body -> Text,
@@ -184,7 +184,7 @@ relations! {
         updated_at -> Instant,
     }
     session_commands (id) {
-        id -> Id,
+        id -> Key,
         session_id -> Id,
         command -> Text,
         message -> Nullable<Text>,
@@ -212,7 +212,7 @@ relations! {
         wake_stuck_after_seconds -> Double,
     }
     false_rescues (recovery_id) {
-        recovery_id -> Id,
+        recovery_id -> Key,
         continued_at -> Instant,
     }
     untaken_wakes (id) {
@@ -235,21 +235,21 @@ relations! {
 // What sweep itself remembers: its sweeps, what they did, what operators said, what failed, and what is to be sent.
 relations! {
     recoveries (id) {
-        id -> Id,
-        sweep_id -> Id,
+        id -> Key,
+        sweep_id -> Key,
         kind -> Text,
         subject_id -> Id,
         action -> Text,
         reason -> Text,
         episode_began_at -> Instant,
         attempt -> Integer,
-        wake_id -> Nullable<Id>,
+        wake_id -> Nullable<Key>,
         blocked_subject -> Bool,
         created_at -> Instant,
         settled_at -> Nullable<Instant>,
     }
     sweeps (id) {
-        id -> Id,
+        id -> Key,
         host -> Text,
         version -> Text,
         started_at -> Instant,
@@ -270,16 +270,16 @@ relations! {
         guard_held -> Nullable<Document>,
     }
     notifications (id) {
-        id -> Id,
+        id -> Key,
         destination -> Text,
         event -> Text,
         kind -> Text,
         part -> Text,
         subject_id -> Nullable<Id>,
-        sweep_id -> Id,
+        sweep_id -> Key,
         details -> Document,
         created_at -> Instant,
-        message_id -> Nullable<Id>,
+        message_id -> Nullable<Key>,
         attempts -> Integer,
         due_at -> Instant,
         delivered_at -> Nullable<Instant>,

@@ -12,7 +12,7 @@ use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{exemptions, plans, step_facts, wakes};
 use super::subject::Right;
-use super::types::{Document, Instant, LossyText};
+use super::types::{Bound, Document, Instant, LossyText};
 use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Policy};
@@ -85,7 +85,7 @@ impl Subject for StepFacts {
             .values((
                 wakes::id.eq(wake_id),
                 wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
-                wakes::issue_id.eq(&self.issue_id),
+                wakes::issue_id.eq(Bound::optional(self.issue_id.as_ref())),
                 wakes::plan_step_id.eq(&self.step.id),
                 wakes::reason.eq(REASON),
                 wakes::payload.eq(Document(payload)),

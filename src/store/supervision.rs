@@ -11,8 +11,9 @@ use diesel::prelude::*;
 
 use super::Db;
 use super::catalog::exists;
+use super::ids::IdType;
 use super::schema::{session_commands, sessions};
-use super::types::Instant;
+use super::types::{Bound, Instant};
 use crate::rules::Id;
 pub use commands::{ClaimedCommand, Takes, What, claim, fail, has_command};
 
@@ -33,12 +34,7 @@ pub fn is_provided(db: &mut Db) -> QueryResult<bool> {
 
 /// The first two agents of a name, or the one with this id, in the order of their ids.
 pub fn agents_called(db: &mut Db, name: &str) -> QueryResult<Vec<Id>> {
-    let by_id = match (uuid::Uuid::parse_str(name), &*db) {
-        (Ok(uuid), _) => Some(Id(uuid.to_string())),
-        (Err(_), Db::Sqlite(_)) => Some(Id(name.to_owned())),
-        (Err(_), Db::Postgres(_)) => None,
-    };
-    if let Some(id) = by_id {
+    if let Some(id) = IdType::of(db)?.parse(name) {
         let found = agents::table.filter(agents::id.eq(id)).select(agents::id).first(db).optional()?;
         if let Some(found) = found {
             return Ok(vec![found]);
@@ -77,8 +73,8 @@ pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
             // Unless another watcher is faster.
             if let Some(lease) = acquire(db, &id, beginning.title, beginning.silent_after_seconds, NEVER)? {
                 let links = (
-                    beginning.agent_id.map(|agent| sessions::agent_id.eq(Some(agent))),
-                    beginning.issue_id.map(|issue| sessions::issue_id.eq(Some(issue))),
+                    beginning.agent_id.map(|agent| sessions::agent_id.eq(agent)),
+                    beginning.issue_id.map(|issue| sessions::issue_id.eq(issue)),
                     sessions::updated_at.eq(Instant(lease.started_at)),
                 );
                 diesel::update(held_by(&lease)).set(links).execute(db)?;
@@ -101,8 +97,8 @@ fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
             sessions::tenant.eq(*tenant),
             sessions::identifier.eq(*identifier),
             sessions::title.eq(*title),
-            sessions::agent_id.eq(*agent_id),
-            sessions::issue_id.eq(*issue_id),
+            sessions::agent_id.eq(Bound::optional(*agent_id)),
+            sessions::issue_id.eq(Bound::optional(*issue_id)),
             sessions::status.eq("active"),
             sessions::started_at.eq(Some(Instant(lease.started_at))),
             // What is never written says that nobody reports it.

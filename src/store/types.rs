@@ -2,7 +2,8 @@
 //!
 //! | SQL type | PostgreSQL | SQLite | Rust |
 //! |---|---|---|---|
-//! | `sql::Id` | uuid | text | `Id` |
+//! | `sql::Id`, of a host's rows | as the host's | as the host's | `Id` |
+//! | `sql::Key`, of sweep's own rows | uuid | text | `Id` |
 //! | `sql::Instant` | timestamptz | text: `2026-11-21T09:30:00.000Z` | `DateTime<Utc>`, `Instant`, `RawInstant` |
 //! | `sql::Document` | jsonb | text | `Document` |
 //! | diesel's `Text` | text | text | `String`; `LossyText`, whatever it holds |
@@ -26,8 +27,12 @@ pub mod sql {
     use diesel::sql_types::SqlType;
 
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
-    #[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Text"))]
+    #[diesel(postgres_type(name = "id", schema = "sweep"), sqlite_type(name = "Text"))]
     pub struct Id;
+
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Text"))]
+    pub struct Key;
 
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
     #[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Text"))]
@@ -81,7 +86,7 @@ pub fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
 pub struct Document(pub serde_json::Value);
 
 #[derive(AsExpression, FromSqlRow)]
-#[diesel(foreign_derive, sql_type = sql::Id)]
+#[diesel(foreign_derive, sql_type = sql::Key)]
 #[expect(dead_code, reason = "the derives are for Id, which is pure and knows nothing of diesel")]
 struct IdProxy(Id);
 
@@ -99,7 +104,7 @@ impl Id {
 
 /// What `MultiConnection` needs to know of a type that is not one of diesel's own.
 macro_rules! portable {
-    ($sql:ty: $($rust:ty),+) => {
+    ($sql:ty: $($rust:ty),*) => {
         impl HasSqlType<$sql> for MultiBackend {
             fn metadata(lookup: &mut Self::MetadataLookup) -> Self::TypeMetadata {
                 Self::lookup_sql_type::<$sql>(lookup)
@@ -110,7 +115,7 @@ macro_rules! portable {
                 out.set_value((<$sql>::default(), self));
                 Ok(IsNull::No)
             }
-        })+
+        })*
     };
 }
 macro_rules! readable {
@@ -122,35 +127,38 @@ macro_rules! readable {
         })+
     };
 }
-portable!(sql::Id: Id);
+portable!(sql::Id:);
+portable!(sql::Key: Id);
 portable!(sql::Instant: Instant, RawInstant);
 portable!(sql::Document: Document);
-readable!(sql::Id: Id);
+readable!(sql::Key: Id);
 readable!(sql::Instant: DateTime<Utc>, RawInstant);
 
+mod ids;
 mod lossy;
+pub use ids::{Bound, FROM_TEXT, IsOneOf};
 pub use lossy::LossyText;
 
-impl FromSql<sql::Id, Pg> for Id {
+impl FromSql<sql::Key, Pg> for Id {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
         <Uuid as FromSql<PgUuid, Pg>>::from_sql(bytes).map(|uuid| Id(uuid.to_string()))
     }
 }
 
-impl ToSql<sql::Id, Pg> for Id {
+impl ToSql<sql::Key, Pg> for Id {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         out.write_all(Uuid::parse_str(&self.0)?.as_bytes())?;
         Ok(IsNull::No)
     }
 }
 
-impl FromSql<sql::Id, Sqlite> for Id {
+impl FromSql<sql::Key, Sqlite> for Id {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         Ok(Id(lossy(value)))
     }
 }
 
-impl ToSql<sql::Id, Sqlite> for Id {
+impl ToSql<sql::Key, Sqlite> for Id {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.as_str());
         Ok(IsNull::No)

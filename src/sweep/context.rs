@@ -3,7 +3,7 @@
 use super::limits::WakeBudget;
 use super::plan::Plan;
 use crate::rules::{Id, Policy};
-use crate::store::candidates::{Part, Portion, Position, Shard};
+use crate::store::candidates::{Part, Portion, Shard};
 use crate::store::outbox::Subscriptions;
 use crate::store::{Access, Timeouts};
 
@@ -35,6 +35,6 @@ impl ExamineContext<'_> {
     /// The candidates that they are about.
     pub fn part(&self) -> Part<'_> {
         let ExamineContext { tenant, group, only_ids, held, .. } = *self;
-        Part { after: Position::beginning(), tenant, group, only_ids, except: held }
+        Part { after: None, tenant, group, only_ids, except: held }
     }
 }

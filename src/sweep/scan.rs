@@ -24,7 +24,8 @@ const PAGE: i64 = 1000;
 pub struct Scan<'a, S> {
     db: &'a mut DbConnection,
     context: &'a ExamineContext<'a>,
-    position: Position,
+    /// Of the last of the page; none at the beginning.
+    position: Option<Position>,
     page: VecDeque<Candidate>,
     ended: bool,
     kind: PhantomData<S>,
@@ -32,12 +33,12 @@ pub struct Scan<'a, S> {
 
 impl<'a, S: Subject> Scan<'a, S> {
     pub fn new(db: &'a mut DbConnection, context: &'a ExamineContext) -> Scan<'a, S> {
-        Scan { db, context, position: Position::beginning(), page: VecDeque::new(), ended: false, kind: PhantomData }
+        Scan { db, context, position: None, page: VecDeque::new(), ended: false, kind: PhantomData }
     }
 
     /// These, whether they are candidates or not.
     pub fn named(db: &'a mut DbConnection, context: &'a ExamineContext, subjects: &[(Kind, Id)]) -> Scan<'a, S> {
-        let Position { since, .. } = Position::beginning();
+        let since = RawInstant::Beginning;
         let of_kind = subjects.iter().filter(|(kind, _)| *kind == S::KIND).map(|(_, id)| id);
         let page = of_kind.map(|id| Candidate { id: id.clone(), group: id.clone(), since: since.clone() }).collect();
         Scan { page, ended: true, ..Scan::new(db, context) }
@@ -93,7 +94,7 @@ impl<'a, S: Subject> Scan<'a, S> {
         let page = self.ask("scanning", |db, part| S::candidates(db, part, PAGE));
         self.page = page.map_err(|error| self.name_null(error))?.into();
         self.ended = (self.page.len() as i64) < PAGE;
-        self.position = self.page.back().map_or_else(Position::beginning, Position::from);
+        self.position = self.page.back().map(Position::from);
         Ok(())
     }
 

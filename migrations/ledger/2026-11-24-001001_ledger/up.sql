@@ -2,7 +2,7 @@
 -- what people are to be notified of.
 
 create table sweeps (
-    id {{ id }} primary key,
+    id {{ uuid }} primary key,
     host           text not null,
     version        text not null,
     {{ time("started_at") }} not null default {{ now }},
@@ -35,15 +35,15 @@ create index sweeps_counted on sweeps (started_at) where ledger_until is not nul
 
 -- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
 create table recoveries (
-    id {{ id }} primary key,
-    sweep_id {{ id }} not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
+    id {{ uuid }} primary key,
+    sweep_id {{ uuid }} not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
     kind             text not null,
     subject_id {{ id }} not null,
     action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over', 'abandon')),
     reason           text not null,
     {{ time("episode_began_at") }} not null,
     attempt          integer not null check (attempt >= 0),
-    wake_id {{ id }},
+    wake_id {{ uuid }},
     {{ flag("blocked_subject") }} not null default false,  -- this escalation set the subject blocked
     {{ time("created_at") }} not null default {{ now }},
     {{ time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet
@@ -107,16 +107,16 @@ create table failures (
 
 -- What people are to be notified of, written in the transaction of what it is about.
 create table notifications (
-    id {{ id }} primary key,  -- the key by which a receiver knows it again
+    id {{ uuid }} primary key,  -- the key by which a receiver knows it again
     destination  text not null,  -- slack, webhook; where that is, only the configuration says
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'wakes_stuck', 'abandoned')),
     kind         text not null,
     part         text not null default '',  -- of the kind, that the guard holds back; '': the whole
     subject_id {{ id }},  -- null: about the kind as a whole
-    sweep_id {{ id }} not null,
+    sweep_id {{ uuid }} not null,
     {{ json("details") }} not null,
     {{ time("created_at") }} not null default {{ now }},
-    message_id {{ id }},  -- what goes out in one message; null: not tried yet
+    message_id {{ uuid }},  -- what goes out in one message; null: not tried yet
     attempts     integer not null default 0,
     {{ time("due_at") }} not null default {{ now }},
     {{ time("delivered_at") }},

@@ -6,11 +6,12 @@ use diesel::backend::Backend;
 use diesel::connection::BoxableConnection;
 use diesel::migration::{Migration, MigrationMetadata, MigrationName, MigrationSource, MigrationVersion, Result};
 
+use super::MigrationPlan;
 use crate::store::catalog::{down, up, version};
 
-/// These folders, of `catalog::folders`.
+/// Those that a plan says are missing.
 pub struct Folders<'a> {
-    pub folders: &'a [String],
+    pub plan: &'a MigrationPlan,
     pub is_sqlite: bool,
 }
 
@@ -21,8 +22,9 @@ struct Folder {
 
 impl<DB: Backend> MigrationSource<DB> for Folders<'_> {
     fn migrations(&self) -> Result<Vec<Box<dyn Migration<DB>>>> {
-        let migration = |name: &String| Folder { name: name.clone(), up: up(name, self.is_sqlite) };
-        Ok(self.folders.iter().map(|folder| Box::new(migration(folder)) as Box<dyn Migration<DB>>).collect())
+        let MigrationPlan { host, missing } = self.plan;
+        let migration = |name: &String| Folder { name: name.clone(), up: up(name, host, self.is_sqlite) };
+        Ok(missing.iter().map(|folder| Box::new(migration(folder)) as Box<dyn Migration<DB>>).collect())
     }
 }
 
