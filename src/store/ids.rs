@@ -20,13 +20,16 @@ pub enum IdType {
     Uuid,
     Integer,
     Bigint,
-    /// Any text. SQLite makes of it whatever its column needs.
     Text,
+    /// On SQLite: any text, of which it makes whatever its column needs; and a uuid as sweep writes it.
+    #[serde(skip)]
+    #[strum(disabled)]
+    TextOrUuid,
 }
 
 impl IdType {
     pub fn of(db: &mut Db) -> QueryResult<IdType> {
-        let Db::Postgres(db) = db else { return Ok(IdType::Text) };
+        let Db::Postgres(db) = db else { return Ok(IdType::TextOrUuid) };
         let base: String =
             sql::<Text>("SELECT typbasetype::regtype::text FROM pg_type WHERE oid = to_regtype('sweep.id')")
                 .get_result(db)?;
@@ -36,11 +39,13 @@ impl IdType {
     /// The id that this is, as the database writes it, if it can be one.
     pub fn parse(self, text: &str) -> Option<Id> {
         let is_plausible = !text.is_empty() && text.len() <= LENGTH_MAX && !text.contains('\0');
+        let uuid = Uuid::parse_str(text).ok().map(|uuid| uuid.to_string());
         let id = match self {
-            IdType::Uuid => Uuid::parse_str(text).ok()?.to_string(),
+            IdType::Uuid => uuid?,
             IdType::Integer => text.parse::<i32>().ok()?.to_string(),
             IdType::Bigint => text.parse::<i64>().ok()?.to_string(),
             IdType::Text => is_plausible.then(|| text.to_owned())?,
+            IdType::TextOrUuid => uuid.or(is_plausible.then(|| text.to_owned()))?,
         };
         Some(Id(id))
     }
@@ -61,6 +66,9 @@ mod tests {
         assert_eq!(parse(IdType::Bigint, "4000000000"), Some("4000000000".to_owned()));
         assert_eq!(parse(IdType::Bigint, "ACM-12"), None);
         assert_eq!(parse(IdType::Text, "t_0a1b2c3d"), Some("t_0a1b2c3d".to_owned()));
+        assert_eq!(parse(IdType::Text, uuid), Some(uuid.to_owned()));
+        assert_eq!(parse(IdType::TextOrUuid, uuid), Some(uuid.to_lowercase()));
+        assert_eq!(parse(IdType::TextOrUuid, "t_0a1b2c3d"), Some("t_0a1b2c3d".to_owned()));
         for none in ["", "a\0b", &"x".repeat(LENGTH_MAX + 1)] {
             assert_eq!(parse(IdType::Text, none), None, "{none:?}");
         }

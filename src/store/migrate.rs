@@ -219,7 +219,7 @@ fn prepare_boards(db: &mut Db) -> Result<()> {
 }
 
 fn run<C: MigrationHarness<DB>, DB: Backend>(db: &mut C, plan: &MigrationPlan, is_sqlite: bool) -> Result<()> {
-    match db.run_pending_migrations(Folders { plan, is_sqlite }) {
+    match db.run_pending_migrations(Folders { folders: &plan.missing, host: plan.host, is_sqlite }) {
         Ok(_) => Ok(()),
         Err(error) => Err(config(format!("the schema could not be created, nothing was changed: {error}")).into()),
     }

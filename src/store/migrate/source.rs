@@ -6,12 +6,13 @@ use diesel::backend::Backend;
 use diesel::connection::BoxableConnection;
 use diesel::migration::{Migration, MigrationMetadata, MigrationName, MigrationSource, MigrationVersion, Result};
 
-use super::MigrationPlan;
 use crate::store::catalog::{down, up, version};
+use crate::store::hosts::Host;
 
-/// Those that a plan says are missing.
+/// These folders of a host's, of `catalog::folders`.
 pub struct Folders<'a> {
-    pub plan: &'a MigrationPlan,
+    pub folders: &'a [String],
+    pub host: &'a Host,
     pub is_sqlite: bool,
 }
 
@@ -22,9 +23,8 @@ struct Folder {
 
 impl<DB: Backend> MigrationSource<DB> for Folders<'_> {
     fn migrations(&self) -> Result<Vec<Box<dyn Migration<DB>>>> {
-        let MigrationPlan { host, missing } = self.plan;
-        let migration = |name: &String| Folder { name: name.clone(), up: up(name, host, self.is_sqlite) };
-        Ok(missing.iter().map(|folder| Box::new(migration(folder)) as Box<dyn Migration<DB>>).collect())
+        let migration = |name: &String| Folder { name: name.clone(), up: up(name, self.host, self.is_sqlite) };
+        Ok(self.folders.iter().map(|folder| Box::new(migration(folder)) as Box<dyn Migration<DB>>).collect())
     }
 }
 
