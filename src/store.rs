@@ -10,6 +10,7 @@ mod boards;
 pub mod candidates;
 mod catalog;
 mod connection;
+pub mod contract;
 pub mod counts;
 mod db;
 pub mod errors;

@@ -13,7 +13,7 @@
 //! # let path = directory.path().join("work.db");
 //! let database = Url::Sqlite(path);
 //! database.create()?;
-//! migrate::migrate(&mut database.connect(Access::Write)?, migrate::Wanted::default())?;
+//! migrate::migrate(&mut database.connect(Access::Write)?, &migrate::Wanted::default())?;
 //!
 //! let summary = run(&Options::of(database), &Cancel::default(), &mut ())?;
 //! println!("{} continued, {} escalated", summary.total().continued, summary.total().escalated);

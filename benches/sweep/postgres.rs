@@ -67,7 +67,7 @@ impl Server {
     }
 
     fn migrate(&self, database: &str) -> Result<()> {
-        migrate(&mut Url::postgres(self.url(database)).connect(Access::Write)?, Wanted::default()).map(drop)
+        migrate(&mut Url::postgres(self.url(database)).connect(Access::Write)?, &Wanted::default()).map(drop)
     }
 
     /// A fresh copy. The checkpoint is made now, so that it does not fall into what is measured.

@@ -22,7 +22,7 @@ pub fn run() -> Result<()> {
     let company = Company::with_orphans(ORPHANS, 10);
     let url = Url::Sqlite(template.clone());
     url.create()?;
-    migrate(&mut url.connect(Access::Write)?, Wanted::default())?;
+    migrate(&mut url.connect(Access::Write)?, &Wanted::default())?;
     let path = template.to_str().context("the temporary directory's name is no UTF-8")?;
     SqliteConnection::establish(path)?.batch_execute(&company.sqlite())?;
 

@@ -39,7 +39,7 @@ grant usage on schema sweep to sweeper, sweep_reader;
 -- Both look at views, which read a host's own tables with their owner's rights.
 select format('grant select on sweep.%I to sweeper, sweep_reader', relation)
 from unnest(array[
-    '__diesel_schema_migrations', 'exemptions', 'failures', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
+    '__diesel_schema_migrations', 'host', 'exemptions', 'failures', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
     'host_behavior', 'host_blocks', 'untaken_wakes', 'wake_pickups',
     'session_candidates', 'session_subjects', 'session_facts', 'session_work_state',
     'issue_candidates', 'issue_subjects', 'issue_facts', 'issue_work_state',

@@ -1,5 +1,7 @@
 //! The command line, and its commands.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
 use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
@@ -7,7 +9,6 @@ use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
 use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, SweepFlags};
-use crate::store::hosts::Host;
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a
 /// person.
@@ -60,7 +61,10 @@ pub struct MigrateFlags {
     pub database: DatabaseFlag,
     /// Whose database it is: native (sweep's own tables), paperclip [default: as detected]
     #[arg(long, value_parser = HOST, hide_possible_values = true)]
-    pub host: Option<&'static Host>,
+    pub host: Option<&'static str>,
+    /// It is the database of the host in this directory, which docs/hosts.md describes
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "host")]
+    pub host_dir: Option<PathBuf>,
     /// Paperclip: put a trigger on its table of runs as well, so that `sweep daemon --listen on` hears of each that
     /// ends
     #[arg(long)]

@@ -79,7 +79,7 @@ pub fn run(flags: DemoFlags) -> Result<Conclusion> {
     let home = Home::make(&flags)?;
     let url = Url::Sqlite(home.file.clone());
     let mut db = url.connect(Access::Write)?;
-    migrate(&mut db, Wanted::default())?;
+    migrate(&mut db, &Wanted::default())?;
     happen(&mut db, include_str!("demo/company.sql"))?;
     let at = redact(&format!("sqlite://{}", home.file.display()));
     let rows = text(&mut db, include_str!("demo/board.sql"))?;

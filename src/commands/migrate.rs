@@ -7,6 +7,7 @@ use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::settings::Environment;
 use crate::store::Access;
+use crate::store::hosts::{self, Host};
 use crate::store::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
 use crate::store::open::Url;
 use crate::text::redact;
@@ -18,15 +19,19 @@ pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Resul
     }
     let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
     let superuser = if flags.as_superuser { Superuser::Accepted } else { Superuser::Refused };
-    let wanted = Wanted { host: flags.host, listen, superuser };
+    let host = match &flags.host_dir {
+        Some(directory) => Some(Host::in_directory(directory)?),
+        None => flags.host.and_then(hosts::named),
+    };
+    let wanted = Wanted { host, listen, superuser };
     if flags.print {
         let mut db = url.connect(Access::ReadOnly)?;
-        let plan = db.look(|db| plan(db, wanted)).map_err(|error| url.explain(error))?;
-        say(&print(&db, &plan, wanted));
+        let plan = db.look(|db| plan(db, &wanted)).map_err(|error| url.explain(error))?;
+        say(&print(&db, &plan, &wanted)?);
         return Ok(Conclusion::Done);
     }
     environment.create_database(&url)?;
-    let plan = migrate(&mut url.connect(Access::Write)?, wanted).map_err(|error| url.explain(error))?;
+    let plan = migrate(&mut url.connect(Access::Write)?, &wanted).map_err(|error| url.explain(error))?;
     let host = plan.host.name();
     match plan.missing.as_slice() {
         [] => confirm(quiet, &format!("The schema is up to date (host {host}).\n")),

@@ -7,7 +7,7 @@ use clap::{Arg, Command, Error};
 
 use crate::report::Format;
 use crate::rules::{Escalation, Kind};
-use crate::store::hosts::{self, Host};
+use crate::store::hosts;
 use crate::store::open::StatementCache;
 use crate::supervisor::record::Nudges;
 use crate::sweep::KindMode;
@@ -27,7 +27,7 @@ pub enum LogFormat {
 
 pub const KIND: Choice<Kind> = Choice::all();
 pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
-pub const HOST: Choice<&Host> = Choice(hosts::all, Host::name);
+pub const HOST: Choice<&str> = Choice(hosts::names, |name| name);
 pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });
 pub const KIND_MODE: Choice<KindMode> = Choice::all();
 pub const FORMAT: Choice<Format> = Choice::all();

@@ -49,7 +49,7 @@ fn heading(status: &Status) -> String {
     // What could not be read, or was held back, is in no list.
     let is_well = status.sweeps.first().is_none_or(SweepSummary::is_well);
     let calm = match work + status.notifications.dead_total {
-        0 if status.empty => format!("\n{}", emptiness(status.host)),
+        0 if status.empty => format!("\n{}", emptiness(&status.host)),
         0 if is_well => format!("\n{}", "Nothing needs attention".green()),
         _ => String::new(),
     };

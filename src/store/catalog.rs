@@ -12,26 +12,25 @@ use diesel::sql_types::{Bool, Text};
 use super::Db;
 use super::hosts::{FILES, Host};
 use super::types::sql::Instant;
-use crate::rules::Kind;
+use crate::conclusion::config;
 
 /// diesel's own table, in our schema.
 pub const VERSIONS: &str = "__diesel_schema_migrations";
 
-/// The folders of a host's migrations below `migrations/`, in the order in which they run. Those of listening, which
-/// are run only for operators who ask for them, are among them.
+/// The folders of all migrations for a host, in the order in which they run: what all have, the host's own, the boards
+/// over it, and listening, which is run only for operators who ask for it.
 pub fn folders(db: &Db, host: &Host) -> Vec<String> {
-    let database = if matches!(db, Db::Sqlite(_)) { "sqlite" } else { "postgres" };
-    let name = host.name();
-    let sources = ["both", database, &format!("{database}_listen")].map(|source| format!("hosts/{name}/{source}"));
-    let of_host: Vec<String> = sources.iter().flat_map(|source| inside(source)).collect();
-    let made = made_by(&of_host);
-    // A host that lacks a kind has nothing to show of it.
-    let kinds = Kind::ALL.iter().copied().filter(|kind| made.contains(&facts_of(*kind)));
-    let boards = kinds.flat_map(|kind| inside(&format!("board/{kind}")));
+    let database = database(db);
     let of_all = [database, "ledger"].into_iter().flat_map(inside);
-    let mut folders: Vec<String> = of_all.chain(boards).chain(of_host).collect();
-    folders.sort_by_key(|folder| version(folder));
-    folders
+    let mut of_host = [host.migrations("both"), host.migrations(database)].concat();
+    of_host.sort_by_key(|folder| version(folder));
+    // A host that lacks a kind has nothing to show of it.
+    let boards = host.kinds().into_iter().flat_map(|kind| inside(&format!("board/{kind}")));
+    of_all.chain(of_host).chain(boards).chain(host.migrations(&format!("{database}_listen"))).collect()
+}
+
+fn database(db: &Db) -> &'static str {
+    if matches!(db, Db::Sqlite(_)) { "sqlite" } else { "postgres" }
 }
 
 fn inside(source: &str) -> Vec<String> {
@@ -39,27 +38,29 @@ fn inside(source: &str) -> Vec<String> {
     folders.map(|folder| folder.path().display().to_string()).collect()
 }
 
-fn file(path: &str) -> &'static str {
-    FILES.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default()
+/// One of the host's, or of what all have.
+fn file<'a>(host: &'a Host, path: &str) -> &'a str {
+    host.file(path).or_else(|| FILES.get_file(path)?.contents_utf8()).unwrap_or_default()
 }
 
 /// What a migration runs. The ledger, the boards and what a host has on both databases are written once, as templates,
 /// with the words that `migrations/dialects` defines for each database.
-pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> String {
-    let up = file(&format!("{folder}/up.sql"));
+pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
+    let up = file(host, &format!("{folder}/up.sql"));
     if folder.starts_with("hosts/") && !folder.contains("/both/") {
-        return up.to_owned();
+        return Ok(up.to_owned());
     }
-    let dialect = file(if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
-    let shared = if folder.starts_with("board/") { file("board/shared.sql") } else { "" };
+    let dialect = file(host, if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
+    let shared = if is_of_board(folder) { file(host, "board/shared.sql") } else { "" };
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     let context = minijinja::context! { id => host.id() };
-    templates.render_str(&format!("{dialect}{shared}{up}"), context).expect("the suite renders each of them") + "\n"
+    let rendered = templates.render_str(&format!("{dialect}{shared}{up}"), context);
+    Ok(rendered.map_err(|error| config(format!("{folder}/up.sql: {error}")))? + "\n")
 }
 
-pub fn down(folder: &str) -> &'static str {
-    file(&format!("{folder}/down.sql"))
+pub fn down<'a>(folder: &str, host: &'a Host) -> &'a str {
+    file(host, &format!("{folder}/down.sql"))
 }
 
 /// The number that a migration's name begins with, as diesel records it.
@@ -70,35 +71,15 @@ pub fn version(folder: &str) -> String {
 
 /// Is the host known on this database?
 pub fn is_for(db: &Db, host: &Host) -> bool {
-    let database = if matches!(db, Db::Sqlite(_)) { "sqlite" } else { "postgres" };
-    FILES.get_dir(format!("hosts/{}/{database}", host.name())).is_some()
+    ["both", database(db)].iter().any(|source| !host.migrations(source).is_empty())
+}
+
+pub fn is_of_board(folder: &str) -> bool {
+    folder.starts_with("board/")
 }
 
 pub fn is_of_listening(folder: &str) -> bool {
     folder.contains("_listen/")
-}
-
-/// The tables and views that a host's migrations make.
-pub fn relations(db: &Db, host: &Host) -> Vec<String> {
-    made_by(&folders(db, host))
-}
-
-fn made_by(folders: &[String]) -> Vec<String> {
-    let made = |line: &str| {
-        let made = line.strip_prefix("create table ").or_else(|| line.strip_prefix("create view "))?;
-        made.split([' ', '(']).next().map(str::to_owned)
-    };
-    folders.iter().flat_map(|folder| file(&format!("{folder}/up.sql")).lines()).filter_map(made).collect()
-}
-
-/// The kinds of subject that a host has.
-pub fn kinds(db: &Db, host: &Host) -> Vec<Kind> {
-    let relations = relations(db, host);
-    Kind::ALL.iter().copied().filter(|kind| relations.contains(&facts_of(*kind))).collect()
-}
-
-fn facts_of(kind: Kind) -> String {
-    format!("{kind}_facts")
 }
 
 /// The versions of the migrations that have run in this database.

@@ -140,8 +140,8 @@ pub fn is_undecodable(error: &Error) -> bool {
     matches!(error, Error::DeserializationError(_))
 }
 
-/// The same about a row of a host's that could not be read: which column of which view is not as `docs/hosts.md` wants
-/// it.
+/// The same about a row of a host's that could not be read: which column of which view is not as
+/// docs/host-reference.md wants it.
 pub fn of_row(kind: Kind, error: &Error) -> String {
     let words = error_chain(error);
     let field = words.strip_prefix("Error deserializing field '").and_then(|rest| rest.split_once("': "));

@@ -7,10 +7,10 @@ mod sqlite;
 
 use std::fmt::{Debug, Formatter};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Error, Result};
 
-use super::catalog::kinds;
 use super::hosts::Host;
 use super::rights::{self, Purpose};
 use super::{Access, Db, DbConnection, errors, migrate};
@@ -40,7 +40,7 @@ impl Debug for Url {
 /// A database that can be swept.
 pub struct Store {
     pub db: DbConnection,
-    pub host: &'static Host,
+    pub host: Arc<Host>,
     /// Of the latest migration.
     pub schema_version: String,
     /// The kinds of subject that the host has.
@@ -147,14 +147,15 @@ impl Url {
     pub fn open_to(&self, purpose: Purpose) -> Result<Store> {
         let access = purpose.access();
         let mut db = self.connect(access)?;
-        let (host, schema_version, kinds) = db.look(|db| {
+        let (host, schema_version) = db.look(|db| {
             refuse_at_first_look(db, access)?;
             if let Db::Postgres(db) = db {
                 rights::check(db, purpose)?;
             }
             let (host, schema_version) = migrate::check(db).map_err(|error| self.explain(error))?;
-            Ok((host, schema_version, kinds(db, host)))
+            Ok((host, schema_version))
         })?;
+        let kinds = host.kinds();
         Ok(Store { db, host, schema_version, kinds })
     }
 

@@ -9,12 +9,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Text};
 
 use super::catalog::VERSIONS;
+use super::hosts::RECORD;
 use super::subject::Right;
 use super::{Access, Subject, for_kind};
 use crate::conclusion::config;
 use crate::rules::Kind;
 
-const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT")];
+const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT"), (RECORD, "SELECT")];
 
 const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
 

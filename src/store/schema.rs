@@ -1,4 +1,4 @@
-//! The relations that the sweep reads and writes; docs/hosts.md is their contract.
+//! The relations that the sweep reads and writes; docs/host-reference.md is their contract.
 
 macro_rules! relations {
     ($($name:ident ($($key:ident),+) { $($columns:tt)* })+) => {

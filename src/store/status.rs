@@ -35,7 +35,7 @@ pub use work::{Counts, WorkItem};
 #[derive(Debug, Serialize)]
 pub struct Status {
     pub schema: u32,
-    pub host: &'static str,
+    pub host: String,
     /// Only this one's work; sweeps, exemptions and effect are everybody's.
     pub tenant: Option<String>,
     /// The database's clock.
@@ -92,7 +92,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
         let last_success_at = latest::success(db, now)?;
         Ok(Status {
             schema: SCHEMA,
-            host: host.name(),
+            host: host.name().to_owned(),
             tenant: tenant.map(str::to_owned),
             observed_at: now,
             wake_stuck_after_seconds: limits.wake_stuck_after.num_seconds(),

@@ -6,3 +6,4 @@ drop view board_texts;
 drop table policy;
 drop table recoveries;
 drop table sweeps;
+drop table host;

@@ -20,7 +20,7 @@ pub fn make(path: &Path, environment: &Environment) -> Result<()> {
     let new = path.with_extension(format!("{}.new", Id::generate()));
     let url = Url::Sqlite(new.clone());
     url.create()?;
-    let made = url.connect(Access::Write).and_then(|mut db| migrate(&mut db, Wanted::default()));
+    let made = url.connect(Access::Write).and_then(|mut db| migrate(&mut db, &Wanted::default()));
     let placed = made.map_err(|error| url.explain(error)).and_then(|_| match hard_link(&new, path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error).context(path.display().to_string()),
         Ok(()) | Err(_) => Ok(()),

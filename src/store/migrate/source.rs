@@ -1,40 +1,27 @@
-//! The embedded files as migrations that diesel runs and records.
+//! The files as a migration that diesel runs and records.
 
 use std::fmt::{Display, Formatter};
 
 use diesel::backend::Backend;
 use diesel::connection::BoxableConnection;
-use diesel::migration::{Migration, MigrationMetadata, MigrationName, MigrationSource, MigrationVersion, Result};
+use diesel::migration::{Migration, MigrationMetadata, MigrationName, MigrationVersion, Result};
 
-use crate::store::catalog::{down, up, version};
-use crate::store::hosts::Host;
+use crate::store::catalog::version;
 
-/// These folders of a host's, of `catalog::folders`.
-pub struct Folders<'a> {
-    pub folders: &'a [String],
-    pub host: &'a Host,
-    pub is_sqlite: bool,
+/// One of `catalog::folders`.
+pub struct Folder<'a> {
+    pub path: &'a str,
+    pub up: String,
+    pub down: &'a str,
 }
 
-struct Folder {
-    name: String,
-    up: String,
-}
-
-impl<DB: Backend> MigrationSource<DB> for Folders<'_> {
-    fn migrations(&self) -> Result<Vec<Box<dyn Migration<DB>>>> {
-        let migration = |name: &String| Folder { name: name.clone(), up: up(name, self.host, self.is_sqlite) };
-        Ok(self.folders.iter().map(|folder| Box::new(migration(folder)) as Box<dyn Migration<DB>>).collect())
-    }
-}
-
-impl<DB: Backend> Migration<DB> for Folder {
+impl<DB: Backend> Migration<DB> for Folder<'_> {
     fn run(&self, db: &mut dyn BoxableConnection<DB>) -> Result<()> {
         Ok(db.batch_execute(&self.up)?)
     }
 
     fn revert(&self, db: &mut dyn BoxableConnection<DB>) -> Result<()> {
-        Ok(db.batch_execute(down(&self.name))?)
+        Ok(db.batch_execute(self.down)?)
     }
 
     fn metadata(&self) -> &dyn MigrationMetadata {
@@ -46,16 +33,16 @@ impl<DB: Backend> Migration<DB> for Folder {
     }
 }
 
-impl MigrationMetadata for Folder {}
+impl MigrationMetadata for Folder<'_> {}
 
-impl MigrationName for Folder {
+impl MigrationName for Folder<'_> {
     fn version(&self) -> MigrationVersion<'_> {
-        MigrationVersion::from(version(&self.name))
+        MigrationVersion::from(version(self.path))
     }
 }
 
-impl Display for Folder {
+impl Display for Folder<'_> {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
-        f.write_str(&self.name)
+        f.write_str(self.path)
     }
 }

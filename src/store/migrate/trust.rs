@@ -28,7 +28,7 @@ pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
 }
 
 /// Refuses a role that would lend its rights to whoever owns the host's tables.
-pub(super) fn refuse_others_triggers(db: &mut PgConnection, host: &Host, wanted: Wanted) -> Result<()> {
+pub(super) fn refuse_others_triggers(db: &mut PgConnection, host: &Host, wanted: &Wanted) -> Result<()> {
     let Some(query) = others_triggers(host, wanted) else { return Ok(()) };
     let refusal = sql::<Text>(&query).get_result::<String>(db).optional();
     match refusal.context("looking at who owns the host's tables")? {
@@ -42,7 +42,7 @@ const BECOME_OWNER: &str =
     "set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = 'sweep'";
 
 /// Both questions as a statement for psql, which fails with the same sentences.
-pub(super) fn guard(host: &Host, wanted: Wanted) -> String {
+pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
     let questions = [STRANGERS.to_owned()].into_iter().chain(others_triggers(host, wanted)).map(|query| {
         format!("    for refusal in\n{query}    loop\n        raise exception '%', refusal;\n    end loop;\n")
     });
@@ -53,12 +53,14 @@ pub(super) fn guard(host: &Host, wanted: Wanted) -> String {
 }
 
 /// None: the tables are sweep's own.
-fn others_triggers(host: &Host, wanted: Wanted) -> Option<String> {
+fn others_triggers(host: &Host, wanted: &Wanted) -> Option<String> {
     if host.is_native() {
         return None;
     }
+    // No name has a quote: hosts::manifest.
+    let tables: Vec<String> = host.tables().iter().map(|table| format!("\"{table}\"")).collect();
     let query = TRIGGERS
-        .replace("TABLES", &format!("{{{}}}", host.tables().join(",")))
+        .replace("TABLES", &format!("{{{}}}", tables.join(",")))
         .replace("HOST", host.name())
         .replace("AS_SUPERUSER", &(wanted.superuser == Superuser::Accepted).to_string())
         .replace("IS_NAMED", &wanted.host.is_some().to_string());

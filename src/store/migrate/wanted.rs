@@ -1,5 +1,7 @@
 //! What an operator wants of a migration.
 
+use std::sync::Arc;
+
 use crate::store::hosts::Host;
 
 /// Should a host that brings no such trigger itself notify at once of runs that end?
@@ -11,10 +13,10 @@ pub enum Listen {
 }
 
 /// What the operator says.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// None: as it is detected.
-    pub host: Option<&'static Host>,
+    pub host: Option<Arc<Host>>,
     pub listen: Listen,
     pub superuser: Superuser,
 }

@@ -130,7 +130,7 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
             }
         },
     );
-    let select = format!("select on __diesel_schema_migrations, {relations}");
+    let select = format!("select on __diesel_schema_migrations, host, {relations}");
     for right in ["usage on schema sweep", "execute on all functions in schema sweep", &select] {
         let right = right.replace("on __diesel", "on sweep.__diesel").replace(", ", ", sweep.");
         world.run(&format!("grant {right} to {}", role.name));

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod comparison;
+mod host_reference;
 mod json_fields;
 mod native_guide;
 mod native_mistakes;

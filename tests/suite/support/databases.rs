@@ -102,8 +102,9 @@ pub fn template(on: On) -> &'static str {
         if on == On::Paperclip {
             load_paperclip(&name);
         }
-        let host = hosts::all().iter().find(|known| known.name() == host).copied();
-        migrate(&mut connect_as_sweep(&database_url(&name)), Wanted { host, ..Wanted::default() }).expect("migrations");
+        let host = hosts::named(host);
+        migrate(&mut connect_as_sweep(&database_url(&name)), &Wanted { host, ..Wanted::default() })
+            .expect("migrations");
         if role().is_some() {
             psql(&name, &PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql"));
         }
@@ -129,7 +130,7 @@ pub fn copy_of_template(path: &Path) {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("template.db");
         let url = create(&path);
-        migrate(&mut url.connect(Access::Write).expect("a connection"), Wanted::default()).expect("migrations");
+        migrate(&mut url.connect(Access::Write).expect("a connection"), &Wanted::default()).expect("migrations");
         // With its connection closed, nothing of it is left in the write-ahead log.
         std::fs::read(path).expect("the file")
     });

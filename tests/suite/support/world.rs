@@ -110,7 +110,7 @@ impl World {
     /// A world whose host notifies of runs that end.
     pub fn with_listen(on: On) -> World {
         let world = World::new(on);
-        migrate(&mut world.connect_as_sweep(), Wanted { listen: Listen::Wanted, ..Wanted::default() })
+        migrate(&mut world.connect_as_sweep(), &Wanted { listen: Listen::Wanted, ..Wanted::default() })
             .expect("a trigger");
         world
     }

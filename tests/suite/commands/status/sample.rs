@@ -22,7 +22,7 @@ pub fn quiet() -> Status {
     let none = |states: &[BoardState]| Counts(Some(states.iter().map(|state| (*state, 0)).collect()));
     Status {
         schema: 1,
-        host: "native",
+        host: "native".to_owned(),
         tenant: None,
         empty: false,
         observed_at: now(),

@@ -77,7 +77,7 @@ fn a_host_that_contradicts_the_schema_is_refused(#[case] database: Scratch, #[ca
 fn a_sqlite_file_is_nobodys_but_ours() {
     let (_directory, _, url) = new_file();
     let ran = migrate_at(&url, ["--host", "paperclip"]).run();
-    ran.refused(CONFIG, &["host is native, and not paperclip"]);
+    ran.refused(CONFIG, &["the host paperclip has no migrations for SQLite"]);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_connection_cut_while_it_is_made_is_unavailable_with_tls_and_without() {
 #[test]
 fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
     let through = |proxy: &Proxy, scratch: &Scratch| {
-        connect(proxy, scratch.name(), "disable").and_then(|mut db| migrate(&mut db, Wanted::default()))
+        connect(proxy, scratch.name(), "disable").and_then(|mut db| migrate(&mut db, &Wanted::default()))
     };
     let (undisturbed, scratch) = (Proxy::start(None), Scratch::empty());
     let empty = scratch.catalog();
@@ -62,7 +62,7 @@ fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
             }
             let catalog = scratch.catalog();
             assert!(catalog == whole || (catalog == empty && migrated.is_err()), "{byte}: {catalog:?}");
-            migrate(&mut connect_as_sweep(&scratch.url), Wanted::default()).expect("a migration");
+            migrate(&mut connect_as_sweep(&scratch.url), &Wanted::default()).expect("a migration");
             assert_eq!(scratch.catalog(), whole);
         }
     }

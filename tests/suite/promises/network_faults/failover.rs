@@ -44,8 +44,8 @@ fn sweep_disturbed_by(url: &str, happens: impl FnOnce()) -> Told {
         .env("SWEEP_LOG", "off");
     let mut sweep = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sweep");
     let (mut out, mut text) = (BufReader::new(sweep.stdout.take().expect("a pipe")), String::new());
-    for _ in 0..20 {
-        out.read_line(&mut text).expect("a line");
+    while text.matches("\"continued\"").count() < 20 {
+        assert_ne!(out.read_line(&mut text).expect("a line"), 0, "it ended before: {text}");
     }
     happens();
     out.read_to_string(&mut text).expect("a report");

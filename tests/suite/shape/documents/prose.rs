@@ -12,7 +12,7 @@ use regex::Regex;
 use super::Page;
 
 /// Characters of a line of prose.
-const WIDTH_MAX: usize = 100;
+pub const WIDTH_MAX: usize = 100;
 
 const FRONT_PAGE_LINES_MAX: usize = 130;
 
@@ -85,10 +85,14 @@ fn long_lines(text: &str) -> Vec<&str> {
 
 /// A text on lines that are not too long.
 pub fn wrapped(text: &str) -> String {
+    wrapped_within(WIDTH_MAX, text)
+}
+
+pub fn wrapped_within(width: usize, text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("a line");
-        match line.is_empty() || line.chars().count() + 1 + word.chars().count() <= WIDTH_MAX {
+        match line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width {
             true => *line += &[if line.is_empty() { "" } else { " " }, word].concat(),
             false => lines.push(word.to_owned()),
         }

@@ -1,4 +1,4 @@
--- Who is nominated, and what the facts of all kinds go by. docs/hosts.md explains every column.
+-- Who is nominated, and what the facts of all kinds go by. docs/host-reference.md explains every column.
 
 -- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
 create view untaken_wakes as

@@ -1,4 +1,4 @@
--- The facts of a session that decide. docs/hosts.md explains every column.
+-- The facts of a session that decide. docs/host-reference.md explains every column.
 
 -- As far as the ledger tells; a sign of life begins one as well, and which signs count is decided in Rust.
 create view session_episodes as

@@ -1,4 +1,4 @@
--- The facts of an issue that decide. docs/hosts.md explains every column.
+-- The facts of an issue that decide. docs/host-reference.md explains every column.
 
 -- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
 -- work: while one of them is pending, no sweep queues another.

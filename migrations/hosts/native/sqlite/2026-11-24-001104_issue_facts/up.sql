@@ -1,4 +1,4 @@
--- The facts of an issue that decide. docs/hosts.md explains every column.
+-- The facts of an issue that decide. docs/host-reference.md explains every column.
 
 -- The oldest of what is on its way to an issue: when it was made, which is 24 characters, and what it is.
 create view issue_pending as

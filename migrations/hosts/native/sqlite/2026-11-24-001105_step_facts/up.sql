@@ -1,4 +1,4 @@
--- The facts of a plan step that decide. docs/hosts.md explains every column.
+-- The facts of a plan step that decide. docs/host-reference.md explains every column.
 
 create view step_episodes as
 select s.id as step_id, max(

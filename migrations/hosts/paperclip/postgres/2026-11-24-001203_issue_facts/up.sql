@@ -1,4 +1,4 @@
--- The issue as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
+-- The issue as sweep sees it: who is nominated, and the facts that decide. docs/host-reference.md explains every column.
 
 -- In progress, healthy or not: what the candidates are a share of.
 create view issue_subjects as

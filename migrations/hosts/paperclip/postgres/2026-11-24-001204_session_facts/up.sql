@@ -1,4 +1,4 @@
--- The session as sweep sees it: who is nominated, and the facts that decide. docs/hosts.md explains every column.
+-- The session as sweep sees it: who is nominated, and the facts that decide. docs/host-reference.md explains every column.
 
 -- Through companies, as in `runs`: the index on the status begins with them.
 create view running_sessions as

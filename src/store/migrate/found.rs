@@ -1,0 +1,91 @@
+//! What there is of sweep's schema in a database, and what must not be used.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use diesel::prelude::*;
+
+use super::wanted::Listen;
+use crate::conclusion::{Failure, config};
+use crate::store::Db;
+use crate::store::catalog::{applied, folders, is_of_listening, name, version};
+use crate::store::hosts::{self, Host, RECORD};
+
+/// What there is of sweep's schema.
+#[derive(Default)]
+pub struct Found {
+    /// None: sweep has never been here.
+    pub host: Option<Arc<Host>>,
+    /// The versions of the migrations that have run.
+    pub applied: BTreeSet<String>,
+}
+
+impl Found {
+    /// The host's migrations that have not run, by folder.
+    pub fn missing(&self, db: &Db, host: &Host, with: Listen) -> Vec<String> {
+        let folders = folders(db, host);
+        let (run, mut missing): (Vec<_>, Vec<_>) =
+            folders.into_iter().partition(|folder| self.applied.contains(&version(folder)));
+        // Who has listening has all of it, whoever migrates.
+        let listens = with == Listen::Wanted || run.iter().any(|folder| is_of_listening(folder));
+        missing.retain(|folder| listens || !is_of_listening(folder));
+        missing
+    }
+}
+
+/// The first migration of the first release: no migration leads on from those that were made before.
+const FIRST: &str = "20261124001000";
+
+/// Refuses a schema that is newer than this binary, and one that was made before the first release.
+pub fn look(db: &mut Db) -> Result<Found> {
+    let applied = applied(db)?;
+    if applied.first().is_some_and(|first| first.as_str() < FIRST) {
+        let anew = match db {
+            Db::Postgres(_) => "run `drop schema sweep cascade`, then `sweep migrate`",
+            Db::Sqlite(_) => "move the file away, then run `sweep migrate`",
+        };
+        return Err(config(format!(
+            "the schema of the database {} was made by a version of sweep that was never released: to begin anew, \
+                {anew}",
+            name(db)?
+        ))
+        .into());
+    }
+    if applied.is_empty() {
+        return Ok(Found::default());
+    }
+    let Some(host) = hosts::recorded(db)? else { return Err(is_broken(db, &[RECORD.to_owned()])?.into()) };
+    let known: BTreeSet<String> = folders(db, &host).iter().map(|folder| version(folder)).collect();
+    let unknown: Vec<&str> = applied.difference(&known).map(String::as_str).collect();
+    if !unknown.is_empty() {
+        return Err(config(format!(
+            "the schema of the database {} is newer than sweep {}, it has {}: upgrade sweep",
+            name(db)?,
+            env!("CARGO_PKG_VERSION"),
+            unknown.join(", ")
+        ))
+        .into());
+    }
+    Ok(Found { host: Some(host), applied })
+}
+
+pub fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
+    Err(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)).into())
+}
+
+/// A relation that is gone must not look like a kind of work that there is none of.
+pub fn refuse_broken(db: &mut Db) -> Result<()> {
+    let gone = hosts::gone(db).context("looking for what migrations made")?;
+    if gone.is_empty() { Ok(()) } else { Err(is_broken(db, &gone)?.into()) }
+}
+
+fn is_broken(db: &mut Db, gone: &[String]) -> QueryResult<Failure> {
+    let is = if gone.len() == 1 { "is" } else { "are" };
+    Ok(config(format!(
+        "the schema of the database {} is broken: {} {is} gone, which `sweep migrate` made. Restore it, as \
+            docs/operating.md says",
+        name(db)?,
+        gone.join(", ")
+    )))
+}

@@ -1,0 +1,152 @@
+//! The reference of a host is made from the contract that `sweep migrate` goes by, and both are what Rust reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+use regex::Regex;
+use sweep::rules::Kind;
+use sweep::store::contract::{CONTRACT, Column, Relation, Usage};
+
+use super::Page;
+use super::comparison::{is_blessing, turn};
+use super::prose::{WIDTH_MAX, wrapped, wrapped_within};
+
+const BEGIN: &str = "<!-- contract: begin -->\n";
+const END: &str = "<!-- contract: end -->\n";
+
+#[test]
+fn the_reference_of_a_host_is_the_contract() {
+    let _turn = turn();
+    let page = Page::read("docs/host-reference.md");
+    let (before, made) = page.text.split_once(BEGIN).expect("a line below which all is made");
+    let (made, after) = made.split_once(END).expect("a line above which all is made");
+    let sections = sections();
+    if is_blessing() {
+        std::fs::write(&page.path, format!("{before}{BEGIN}{sections}{END}{after}")).expect("a page");
+    } else {
+        assert_eq!(made, sections, "`make documents` writes them anew");
+    }
+}
+
+fn sections() -> String {
+    let mut text = "\n## What sweep reads\n".to_owned();
+    for (name, columns) in &CONTRACT.columns {
+        let _ = write!(text, "\n### All {name}\nEach of the views of {name} has these columns.\n\n{}", table(columns));
+    }
+    let (read, written): (Vec<&Relation>, Vec<&Relation>) =
+        CONTRACT.relations.iter().partition(|relation| relation.usage == Usage::Read);
+    text.extend(read.into_iter().map(section));
+    text += "\n## What sweep locks and writes\n";
+    text.extend(written.into_iter().map(section));
+    text
+}
+
+fn section(relation: &Relation) -> String {
+    let optional = if relation.optional { " (optional)" } else { "" };
+    let mut text = format!("\n### `{}`: {}{optional}\n{}\n", relation.name, relation.about, prose(&relation.text));
+    let usage = match relation.usage {
+        Usage::Read => None,
+        Usage::Lock => Some("sweep locks rows of it, and writes none."),
+        Usage::Update => Some("sweep locks rows of it, and updates them."),
+        Usage::Insert => Some("sweep inserts into it, and reads nothing back."),
+    };
+    let like = relation.like.as_ref().map(|like| {
+        let and = if relation.columns.is_empty() { "" } else { ", and these" };
+        let end = if relation.columns.is_empty() { "." } else { ":" };
+        format!("It has the columns of [all {like}](#all-{like}){and}{end}")
+    });
+    for sentence in usage.map(str::to_owned).into_iter().chain(like) {
+        let _ = write!(text, "\n{}\n", wrapped(&sentence));
+    }
+    let columns = [&relation.columns[..], &relation.columns_with_steps].concat();
+    if columns.is_empty() { text } else { text + "\n" + &table(&columns) }
+}
+
+/// Paragraphs and lists, each wrapped by itself.
+fn prose(text: &str) -> String {
+    let mark = Regex::new(r"^(- |\d\. )").expect("an expression");
+    let line = |line: &str| {
+        let indent = " ".repeat(mark.find(line).map_or(0, |mark| mark.len()));
+        wrapped_within(WIDTH_MAX - indent.len(), line).replace('\n', &format!("\n{indent}"))
+    };
+    text.trim().lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn table(columns: &[Column]) -> String {
+    let row = |Column(name, of_type, meaning): &Column| format!("| `{name}` | {of_type} | {meaning} |\n");
+    format!("| column | type | meaning |\n|---|---|---|\n{}", columns.iter().map(row).collect::<String>())
+}
+
+/// What `schema.rs` says of each relation: its columns, as the contract writes their types.
+fn of_rust() -> BTreeMap<String, BTreeMap<String, String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/schema.rs");
+    let text = std::fs::read_to_string(path).expect("the schema");
+    let table = Regex::new(r"(?:^|\n)    (\w+) (?:\([\w, ]+\) )?\{([^{}]*)\}").expect("an expression");
+    let column = Regex::new(r"(\w+) -> ([\w<>]+),").expect("an expression");
+    let columns = |text: &str| -> BTreeMap<String, String> {
+        column.captures_iter(text).map(|column| (column[1].to_owned(), type_name(&column[2]))).collect()
+    };
+    let common = text.split_once("$view (subject_id) {").expect("the columns of all facts").1;
+    let common = columns(common.split_once("$($column").expect("their end").0);
+    let mut found: BTreeMap<String, BTreeMap<String, String>> =
+        table.captures_iter(&text).map(|table| (table[1].to_owned(), columns(&table[2]))).collect();
+    for (_, facts) in found.iter_mut().filter(|(name, _)| name.ends_with("_facts")) {
+        facts.extend(common.clone());
+    }
+    found
+}
+
+fn type_name(of_rust: &str) -> String {
+    if let Some(inner) = of_rust.strip_prefix("Nullable<") {
+        return type_name(inner.trim_end_matches('>')) + " or null";
+    }
+    let names = [
+        ("Id", "id"),
+        ("Key", "uuid"),
+        ("Text", "text"),
+        ("Instant", "timestamptz"),
+        ("Bool", "boolean"),
+        ("BigInt", "bigint"),
+        ("Integer", "integer"),
+        ("Double", "double precision"),
+        ("Document", "jsonb"),
+    ];
+    names.iter().find(|(rust, _)| *rust == of_rust).unwrap_or_else(|| panic!("{of_rust}")).1.to_owned()
+}
+
+#[test]
+fn the_contract_is_what_rust_reads_and_writes() {
+    let of_rust = of_rust();
+    let mut compared = 0;
+    for relation in &CONTRACT.relations {
+        let Some(of_rust) = of_rust.get(&relation.name) else { continue };
+        let columns = CONTRACT.columns(relation, Kind::ALL);
+        let of_contract: BTreeMap<&str, &str> = columns.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
+        // A watcher reads and writes more of the rows of sweep's own tables.
+        let is_more = ["sessions", "session_commands"].contains(&relation.name.as_str());
+        for (column, of_type) in
+            of_rust.iter().filter(|(column, _)| !is_more || of_contract.contains_key(column.as_str()))
+        {
+            assert_eq!(of_contract.get(column.as_str()), Some(&of_type.as_str()), "{}.{column}", relation.name);
+            compared += 1;
+        }
+    }
+    assert!(120 < compared, "{compared} columns compared");
+}
+
+#[test]
+fn each_relation_of_a_kind_is_there_for_each_kind_and_columns_have_one_meaning_each() {
+    let names: BTreeSet<&str> = CONTRACT.relations.iter().map(|relation| relation.name.as_str()).collect();
+    for kind in Kind::ALL {
+        for view in ["subjects", "candidates", "facts"] {
+            assert!(names.contains(format!("{kind}_{view}").as_str()), "{kind}_{view}");
+        }
+    }
+    for relation in &CONTRACT.relations {
+        let columns = CONTRACT.columns(relation, Kind::ALL);
+        let once: BTreeSet<&str> = columns.iter().map(|column| column.0.as_str()).collect();
+        assert_eq!(once.len(), columns.len(), "{}", relation.name);
+        assert!(columns.iter().all(|column| !column.2.is_empty() && !column.2.ends_with('.')), "{}", relation.name);
+    }
+}
