@@ -182,7 +182,8 @@ fn is_text(found: &str) -> bool {
 
 fn on_postgres(db: &mut PgConnection) -> QueryResult<BTreeMap<String, Standing>> {
     // A column's type, and of a domain the one that it is of. 8 and 4: INSERT and UPDATE, by a trigger as well.
-    const COLUMNS: &str = "relname::text, attname::text, format_type(coalesce(nullif(typbasetype, 0), t.oid), atttypmod), \
+    const COLUMNS: &str = "relname::text, attname::text, \
+        format_type(coalesce(nullif(typbasetype, 0), t.oid), atttypmod), \
         pg_relation_is_updatable(c.oid, true) & 8 > 0, pg_relation_is_updatable(c.oid, true) & 4 > 0 \
         FROM pg_class c JOIN pg_attribute ON attrelid = c.oid JOIN pg_type t ON t.oid = atttypid \
         WHERE relnamespace = to_regnamespace('sweep') AND relkind IN ('r', 'p', 'v', 'm') AND attnum > 0 \
