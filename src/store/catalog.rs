@@ -13,20 +13,30 @@ use super::Db;
 use super::hosts::{FILES, Host};
 use super::types::sql::Instant;
 use crate::conclusion::config;
+use crate::rules::Kind;
 
 /// diesel's own table, in our schema.
 pub const VERSIONS: &str = "__diesel_schema_migrations";
 
-/// The folders of all migrations for a host, in the order in which they run: what all have, the host's own, the boards
-/// over it, and listening, which is run only for operators who ask for it.
+/// The folders of all migrations for a host, in the order in which they run: what all have, the host's own, the facts
+/// that are derived from it, the boards over them, and listening, which is run only for operators who ask for it.
 pub fn folders(db: &Db, host: &Host) -> Vec<String> {
     let database = database(db);
     let of_all = [database, "ledger"].into_iter().flat_map(inside);
     let mut of_host = [host.migrations("both"), host.migrations(database)].concat();
     of_host.sort_by_key(|folder| version(folder));
     // A host that lacks a kind has nothing to show of it.
+    let derived = if host.has_derived_facts() { facts(database, host) } else { Vec::new() };
     let boards = host.kinds().into_iter().flat_map(|kind| inside(&format!("board/{kind}")));
-    of_all.chain(of_host).chain(boards).chain(host.migrations(&format!("{database}_listen"))).collect()
+    of_all.chain(of_host).chain(derived).chain(boards).chain(host.migrations(&format!("{database}_listen"))).collect()
+}
+
+fn facts(database: &str, host: &Host) -> Vec<String> {
+    let kinds = ["shared"].into_iter().chain(host.kinds().into_iter().map(Kind::name));
+    let sources = kinds.flat_map(|kind| ["both", database].map(|source| format!("facts/{kind}/{source}")));
+    let mut folders: Vec<String> = sources.flat_map(|source| inside(&source)).collect();
+    folders.sort_by_key(|folder| version(folder));
+    folders
 }
 
 fn database(db: &Db) -> &'static str {
@@ -43,18 +53,23 @@ fn file<'a>(host: &'a Host, path: &str) -> &'a str {
     host.file(path).or_else(|| FILES.get_file(path)?.contents_utf8()).unwrap_or_default()
 }
 
-/// What a migration runs. The ledger, the boards and what a host has on both databases are written once, as templates,
-/// with the words that `migrations/dialects` defines for each database.
+/// What a migration runs. The ledger, the facts, the boards and what a host has on both databases are templates, with
+/// the words that `migrations/dialects` defines for each database.
 pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
     let up = file(host, &format!("{folder}/up.sql"));
     if folder.starts_with("hosts/") && !folder.contains("/both/") {
         return Ok(up.to_owned());
     }
     let dialect = file(host, if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
-    let shared = if is_of_board(folder) { file(host, "board/shared.sql") } else { "" };
+    let shared = if folder.starts_with("board/") { file(host, "board/shared.sql") } else { "" };
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    let context = minijinja::context! { id => host.id() };
+    let context = minijinja::context! {
+        id => host.id(),
+        native => host.is_native(),
+        steps => host.kinds().contains(&Kind::Step),
+        sessions => host.kinds().contains(&Kind::Session),
+    };
     let rendered = templates.render_str(&format!("{dialect}{shared}{up}"), context);
     Ok(rendered.map_err(|error| config(format!("{folder}/up.sql: {error}")))? + "\n")
 }
@@ -74,8 +89,14 @@ pub fn is_for(db: &Db, host: &Host) -> bool {
     ["both", database(db)].iter().any(|source| !host.migrations(source).is_empty())
 }
 
-pub fn is_of_board(folder: &str) -> bool {
-    folder.starts_with("board/")
+/// Is it a view of sweep's own over what a host has?
+pub fn is_derived(folder: &str) -> bool {
+    folder.starts_with("facts/") || folder.starts_with("board/")
+}
+
+/// Every database has it that a released version has migrated.
+pub fn version_of_the_ledger() -> String {
+    inside("ledger").first().map(|folder| version(folder)).unwrap_or_default()
 }
 
 pub fn is_of_listening(folder: &str) -> bool {

@@ -105,6 +105,11 @@ impl Host {
         Kind::ALL.iter().copied().filter(|kind| self.manifest.kinds.contains(kind)).collect()
     }
 
+    /// Does sweep derive its facts itself, from its runs and wakes?
+    pub(super) fn has_derived_facts(&self) -> bool {
+        self.manifest.derived_facts
+    }
+
     /// The host's own tables, in the schema `public`; none when they are sweep's.
     pub(super) fn tables(&self) -> Vec<&str> {
         self.manifest.tables.keys().map(String::as_str).collect()

@@ -16,7 +16,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_migrations::MigrationHarness;
 
-use super::catalog::{VERSIONS, down, folders, is_for, is_of_board, made_by_others, name, up, version};
+use super::catalog::{VERSIONS, down, folders, is_derived, is_for, made_by_others, name, up, version};
 use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
 use super::{Db, boards, contract, rights};
@@ -152,12 +152,11 @@ fn migrate_in_transaction(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan>
     // A rival may have been faster.
     let plan = plan(db, wanted)?;
     use_our_names(db)?;
-    // The boards are views over what the host makes.
-    let is_later = |folder: &&String| is_of_board(folder);
-    let (later, first): (Vec<&String>, Vec<&String>) = plan.missing.iter().partition(is_later);
+    // What is derived needs all that the host has to make.
+    let (derived, first): (Vec<&String>, Vec<&String>) = plan.missing.iter().partition(|folder| is_derived(folder));
     run(db, &plan.host, &first)?;
     contract::refuse_unlike(db, &plan.host)?;
-    run(db, &plan.host, &later)?;
+    run(db, &plan.host, &derived)?;
     hosts::record(db, &plan.host)?;
     prepare_boards(db)?;
     Ok(plan)

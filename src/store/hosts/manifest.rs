@@ -18,6 +18,9 @@ pub struct Manifest {
     pub id: IdType,
     /// The kinds of subject that it has.
     pub kinds: BTreeSet<Kind>,
+    /// Does it have runs and wakes as rows, from which sweep derives the facts itself?
+    #[serde(default)]
+    pub derived_facts: bool,
     /// None: a database is its own when it is empty.
     pub recognition: Option<Recognition>,
     /// What is read and written in the schema `public`: each table, with those columns that older releases lack. None,

@@ -124,8 +124,8 @@ mod tests {
     fn a_database_with_the_tables_of_two_hosts_is_neither_ones() {
         let host = |name: &str| {
             let manifest = format!(
-                "name = '{name}'\ntitle = '{name}'\nid = 'text'\nkinds = ['issue']\nrecognition = {{ tables = ['{name}'] }}\n\
-                 [tables]\n{name} = []\n"
+                "name = '{name}'\ntitle = '{name}'\nid = 'text'\nkinds = ['issue']\n\
+                 recognition = {{ tables = ['{name}'] }}\n[tables]\n{name} = []\n"
             );
             Arc::new(Host::of([("host.toml".to_owned(), manifest)].into()).expect("a host"))
         };

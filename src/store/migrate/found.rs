@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use super::wanted::Listen;
 use crate::conclusion::{Failure, config};
 use crate::store::Db;
-use crate::store::catalog::{applied, folders, is_of_listening, name, version};
+use crate::store::catalog::{applied, folders, is_of_listening, name, version, version_of_the_ledger};
 use crate::store::hosts::{self, Host, RECORD};
 
 /// What there is of sweep's schema.
@@ -34,13 +34,13 @@ impl Found {
     }
 }
 
-/// The first migration of the first release: no migration leads on from those that were made before.
-const FIRST: &str = "20261124001000";
-
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.
 pub fn look(db: &mut Db) -> Result<Found> {
     let applied = applied(db)?;
-    if applied.first().is_some_and(|first| first.as_str() < FIRST) {
+    if applied.is_empty() {
+        return Ok(Found::default());
+    }
+    if !applied.contains(&version_of_the_ledger()) {
         let anew = match db {
             Db::Postgres(_) => "run `drop schema sweep cascade`, then `sweep migrate`",
             Db::Sqlite(_) => "move the file away, then run `sweep migrate`",
@@ -51,9 +51,6 @@ pub fn look(db: &mut Db) -> Result<Found> {
             name(db)?
         ))
         .into());
-    }
-    if applied.is_empty() {
-        return Ok(Found::default());
     }
     let Some(host) = hosts::recorded(db)? else { return Err(is_broken(db, &[RECORD.to_owned()])?.into()) };
     let known: BTreeSet<String> = folders(db, &host).iter().map(|folder| version(folder)).collect();

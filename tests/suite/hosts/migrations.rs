@@ -5,50 +5,51 @@ mod host_recognition;
 mod listen_trigger;
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use diesel::migration::{Migration, MigrationSource};
-use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use rstest::rstest;
 use sweep::store::Db;
 
-use crate::support::databases::connect;
+use crate::support::databases::{connect, run};
 use crate::support::program::{Program, Ran, migrate_at, sweep_at};
 use crate::support::scratch::{Role, Scratch, catalog, new_file};
 
 const BUSY: i32 = 75;
 const CONFIG: i32 = 78;
 
-const IDS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
-const LEDGER: EmbeddedMigrations = embed_migrations!("migrations/ledger");
-const WORK: EmbeddedMigrations = embed_migrations!("migrations/hosts/native/both");
-const NATIVE: EmbeddedMigrations = embed_migrations!("migrations/hosts/native/postgres");
-const PAPERCLIP: EmbeddedMigrations = embed_migrations!("migrations/hosts/paperclip/postgres");
-const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/hosts/native/sqlite");
+/// Where the migrations of each kind of database are, below `migrations`.
+const ON_POSTGRES: [&str; 13] = [
+    "postgres", "ledger", "hosts/native/both", "hosts/native/postgres", "facts/shared/both", "facts/shared/postgres",
+    "facts/issue/both", "facts/issue/postgres", "facts/step/both", "facts/step/postgres", "facts/session/both",
+    "board/issue", "board/step",
+];
+const ON_PAPERCLIP: [&str; 4] = ["postgres", "ledger", "hosts/paperclip/postgres", "board/issue"];
+const ON_SQLITE: [&str; 12] = [
+    "ledger", "hosts/native/both", "hosts/native/sqlite", "facts/shared/both", "facts/shared/sqlite",
+    "facts/issue/both", "facts/issue/sqlite", "facts/step/both", "facts/step/sqlite", "facts/session/both",
+    "board/issue", "board/step",
+];
+const SESSIONS: &str = "board/session";
 
-/// The boards of each kind of subject.
-const SESSIONS: EmbeddedMigrations = embed_migrations!("migrations/board/session");
-const ISSUES: EmbeddedMigrations = embed_migrations!("migrations/board/issue");
-const STEPS: EmbeddedMigrations = embed_migrations!("migrations/board/step");
-
-/// Runs the down.sql of each, the last first.
-fn revert<DB: diesel::backend::Backend>(
-    db: &mut impl MigrationHarness<DB>,
-    sources: impl IntoIterator<Item = EmbeddedMigrations>,
-) {
-    let mut migrations: Vec<Box<dyn Migration<DB>>> =
-        sources.into_iter().flat_map(|source| source.migrations().expect("migrations")).collect();
-    migrations.sort_by_key(|migration| migration.name().version().as_owned());
-    for migration in migrations.iter().rev() {
-        db.revert_migration(migration).unwrap_or_else(|error| panic!("{}: {error}", migration.name()));
+/// Runs the down.sql of each, the last first, and forgets that it has run.
+fn revert(db: &mut Db, sources: &[&str]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+    let folders = sources.iter().flat_map(|source| std::fs::read_dir(root.join(source)).expect("migrations"));
+    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.expect("a folder").path()).collect();
+    folders.sort_by_key(|path| path.file_name().map(|name| name.to_owned()));
+    for folder in folders.iter().rev() {
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("a name");
+        let version: String = name.chars().filter(char::is_ascii_digit).collect();
+        run(db, &std::fs::read_to_string(folder.join("down.sql")).expect("a way back"));
+        run(db, &format!("delete from __diesel_schema_migrations where version = '{version}'"));
     }
 }
 
-fn revert_on_postgres(database: &Scratch, sources: impl IntoIterator<Item = EmbeddedMigrations>) {
+fn revert_on_postgres(database: &Scratch, sources: &[&str]) {
     let mut db = database.connect();
-    crate::support::databases::run(&mut db, "set search_path = sweep");
-    let Db::Postgres(db) = &mut db else { unreachable!("a URL of PostgreSQL") };
-    revert(db, sources);
+    run(&mut db, "set search_path = sweep");
+    revert(&mut db, sources);
 }
 
 /// Without the table in which diesel keeps the versions, and its index.
@@ -57,17 +58,14 @@ fn beside_versions(catalog: BTreeSet<String>) -> BTreeSet<String> {
 }
 
 #[rstest]
-#[case::native(Scratch::empty(), vec![STEPS, ISSUES, SESSIONS, NATIVE, WORK, LEDGER, IDS])]
-#[case::paperclip(Scratch::paperclip(), vec![ISSUES, SESSIONS, PAPERCLIP, LEDGER, IDS])]
-fn on_postgres_down_leaves_nothing_and_up_again_makes_the_same(
-    #[case] database: Scratch,
-    #[case] sources: Vec<EmbeddedMigrations>,
-) {
+#[case::native(Scratch::empty(), &ON_POSTGRES)]
+#[case::paperclip(Scratch::paperclip(), &ON_PAPERCLIP)]
+fn on_postgres_down_leaves_nothing_and_up_again_makes_the_same(#[case] database: Scratch, #[case] sources: &[&str]) {
     let before = database.catalog();
     migrate_at(&database.url, []).run().done();
     let up = database.catalog();
 
-    revert_on_postgres(&database, sources);
+    revert_on_postgres(&database, &[sources, &[SESSIONS]].concat());
 
     let mut down = beside_versions(database.catalog());
     assert!(down.remove("sweep exists"));
@@ -86,8 +84,7 @@ fn on_sqlite_down_leaves_nothing_and_up_again_makes_the_same() {
     let up = catalog(&mut db);
     assert!(up.len() > 10, "{up:?}");
 
-    let Db::Sqlite(sqlite) = &mut db else { unreachable!("a URL of SQLite") };
-    revert(sqlite, [STEPS, ISSUES, SESSIONS, SQLITE, WORK, LEDGER]);
+    revert(&mut db, &[&ON_SQLITE[..], &[SESSIONS]].concat());
 
     assert_eq!(beside_versions(catalog(&mut db)), BTreeSet::new());
     migrate_at(&url, []).run().done();
@@ -102,13 +99,13 @@ fn a_schema_of_which_all_but_the_ledger_was_undone_is_completed() {
     for database in [&database, &whole] {
         migrate_at(&database.url, []).run().done();
     }
-    revert_on_postgres(&database, [STEPS, ISSUES, SESSIONS, NATIVE, WORK]);
+    revert_on_postgres(&database, &[&ON_POSTGRES[2..], &[SESSIONS]].concat());
 
     sweep_at(&database.url, []).run().refused(CONFIG, &["run `sweep migrate`"]);
     let ran = migrate_at(&database.url, []).run().done();
 
     assert!(ran.out.starts_with("Migrated (host native)"), "{ran}");
-    assert_eq!(ran.out.matches("\n  ").count(), 10, "{ran}");
+    assert_eq!(ran.out.matches("\n  ").count(), 13, "{ran}");
     assert_eq!(database.catalog(), whole.catalog());
 }
 
@@ -116,7 +113,7 @@ fn a_schema_of_which_all_but_the_ledger_was_undone_is_completed() {
 fn migrating_twice_says_that_the_schema_is_up_to_date() {
     let (_directory, path, url) = new_file();
     let database = Scratch::empty();
-    for (url, migrations) in [(&url, 11), (&database.url, 12)] {
+    for (url, migrations) in [(&url, 14), (&database.url, 15)] {
         let (first, second) = (migrate_at(url, []).run().done(), migrate_at(url, []).run().done());
         assert!(
             first.out.starts_with("Migrated (host native)") && first.out.matches("\n  ").count() == migrations,
@@ -164,7 +161,7 @@ mod printed {
         let ((_one, _, by_hand), (_two, _, by_sweep)) = (new_file(), new_file());
         let printed = migrate_at(&by_hand, ["--print"]).run().done().out;
 
-        crate::support::databases::run(&mut connect(&by_hand), &printed);
+        run(&mut connect(&by_hand), &printed);
         migrate_at(&by_sweep, []).run().done();
 
         // The table of versions is the same in other words.
@@ -204,7 +201,7 @@ mod at_once {
     fn a_file_that_another_holds_for_long_is_busy() {
         let (_directory, path, url) = new_file();
         let mut rival = connect(&url);
-        crate::support::databases::run(&mut rival, "begin immediate");
+        run(&mut rival, "begin immediate");
         let ran = migrate_at(&url, []).run();
         ran.refused(BUSY, &[&path.display().to_string(), "database is locked"]);
     }

@@ -76,7 +76,7 @@ fn a_database_that_lacks_a_migration_is_refused_by_the_first_it_lacks() {
     let ran = sweep_at(&world.url, []).run();
     ran.refused(
         CONFIG,
-        &["is behind this sweep", "hosts/native/postgres/2026-11-24-001102_runs_and_wakes", "`sweep migrate`"],
+        &["is behind this sweep", "hosts/native/postgres/2026-11-24-001102_triggers", "`sweep migrate`"],
     );
 }
 

@@ -2,8 +2,6 @@
 
 use super::*;
 
-const PAPERCLIP_LISTEN: EmbeddedMigrations = embed_migrations!("migrations/hosts/paperclip/postgres_listen");
-
 #[test]
 fn a_trigger_on_paperclips_runs_comes_only_when_it_is_asked_for_and_goes_again() {
     let database = Scratch::paperclip();
@@ -24,7 +22,7 @@ fn a_trigger_on_paperclips_runs_comes_only_when_it_is_asked_for_and_goes_again()
     }
     sweep_at(&database.url, []).run().done();
 
-    revert_on_postgres(&database, [PAPERCLIP_LISTEN]);
+    revert_on_postgres(&database, &["hosts/paperclip/postgres_listen"]);
     assert_eq!(database.catalog(), without);
 }
 
@@ -34,9 +32,9 @@ fn a_table_that_is_in_use_is_not_waited_for() {
     let database = Scratch::paperclip();
     migrate_at(&database.url, []).run().done();
     let mut host = database.connect();
-    crate::support::databases::run(&mut host, "begin; lock table heartbeat_runs in row exclusive mode");
+    run(&mut host, "begin; lock table heartbeat_runs in row exclusive mode");
     migrate_at(&database.url, ["--with-listen"]).run().refused(78, &["nothing was changed", "lock timeout"]);
-    crate::support::databases::run(&mut host, "commit");
+    run(&mut host, "commit");
     migrate_at(&database.url, ["--with-listen"]).run().done();
 }
 

@@ -43,7 +43,11 @@ fn sections() -> String {
 }
 
 fn section(relation: &Relation) -> String {
-    let optional = if relation.optional { " (optional)" } else { "" };
+    let optional = match (relation.optional, relation.for_derived) {
+        (true, _) => " (optional)",
+        (_, true) => " (for derived facts)",
+        _ => "",
+    };
     let mut text = format!("\n### `{}`: {}{optional}\n{}\n", relation.name, relation.about, prose(&relation.text));
     let usage = match relation.usage {
         Usage::Read => None,
@@ -59,8 +63,19 @@ fn section(relation: &Relation) -> String {
     for sentence in usage.map(str::to_owned).into_iter().chain(like) {
         let _ = write!(text, "\n{}\n", wrapped(&sentence));
     }
-    let columns = [&relation.columns[..], &relation.columns_with_steps].concat();
-    if columns.is_empty() { text } else { text + "\n" + &table(&columns) }
+    if !relation.columns.is_empty() {
+        let _ = write!(text, "\n{}", table(&relation.columns));
+    }
+    for (of, columns) in [
+        ("Hosts with plans", &relation.columns_with_steps),
+        ("Hosts with [derived facts](#derived-facts)", &relation.columns_for_derived),
+        ("Such hosts, but for sweep's own tables", &relation.columns_unless_native),
+    ] {
+        if !columns.is_empty() {
+            let _ = write!(text, "\n{of}:\n\n{}", table(columns));
+        }
+    }
+    text
 }
 
 /// Paragraphs and lists, each wrapped by itself.
@@ -115,14 +130,19 @@ fn type_name(of_rust: &str) -> String {
     names.iter().find(|(rust, _)| *rust == of_rust).unwrap_or_else(|| panic!("{of_rust}")).1.to_owned()
 }
 
+fn all_columns(relation: &Relation) -> impl Iterator<Item = &Column> {
+    let Relation { columns_with_steps, columns_for_derived, columns_unless_native, .. } = relation;
+    CONTRACT.columns(relation).chain(columns_with_steps).chain(columns_for_derived).chain(columns_unless_native)
+}
+
 #[test]
 fn the_contract_is_what_rust_reads_and_writes() {
     let of_rust = of_rust();
     let mut compared = 0;
     for relation in &CONTRACT.relations {
         let Some(of_rust) = of_rust.get(&relation.name) else { continue };
-        let columns = CONTRACT.columns(relation, Kind::ALL);
-        let of_contract: BTreeMap<&str, &str> = columns.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
+        let columns = all_columns(relation);
+        let of_contract: BTreeMap<&str, &str> = columns.map(|it| (it.0.as_str(), it.1.as_str())).collect();
         // A watcher reads and writes more of the rows of sweep's own tables.
         let is_more = ["sessions", "session_commands"].contains(&relation.name.as_str());
         for (column, of_type) in
@@ -144,7 +164,8 @@ fn each_relation_of_a_kind_is_there_for_each_kind_and_columns_have_one_meaning_e
         }
     }
     for relation in &CONTRACT.relations {
-        let columns = CONTRACT.columns(relation, Kind::ALL);
+        let columns = all_columns(relation);
+        let columns: Vec<&Column> = columns.collect();
         let once: BTreeSet<&str> = columns.iter().map(|column| column.0.as_str()).collect();
         assert_eq!(once.len(), columns.len(), "{}", relation.name);
         assert!(columns.iter().all(|column| !column.2.is_empty() && !column.2.ends_with('.')), "{}", relation.name);

@@ -1,4 +1,3 @@
-drop view false_rescues;
 drop view host_behavior;
 drop table activity;
 drop table comments;

@@ -181,28 +181,3 @@ create index activity_by_entity on activity (entity_type, entity_id);
 create view host_behavior as
 select cast(0.5 as {{ number }}) as run_end_grace_seconds,  -- after the end of a run its host has so long to say what follows
        'set it to in progress or todo' as resume_advice;  -- how a person has its agent go on with a blocked issue
-
--- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others.
-create view false_rescues as
-select recovery_id, subject_id, kind, continued_at, reported_at
-from (
-    select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, (
-        select min(r.finished_at)
-        from (
-            select r.* from runs r where c.kind = 'issue' and r.issue_id = c.subject_id
-            union all
-            select r.* from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
-            join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
-            where c.kind = 'issue' and i.id = c.subject_id
-            union all
-            select r.* from runs r where c.kind = 'step' and r.plan_step_id = c.subject_id
-            union all
-            select r.* from wakes w join runs r on r.wake_id = w.id where c.kind = 'step' and w.plan_step_id = c.subject_id
-        ) r
-        where r.status = 'succeeded' and r.created_at < c.created_at and c.created_at < r.finished_at
-          and r.wake_id is distinct from c.wake_id
-    ) as reported_at
-    from recoveries c where c.action = 'continue'
-) c
-where reported_at is not null;

@@ -33,14 +33,18 @@ select
     exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from issue_sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null and o.id <> s.id)
+{%- if steps %}
         or exists (select 1 from plans p join plan_steps t on t.plan_id = p.id join worked_steps r on r.step_id = t.id
                    where p.issue_id = i.id and p.tenant = i.tenant)
+{%- endif %}
         as issue_has_live_run,
     (select min(since) from (
         select min(w.created_at) as since from pending_wakes w where w.issue_id = i.id
+{%- if steps %}
         union all
         select min(w.created_at) from plans p join plan_steps t on t.plan_id = p.id join pending_wakes w on w.plan_step_id = t.id
         where p.issue_id = i.id and p.tenant = i.tenant
+{%- endif %}
         union all
         select min(r.created_at) from issue_relaunches r where r.issue_id = i.id and r.session_id <> s.id
     ) c) as issue_wake_since,

@@ -5,12 +5,16 @@ create view issue_pending as
 select i.id as issue_id, (
     select min(oldest) from (
         select min(w.created_at || w.detail) as oldest from pending_wakes w where w.issue_id = i.id
+{%- if steps %}
         union all
         select min(w.created_at || w.detail) from plans p join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
         where p.issue_id = i.id and p.tenant = i.tenant
+{%- endif %}
+{%- if sessions %}
         union all
         -- A relaunch resumes its session's issue.
         select min(r.created_at || 'the relaunch of session ' || substr(r.session_id, 1, 8)) from issue_relaunches r where r.issue_id = i.id
+{%- endif %}
     )
 ) as oldest
 from issues i;
@@ -38,33 +42,43 @@ select
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
     exists (select 1 from issue_runs r where r.issue_id = i.id and r.live)
+{%- if steps %}
         or exists (select 1 from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
                    where p.issue_id = i.id and p.tenant = i.tenant)
+{%- endif %}
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
+{%- if sessions %}
         or exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+{%- endif %}
         as has_live_run,
     substr(pending.oldest, 1, 24) as pending_wake_since,
     substr(pending.oldest, 25) as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 1) then substr(i.waiting_for, 1, 1000)
          when i.wait_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') then coalesce('until ' || strftime('%Y-%m-%d %H:%M', i.wait_until), 'for ever')
-         when exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
+{%- if sessions %}
+         when exists (select 1 from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused'
+{%- endif %} end
         as declared_wait,
-    cast(null as text) as obstacle,
+    {{ "cast(null as text)" if native else "substr(i.obstacle, 1, 1000)" }} as obstacle,
     (select r.id from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1) as last_run_id,
     (select max(r.finished_at) from issue_runs r where r.issue_id = i.id and not r.live) as last_run_ended_at,
     (select 'run ' || substr(r.id, 1, 8) || ' ' || replace(r.status, '_', ' ') from issue_runs r
      where r.issue_id = i.id and not r.live order by r.created_at desc, r.id limit 1) as last_run_end,
-    cast(null as text) as host_plan,
-    cast(null as text) as unreachable,
+    {{ "cast(null as text)" if native else "substr(i.host_plan, 1, 1000)" }} as host_plan,
+    {{ "cast(null as text)" if native else "substr(i.unreachable, 1, 1000)" }} as unreachable,
     behavior.run_end_grace_seconds,
     behavior.resume_advice,
     max(
         i.updated_at,
-        coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), ''),
+        coalesce((select max(coalesce(r.finished_at, r.created_at)) from issue_runs r where r.issue_id = i.id), '')
+{%- if steps %},
         coalesce((select max(coalesce(r.finished_at, r.created_at)) from plans p join plan_steps s on s.plan_id = p.id
-                  join runs r on r.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant), ''),
+                  join runs r on r.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant), '')
+{%- endif %}
+{%- if sessions %},
         coalesce((select max(max(coalesce(s.last_activity_at, ''), coalesce(s.ended_at, ''))) from sessions s
                   where s.issue_id = i.id and s.tenant = i.tenant), '')
+{%- endif %}
     ) as idle_since,
     episode.began_at as episode_began_at,
     max(

@@ -3,14 +3,18 @@
 -- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
 -- work: while one of them is pending, no sweep queues another.
 create view issue_continuations as
-select w.issue_id, null::uuid as session_id, w.created_at, w.detail from pending_wakes w where w.issue_id is not null
+select w.issue_id, null::id as session_id, w.created_at, w.detail from pending_wakes w where w.issue_id is not null
+{%- if steps %}
 union all
 -- Another tenant's issue is none of the plan's business.
 select i.id, null, w.created_at, w.detail
 from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
 join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
+{%- endif %}
+{%- if sessions %}
 union all
-select r.issue_id, r.session_id, r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r;
+select r.issue_id, r.session_id, r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r
+{%- endif %};
 
 create view issue_facts as
 select
@@ -24,30 +28,40 @@ select
     a.status as agent_status,
     i.assignee_user_id is not null as assigned_to_user,
     exists (select from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
+{%- if steps %}
         or exists (select from plans p join plan_steps s on s.plan_id = p.id join worked_steps r on r.step_id = s.id
                    where p.issue_id = i.id and p.tenant = i.tenant)
+{%- endif %}
         or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
+{%- if sessions %}
         or exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+{%- endif %}
         as has_live_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
          when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'for ever')
-         when exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused' end
+{%- if sessions %}
+         when exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused'
+{%- endif %} end
         as declared_wait,
-    null::text as obstacle,
+    {{ "null::text" if native else "left(i.obstacle, 1000)" }} as obstacle,
     run.last_id as last_run_id,
     run.last_ended_at as last_run_ended_at,
     run.last_end as last_run_end,
-    null::text as host_plan,
-    null::text as unreachable,
+    {{ "null::text" if native else "left(i.host_plan, 1000)" }} as host_plan,
+    {{ "null::text" if native else "left(i.unreachable, 1000)" }} as unreachable,
     behavior.run_end_grace_seconds,
     behavior.resume_advice,
-    greatest(i.updated_at, run.last_sign_at,
+    greatest(i.updated_at, run.last_sign_at
+{%- if steps %},
         (select max(coalesce(r.finished_at, r.created_at))
          from plans p join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
-         where p.issue_id = i.id and p.tenant = i.tenant),
+         where p.issue_id = i.id and p.tenant = i.tenant)
+{%- endif %}
+{%- if sessions %},
         (select max(greatest(s.last_activity_at, s.ended_at)) from sessions s where s.issue_id = i.id and s.tenant = i.tenant)
+{%- endif %}
     ) as idle_since,
     episode.began_at as episode_began_at,
     continuation.since_episode - unserved.since_episode as attempts,

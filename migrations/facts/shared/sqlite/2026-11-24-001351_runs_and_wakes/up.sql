@@ -22,7 +22,7 @@ where r.is_continuation
 -- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
 -- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
 create view pending_wakes as
-select w.id, w.issue_id, w.plan_step_id, w.created_at,
+select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
            || coalesce((select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id
                         order by r.status in ('queued', 'scheduled_retry', 'running') desc, r.created_at desc limit 1), ', no run yet')
@@ -31,6 +31,7 @@ from wakes w
 join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
   and coalesce((select max(r.status in ('queued', 'scheduled_retry', 'running')) from runs r where r.wake_id = w.id), a.status <> 'terminated');
+{%- if steps %}
 
 -- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite
 -- would read it whole for every step.
@@ -40,3 +41,4 @@ select s.id as step_id from plan_steps s
 where exists (select 1 from runs r where r.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'))
    or exists (select 1 from wakes w join runs r on r.wake_id = w.id
               where w.plan_step_id = s.id and r.status in ('queued', 'scheduled_retry', 'running'));
+{%- endif %}

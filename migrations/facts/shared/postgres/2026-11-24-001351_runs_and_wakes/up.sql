@@ -15,7 +15,7 @@ where r.issue_id is not null;
 -- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
 -- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
 create view pending_wakes as
-select w.id, w.issue_id, w.plan_step_id, w.created_at,
+select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
        'wake ' || left(w.id::text, 8) || ' (' || w.status || ', by ' || left(w.requested_by, 100) || ')'
            || coalesce(', its run ' || left(run.id::text, 8) || ' is ' || run.status, ', no run yet') as detail
 from wakes w
@@ -25,6 +25,7 @@ left join lateral (
     where r.wake_id = w.id order by live desc, r.created_at desc limit 1
 ) run on true
 where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.status <> 'terminated');
+{%- if steps %}
 
 -- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.
 create view worked_steps as
@@ -33,3 +34,4 @@ where r.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', '
 union all
 select w.plan_step_id from wakes w join runs r on r.wake_id = w.id
 where w.plan_step_id is not null and r.status in ('queued', 'scheduled_retry', 'running');
+{%- endif %}

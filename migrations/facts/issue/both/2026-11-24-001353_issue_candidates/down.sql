@@ -1,0 +1,3 @@
+drop view issue_candidates;
+drop view unattended_issues;
+drop view issue_subjects;

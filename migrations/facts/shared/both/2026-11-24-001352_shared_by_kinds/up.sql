@@ -1,0 +1,88 @@
+-- What the facts of all kinds go by. docs/host-reference.md explains every column.
+
+-- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
+create view untaken_wakes as
+select w.id,
+{%- if steps %}
+       case when s.id is not null then 'step' when i.id is not null then 'issue' end as kind,
+       coalesce(s.id, i.id) as subject_id,
+       coalesce(p.tenant, i.tenant, 'default') as tenant,
+       case when s.id is not null then substr(p.title, 1, 1000) || ' #' || s.position else i.identifier end as identifier,
+       substr(coalesce(s.title, i.title), 1, 1000) as title,
+{%- else %}
+       case when i.id is not null then 'issue' end as kind,
+       i.id as subject_id,
+       coalesce(i.tenant, 'default') as tenant,
+       i.identifier,
+       substr(i.title, 1, 1000) as title,
+{%- endif %}
+       substr(a.name, 1, 1000) as agent_name,
+       a.status as agent_status,
+       w.created_at
+from wakes w
+join agents a on a.id = w.agent_id
+left join issues i on i.id = w.issue_id
+{%- if steps %}
+left join plan_steps s on s.id = w.plan_step_id
+left join plans p on p.id = s.plan_id
+{%- endif %}
+where w.status in ('queued', 'deferred', 'claimed')
+  and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
+  and not (w.status = 'deferred'
+           and exists (select 1 from runs r where (r.issue_id = w.issue_id{% if steps %} or r.plan_step_id = w.plan_step_id{% endif %})
+                       and r.status in ('queued', 'scheduled_retry', 'running')));
+
+-- When wakes were taken up: the beginnings of their runs.
+create view wake_pickups as
+select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
+
+-- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
+create view unserved_continuations as
+select c.kind, c.subject_id, c.created_at
+from recoveries c join wakes w on w.id = c.wake_id join agents a on a.id = w.agent_id
+where c.action = 'continue'
+  and (w.status in ('cancelled', 'skipped') or a.status = 'terminated' and w.status in ('queued', 'deferred', 'claimed'))
+  and not exists (select 1 from runs r where r.wake_id = w.id);
+
+{%- if sessions %}
+
+-- The sessions that work on an issue of their tenant: its assignee's, or nobody's in particular.
+create view issue_sessions as
+select s.id, i.id as issue_id, s.status, s.started_at, s.last_activity_at, s.ended_at
+from issues i join sessions s on s.issue_id = i.id and s.tenant = i.tenant
+where s.agent_id is null or s.agent_id = i.assignee_agent_id;
+
+-- Relaunches on their way; one that was taken a moment ago is, until its process is up.
+create view issue_relaunches as
+select s.issue_id, s.id as session_id, c.created_at
+from issue_sessions s join session_commands c on c.session_id = s.id
+where s.status = 'active' and c.command = 'relaunch'
+  and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > {{ before(at_statement, 60) }});
+{%- endif %}
+
+-- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
+-- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others.
+create view false_rescues as
+select recovery_id, subject_id, kind, continued_at, reported_at
+from (
+    select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, (
+        select min(r.finished_at)
+        from (
+            select r.* from runs r where c.kind = 'issue' and r.issue_id = c.subject_id
+{%- if steps %}
+            union all
+            select r.* from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
+            join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
+            where c.kind = 'issue' and i.id = c.subject_id
+            union all
+            select r.* from runs r where c.kind = 'step' and r.plan_step_id = c.subject_id
+            union all
+            select r.* from wakes w join runs r on r.wake_id = w.id where c.kind = 'step' and w.plan_step_id = c.subject_id
+{%- endif %}
+        ) r
+        where r.status = 'succeeded' and r.created_at < c.created_at and c.created_at < r.finished_at
+          and r.wake_id is distinct from c.wake_id
+    ) as reported_at
+    from recoveries c where c.action = 'continue'
+) c
+where reported_at is not null;

@@ -1,0 +1,3 @@
+drop view step_candidates;
+drop view unattended_steps;
+drop view step_subjects;
