@@ -1,5 +1,6 @@
 //! The command line: what may stand there, what `--help` says of it, and what is said of a mistake.
 
+mod host;
 mod program;
 mod subjects;
 mod watch;
@@ -12,6 +13,7 @@ mod read;
 
 pub use command_line::{Cli, Command, MigrateFlags, NotifyCommand, StatusFlags};
 pub use help::{EXIT_CODES, Page, command, page_of};
+pub use host::{HostCommand, HostListFlags, HostShowFlags};
 pub use mistake::render_mistake;
 pub use program::{CompletionsFlags, ConfigFlags, DemoAt, DemoFlags, ManFlags};
 pub use subjects::{

@@ -6,6 +6,7 @@ mod daemon;
 mod demo;
 mod exempt;
 mod explain;
+mod host;
 mod man;
 mod migrate;
 mod notify;
@@ -49,6 +50,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),
+        Some(Command::Host(command)) => host::run(&command),
         Some(Command::Exempt(command)) => exempt::run(command, quiet, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, quiet, environment),
         Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),

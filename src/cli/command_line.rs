@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::host::HostCommand;
 use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
 use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
 use super::watch::WatchFlags;
@@ -43,6 +44,9 @@ pub enum Command {
     Notify(NotifyCommand),
     /// Create or upgrade sweep's schema in the database
     Migrate(MigrateFlags),
+    /// List and show the control planes that sweep knows
+    #[command(subcommand, arg_required_else_help = false)]
+    Host(HostCommand),
     /// Run an agent, or watch its tmux pane, and keep its session
     Watch(WatchFlags),
     /// Show every setting and where it comes from, without secrets

@@ -97,6 +97,17 @@ const PAGES: &[Page] = &[
         notes: "",
     },
     Page {
+        command: &["host"],
+        examples: &[("Which control planes are built in", "sweep host list"), ("What one of them is", HOST_SHOW)],
+        notes: "",
+    },
+    Page { command: &["host", "list"], examples: &[("All that are built in", "sweep host list")], notes: "" },
+    Page {
+        command: &["host", "show"],
+        examples: &[("What one is", HOST_SHOW), ("A model for one of your own", "sweep host show paperclip --files")],
+        notes: "",
+    },
+    Page {
         command: &["watch"],
         examples: &[
             ("Run an agent under supervision", "sweep watch --issue ACM-27 claude 'redraw the page'"),
@@ -137,6 +148,7 @@ const PAGES: &[Page] = &[
 ];
 
 const EXEMPT_ADD: &str = "sweep exempt add issue ACM-15 --reason 'load test' --until 2026-12-24";
+const HOST_SHOW: &str = "sweep host show paperclip";
 const RELEASE: &str = "sweep quarantine release issue ACM-26";
 
 const DAEMON: &str = "\

@@ -8,6 +8,7 @@ use clap::{ArgMatches, CommandFactory, Error, FromArgMatches};
 
 use super::command_line::{Cli, Command};
 use super::help;
+use super::host::HostCommand;
 use super::subjects::{ExemptCommand, Layout, QuarantineCommand};
 use crate::report::Format;
 
@@ -59,7 +60,9 @@ impl Command {
             Command::Migrate(flags) => &mut flags.database.database,
             Command::Watch(flags) => &mut flags.database.database,
             Command::Demo(flags) => &mut flags.database,
-            Command::Notify(_) | Command::Config(_) | Command::Completions(_) | Command::Man(_) => return None,
+            Command::Host(_) | Command::Notify(_) | Command::Config(_) | Command::Completions(_) | Command::Man(_) => {
+                return None;
+            }
         })
     }
 
@@ -71,6 +74,8 @@ impl Command {
                 &mut flags.layout.output
             }
             Command::Config(flags) => &mut flags.layout.output,
+            Command::Host(HostCommand::List(flags)) => &mut flags.layout.output,
+            Command::Host(HostCommand::Show(flags)) => &mut flags.layout.output,
             Command::Exempt(_)
             | Command::Quarantine(_)
             | Command::Daemon(_)

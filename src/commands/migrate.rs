@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
+use super::host;
 use super::terminal::{confirm, say};
 use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::settings::Environment;
 use crate::store::Access;
-use crate::store::hosts::{self, Host};
 use crate::store::migrate::{Listen, Superuser, Wanted, migrate, plan, print};
 use crate::store::open::Url;
 use crate::text::redact;
@@ -19,10 +19,7 @@ pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Resul
     }
     let listen = if flags.with_listen { Listen::Wanted } else { Listen::AsItIs };
     let superuser = if flags.as_superuser { Superuser::Accepted } else { Superuser::Refused };
-    let host = match &flags.host_dir {
-        Some(directory) => Some(Host::in_directory(directory)?),
-        None => flags.host.and_then(hosts::named),
-    };
+    let host = host::wanted(flags.host, flags.host_dir.as_deref())?;
     let wanted = Wanted { host, listen, superuser };
     if flags.print {
         let mut db = url.connect(Access::ReadOnly)?;
@@ -32,10 +29,10 @@ pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Resul
     }
     environment.create_database(&url)?;
     let plan = migrate(&mut url.connect(Access::Write)?, &wanted).map_err(|error| url.explain(error))?;
-    let host = plan.host.name();
+    let name = plan.host.name();
     match plan.missing.as_slice() {
-        [] => confirm(quiet, &format!("The schema is up to date (host {host}).\n")),
-        ran => confirm(quiet, &format!("Migrated (host {host}):\n  {}\n", ran.join("\n  "))),
+        [] => confirm(quiet, &format!("The schema is up to date (host {name}).\n")),
+        ran => confirm(quiet, &format!("Migrated (host {name}):\n  {}\n", ran.join("\n  "))),
     }
     if let Url::Sqlite(path) = &url {
         confirm(quiet, &format!("Database: {}\n", redact(&path.to_string_lossy())));

@@ -12,6 +12,7 @@ use std::fmt::{Debug, Formatter};
 use std::sync::{Arc, LazyLock};
 
 use include_dir::{Dir, include_dir};
+use serde::Serialize;
 
 use crate::rules::Kind;
 use manifest::Manifest;
@@ -21,6 +22,8 @@ pub(super) use record::{RECORD, gone, record, recorded, statement};
 /// The files of all migrations.
 pub(super) static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
+/// Where a host's migrations are: those for both databases, for one of them, and for listening.
+const SOURCES: [&str; 4] = ["both", "postgres", "sqlite", "postgres_listen"];
 /// What every host's folder has.
 const MANIFEST: &str = "host.toml";
 
@@ -32,6 +35,25 @@ pub struct Host {
     files: BTreeMap<String, String>,
     /// Does every program of this version have it?
     pub is_built_in: bool,
+}
+
+/// A host, for people and for programs.
+#[derive(Debug, Serialize)]
+pub struct Description {
+    pub name: String,
+    pub title: String,
+    pub databases: Vec<&'static str>,
+    /// The type of its ids on PostgreSQL.
+    pub id: &'static str,
+    pub kinds: Vec<&'static str>,
+    pub derived_facts: bool,
+    /// None: an empty database.
+    pub recognised_by: Vec<String>,
+    pub oldest_release: Option<String>,
+    /// None: sweep's own.
+    pub tables: Vec<String>,
+    /// Their folders.
+    pub migrations: Vec<String>,
 }
 
 impl Debug for Host {
@@ -93,6 +115,32 @@ impl Host {
     /// What its makers call it.
     pub fn title(&self) -> &str {
         &self.manifest.title
+    }
+
+    /// What there is to say of it.
+    pub fn describe(&self) -> Description {
+        let Manifest { name, title, recognition, tables, derived_facts, .. } = &self.manifest;
+        let recognition = recognition.as_ref();
+        let has = |source: &str| !self.migrations(source).is_empty();
+        let databases = [("PostgreSQL", "postgres"), ("SQLite", "sqlite")].into_iter();
+        let databases = databases.filter(|(_, source)| has(source) || has("both")).map(|(database, _)| database);
+        Description {
+            name: name.clone(),
+            title: title.clone(),
+            databases: databases.collect(),
+            id: self.id(),
+            kinds: self.kinds().into_iter().map(Kind::plural).collect(),
+            derived_facts: *derived_facts,
+            recognised_by: recognition.map_or(Vec::new(), |recognition| recognition.tables.clone()),
+            oldest_release: recognition.and_then(|recognition| recognition.oldest_release.clone()),
+            tables: tables.keys().cloned().collect(),
+            migrations: SOURCES.iter().flat_map(|source| self.migrations(source)).collect(),
+        }
+    }
+
+    /// Each with its path below the host's folder.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// The type of its ids, as PostgreSQL calls it.

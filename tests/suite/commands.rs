@@ -10,6 +10,7 @@ mod error_messages;
 mod exempt;
 mod explain;
 mod help;
+mod host;
 mod man_pages;
 mod quarantine;
 mod status;

@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{FILES, Host, MANIFEST, names};
+use super::{FILES, Host, MANIFEST, SOURCES, names};
 use crate::conclusion::{Failure, config};
 use crate::files;
 use crate::store::catalog::version;
 
-/// Where its migrations are: those for both databases, for one of them, and for listening.
-const SOURCES: [&str; 4] = ["both", "postgres", "sqlite", "postgres_listen"];
 const BYTES_MAX: u64 = 1 << 20;
 const MIGRATIONS_MAX: usize = 200;
 const DIGITS_MAX: usize = 20;

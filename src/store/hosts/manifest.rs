@@ -45,7 +45,7 @@ impl Manifest {
     pub fn parse(text: &str) -> Result<Manifest, String> {
         let manifest: Manifest = toml::from_str(text).map_err(|error| {
             // What is missing stands nowhere: its place is the whole.
-            let span = error.span().filter(|span| span.len() < text.len());
+            let span = error.span().filter(|span| 0 < span.start || !error.message().starts_with("missing"));
             let before = span.and_then(|span| text.get(..span.start));
             let line = before.map(|before| format!("line {}: ", 1 + before.matches('\n').count()));
             format!("{}{}", line.unwrap_or_default(), error.message().replace('\n', " "))
@@ -97,7 +97,8 @@ mod tests {
 
     use super::*;
 
-    const GOOD: &str = "name = 'jobs'\ntitle = 'Jobs'\nid = 'text'\nkinds = ['issue']\n[recognition]\ntables = ['job']\n[tables]\njob = []\n";
+    const GOOD: &str = "name = 'jobs'\ntitle = 'Jobs'\nid = 'text'\nkinds = ['issue']\n\
+        [recognition]\ntables = ['job']\n[tables]\njob = []\n";
 
     #[test]
     fn what_need_not_be_said_may_be_left_out() {

@@ -256,7 +256,9 @@ fn text_of(command: &mut Command) -> String {
 fn home_of_nobody() -> TempDir {
     let home = tempfile::tempdir().expect("a directory");
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
-    fs::copy(BINARY, home.path().join("sweep")).expect("a copy");
+    // By another process: a program that is open for writing cannot be started, and whatever another test starts
+    // meanwhile would hold a file of this process open.
+    assert!(Command::new("cp").arg(BINARY).arg(home.path().join("sweep")).status().expect("cp").success());
     if rustix::process::geteuid().is_root() {
         let chown = Command::new("chown").arg("nobody").arg(home.path()).status();
         assert!(chown.expect("chown").success());

@@ -105,7 +105,8 @@ fn a_teams_own_tasks_are_continued_and_escalated_and_no_sweep_needs_the_folder()
 
     // The continuation fails as well.
     database.run(
-        "update jobs set state = 'failed', queued_at = now() - interval '20 minutes', ended_at = now() - interval '19 minutes'
+        "update jobs
+         set state = 'failed', queued_at = now() - interval '20 minutes', ended_at = now() - interval '19 minutes'
          where id = 4;
          update sweep.recoveries set created_at = now() - interval '20 minutes'",
     );

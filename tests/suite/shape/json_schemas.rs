@@ -45,6 +45,7 @@ fn a_field_that_is_not_described_is_found_at_every_place_of_every_document() {
         "config --output json",
         "exempt list --output json",
         "quarantine list --output json",
+        "host list --output json",
     ];
     sweep(["exempt", "add", "issue", "ACM-13", "--reason", "on purpose", "--database", &url]).run().done();
     for words in asked {

@@ -9,7 +9,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 12] = [
+pub const DOCUMENTS: [(&str, &str); 13] = [
     ("counts", "message"),
     ("type", "report-line"),
     ("subjects", "report"),
@@ -19,6 +19,7 @@ pub const DOCUMENTS: [(&str, &str); 12] = [
     ("settings", "settings"),
     ("exemptions", "exemptions"),
     ("quarantine", "quarantine"),
+    ("hosts", "hosts"),
     // Those of a sweep's row in the ledger.
     ("sessions", "counts"),
     ("issues", "counts"),

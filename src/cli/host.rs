@@ -1,0 +1,38 @@
+//! `sweep host`: the control planes that sweep knows.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::subjects::LayoutFlag;
+use crate::parse::HOST;
+
+#[derive(Debug, Subcommand)]
+pub enum HostCommand {
+    /// List the hosts that are built in
+    List(HostListFlags),
+    /// Show what one of them is recognised by, reads and runs
+    Show(HostShowFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct HostListFlags {
+    #[command(flatten)]
+    pub layout: LayoutFlag,
+}
+
+#[derive(Debug, Args)]
+pub struct HostShowFlags {
+    /// native, paperclip
+    #[arg(value_name = "HOST", value_parser = HOST, hide_possible_values = true, required_unless_present = "host_dir",
+          conflicts_with = "host_dir")]
+    pub host: Option<&'static str>,
+    /// The host in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    pub host_dir: Option<PathBuf>,
+    /// Print the text of its files instead
+    #[arg(long, conflicts_with = "output")]
+    pub files: bool,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
+}
