@@ -17,6 +17,7 @@ pub mod errors;
 pub mod exemptions;
 pub mod find;
 pub mod guarded;
+mod guest;
 pub mod host_blocks;
 pub mod hosts;
 pub mod ids;
@@ -43,6 +44,7 @@ pub mod supervision;
 mod totals;
 pub mod types;
 pub mod wakes;
+mod written;
 
 pub use candidates::Nominated;
 pub use connection::{Abort, Access, DbConnection, End, Finish, Timeouts};

@@ -1,5 +1,6 @@
 {#- SQLite's words for the same as in postgres.sql. A time is text in UTC, to the millisecond. -#}
-{%- set id = "text" -%}
+{#- In another program's file numbers stay numbers: else no index would serve. -#}
+{%- set id = "integer" if own and id in ["integer", "bigint"] else "text" -%}
 {%- set uuid = "text" -%}
 {%- set number = "real" -%}
 {%- set big_integer = "integer" -%}

@@ -17,9 +17,11 @@ const VOCABULARY: [&str; 2] = ["vocabulary", "clock_ahead_max_seconds"];
 
 /// What goes with the views of this version, as a statement. The limits of a row that is there are left: they are those
 /// of the latest sweep.
-pub fn preparation() -> String {
-    let of_the_rules = VOCABULARY.map(|column| format!("{column} = excluded.{column}")).join(", ");
-    format!("{} ON CONFLICT (only_row) DO UPDATE SET {of_the_rules};\n", insertion(&Policy::default()))
+pub fn preparation(is_sqlite: bool) -> String {
+    let policy = Policy::default();
+    let row = row(&policy);
+    let of_the_rules = VOCABULARY.map(|column| format!("{column} = {}", row[column])).join(", ");
+    format!("UPDATE policy SET {of_the_rules};\n{};\n", insertion(&policy, is_sqlite))
 }
 
 /// Is it there already?
@@ -37,17 +39,23 @@ pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
         Db::Postgres(_) => " WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)",
         Db::Sqlite(_) => "",
     };
-    let insertion = insertion(policy);
-    let statements = format!("UPDATE policy SET {}{free};\n{insertion} ON CONFLICT DO NOTHING", columns.join(", "));
+    let insertion = insertion(policy, matches!(db, Db::Sqlite(_)));
+    let statements = format!("UPDATE policy SET {}{free};\n{insertion}", columns.join(", "));
     match db {
         Db::Postgres(db) => db.batch_execute(&statements),
         Db::Sqlite(db) => db.batch_execute(&statements),
     }
 }
 
-fn insertion(policy: &Policy) -> String {
+/// Unless there is one.
+fn insertion(policy: &Policy, is_sqlite: bool) -> String {
     let (columns, values): (Vec<_>, Vec<_>) = row(policy).into_iter().unzip();
-    format!("INSERT INTO policy ({}) VALUES ({})", columns.join(", "), values.join(", "))
+    let (columns, values) = (columns.join(", "), values.join(", "));
+    match is_sqlite {
+        // In another program's file it is a view, which takes no upsert; and whoever writes is alone.
+        true => format!("INSERT INTO policy ({columns}) SELECT {values} WHERE NOT EXISTS (SELECT 1 FROM policy)"),
+        false => format!("INSERT INTO policy ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"),
+    }
 }
 
 /// The columns, named as in the JSON of a policy, and their values as SQL writes them.

@@ -15,20 +15,41 @@ use super::types::sql::Instant;
 use crate::conclusion::config;
 use crate::rules::Kind;
 
+/// What sweep keeps in another program's file is called so.
+pub const PREFIX: &str = "sweep_";
+
 /// diesel's own table, in our schema.
 pub const VERSIONS: &str = "__diesel_schema_migrations";
 
 /// The folders of all migrations for a host, in the order in which they run: what all have, the host's own, the facts
-/// that are derived from it, the boards over them, and listening, which is run only for operators who ask for it.
+/// that are derived from it, the boards over them, and listening, which is run only for operators who ask for it. What
+/// is temporary is not among them.
 pub fn folders(db: &Db, host: &Host) -> Vec<String> {
     let database = database(db);
     let of_all = [database, "ledger"].into_iter().flat_map(inside);
+    if is_guest(db, host) {
+        return of_all.chain(host.migrations("sqlite_lasting")).collect();
+    }
+    of_all.chain(over_the_ledger(database, host)).chain(host.migrations(&format!("{database}_listen"))).collect()
+}
+
+/// Is it a file of another program's? Then only the ledger is kept there, and all else is made for each connection.
+pub fn is_guest(db: &Db, host: &Host) -> bool {
+    matches!(db, Db::Sqlite(_)) && !host.is_native()
+}
+
+/// What a guest makes for each connection, in this order.
+pub fn temporary(host: &Host) -> Vec<String> {
+    over_the_ledger("sqlite", host)
+}
+
+fn over_the_ledger(database: &str, host: &Host) -> Vec<String> {
     let mut of_host = [host.migrations("both"), host.migrations(database)].concat();
     of_host.sort_by_key(|folder| version(folder));
-    // A host that lacks a kind has nothing to show of it.
     let derived = if host.has_derived_facts() { facts(database, host) } else { Vec::new() };
+    // A host that lacks a kind has nothing to show of it.
     let boards = host.kinds().into_iter().flat_map(|kind| inside(&format!("board/{kind}")));
-    of_all.chain(of_host).chain(derived).chain(boards).chain(host.migrations(&format!("{database}_listen"))).collect()
+    inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).collect()
 }
 
 fn facts(database: &str, host: &Host) -> Vec<String> {
@@ -64,7 +85,9 @@ pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
     let shared = if folder.starts_with("board/") { file(host, "board/shared.sql") } else { "" };
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    let own = if is_sqlite && !host.is_native() { PREFIX } else { "" };
     let context = minijinja::context! {
+        own,
         id => host.id(),
         native => host.is_native(),
         steps => host.kinds().contains(&Kind::Step),
@@ -145,20 +168,15 @@ pub fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
         )
         .get_result(db),
         Db::Sqlite(db) => diesel::select(
-            sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_master WHERE name = ").bind::<Text, _>(relation).sql(")"),
+            sql::<Bool>(&format!("EXISTS (SELECT 1 FROM {ON_SQLITE} WHERE name = ")).bind::<Text, _>(relation).sql(")"),
         )
         .get_result(db),
     }
 }
 
-/// The first few things in a file that sweep has not made.
-pub fn made_by_others(db: &mut SqliteConnection) -> QueryResult<Vec<String>> {
-    sql::<Text>(&format!(
-        "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name <> '{VERSIONS}' \
-         ORDER BY name LIMIT 3"
-    ))
-    .load(db)
-}
+/// What stands in a file, and what was made for this connection.
+pub const ON_SQLITE: &str =
+    "(SELECT type, name FROM sqlite_master UNION ALL SELECT type, name FROM sqlite_temp_master)";
 
 impl Db {
     /// Which database this is: the cluster's number and its name, or the file. A standby has its primary's.

@@ -18,6 +18,8 @@ use super::{Db, errors};
 /// Runs nothing by itself: what it is asked is asked in a transaction.
 pub struct DbConnection {
     db: Db,
+    /// Closed after `db`: see `sqlite::Companion`.
+    companion: Option<sqlite::Companion>,
     /// Does the database keep bytes of any encoding as text? Asked in the first transaction.
     keeps_any_bytes: Option<bool>,
 }
@@ -94,8 +96,16 @@ pub enum End {
 }
 
 impl DbConnection {
-    pub(super) fn new(db: Db) -> DbConnection {
-        DbConnection { db, keeps_any_bytes: None }
+    pub(super) fn new(db: Db, companion: Option<sqlite::Companion>) -> DbConnection {
+        DbConnection { db, companion, keeps_any_bytes: None }
+    }
+
+    /// The file turned out to be sweep's own.
+    pub(super) fn is_ours(&mut self) -> QueryResult<()> {
+        match (&mut self.db, self.companion.take()) {
+            (Db::Sqlite(db), Some(_)) => sqlite::checkpoint_as_usual(db),
+            _ => Ok(()),
+        }
     }
 
     pub fn is_sqlite(&self) -> bool {
@@ -187,7 +197,10 @@ impl DbConnection {
                 body(db)
             }),
             Db::Sqlite(_) => {
-                sqlite::keep_a_write_ahead_log(&mut self.db).context("setting the journal's mode")?;
+                // The journal of another program's file is that program's choice.
+                if self.companion.is_none() {
+                    sqlite::keep_a_write_ahead_log(&mut self.db).context("setting the journal's mode")?;
+                }
                 sqlite::immediately(&mut self.db, body)
             }
         }

@@ -7,6 +7,7 @@ use super::Db;
 use super::schema::exemptions;
 use super::types::Instant;
 use crate::rules::{Exemption, Id, Kind};
+use crate::store::written::rows_written;
 
 /// One row of `exemptions`.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +36,7 @@ pub fn give(db: &mut Db, kind: Kind, id: &Id, exemption: &Exemption, now: DateTi
         exemptions::created_at.eq(Instant(now)),
     );
     // `on_conflict` does not exist for two databases at once.
-    if 0 < diesel::update(of(kind, id)).set(values).execute(db)? {
+    if 0 < rows_written(db, |db| diesel::update(of(kind, id)).set(values).execute(db))? {
         return Ok(Given::Again);
     }
     let subject = (exemptions::kind.eq(kind.name()), exemptions::subject_id.eq(id));
@@ -44,7 +45,7 @@ pub fn give(db: &mut Db, kind: Kind, id: &Id, exemption: &Exemption, now: DateTi
 
 /// Ends an exemption. Was there one?
 pub fn take_back(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<bool> {
-    Ok(0 < diesel::delete(of(kind, id)).execute(db)?)
+    Ok(0 < rows_written(db, |db| diesel::delete(of(kind, id)).execute(db))?)
 }
 
 /// All of them, the oldest first: operators give them one by one.

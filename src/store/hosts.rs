@@ -17,13 +17,14 @@ use serde::Serialize;
 use crate::rules::Kind;
 use manifest::Manifest;
 pub(super) use recognition::detect;
-pub(super) use record::{RECORD, gone, record, recorded, statement};
+pub(super) use record::{RECORD, gone, record, recorded, recorded_by_guest, statements};
 
 /// The files of all migrations.
 pub(super) static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 
-/// Where a host's migrations are: those for both databases, for one of them, and for listening.
-const SOURCES: [&str; 4] = ["both", "postgres", "sqlite", "postgres_listen"];
+/// Where a host's migrations are: those for both databases, for one of them, for listening, and what lasts in a
+/// file of SQLite's.
+const SOURCES: [&str; 5] = ["both", "postgres", "sqlite", "postgres_listen", "sqlite_lasting"];
 /// What every host's folder has.
 const MANIFEST: &str = "host.toml";
 
@@ -92,12 +93,6 @@ pub fn names() -> &'static [&'static str] {
 /// The one that is built in and is called so.
 pub fn named(name: &str) -> Option<Arc<Host>> {
     BUILT_IN.iter().find(|host| host.name() == name).cloned()
-}
-
-/// The one whose tables are sweep's.
-pub(super) fn native() -> Arc<Host> {
-    let native = BUILT_IN.iter().find(|host| host.is_native());
-    native.expect("one host has sweep's own tables").clone()
 }
 
 impl Host {
@@ -200,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_host_finds_its_migrations_and_nothing_else() {
-        let native = native();
+        let native = named("native").expect("a host");
         let of_both = native.migrations("both");
         assert!(of_both.iter().any(|path| path.ends_with("_work")), "{of_both:?}");
         for path in &of_both {

@@ -14,6 +14,7 @@ use super::{Db, Lock, Subject, ledger};
 use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::{Cause, ContinueBy, Escalation, Id, Kind, Policy};
+use crate::store::written::rows_written;
 use crate::text::{plain, quoted};
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
@@ -117,13 +118,12 @@ impl IssueFacts {
             .filter(issues::id.eq(&self.id))
             .filter(issues::status.eq(&self.status))
             .filter(issues::assignee_agent_id.eq(Bound::optional(self.assignee.id())));
-        let rows = diesel::update(as_seen)
-            .set((
-                issues::status.eq("blocked"),
-                issues::unblock_action.eq(plain(action)),
-                issues::updated_at.eq(Instant(self.history.observed_at)),
-            ))
-            .execute(db)?;
+        let blocked = diesel::update(as_seen).set((
+            issues::status.eq("blocked"),
+            issues::unblock_action.eq(plain(action)),
+            issues::updated_at.eq(Instant(self.history.observed_at)),
+        ));
+        let rows = rows_written(db, |db| blocked.execute(db))?;
         if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
     }
 }

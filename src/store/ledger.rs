@@ -16,6 +16,7 @@ use super::types::{Document, Instant, RawInstant};
 use super::{Db, Subject, boards, totals};
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
+use crate::store::written::rows_written;
 use crate::text::{plain, redact};
 
 /// Who wrote it, wherever the host asks.
@@ -88,7 +89,8 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
 
 fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<()> {
     let still_open = recoveries::table.filter(recoveries::id.eq(&open.id)).filter(recoveries::settled_at.is_null());
-    let rows = diesel::update(still_open).set(recoveries::settled_at.eq(Some(Instant(now)))).execute(db)?;
+    let settled = diesel::update(still_open).set(recoveries::settled_at.eq(Some(Instant(now))));
+    let rows = rows_written(db, |db| settled.execute(db))?;
     if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
 }
 

@@ -16,10 +16,10 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_migrations::MigrationHarness;
 
-use super::catalog::{VERSIONS, down, folders, is_derived, is_for, made_by_others, name, up, version};
+use super::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, up, version};
 use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
-use super::{Db, boards, contract, rights};
+use super::{Db, boards, contract, guest, rights};
 use crate::conclusion::{config, unavailable, usage};
 pub(super) use found::refuse_unmigrated;
 use found::{Found, look, refuse_broken};
@@ -69,31 +69,13 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
     let found = if is_there { look(db)? } else { Found::default() };
     let host = match &found.host {
         Some(host) => changed(db, &found, host, wanted)?,
-        None => detect(db, wanted)?,
+        None => hosts::detect(db, wanted.host.clone())?,
     };
     let missing = found.missing(db, &host, wanted.listen);
     if let (Db::Postgres(db), false) = (db, missing.is_empty()) {
         trust::refuse_others_triggers(db, &host, wanted)?;
     }
     Ok(MigrationPlan { host, missing })
-}
-
-/// The host of a database where sweep has never been.
-fn detect(db: &mut Db, wanted: &Wanted) -> Result<Arc<Host>> {
-    if let Some(host) = wanted.host.as_ref().filter(|host| !is_for(db, host)) {
-        let database = if matches!(db, Db::Sqlite(_)) { "SQLite" } else { "PostgreSQL" };
-        return Err(config(format!("the host {} has no migrations for {database}", host.name())).into());
-    }
-    match db {
-        Db::Postgres(db) => hosts::detect(db, wanted.host.clone()),
-        Db::Sqlite(sqlite) => match made_by_others(sqlite)?.as_slice() {
-            [] => Ok(hosts::native()),
-            theirs => {
-                let (file, theirs) = (name(db)?, theirs.join(", "));
-                Err(config(format!("{file} is neither empty nor sweep's: it has {theirs}")).into())
-            }
-        },
-    }
 }
 
 /// The recorded host, or what the operator has made of it. What has run is not run again, so a change of it would be
@@ -124,7 +106,9 @@ pub fn migrate(db: &mut DbConnection, wanted: &Wanted) -> Result<MigrationPlan> 
     if db.is_sqlite() {
         // Another program's file is refused before anything of it is changed; in one snapshot, as a rival may migrate
         // now.
-        db.look(|db| plan(db, wanted))?;
+        if db.look(|db| plan(db, wanted))?.host.is_native() {
+            db.is_ours()?;
+        }
     }
     let mut migrated = db.migrate(|db| migrate_in_transaction(db, wanted));
     // A rival was faster with the schema itself: it is there now.
@@ -152,9 +136,16 @@ fn migrate_in_transaction(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan>
     // A rival may have been faster.
     let plan = plan(db, wanted)?;
     use_our_names(db)?;
+    let is_guest = is_guest(db, &plan.host);
+    if let (Db::Sqlite(db), true) = (&mut *db, is_guest) {
+        guest::prepare(db).context("making the table of versions")?;
+    }
     // What is derived needs all that the host has to make.
     let (derived, first): (Vec<&String>, Vec<&String>) = plan.missing.iter().partition(|folder| is_derived(folder));
     run(db, &plan.host, &first)?;
+    if let (Db::Sqlite(db), true) = (&mut *db, is_guest) {
+        guest::make_views(db, &plan.host)?;
+    }
     contract::refuse_unlike(db, &plan.host)?;
     run(db, &plan.host, &derived)?;
     hosts::record(db, &plan.host)?;
@@ -175,7 +166,7 @@ fn prepare_boards(db: &mut Db) -> Result<()> {
     if boards::is_prepared(db).context("reading the table policy")? {
         return Ok(());
     }
-    let statement = boards::preparation();
+    let statement = boards::preparation(matches!(db, Db::Sqlite(_)));
     match db {
         Db::Postgres(db) => db.batch_execute(&statement),
         Db::Sqlite(db) => db.batch_execute(&statement),
@@ -198,8 +189,10 @@ fn run_in<C: MigrationHarness<DB>, DB: Backend>(
 ) -> Result<()> {
     let failed =
         |what: &str, error| config(format!("the schema could not be created, nothing was changed: {what}{error}"));
-    // It makes the table of the versions.
-    db.applied_migrations().map_err(|error| failed("", error))?;
+    // It makes the table of the versions; in another program's file that is another one.
+    if !(is_sqlite && !host.is_native()) {
+        db.applied_migrations().map_err(|error| failed("", error))?;
+    }
     for path in folders {
         let folder = Folder { path, up: up(path, host, is_sqlite)?, down: down(path, host) };
         db.run_migration(&folder).map_err(|error| failed(&format!("{path}: "), error))?;
@@ -226,5 +219,5 @@ pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: &Wanted) -> Result
         let file = up(folder, &plan.host, db.is_sqlite())?;
         sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
     }
-    Ok(sql + &hosts::statement(&plan.host, db.is_sqlite()) + &boards::preparation() + "commit;\n")
+    Ok(sql + &hosts::statements(&plan.host, db.is_sqlite()) + &boards::preparation(db.is_sqlite()) + "commit;\n")
 }

@@ -155,6 +155,9 @@ impl Url {
             let (host, schema_version) = migrate::check(db).map_err(|error| self.explain(error))?;
             Ok((host, schema_version))
         })?;
+        if host.is_native() {
+            db.is_ours()?;
+        }
         let kinds = host.kinds();
         Ok(Store { db, host, schema_version, kinds })
     }

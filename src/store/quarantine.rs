@@ -11,6 +11,7 @@ use super::Db;
 use super::schema::failures;
 use super::types::Instant;
 use crate::rules::{AHEAD_MAX, Id, Kind};
+use crate::store::written::rows_written;
 use crate::text::{cut, plain};
 
 /// One row of `failures`.
@@ -54,10 +55,12 @@ pub fn record(db: &mut Db, of: Kind, id: &Id, why: &str, sweep_began_at: DateTim
     // A sweep that overlaps counted it; what is dated ahead was counted by a clock that was wrong.
     let is_ahead = failures::last_at.gt(Instant(at + AHEAD_MAX));
     let is_counted_anew = failures::last_at.lt(Instant(sweep_began_at)).or(is_ahead);
-    let counted = diesel::update(row().filter(is_counted_anew))
-        .set((failures::sweeps.eq(failures::sweeps + 1), failures::reason.eq(why), failures::last_at.eq(now)))
-        .execute(db)?;
-    if counted == 0 && !diesel::select(diesel::dsl::exists(row())).get_result(db)? {
+    let counted = diesel::update(row().filter(is_counted_anew)).set((
+        failures::sweeps.eq(failures::sweeps + 1),
+        failures::reason.eq(why),
+        failures::last_at.eq(now),
+    ));
+    if rows_written(db, |db| counted.execute(db))? == 0 && !diesel::select(diesel::dsl::exists(row())).get_result(db)? {
         let first = (
             failures::kind.eq(of.name()),
             failures::subject_id.eq(id),
@@ -68,7 +71,8 @@ pub fn record(db: &mut Db, of: Kind, id: &Id, why: &str, sweep_began_at: DateTim
         diesel::insert_into(failures::table).values(first).execute(db)?;
     }
     let too_many = row().filter(failures::sweeps.ge(SWEEPS_MAX)).filter(failures::quarantined_at.is_null());
-    Ok(0 < diesel::update(too_many).set(failures::quarantined_at.eq(Some(now))).execute(db)?)
+    let quarantined = diesel::update(too_many).set(failures::quarantined_at.eq(Some(now)));
+    Ok(0 < rows_written(db, |db| quarantined.execute(db))?)
 }
 
 /// A subject that failed before did not fail this time. What an overlapping sweep put in quarantine stays there.
@@ -98,13 +102,13 @@ pub fn of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Option<Failure>> {
 pub fn release(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<bool> {
     let one = failures::table.filter(failures::kind.eq(kind.name())).filter(failures::subject_id.eq(id));
     let held = one.filter(failures::quarantined_at.is_not_null());
-    Ok(0 < diesel::update(held).set(released()).execute(db)?)
+    Ok(0 < rows_written(db, |db| diesel::update(held).set(released()).execute(db))?)
 }
 
 /// Releases everything: how many.
 pub fn release_all(db: &mut Db) -> QueryResult<usize> {
     let held = failures::table.filter(failures::quarantined_at.is_not_null());
-    diesel::update(held).set(released()).execute(db)
+    rows_written(db, |db| diesel::update(held).set(released()).execute(db))
 }
 
 /// As if it had never failed.

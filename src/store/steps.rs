@@ -16,6 +16,7 @@ use super::types::{Bound, Document, Instant, LossyText};
 use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Policy};
+use crate::store::written::rows_written;
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
@@ -116,9 +117,9 @@ impl StepFacts {
             return Ok(());
         }
         let as_seen = plans::table.filter(plans::id.eq(&self.plan_id)).filter(plans::status.eq(&self.plan_status));
-        let rows = diesel::update(as_seen)
-            .set((plans::status.eq(status), plans::updated_at.eq(Instant(self.history.observed_at))))
-            .execute(db)?;
+        let changed = diesel::update(as_seen)
+            .set((plans::status.eq(status), plans::updated_at.eq(Instant(self.history.observed_at))));
+        let rows = rows_written(db, |db| changed.execute(db))?;
         if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
     }
 }

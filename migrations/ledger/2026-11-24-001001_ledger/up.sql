@@ -2,14 +2,14 @@
 -- what people are to be notified of.
 
 -- Whose database this is. `sweep migrate` writes the row, and nobody else.
-create table host (
+create table {{ own }}host (
     {{ flag("only_row") }} primary key default true check (only_row),
     name text not null,
     {{ json("files") }},  -- of a host that is not built in: the text of each of its files
     {{ json("relations") }} not null  -- the tables and views that there were when it was migrated
 ){{ strict }};
 
-create table sweeps (
+create table {{ own }}sweeps (
     id {{ uuid }} primary key,
     host           text not null,
     version        text not null,
@@ -33,16 +33,16 @@ create table sweeps (
     {{ time("guard_decided_at") }},  -- when the oldest of what it holds back was decided; null: it judged nothing
     {{ json("guard_held") }}  -- of each kind that it judged; and the settings that it judged by
 ){{ strict }};
-create index sweeps_started_at on sweeps (started_at);
+create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.
-create index sweeps_whole on sweeps (finished_at) where not is_restricted and finished_at is not null;
-create index sweeps_whole_by_shard on sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
-create index sweeps_succeeded on sweeps (shards, shard, finished_at)
+create index {{ own }}sweeps_whole on {{ own }}sweeps (finished_at) where not is_restricted and finished_at is not null;
+create index {{ own }}sweeps_whole_by_shard on {{ own }}sweeps (shards, shard, finished_at) where not is_restricted and finished_at is not null;
+create index {{ own }}sweeps_succeeded on {{ own }}sweeps (shards, shard, finished_at)
     where succeeded;
-create index sweeps_counted on sweeps (started_at) where ledger_until is not null;
+create index {{ own }}sweeps_counted on {{ own }}sweeps (started_at) where ledger_until is not null;
 
 -- The ledger: one row for each attempt, escalation, recovery and handover, and for each report of abandoned work, whatever kinds of subject there are.
-create table recoveries (
+create table {{ own }}recoveries (
     id {{ uuid }} primary key,
     sweep_id {{ uuid }} not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
     kind             text not null,
@@ -57,15 +57,15 @@ create table recoveries (
     {{ time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet
 ){{ strict }};
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
-create unique index recoveries_once on recoveries (kind, subject_id, episode_began_at, action, attempt)
+create unique index {{ own }}recoveries_once on {{ own }}recoveries (kind, subject_id, episode_began_at, action, attempt)
     where action not in ('recover', 'hand_over', 'abandon');
-create unique index recoveries_open on recoveries (kind, subject_id) where settled_at is null;
-create index recoveries_history on recoveries (kind, subject_id, created_at);
-create index recoveries_created_at on recoveries (created_at);
+create unique index {{ own }}recoveries_open on {{ own }}recoveries (kind, subject_id) where settled_at is null;
+create index {{ own }}recoveries_history on {{ own }}recoveries (kind, subject_id, created_at);
+create index {{ own }}recoveries_created_at on {{ own }}recoveries (created_at);
 
 -- What the views of the boards go by: one row, into which each migration and each sweep of everything writes the limits of src/rules/policy.rs,
 -- and the statuses, states and texts of src/rules/board.rs. So none of these stands in SQL.
-create table policy (
+create table {{ own }}policy (
     {{ flag("only_row") }} primary key default true check (only_row),
     orphan_grace_seconds {{ number }} not null check (orphan_grace_seconds between 0 and 1e10),
     step_stalled_after_seconds {{ number }} not null check (step_stalled_after_seconds between 0 and 1e10),
@@ -79,21 +79,8 @@ create table policy (
     {{ json("vocabulary") }} not null check ({{ type_of }}(vocabulary) = 'object')
 ){{ strict }};
 
--- Each reason for a subject's state: the state, and the reason as people read it.
-create view board_texts as
-select r.key as reason, r.value ->> 'state' as state, r.value ->> 'text' as text
-from {{ policy }} p cross join {{ entries("p.vocabulary", "reasons") }} r;
-
--- The ledger's open rows. One that a clock that was ahead has dated in the future belongs to the episode that it names: its own time says
--- nothing, and what came after that episode hides nothing.
-create view open_recoveries as
-select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
-       case when r.created_at > {{ after(at_statement, "coalesce((select clock_ahead_max_seconds from policy), 0)") }}
-            then r.episode_began_at else r.created_at end as since
-from recoveries r where r.settled_at is null;
-
 -- The operators' word that work is in progress on purpose.
-create table exemptions (
+create table {{ own }}exemptions (
     kind       text not null,
     subject_id {{ id }} not null,
     reason     text not null,
@@ -103,7 +90,7 @@ create table exemptions (
 ){{ strict }};
 
 -- A row that always fails costs nothing any more.
-create table failures (
+create table {{ own }}failures (
     kind           text not null,
     subject_id {{ id }} not null,
     sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
@@ -114,7 +101,7 @@ create table failures (
 ){{ strict }};
 
 -- What people are to be notified of, written in the transaction of what it is about.
-create table notifications (
+create table {{ own }}notifications (
     id {{ uuid }} primary key,  -- the key by which a receiver knows it again
     destination  text not null,  -- slack, webhook; where that is, only the configuration says
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'wakes_stuck', 'abandoned')),
@@ -131,8 +118,8 @@ create table notifications (
     {{ time("dead_at") }},  -- given up
     last_error text
 ){{ strict }};
-create index notifications_waiting on notifications (due_at) where delivered_at is null and dead_at is null;
-create index notifications_message on notifications (message_id) where delivered_at is null and dead_at is null;
-create index notifications_dead on notifications (dead_at) where dead_at is not null;
-create index notifications_of_guard on notifications (kind, destination, part, created_at) where event = 'guard_stopped';
-create index notifications_of_wakes on notifications (destination, part, created_at, id) where event = 'wakes_stuck';
+create index {{ own }}notifications_waiting on {{ own }}notifications (due_at) where delivered_at is null and dead_at is null;
+create index {{ own }}notifications_message on {{ own }}notifications (message_id) where delivered_at is null and dead_at is null;
+create index {{ own }}notifications_dead on {{ own }}notifications (dead_at) where dead_at is not null;
+create index {{ own }}notifications_of_guard on {{ own }}notifications (kind, destination, part, created_at) where event = 'guard_stopped';
+create index {{ own }}notifications_of_wakes on {{ own }}notifications (destination, part, created_at, id) where event = 'wakes_stuck';

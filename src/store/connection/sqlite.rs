@@ -14,6 +14,30 @@ pub(in crate::store) const PATIENT: &str = "PRAGMA busy_timeout = 5000";
 /// It does not wait at all.
 const IMPATIENT: &str = "PRAGMA busy_timeout = 0";
 
+/// Keeps SQLite from writing the log back into the file, and deleting it, when a connection of this process is closed.
+/// The last one that closes does that. A program that opens and closes its file beside SQLite loses its locks on it, as
+/// POSIX has it; then it looks as if we were the last, and all that it writes afterwards is gone. A connection that only
+/// reads never does it, so one is kept until all others are closed.
+pub struct Companion {
+    _reader: SqliteConnection,
+}
+
+impl Companion {
+    /// `reader`: opened with `mode=ro`. It has a part in the lock of the file from its first look at it on.
+    pub fn new(mut reader: SqliteConnection) -> QueryResult<Companion> {
+        reader.batch_execute(&format!("{PATIENT}; SELECT count(*) FROM sqlite_master"))?;
+        Ok(Companion { _reader: reader })
+    }
+}
+
+/// The log of another program's file is written back by that program.
+pub const NO_CHECKPOINT: &str = "PRAGMA wal_autocheckpoint = 0";
+
+/// As SQLite does by itself.
+pub(super) fn checkpoint_as_usual(db: &mut SqliteConnection) -> QueryResult<()> {
+    db.batch_execute("PRAGMA wal_autocheckpoint = 1000")
+}
+
 /// Readers and the writer do not wait for one another then; the file keeps it.
 pub(super) fn keep_a_write_ahead_log(db: &mut Db) -> QueryResult<()> {
     in_turn(|| db.batch_execute("PRAGMA journal_mode = WAL"))

@@ -11,6 +11,7 @@ use diesel::sql_types::{Bool, Text};
 use super::{CONTRACT, Column, Relation, Usage};
 use crate::conclusion::config;
 use crate::store::Db;
+use crate::store::catalog::ON_SQLITE;
 use crate::store::hosts::Host;
 
 /// The relations that stand in the schema, by their names.
@@ -115,9 +116,9 @@ fn on_postgres(db: &mut PgConnection) -> QueryResult<Standing> {
 
 /// There a view's columns have no types, and what a view takes is known when it is written to.
 fn on_sqlite(db: &mut SqliteConnection) -> QueryResult<Standing> {
-    const COLUMNS: &str =
-        "m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type IN ('table', 'view')";
-    let rows: Vec<(String, String)> = sql::<(Text, Text)>(&format!("SELECT {COLUMNS}")).load(db)?;
+    const COLUMNS: &str = "m.name, c.name FROM";
+    const EACH: &str = "m, pragma_table_info(m.name) c WHERE m.type IN ('table', 'view')";
+    let rows: Vec<(String, String)> = sql::<(Text, Text)>(&format!("SELECT {COLUMNS} {ON_SQLITE} {EACH}")).load(db)?;
     let mut standing = Standing::new();
     for (relation, column) in rows {
         let relation = standing.entry(relation).or_default();

@@ -70,11 +70,12 @@ fn folders_in(directory: &PathBuf) -> Result<Vec<String>, String> {
 
 /// What is wrong with its migrations, as far as their names say.
 pub(super) fn refusal(host: &Host) -> Option<String> {
-    let of_sweep: BTreeSet<String> = ["postgres", "ledger", "board/session", "board/issue", "board/step"]
-        .iter()
-        .flat_map(|source| FILES.get_dir(source).into_iter().flat_map(|source| source.dirs()))
-        .map(|folder| version(&folder.path().display().to_string()))
-        .collect();
+    let of_sweep: BTreeSet<String> =
+        ["postgres", "ledger", "ledger_views", "board/session", "board/issue", "board/step"]
+            .iter()
+            .flat_map(|source| FILES.get_dir(source).into_iter().flat_map(|source| source.dirs()))
+            .map(|folder| version(&folder.path().display().to_string()))
+            .collect();
     if SOURCES.iter().all(|source| host.migrations(source).is_empty()) {
         return Some("there are no migrations: expected some in postgres/, sqlite/ or both/".to_owned());
     }
@@ -88,7 +89,7 @@ pub(super) fn refusal(host: &Host) -> Option<String> {
     };
     let folders = SOURCES.iter().flat_map(|source| host.migrations(source));
     folders.collect::<Vec<_>>().iter().find_map(misnamed).or_else(|| {
-        let of_one_database = [&["both", "postgres", "postgres_listen"][..], &["both", "sqlite"]];
+        let of_one_database = [&["both", "postgres", "postgres_listen"][..], &["both", "sqlite", "sqlite_lasting"]];
         of_one_database.iter().find_map(|sources| {
             let mut seen = BTreeMap::new();
             sources.iter().flat_map(|source| host.migrations(source)).find_map(|folder| {

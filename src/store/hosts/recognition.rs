@@ -6,10 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, Text};
+use diesel::sql_types::{Bool, Text};
 
 use super::{Host, built_in};
 use crate::conclusion::{Failure, config};
+use crate::store::Db;
+use crate::store::catalog::{self, VERSIONS};
 
 impl Host {
     fn is_recognised(&self, theirs: &BTreeSet<String>) -> bool {
@@ -18,7 +20,7 @@ impl Host {
     }
 
     /// Refuses a database that lacks a table or a column of this host's.
-    fn refuse_unfit(&self, db: &mut PgConnection, theirs: &BTreeSet<String>) -> Result<()> {
+    fn refuse_unfit(&self, db: &mut Db, theirs: &BTreeSet<String>) -> Result<()> {
         let missing: Vec<&str> = self.tables().into_iter().filter(|&table| !theirs.contains(table)).collect();
         match missing.as_slice() {
             [] => match self.missing_columns(db).context("looking at the columns of the host's tables")?.as_slice() {
@@ -33,20 +35,29 @@ impl Host {
     }
 
     /// As `table.column`.
-    fn missing_columns(&self, db: &mut PgConnection) -> QueryResult<Vec<String>> {
-        const ABSENT: &str = ") WITH ORDINALITY AS needed (tab, col, place) WHERE NOT EXISTS (
-            SELECT FROM pg_attribute JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
-            WHERE nspname = 'public' AND relname = tab AND attname = col AND attnum > 0 AND NOT attisdropped)
-            ORDER BY place";
+    fn missing_columns(&self, db: &mut Db) -> QueryResult<Vec<String>> {
+        const ON_POSTGRES: &str = "NOT EXISTS (SELECT FROM pg_attribute JOIN pg_class c ON c.oid = attrelid \
+            JOIN pg_namespace n ON n.oid = relnamespace \
+            WHERE nspname = 'public' AND attnum > 0 AND NOT attisdropped AND relname = ";
+        const ON_SQLITE: &str = "NOT EXISTS (SELECT 1 FROM pragma_table_info(";
         let tables = self.manifest.tables.iter();
-        let needed = tables.flat_map(|(table, columns)| columns.iter().map(move |column| (table, column)));
-        let (tables, columns): (Vec<&String>, Vec<&String>) = needed.unzip();
-        sql::<Text>("SELECT tab || '.' || col FROM unnest(")
-            .bind::<Array<Text>, _>(tables)
-            .sql(", ")
-            .bind::<Array<Text>, _>(columns)
-            .sql(ABSENT)
-            .load(db)
+        let mut missing = Vec::new();
+        for (table, column) in tables.flat_map(|(table, columns)| columns.iter().map(move |column| (table, column))) {
+            let is_missing = match &mut *db {
+                Db::Postgres(db) => {
+                    let of_table = sql::<Bool>(ON_POSTGRES).bind::<Text, _>(table).sql(" AND attname = ");
+                    diesel::select(of_table.bind::<Text, _>(column).sql(")")).get_result(db)?
+                }
+                Db::Sqlite(db) => {
+                    let of_table = sql::<Bool>(ON_SQLITE).bind::<Text, _>(table).sql(", 'main') WHERE name = ");
+                    diesel::select(of_table.bind::<Text, _>(column).sql(")")).get_result(db)?
+                }
+            };
+            if is_missing {
+                missing.push(format!("{table}.{column}"));
+            }
+        }
+        Ok(missing)
     }
 
     fn is_too_old(&self, lacking: &str) -> Failure {
@@ -59,21 +70,53 @@ impl Host {
     }
 }
 
-/// The host of a PostgreSQL database where sweep has never been. Refuses one that it does not know, unless the operator
-/// names one that fits.
-pub fn detect(db: &mut PgConnection, wanted: Option<Arc<Host>>) -> Result<Arc<Host>> {
-    const THEIRS: &str = "SELECT CASE nspname WHEN 'public' THEN relname::text ELSE nspname || '.' || relname END FROM \
-        pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
-        WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
-        AND nspname NOT LIKE 'pg\\_%'";
-    let theirs: BTreeSet<String> =
-        sql::<Text>(THEIRS).load(db).context("looking for the host's tables")?.into_iter().collect();
-    let host = match wanted {
-        Some(wanted) => wanted,
-        None => recognise(built_in(), &theirs)?,
+/// The host of a database where sweep has never been. Refuses one that it does not know, unless the operator names one
+/// that fits.
+pub fn detect(db: &mut Db, wanted: Option<Arc<Host>>) -> Result<Arc<Host>> {
+    if let Some(host) = wanted.as_ref().filter(|host| !catalog::is_for(db, host)) {
+        let database = if matches!(db, Db::Sqlite(_)) { "SQLite" } else { "PostgreSQL" };
+        return Err(config(format!("the host {} has no migrations for {database}", host.name())).into());
+    }
+    let theirs = tables(db).context("looking for the host's tables")?;
+    let known: Vec<Arc<Host>> = built_in().iter().filter(|host| catalog::is_for(db, host)).cloned().collect();
+    let recognised = match wanted {
+        Some(wanted) => Ok(wanted),
+        None => recognise(&known, &theirs),
+    };
+    let host = match (recognised, &mut *db) {
+        // There is no schema of sweep's own in a file.
+        (recognised, Db::Sqlite(_)) if !theirs.is_empty() && recognised.as_ref().is_ok_and(|host| host.is_native()) => {
+            return Err(is_anothers(db, &theirs)?.into());
+        }
+        (Err(_), Db::Sqlite(_)) => return Err(is_anothers(db, &theirs)?.into()),
+        (recognised, _) => recognised?,
     };
     host.refuse_unfit(db, &theirs)?;
     Ok(host)
+}
+
+fn is_anothers(db: &mut Db, theirs: &BTreeSet<String>) -> QueryResult<Failure> {
+    let some: Vec<&str> = theirs.iter().take(3).map(String::as_str).collect();
+    let (file, some) = (catalog::name(db)?, some.join(", "));
+    Ok(config(format!("{file} is neither empty nor sweep's, nor of a host that sweep knows: it has {some}")))
+}
+
+fn tables(db: &mut Db) -> QueryResult<BTreeSet<String>> {
+    const ON_POSTGRES: &str = "SELECT CASE nspname WHEN 'public' THEN relname::text ELSE nspname || '.' || relname END \
+        FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
+        WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema', 'sweep') \
+        AND nspname NOT LIKE 'pg\\_%'";
+    let found: Vec<String> = match db {
+        Db::Postgres(db) => sql::<Text>(ON_POSTGRES).load(db)?,
+        Db::Sqlite(db) => {
+            let on_sqlite = format!(
+                "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') AND name <> '{VERSIONS}' \
+                 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+            );
+            sql::<Text>(&on_sqlite).load(db)?
+        }
+    };
+    Ok(found.into_iter().collect())
 }
 
 /// Whose tables these are; of none, sweep's own.

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Nullable, Text};
+use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::{Host, named};
 use crate::conclusion::config;
@@ -20,29 +21,44 @@ pub const RECORD: &str = "host";
 /// None: the row is not there, since nothing is, or because somebody has deleted it. Asked with names that need no
 /// path.
 pub fn recorded(db: &mut Db) -> Result<Option<Arc<Host>>> {
-    let reading = "reading whose database it is";
-    if !catalog::exists(db, RECORD).context(reading)? {
+    if !catalog::exists(db, RECORD).context(READING)? {
         return Ok(None);
     }
-    type Row = (String, Option<String>);
-    let row: Option<Row> = match db {
-        Db::Postgres(db) => sql::<(Text, Nullable<Text>)>("SELECT name, files::text FROM sweep.host").get_result(db),
-        Db::Sqlite(db) => sql::<(Text, Nullable<Text>)>("SELECT name, files FROM host").get_result(db),
+    match db {
+        Db::Postgres(db) => sql::<Row>("SELECT name, files::text FROM sweep.host").get_result(db),
+        Db::Sqlite(db) => sql::<Row>("SELECT name, files FROM host").get_result(db),
     }
     .optional()
-    .context(reading)?;
-    let Some((name, files)) = row else { return Ok(None) };
-    let host = match files {
+    .context(READING)?
+    .map(host_of)
+    .transpose()
+}
+
+/// That of another program's file, in which sweep keeps its ledger.
+pub fn recorded_by_guest(db: &mut SqliteConnection) -> Result<Option<Arc<Host>>> {
+    const IS_THERE: &str = "EXISTS (SELECT 1 FROM main.sqlite_master WHERE name = 'sweep_host')";
+    if !diesel::select(sql::<Bool>(IS_THERE)).get_result::<bool>(db).context(READING)? {
+        return Ok(None);
+    }
+    let row = sql::<Row>("SELECT name, files FROM main.sweep_host").get_result(db).optional().context(READING)?;
+    row.map(host_of).transpose()
+}
+
+const READING: &str = "reading whose database it is";
+
+type Row = (Text, Nullable<Text>);
+
+fn host_of((name, files): (String, Option<String>)) -> Result<Arc<Host>> {
+    Ok(match files {
         None => named(&name).ok_or_else(|| {
             let version = env!("CARGO_PKG_VERSION");
             config(format!("this database's host is {name:?}, which sweep {version} does not know: upgrade sweep"))
         })?,
         Some(files) => {
-            let files: BTreeMap<String, String> = serde_json::from_str(&files).context(reading)?;
+            let files: BTreeMap<String, String> = serde_json::from_str(&files).context(READING)?;
             Arc::new(Host::of(files).map_err(|why| config(format!("the table host has a broken host: {why}")))?)
         }
-    };
-    Ok(Some(host))
+    })
 }
 
 /// Those of the recorded tables and views that are gone.
@@ -61,14 +77,16 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
     }
 }
 
-/// As a statement, to be run after all migrations.
-pub fn statement(host: &Host, is_sqlite: bool) -> String {
+/// As statements, to be run after all migrations. A view, which the table is in another program's file, takes no upsert.
+pub fn statements(host: &Host, is_sqlite: bool) -> String {
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let files = host.files_as_json().map_or("null".to_owned(), |files| literal(&files));
-    format!("\n{};\n", upsert(&literal(host.name()), &files, is_sqlite))
+    format!("\n{EMPTIED};\n{};\n", insertion(&literal(host.name()), &files, is_sqlite))
 }
 
-fn upsert(name: &str, files: &str, is_sqlite: bool) -> String {
+const EMPTIED: &str = "delete from host";
+
+fn insertion(name: &str, files: &str, is_sqlite: bool) -> String {
     let relations = match is_sqlite {
         true => "(select json_group_array(name) from sqlite_master where type in ('table', 'view'))",
         false => {
@@ -76,24 +94,21 @@ fn upsert(name: &str, files: &str, is_sqlite: bool) -> String {
              where relnamespace = 'sweep'::regnamespace and relkind in ('r', 'v'))"
         }
     };
-    format!(
-        "insert into {RECORD} (name, files, relations)\nvalues ({name}, {files}, {relations})\non conflict (only_row) \
-         do update set name = excluded.name, files = excluded.files, relations = excluded.relations"
-    )
+    format!("insert into {RECORD} (name, files, relations)\nvalues ({name}, {files}, {relations})")
 }
 
 /// Of a host whose migrations have all run.
 pub fn record(db: &mut Db, host: &Host) -> Result<()> {
     let (name, files) = (host.name(), host.files_as_json());
+    let insertion = |name, files, is_sqlite| diesel::sql_query(insertion(name, files, is_sqlite));
     match db {
-        Db::Postgres(db) => {
-            let statement = diesel::sql_query(upsert("$1", "$2::jsonb", false));
-            statement.bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
-        }
-        Db::Sqlite(db) => {
-            let statement = diesel::sql_query(upsert("?", "?", true));
-            statement.bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
-        }
+        Db::Postgres(db) => db.batch_execute(EMPTIED).and_then(|()| {
+            let insertion = insertion("$1", "$2::jsonb", false);
+            insertion.bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
+        }),
+        Db::Sqlite(db) => db.batch_execute(EMPTIED).and_then(|()| {
+            insertion("?", "?", true).bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
+        }),
     }
     .context("writing whose database it is")
     .map(drop)

@@ -28,7 +28,7 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
         StatementCache::On => CacheSize::Unbounded,
         StatementCache::Off => CacheSize::Disabled,
     });
-    Ok(DbConnection::new(Db::Postgres(db)))
+    Ok(DbConnection::new(Db::Postgres(db), None))
 }
 
 /// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in

@@ -12,8 +12,8 @@ use diesel::prelude::*;
 use super::nearest;
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::files;
-use crate::store::connection::sqlite::PATIENT;
-use crate::store::{Access, Db, DbConnection};
+use crate::store::connection::sqlite::{Companion, NO_CHECKPOINT, PATIENT};
+use crate::store::{Access, Db, DbConnection, guest};
 
 /// What stands behind `sqlite://`. A URI of SQLite's own could name another file than it seems to, or none at all.
 pub(super) fn path_in(url: &str) -> Result<PathBuf, String> {
@@ -42,17 +42,23 @@ pub(super) fn create(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Opens a file that is there.
+/// Opens a file that is there. Until it is known whose it is, it is treated as another program's.
 pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
     refuse_unless_file(path, access)?;
-    let mut db = SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()))?;
+    let open =
+        |access| SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()));
+    let failed = |error: diesel::result::Error| explain(path, &error.to_string());
+    let companion = Companion::new(open(Access::ReadOnly)?).map_err(failed)?;
+    let mut db = open(access)?;
+    db.batch_execute(&format!("{PATIENT}; {NO_CHECKPOINT}")).map_err(failed)?;
+    guest::settle_in(&mut db)?;
     // Foreign keys are off by default, per connection; a rival's transaction is waited for.
     let pragma = match access {
         Access::Write => "PRAGMA foreign_keys = ON",
         Access::ReadOnly => "PRAGMA query_only = ON",
     };
-    db.batch_execute(&format!("{PATIENT}; {pragma}")).map_err(|error| explain(path, &error.to_string()))?;
-    Ok(DbConnection::new(Db::Sqlite(db)))
+    db.batch_execute(pragma).map_err(failed)?;
+    Ok(DbConnection::new(Db::Sqlite(db), Some(companion)))
 }
 
 /// SQLite takes a URI, in which each character of the path stands for itself, and none makes a file that is missing.

@@ -13,6 +13,7 @@ use crate::rules::Id;
 use crate::store::Db;
 use crate::store::schema::notifications;
 use crate::store::types::{Document, Instant};
+use crate::store::written::rows_written;
 use crate::text::redact_id;
 
 /// What is not delivered within this time is given up: by then it is no news any more.
@@ -217,9 +218,9 @@ pub fn give_up_all(db: &mut Db, destination: Destination, why: &str) -> QueryRes
         .order(max(notifications::created_at))
         .limit(GIVEN_UP_MAX)
         .load(db)?;
-    diesel::update(waiting!(destination).filter(notifications::message_id.eq_any(old)))
-        .set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(Some(why))))
-        .execute(db)
+    let given_up = diesel::update(waiting!(destination).filter(notifications::message_id.eq_any(old)))
+        .set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(Some(why))));
+    rows_written(db, |db| given_up.execute(db))
 }
 
 /// Gives up what is too old and has no destination any more: how many.
@@ -229,9 +230,9 @@ pub fn give_up(db: &mut Db, destinations: &[Destination]) -> QueryResult<usize> 
     for destination in Destination::ALL.iter().copied().filter(|destination| !destinations.contains(destination)) {
         let old = waiting!(destination).filter(notifications::created_at.le(Instant(now - GIVEN_UP_AFTER)));
         let why = Some("its destination is not configured any more");
-        given_up += diesel::update(old)
-            .set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(why)))
-            .execute(db)?;
+        let these =
+            diesel::update(old).set((notifications::dead_at.eq(Some(Instant(now))), notifications::last_error.eq(why)));
+        given_up += rows_written(db, |db| these.execute(db))?;
     }
     Ok(given_up)
 }

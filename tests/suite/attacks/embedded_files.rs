@@ -242,7 +242,9 @@ fn a_file_of_somebody_elses_is_refused_and_left_as_it_is(#[case] statements: &st
 fn a_file_of_somebody_elses_is_refused_with_what_it_has() {
     let (_directory, path, url) = theirs("create table bookmarks (url text); create index by_url on bookmarks (url)");
     let path = path.to_str().expect("a plain path");
-    migrate_at(&url, []).run().refused(CONFIG, &[path, " is neither empty nor sweep's: it has bookmarks, by_url"]);
+    migrate_at(&url, [])
+        .run()
+        .refused(CONFIG, &[path, " is neither empty nor sweep's, nor of a host that sweep knows: it has bookmarks"]);
 }
 
 fn user_version(url: &str) -> i32 {

@@ -1,0 +1,2 @@
+drop view open_recoveries;
+drop view board_texts;

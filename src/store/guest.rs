@@ -1,0 +1,102 @@
+//! SQLite files of other programs, in which sweep is a guest. It keeps its ledger there, with a prefix, and nothing else:
+//! a view that lasts would stand in the way when the program changes its own tables. All that sweep's own file has is
+//! made anew for each connection, as temporary views: those of the ledger, under the names by which it is read and
+//! written everywhere, and those of the host.
+
+use anyhow::{Context, Result};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Nullable, Text};
+
+use super::catalog::{PREFIX, VERSIONS, temporary, up};
+use super::hosts::{self, Host};
+use crate::conclusion::config;
+
+/// Where sweep is a guest already, makes what it needs for this connection.
+pub fn settle_in(db: &mut SqliteConnection) -> Result<()> {
+    match hosts::recorded_by_guest(db)? {
+        Some(host) => make_views(db, &host),
+        None => Ok(()),
+    }
+}
+
+/// Makes the table of versions, and reads it under the name that diesel knows.
+pub fn prepare(db: &mut SqliteConnection) -> QueryResult<()> {
+    db.batch_execute(&format!(
+        "CREATE TABLE IF NOT EXISTS {PREFIX}{VERSIONS} (version VARCHAR(50) PRIMARY KEY NOT NULL, \
+         run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+    ))?;
+    present_tables(db)
+}
+
+/// Replaces what an earlier host, or an earlier text of it, has made for this connection.
+pub fn make_views(db: &mut SqliteConnection, host: &Host) -> Result<()> {
+    let making = "making what sweep needs for this connection";
+    let stale: Vec<String> =
+        sql::<Text>("SELECT name FROM sqlite_temp_master WHERE type = 'view'").load(db).context(making)?;
+    for view in stale {
+        db.batch_execute(&format!("DROP VIEW temp.{}", quoted(&view))).context(making)?;
+    }
+    present_tables(db).context(making)?;
+    for folder in temporary(host) {
+        let made = db.batch_execute(&as_temporary(&up(&folder, host, true)?));
+        made.map_err(|error| config(format!("{folder}: {error}")))?;
+    }
+    Ok(())
+}
+
+/// A host's text says `create view` on either database.
+fn as_temporary(sql: &str) -> String {
+    sql.replace("create view ", "create temp view ").replace("create trigger ", "create temp trigger ")
+}
+
+struct Column {
+    name: String,
+    default: Option<String>,
+    is_key: bool,
+}
+
+/// Each table with the prefix, under its name without it.
+fn present_tables(db: &mut SqliteConnection) -> QueryResult<()> {
+    const OURS: &str = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'";
+    const COLUMNS: &str = "SELECT name, dflt_value, pk > 0 FROM pragma_table_info(";
+    for table in sql::<Text>(OURS).load::<String>(db)? {
+        type Row = (String, Option<String>, bool);
+        let columns = sql::<(Text, Nullable<Text>, Bool)>(COLUMNS).bind::<Text, _>(&table).sql(", 'main')");
+        let columns =
+            columns.load::<Row>(db)?.into_iter().map(|(name, default, is_key)| Column { name, default, is_key });
+        db.batch_execute(&presented(&table, &columns.collect::<Vec<_>>()))?;
+    }
+    Ok(())
+}
+
+/// A view of a table, with triggers that write to it.
+fn presented(table: &str, columns: &[Column]) -> String {
+    let plain = table.strip_prefix(PREFIX).unwrap_or(table);
+    let (name, table) = (quoted(plain), quoted(table));
+    let each = |text: &dyn Fn(&Column, &str) -> String| -> String {
+        columns.iter().map(|column| text(column, &quoted(&column.name))).collect::<Vec<_>>().join(", ")
+    };
+    let names = each(&|_, name| name.to_owned());
+    // What a statement leaves out is null here.
+    let values = each(&|column, name| match &column.default {
+        Some(default) => format!("coalesce(new.{name}, {default})"),
+        None => format!("new.{name}"),
+    });
+    let changes = each(&|_, name| format!("{name} = new.{name}"));
+    let keys = columns.iter().filter(|column| column.is_key).map(|column| quoted(&column.name));
+    let is_it = keys.map(|key| format!("{key} = old.{key}")).collect::<Vec<_>>().join(" AND ");
+    let trigger = |event: &str, does: String| {
+        let trigger = quoted(&format!("{event} on {plain}"));
+        format!("CREATE TEMP TRIGGER IF NOT EXISTS {trigger} INSTEAD OF {event} ON {name} BEGIN {does}; END;\n")
+    };
+    format!("CREATE TEMP VIEW IF NOT EXISTS {name} AS SELECT {names} FROM main.{table};\n")
+        + &trigger("INSERT", format!("INSERT INTO {table} ({names}) VALUES ({values})"))
+        + &trigger("UPDATE", format!("UPDATE {table} SET {changes} WHERE {is_it}"))
+        + &trigger("DELETE", format!("DELETE FROM {table} WHERE {is_it}"))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
