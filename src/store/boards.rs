@@ -15,13 +15,14 @@ use crate::rules::{AHEAD_MAX, Policy};
 /// The columns that no sweep decides.
 const VOCABULARY: [&str; 2] = ["vocabulary", "clock_ahead_max_seconds"];
 
-/// What goes with the views of this version, as a statement. The limits of a row that is there are left: they are those
+/// What goes with the views of this version, as statements. `prefix`: with what the table's name begins. The limits of a row that is there are left: they are those
 /// of the latest sweep.
-pub fn preparation(is_sqlite: bool) -> String {
+pub fn preparation(prefix: &str, is_sqlite: bool) -> String {
     let policy = Policy::default();
     let row = row(&policy);
     let of_the_rules = VOCABULARY.map(|column| format!("{column} = {}", row[column])).join(", ");
-    format!("UPDATE policy SET {of_the_rules};\n{};\n", insertion(&policy, is_sqlite))
+    let insertion = insertion(&policy, prefix, is_sqlite);
+    format!("UPDATE {prefix}policy SET {of_the_rules};\n{insertion};\n")
 }
 
 /// Is it there already?
@@ -39,7 +40,7 @@ pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
         Db::Postgres(_) => " WHERE only_row IN (SELECT only_row FROM policy FOR UPDATE SKIP LOCKED)",
         Db::Sqlite(_) => "",
     };
-    let insertion = insertion(policy, matches!(db, Db::Sqlite(_)));
+    let insertion = insertion(policy, "", matches!(db, Db::Sqlite(_)));
     let statements = format!("UPDATE policy SET {}{free};\n{insertion}", columns.join(", "));
     match db {
         Db::Postgres(db) => db.batch_execute(&statements),
@@ -48,12 +49,14 @@ pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {
 }
 
 /// Unless there is one.
-fn insertion(policy: &Policy, is_sqlite: bool) -> String {
+fn insertion(policy: &Policy, prefix: &str, is_sqlite: bool) -> String {
     let (columns, values): (Vec<_>, Vec<_>) = row(policy).into_iter().unzip();
     let (columns, values) = (columns.join(", "), values.join(", "));
     match is_sqlite {
         // In another program's file it is a view, which takes no upsert; and whoever writes is alone.
-        true => format!("INSERT INTO policy ({columns}) SELECT {values} WHERE NOT EXISTS (SELECT 1 FROM policy)"),
+        true => format!(
+            "INSERT INTO {prefix}policy ({columns}) SELECT {values} WHERE NOT EXISTS (SELECT 1 FROM {prefix}policy)"
+        ),
         false => format!("INSERT INTO policy ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"),
     }
 }

@@ -38,6 +38,11 @@ pub fn is_guest(db: &Db, host: &Host) -> bool {
     matches!(db, Db::Sqlite(_)) && !host.is_native()
 }
 
+/// With what the names of sweep's own tables begin.
+pub fn prefix(host: &Host, is_sqlite: bool) -> &'static str {
+    if is_sqlite && !host.is_native() { PREFIX } else { "" }
+}
+
 /// What a guest makes for each connection, in this order.
 pub fn temporary(host: &Host) -> Vec<String> {
     over_the_ledger("sqlite", host)
@@ -85,9 +90,8 @@ pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
     let shared = if folder.starts_with("board/") { file(host, "board/shared.sql") } else { "" };
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    let own = if is_sqlite && !host.is_native() { PREFIX } else { "" };
     let context = minijinja::context! {
-        own,
+        own => prefix(host, is_sqlite),
         id => host.id(),
         native => host.is_native(),
         steps => host.kinds().contains(&Kind::Step),

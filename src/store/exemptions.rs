@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use super::Db;
 use super::schema::exemptions;
 use super::types::Instant;
+use super::written::rows_written;
 use crate::rules::{Exemption, Id, Kind};
-use crate::store::written::rows_written;
 
 /// One row of `exemptions`.
 #[derive(Clone, Debug, PartialEq)]

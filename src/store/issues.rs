@@ -10,11 +10,11 @@ use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, histo
 use super::schema::{comments, exemptions, issue_facts, issues, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
+use super::written::rows_written;
 use super::{Db, Lock, Subject, ledger};
 use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::{Cause, ContinueBy, Escalation, Id, Kind, Policy};
-use crate::store::written::rows_written;
 use crate::text::{plain, quoted};
 
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.

@@ -13,10 +13,10 @@ use super::catalog::is_readable;
 use super::guarded::{self, Remembered};
 use super::schema::{recoveries, sweeps};
 use super::types::{Document, Instant, RawInstant};
+use super::written::rows_written;
 use super::{Db, Subject, boards, totals};
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
-use crate::store::written::rows_written;
 use crate::text::{plain, redact};
 
 /// Who wrote it, wherever the host asks.

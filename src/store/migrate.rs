@@ -16,7 +16,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel_migrations::MigrationHarness;
 
-use super::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, up, version};
+use super::catalog::{VERSIONS, down, folders, is_derived, is_guest, name, prefix, up, version};
 use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
 use super::{Db, boards, contract, guest, rights};
@@ -166,7 +166,7 @@ fn prepare_boards(db: &mut Db) -> Result<()> {
     if boards::is_prepared(db).context("reading the table policy")? {
         return Ok(());
     }
-    let statement = boards::preparation(matches!(db, Db::Sqlite(_)));
+    let statement = boards::preparation("", matches!(db, Db::Sqlite(_)));
     match db {
         Db::Postgres(db) => db.batch_execute(&statement),
         Db::Sqlite(db) => db.batch_execute(&statement),
@@ -211,13 +211,18 @@ pub fn print(db: &DbConnection, plan: &MigrationPlan, wanted: &Wanted) -> Result
             trust::guard(&plan.host, wanted)
         ),
     };
+    let prefix = prefix(&plan.host, db.is_sqlite());
     sql += &format!(
-        "create table if not exists {VERSIONS} (\n    version varchar(50) primary key not null,\n    \
+        "create table if not exists {prefix}{VERSIONS} (\n    version varchar(50) primary key not null,\n    \
          run_on timestamp not null default current_timestamp\n);\n"
     );
     for folder in &plan.missing {
         let file = up(folder, &plan.host, db.is_sqlite())?;
-        sql += &format!("\n-- {folder}\n{file}insert into {VERSIONS} (version) values ('{}');\n", version(folder));
+        sql +=
+            &format!("\n-- {folder}\n{file}insert into {prefix}{VERSIONS} (version) values ('{}');\n", version(folder));
     }
-    Ok(sql + &hosts::statements(&plan.host, db.is_sqlite()) + &boards::preparation(db.is_sqlite()) + "commit;\n")
+    Ok(sql
+        + &hosts::statements(&plan.host, db.is_sqlite())
+        + &boards::preparation(prefix, db.is_sqlite())
+        + "commit;\n")
 }

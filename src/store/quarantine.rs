@@ -10,8 +10,8 @@ use diesel::prelude::*;
 use super::Db;
 use super::schema::failures;
 use super::types::Instant;
+use super::written::rows_written;
 use crate::rules::{AHEAD_MAX, Id, Kind};
-use crate::store::written::rows_written;
 use crate::text::{cut, plain};
 
 /// One row of `failures`.

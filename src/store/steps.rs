@@ -13,10 +13,10 @@ use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, histo
 use super::schema::{exemptions, plans, step_facts, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
+use super::written::rows_written;
 use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Policy};
-use crate::store::written::rows_written;
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";

@@ -3,6 +3,7 @@
 mod bad_databases;
 mod broken_schema;
 mod encodings;
+mod guest_files;
 mod host_folders;
 mod id_types;
 mod migrations;

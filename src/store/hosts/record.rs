@@ -81,12 +81,12 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
 pub fn statements(host: &Host, is_sqlite: bool) -> String {
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let files = host.files_as_json().map_or("null".to_owned(), |files| literal(&files));
-    format!("\n{EMPTIED};\n{};\n", insertion(&literal(host.name()), &files, is_sqlite))
+    let table = format!("{}{RECORD}", catalog::prefix(host, is_sqlite));
+    let insertion = insertion(&table, &literal(host.name()), &files, is_sqlite);
+    format!("\ndelete from {table};\n{insertion};\n")
 }
 
-const EMPTIED: &str = "delete from host";
-
-fn insertion(name: &str, files: &str, is_sqlite: bool) -> String {
+fn insertion(table: &str, name: &str, files: &str, is_sqlite: bool) -> String {
     let relations = match is_sqlite {
         true => "(select json_group_array(name) from sqlite_master where type in ('table', 'view'))",
         false => {
@@ -94,19 +94,20 @@ fn insertion(name: &str, files: &str, is_sqlite: bool) -> String {
              where relnamespace = 'sweep'::regnamespace and relkind in ('r', 'v'))"
         }
     };
-    format!("insert into {RECORD} (name, files, relations)\nvalues ({name}, {files}, {relations})")
+    format!("insert into {table} (name, files, relations)\nvalues ({name}, {files}, {relations})")
 }
 
 /// Of a host whose migrations have all run.
 pub fn record(db: &mut Db, host: &Host) -> Result<()> {
     let (name, files) = (host.name(), host.files_as_json());
-    let insertion = |name, files, is_sqlite| diesel::sql_query(insertion(name, files, is_sqlite));
+    let insertion = |name, files, is_sqlite| diesel::sql_query(insertion(RECORD, name, files, is_sqlite));
+    let emptied = format!("delete from {RECORD}");
     match db {
-        Db::Postgres(db) => db.batch_execute(EMPTIED).and_then(|()| {
+        Db::Postgres(db) => db.batch_execute(&emptied).and_then(|()| {
             let insertion = insertion("$1", "$2::jsonb", false);
             insertion.bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
         }),
-        Db::Sqlite(db) => db.batch_execute(EMPTIED).and_then(|()| {
+        Db::Sqlite(db) => db.batch_execute(&emptied).and_then(|()| {
             insertion("?", "?", true).bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
         }),
     }

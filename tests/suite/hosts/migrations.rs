@@ -19,14 +19,14 @@ const BUSY: i32 = 75;
 const CONFIG: i32 = 78;
 
 /// Where the migrations of each kind of database are, below `migrations`.
-const ON_POSTGRES: [&str; 13] = [
-    "postgres", "ledger", "hosts/native/both", "hosts/native/postgres", "facts/shared/both", "facts/shared/postgres",
-    "facts/issue/both", "facts/issue/postgres", "facts/step/both", "facts/step/postgres", "facts/session/both",
-    "board/issue", "board/step",
+const ON_POSTGRES: [&str; 14] = [
+    "postgres", "ledger", "ledger_views", "hosts/native/both", "hosts/native/postgres", "facts/shared/both",
+    "facts/shared/postgres", "facts/issue/both", "facts/issue/postgres", "facts/step/both", "facts/step/postgres",
+    "facts/session/both", "board/issue", "board/step",
 ];
-const ON_PAPERCLIP: [&str; 4] = ["postgres", "ledger", "hosts/paperclip/postgres", "board/issue"];
-const ON_SQLITE: [&str; 12] = [
-    "ledger", "hosts/native/both", "hosts/native/sqlite", "facts/shared/both", "facts/shared/sqlite",
+const ON_PAPERCLIP: [&str; 5] = ["postgres", "ledger", "ledger_views", "hosts/paperclip/postgres", "board/issue"];
+const ON_SQLITE: [&str; 13] = [
+    "ledger", "ledger_views", "hosts/native/both", "hosts/native/sqlite", "facts/shared/both", "facts/shared/sqlite",
     "facts/issue/both", "facts/issue/sqlite", "facts/step/both", "facts/step/sqlite", "facts/session/both",
     "board/issue", "board/step",
 ];
@@ -105,7 +105,7 @@ fn a_schema_of_which_all_but_the_ledger_was_undone_is_completed() {
     let ran = migrate_at(&database.url, []).run().done();
 
     assert!(ran.out.starts_with("Migrated (host native)"), "{ran}");
-    assert_eq!(ran.out.matches("\n  ").count(), 13, "{ran}");
+    assert_eq!(ran.out.matches("\n  ").count(), 14, "{ran}");
     assert_eq!(database.catalog(), whole.catalog());
 }
 
@@ -113,7 +113,7 @@ fn a_schema_of_which_all_but_the_ledger_was_undone_is_completed() {
 fn migrating_twice_says_that_the_schema_is_up_to_date() {
     let (_directory, path, url) = new_file();
     let database = Scratch::empty();
-    for (url, migrations) in [(&url, 14), (&database.url, 15)] {
+    for (url, migrations) in [(&url, 15), (&database.url, 16)] {
         let (first, second) = (migrate_at(url, []).run().done(), migrate_at(url, []).run().done());
         assert!(
             first.out.starts_with("Migrated (host native)") && first.out.matches("\n  ").count() == migrations,
