@@ -15,6 +15,7 @@ mod quarantine;
 mod run;
 mod status;
 mod terminal;
+mod uninstall;
 mod watch;
 
 use anyhow::Result;

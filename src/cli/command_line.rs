@@ -76,6 +76,12 @@ pub struct MigrateFlags {
     /// Migrate although this role is a superuser that does not own the host's tables
     #[arg(long)]
     pub as_superuser: bool,
+    /// Remove all that sweep made in the database, and all that it remembers there
+    #[arg(long, conflicts_with_all = ["host", "host_dir", "with_listen", "as_superuser"])]
+    pub uninstall: bool,
+    /// With --uninstall: do not ask
+    #[arg(long, requires = "uninstall")]
+    pub yes: bool,
     /// Print the SQL and change nothing
     #[arg(long)]
     pub print: bool,

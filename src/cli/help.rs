@@ -93,6 +93,7 @@ const PAGES: &[Page] = &[
         examples: &[
             ("Set a database up, or bring it up to date", "sweep migrate --database postgres://…"),
             ("See what it would run", "sweep migrate --print"),
+            ("Leave the database as it was", "sweep migrate --uninstall"),
         ],
         notes: "",
     },

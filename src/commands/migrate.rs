@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::host;
 use super::terminal::{confirm, say};
+use super::{host, uninstall};
 use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::settings::Environment;
@@ -14,6 +14,9 @@ use crate::text::redact;
 
 pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let url = environment.database(&flags.database)?;
+    if flags.uninstall {
+        return uninstall::run(&url, &flags, quiet);
+    }
     if flags.with_listen && matches!(url, Url::Sqlite(_)) {
         return Err(usage("--with-listen: only PostgreSQL can notify of runs that end").into());
     }

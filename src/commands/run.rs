@@ -3,10 +3,9 @@
 mod printed;
 mod question;
 
-use std::io::{IsTerminal, stderr, stdin};
-
 use anyhow::Result;
 
+use super::terminal::is_interactive;
 use crate::conclusion::Conclusion;
 use crate::report::{Detail, Report};
 use crate::settings::flags::SweepFlags;
@@ -16,7 +15,7 @@ use crate::telemetry::Loudness;
 use printed::{sweep_and_print, with_progress};
 
 pub fn run(flags: SweepFlags, loudness: Loudness, environment: &Environment) -> Result<Conclusion> {
-    let asks = !flags.yes && !flags.dry_run && is_somebody_there();
+    let asks = !flags.yes && !flags.dry_run && is_interactive();
     let Settings { cycle, output } = Settings::resolve(flags, environment)?;
     let detail = if loudness == Loudness::Quiet { Detail::Summary } else { Detail::Table };
     let mut out = anstream::stdout();
@@ -29,9 +28,4 @@ pub fn run(flags: SweepFlags, loudness: Loudness, environment: &Environment) -> 
         return question::run(&cycle, report, loudness, &cancel);
     }
     Ok(sweep_and_print(&cycle, report, &cancel)?.conclusion)
-}
-
-/// Somebody who reads the question on stderr and can answer it. Where the report on stdout goes is no matter.
-fn is_somebody_there() -> bool {
-    stdin().is_terminal() && stderr().is_terminal()
 }

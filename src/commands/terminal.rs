@@ -1,8 +1,55 @@
-//! What the commands print for people.
+//! What the commands print for people, and what they ask them.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write, stderr, stdin};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use owo_colors::OwoColorize;
 
 use crate::report::page;
+use crate::sweep::Cancel;
+
+/// How soon Ctrl-C is noticed.
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// Is there somebody to ask?
+pub fn is_interactive() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Asks on stderr, where what it is about was shown.
+pub fn is_confirmed(question: &str, cancel: &Cancel) -> bool {
+    prompt(&format!("\n{} Type yes to go on: ", question.bold()));
+    let answer = answer(cancel);
+    if !matches!(answer.as_deref(), Some(text) if text.ends_with('\n')) {
+        prompt("\n");
+    }
+    matches!(answer.map(|answer| answer.trim().to_lowercase()).as_deref(), Some("yes" | "y"))
+}
+
+/// A line of stdin. None: a signal came first, or there is no more to read.
+fn answer(cancel: &Cancel) -> Option<String> {
+    let (line, read) = channel();
+    thread::spawn(move || {
+        let mut text = String::new();
+        let is_read = stdin().read_line(&mut text).is_ok_and(|bytes| 0 < bytes);
+        line.send(is_read.then_some(text))
+    });
+    loop {
+        match read.recv_timeout(MOMENT) {
+            Ok(answer) => return answer,
+            Err(RecvTimeoutError::Timeout) if !cancel.is_set() => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Prints on stderr.
+pub fn prompt(text: &str) {
+    let mut to = anstream::stderr();
+    let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+}
 
 /// Confirms what was done, to whoever wants to hear it.
 pub fn confirm(quiet: bool, text: &str) {

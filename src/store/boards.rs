@@ -15,8 +15,8 @@ use crate::rules::{AHEAD_MAX, Policy};
 /// The columns that no sweep decides.
 const VOCABULARY: [&str; 2] = ["vocabulary", "clock_ahead_max_seconds"];
 
-/// What goes with the views of this version, as statements. `prefix`: with what the table's name begins. The limits of a row that is there are left: they are those
-/// of the latest sweep.
+/// What goes with the views of this version, as statements. The limits of a row that is there are left: they are those
+/// of the latest sweep. `prefix`: with what the table's name begins.
 pub fn preparation(prefix: &str, is_sqlite: bool) -> String {
     let policy = Policy::default();
     let row = row(&policy);

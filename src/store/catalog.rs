@@ -82,12 +82,21 @@ fn file<'a>(host: &'a Host, path: &str) -> &'a str {
 /// What a migration runs. The ledger, the facts, the boards and what a host has on both databases are templates, with
 /// the words that `migrations/dialects` defines for each database.
 pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
-    let up = file(host, &format!("{folder}/up.sql"));
-    if folder.starts_with("hosts/") && !folder.contains("/both/") {
-        return Ok(up.to_owned());
+    text(&format!("{folder}/up.sql"), host, is_sqlite)
+}
+
+/// What undoes it.
+pub fn down(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
+    text(&format!("{folder}/down.sql"), host, is_sqlite)
+}
+
+fn text(path: &str, host: &Host, is_sqlite: bool) -> Result<String> {
+    let text = file(host, path);
+    if path.starts_with("hosts/") && !path.contains("/both/") {
+        return Ok(text.to_owned());
     }
     let dialect = file(host, if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
-    let shared = if folder.starts_with("board/") { file(host, "board/shared.sql") } else { "" };
+    let shared = if path.starts_with("board/") { file(host, "board/shared.sql") } else { "" };
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     let context = minijinja::context! {
@@ -97,12 +106,8 @@ pub fn up(folder: &str, host: &Host, is_sqlite: bool) -> Result<String> {
         steps => host.kinds().contains(&Kind::Step),
         sessions => host.kinds().contains(&Kind::Session),
     };
-    let rendered = templates.render_str(&format!("{dialect}{shared}{up}"), context);
-    Ok(rendered.map_err(|error| config(format!("{folder}/up.sql: {error}")))? + "\n")
-}
-
-pub fn down<'a>(folder: &str, host: &'a Host) -> &'a str {
-    file(host, &format!("{folder}/down.sql"))
+    let rendered = templates.render_str(&format!("{dialect}{shared}{text}"), context);
+    Ok(rendered.map_err(|error| config(format!("{path}: {error}")))? + "\n")
 }
 
 /// The number that a migration's name begins with, as diesel records it.

@@ -1,7 +1,7 @@
-//! SQLite files of other programs, in which sweep is a guest. It keeps its ledger there, with a prefix, and nothing else:
-//! a view that lasts would stand in the way when the program changes its own tables. All that sweep's own file has is
-//! made anew for each connection, as temporary views: those of the ledger, under the names by which it is read and
-//! written everywhere, and those of the host.
+//! SQLite files of other programs, in which sweep is a guest. It keeps its ledger there, with a prefix, and nothing
+//! else: a view that lasts would stand in the way when the program changes its own tables. All else is made for each
+//! connection, as temporary views: those of the ledger, under the names by which it is read and written everywhere, and
+//! those of the host.
 
 use anyhow::{Context, Result};
 use diesel::connection::SimpleConnection;

@@ -6,6 +6,7 @@
 mod found;
 mod source;
 mod trust;
+mod uninstall;
 mod wanted;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub(super) use found::refuse_unmigrated;
 use found::{Found, look, refuse_broken};
 use source::Folder;
 use trust::{is_duplicate, take_turn};
+pub use uninstall::{Removal, print_removal, removal, uninstall};
 pub use wanted::{Listen, Superuser, Wanted};
 
 /// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights
@@ -89,7 +91,7 @@ fn changed(db: &Db, found: &Found, host: &Arc<Host>, wanted: &Wanted) -> Result<
     let has_run = |folder: &&String| found.applied.contains(&version(folder));
     for folder in folders(db, host).iter().filter(has_run) {
         let is_same = up(folder, host, is_sqlite)? == up(folder, wanted, is_sqlite)?;
-        if !is_same || down(folder, host) != down(folder, wanted) {
+        if !is_same || down(folder, host, is_sqlite)? != down(folder, wanted, is_sqlite)? {
             return Err(config(format!(
                 "{folder} has run in this database and is another one now: leave it as it was, and make a migration \
                  that leads on from it"
@@ -190,11 +192,11 @@ fn run_in<C: MigrationHarness<DB>, DB: Backend>(
     let failed =
         |what: &str, error| config(format!("the schema could not be created, nothing was changed: {what}{error}"));
     // It makes the table of the versions; in another program's file that is another one.
-    if !(is_sqlite && !host.is_native()) {
+    if !is_sqlite || host.is_native() {
         db.applied_migrations().map_err(|error| failed("", error))?;
     }
     for path in folders {
-        let folder = Folder { path, up: up(path, host, is_sqlite)?, down: down(path, host) };
+        let folder = Folder { path, up: up(path, host, is_sqlite)?, down: down(path, host, is_sqlite)? };
         db.run_migration(&folder).map_err(|error| failed(&format!("{path}: "), error))?;
     }
     Ok(())

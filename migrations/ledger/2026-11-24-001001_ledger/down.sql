@@ -1,7 +1,7 @@
-drop table notifications;
-drop table failures;
-drop table exemptions;
-drop table policy;
-drop table recoveries;
-drop table sweeps;
-drop table host;
+drop table {{ own }}notifications;
+drop table {{ own }}failures;
+drop table {{ own }}exemptions;
+drop table {{ own }}policy;
+drop table {{ own }}recoveries;
+drop table {{ own }}sweeps;
+drop table {{ own }}host;

@@ -1,24 +1,16 @@
 //! At a terminal: what would be done is shown, and done when the answer is yes. What is then done is what was shown:
 //! each subject only if a fresh decision about it is the same.
 
-use std::io::{Write, stdin};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
-use std::time::Duration;
-
 use anyhow::{Context, Result};
-use owo_colors::OwoColorize;
 
 use super::printed::{refuse_unwritten, sweep_and_print, with_progress};
+use crate::commands::terminal::{is_confirmed, prompt};
 use crate::conclusion::Conclusion;
 use crate::cycle::CycleOptions;
 use crate::report::{Detail, Format, Report};
 use crate::sweep::plan::Plan;
 use crate::sweep::{self, Cancel, Options, Selection};
 use crate::telemetry::Loudness;
-
-/// How soon Ctrl-C is noticed.
-const MOMENT: Duration = Duration::from_millis(50);
 
 /// `report`: of what is done then.
 pub fn run(options: &CycleOptions, report: Report, loudness: Loudness, cancel: &Cancel) -> Result<Conclusion> {
@@ -33,7 +25,7 @@ pub fn run(options: &CycleOptions, report: Report, loudness: Loudness, cancel: &
             Ok(both(shown, done.conclusion))
         }
         false => {
-            ask("Nothing was written.\n");
+            prompt("Nothing was written.\n");
             Ok(cancel.conclusion().unwrap_or(Conclusion::SomeFailed))
         }
     }
@@ -63,33 +55,5 @@ fn is_wanted(plan: &Plan, cancel: &Cancel) -> bool {
         1 => "1 subject".to_owned(),
         n => format!("{n} subjects"),
     };
-    ask(&format!("\n{} Type yes to go on: ", format!("Do this, for {subjects}?").bold()));
-    let answer = answer(cancel);
-    if !matches!(answer.as_deref(), Some(text) if text.ends_with('\n')) {
-        ask("\n");
-    }
-    matches!(answer.map(|answer| answer.trim().to_lowercase()).as_deref(), Some("yes" | "y"))
-}
-
-/// A line of stdin. None: a signal came first, or there is no more to read.
-fn answer(cancel: &Cancel) -> Option<String> {
-    let (line, read) = channel();
-    thread::spawn(move || {
-        let mut text = String::new();
-        let is_read = stdin().read_line(&mut text).is_ok_and(|bytes| 0 < bytes);
-        line.send(is_read.then_some(text))
-    });
-    loop {
-        match read.recv_timeout(MOMENT) {
-            Ok(answer) => return answer,
-            Err(RecvTimeoutError::Timeout) if !cancel.is_set() => {}
-            Err(_) => return None,
-        }
-    }
-}
-
-/// On stderr, where the plan was shown.
-fn ask(text: &str) {
-    let mut to = anstream::stderr();
-    let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+    is_confirmed(&format!("Do this, for {subjects}?"), cancel)
 }

@@ -77,7 +77,7 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
     }
 }
 
-/// As statements, to be run after all migrations. A view, which the table is in another program's file, takes no upsert.
+/// As statements, to be run after all migrations. In another program's file the table is a view, which takes no upsert.
 pub fn statements(host: &Host, is_sqlite: bool) -> String {
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let files = host.files_as_json().map_or("null".to_owned(), |files| literal(&files));

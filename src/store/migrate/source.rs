@@ -12,7 +12,7 @@ use crate::store::catalog::version;
 pub struct Folder<'a> {
     pub path: &'a str,
     pub up: String,
-    pub down: &'a str,
+    pub down: String,
 }
 
 impl<DB: Backend> Migration<DB> for Folder<'_> {
@@ -21,7 +21,7 @@ impl<DB: Backend> Migration<DB> for Folder<'_> {
     }
 
     fn revert(&self, db: &mut dyn BoxableConnection<DB>) -> Result<()> {
-        Ok(db.batch_execute(self.down)?)
+        Ok(db.batch_execute(&self.down)?)
     }
 
     fn metadata(&self) -> &dyn MigrationMetadata {

@@ -1,5 +1,5 @@
-//! SQLite files of other programs: sweep is a guest there. Its ledger alone lasts, the program's tables, its journal and
-//! its version stay as they were, and no write of the program's is lost.
+//! SQLite files of other programs: sweep is a guest there. Its ledger alone lasts; the program's tables, journal and
+//! version stay as they were; and no write of the program's is lost.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -38,7 +38,8 @@ impl Owner {
              insert into tasks (title, state, worker_id, changed_at) values
                  ('nobody is on it', 'doing', 1, datetime('now', '-1 hour')),
                  ('its job is running', 'doing', 1, datetime('now', '-1 hour'));
-             insert into jobs (task_id, worker_id, state, queued_at) values (2, 1, 'running', datetime('now', '-1 hour'))",
+             insert into jobs (task_id, worker_id, state, queued_at)
+             values (2, 1, 'running', datetime('now', '-1 hour'))",
         )
         .expect("the work");
         let url = format!("sqlite://{}", path.display());
@@ -218,4 +219,22 @@ fn the_sql_that_is_printed_is_the_ledger_alone() {
     owner.run(&printed);
     assert!(migrate_at(&owner.url, []).run().done().out.contains("up to date (host tasks)"));
     assert!(sweep_at(&owner.url, []).run().done().out.contains("1 continued"));
+}
+
+#[rstest]
+#[case("wal")]
+#[case("delete")]
+fn a_guest_that_leaves_leaves_nothing(#[case] journal: &str) {
+    let mut owner = Owner::new(journal);
+    let schema = "select type || name || coalesce(sql, '') from sqlite_master order by 1";
+    let before = (owner.texts(schema), owner.own());
+    migrate_at(&owner.url, ["--host-dir", EXAMPLE]).run().done();
+    sweep_at(&owner.url, []).run().done();
+    let left = notes_that_are_left(&mut owner, |url| {
+        let ran = migrate_at(url, ["--uninstall", "--yes"]).run().done();
+        assert!(ran.out.contains("Nothing of the host's own is touched"), "{ran}");
+    });
+    assert_eq!(left, "before, after");
+    assert_eq!((owner.texts(schema), owner.own()), before);
+    assert_eq!(owner.texts("select state from jobs where id = 2"), ["queued"], "what was done stays done");
 }

@@ -3,6 +3,7 @@
 
 mod host_recognition;
 mod listen_trigger;
+mod uninstallation;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,19 +19,12 @@ use crate::support::scratch::{Role, Scratch, catalog, new_file};
 const BUSY: i32 = 75;
 const CONFIG: i32 = 78;
 
-/// Where the migrations of each kind of database are, below `migrations`.
-const ON_POSTGRES: [&str; 14] = [
-    "postgres", "ledger", "ledger_views", "hosts/native/both", "hosts/native/postgres", "facts/shared/both",
-    "facts/shared/postgres", "facts/issue/both", "facts/issue/postgres", "facts/step/both", "facts/step/postgres",
-    "facts/session/both", "board/issue", "board/step",
+/// Where all but the ledger is, below `migrations`.
+const BESIDE_THE_LEDGER: [&str; 13] = [
+    "ledger_views", "hosts/native/both", "hosts/native/postgres", "facts/shared/both", "facts/shared/postgres",
+    "facts/issue/both", "facts/issue/postgres", "facts/step/both", "facts/step/postgres", "facts/session/both",
+    "board/issue", "board/step", "board/session",
 ];
-const ON_PAPERCLIP: [&str; 5] = ["postgres", "ledger", "ledger_views", "hosts/paperclip/postgres", "board/issue"];
-const ON_SQLITE: [&str; 13] = [
-    "ledger", "ledger_views", "hosts/native/both", "hosts/native/sqlite", "facts/shared/both", "facts/shared/sqlite",
-    "facts/issue/both", "facts/issue/sqlite", "facts/step/both", "facts/step/sqlite", "facts/session/both",
-    "board/issue", "board/step",
-];
-const SESSIONS: &str = "board/session";
 
 /// Runs the down.sql of each, the last first, and forgets that it has run.
 fn revert(db: &mut Db, sources: &[&str]) {
@@ -57,41 +51,6 @@ fn beside_versions(catalog: BTreeSet<String>) -> BTreeSet<String> {
     catalog.into_iter().filter(|line| !line.contains("__diesel_schema_migrations")).collect()
 }
 
-#[rstest]
-#[case::native(Scratch::empty(), &ON_POSTGRES)]
-#[case::paperclip(Scratch::paperclip(), &ON_PAPERCLIP)]
-fn on_postgres_down_leaves_nothing_and_up_again_makes_the_same(#[case] database: Scratch, #[case] sources: &[&str]) {
-    let before = database.catalog();
-    migrate_at(&database.url, []).run().done();
-    let up = database.catalog();
-
-    revert_on_postgres(&database, &[sources, &[SESSIONS]].concat());
-
-    let mut down = beside_versions(database.catalog());
-    assert!(down.remove("sweep exists"));
-    assert_eq!(down, before);
-    sweep_at(&database.url, []).run().refused(CONFIG, &["is not set up for sweep: run `sweep migrate`"]);
-    migrate_at(&database.url, []).run().done();
-    assert_eq!(database.catalog(), up);
-    sweep_at(&database.url, []).run().done();
-}
-
-#[test]
-fn on_sqlite_down_leaves_nothing_and_up_again_makes_the_same() {
-    let (_directory, _, url) = new_file();
-    migrate_at(&url, []).run().done();
-    let mut db = connect(&url);
-    let up = catalog(&mut db);
-    assert!(up.len() > 10, "{up:?}");
-
-    revert(&mut db, &[&ON_SQLITE[..], &[SESSIONS]].concat());
-
-    assert_eq!(beside_versions(catalog(&mut db)), BTreeSet::new());
-    migrate_at(&url, []).run().done();
-    assert_eq!(catalog(&mut db), up);
-    sweep_at(&url, []).run().done();
-}
-
 /// What is undone by hand, as after an upgrade of the host, is made again beside the ledger and its rows.
 #[test]
 fn a_schema_of_which_all_but_the_ledger_was_undone_is_completed() {
@@ -99,7 +58,7 @@ fn a_schema_of_which_all_but_the_ledger_was_undone_is_completed() {
     for database in [&database, &whole] {
         migrate_at(&database.url, []).run().done();
     }
-    revert_on_postgres(&database, &[&ON_POSTGRES[2..], &[SESSIONS]].concat());
+    revert_on_postgres(&database, &BESIDE_THE_LEDGER);
 
     sweep_at(&database.url, []).run().refused(CONFIG, &["run `sweep migrate`"]);
     let ran = migrate_at(&database.url, []).run().done();
