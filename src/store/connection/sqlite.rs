@@ -14,10 +14,10 @@ pub(in crate::store) const PATIENT: &str = "PRAGMA busy_timeout = 5000";
 /// It does not wait at all.
 const IMPATIENT: &str = "PRAGMA busy_timeout = 0";
 
-/// Keeps SQLite from writing the log back into the file, and deleting it, when a connection of this process is closed:
-/// whoever closes last does that. A program that opens and closes its file beside SQLite loses its locks on it, as POSIX
-/// has it; then we seem to be the last, and all that the program writes afterwards is gone. A connection that only reads
-/// never does it, so one is kept until all others are closed.
+/// Keeps SQLite from writing the log back into the file, and deleting it, when a connection of this process is
+/// closed: whoever closes last does that. A program that opens and closes its file beside SQLite loses its locks on
+/// it, as POSIX has it; then we seem to be the last, and all that the program writes afterwards is gone. A
+/// connection that only reads never does it, so one is kept until all others are closed.
 pub struct Companion {
     _reader: SqliteConnection,
 }
