@@ -184,8 +184,7 @@ pub fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
 }
 
 /// What stands in a file, and what was made for this connection.
-pub const ON_SQLITE: &str =
-    "(SELECT type, name FROM sqlite_master UNION ALL SELECT type, name FROM sqlite_temp_master)";
+const ON_SQLITE: &str = "(SELECT type, name FROM sqlite_master UNION ALL SELECT type, name FROM sqlite_temp_master)";
 
 impl Db {
     /// Which database this is: the cluster's number and its name, or the file. A standby has its primary's.

@@ -11,7 +11,6 @@ use diesel::sql_types::{Bool, Text};
 use super::{CONTRACT, Column, Relation, Usage};
 use crate::conclusion::config;
 use crate::store::Db;
-use crate::store::catalog::ON_SQLITE;
 use crate::store::hosts::Host;
 
 /// The relations that stand in the schema, by their names.
@@ -35,10 +34,9 @@ const MISTAKES_SHOWN: usize = 10;
 /// what was expected.
 pub fn refuse_unlike(db: &mut Db, host: &Host) -> Result<()> {
     let standing = match db {
-        Db::Postgres(db) => on_postgres(db),
-        Db::Sqlite(db) => on_sqlite(db),
-    }
-    .context("looking at what the host's migrations have made")?;
+        Db::Postgres(db) => on_postgres(db).context("looking at what the host's migrations have made")?,
+        Db::Sqlite(db) => on_sqlite(db, host)?,
+    };
     let mistakes = mistakes(&standing, host);
     if mistakes.is_empty() {
         return Ok(());
@@ -114,16 +112,21 @@ fn on_postgres(db: &mut PgConnection) -> QueryResult<Standing> {
     Ok(standing)
 }
 
-/// There a view's columns have no types, and what a view takes is known when it is written to.
-fn on_sqlite(db: &mut SqliteConnection) -> QueryResult<Standing> {
-    const COLUMNS: &str = "m.name, c.name FROM";
-    const EACH: &str = "m, pragma_table_info(m.name) c WHERE m.type IN ('table', 'view')";
-    let rows: Vec<(String, String)> = sql::<(Text, Text)>(&format!("SELECT {COLUMNS} {ON_SQLITE} {EACH}")).load(db)?;
+/// There a view's columns have no types, what a view takes is known when it is written to, and that it cannot be read
+/// when it is looked at.
+fn on_sqlite(db: &mut SqliteConnection, host: &Host) -> Result<Standing> {
     let mut standing = Standing::new();
-    for (relation, column) in rows {
-        let relation = standing.entry(relation).or_default();
-        relation.columns.insert(column, StandingColumn { of_type: None, takes_updates: true });
-        relation.takes_inserts = true;
+    for name in CONTRACT.of(host).map(|relation| &relation.name) {
+        let columns = sql::<Text>("SELECT name FROM pragma_table_info(").bind::<Text, _>(name).sql(")");
+        let columns: Vec<String> = columns
+            .load(db)
+            .map_err(|error| config(format!("{name} of the host {} cannot be read: {error}", host.name())))?;
+        if columns.is_empty() {
+            continue;
+        }
+        let column = |name| (name, StandingColumn { of_type: None, takes_updates: true });
+        let columns = columns.into_iter().map(column).collect();
+        standing.insert(name.clone(), StandingRelation { columns, takes_inserts: true });
     }
     Ok(standing)
 }

@@ -211,6 +211,44 @@ fn a_file_of_nobody_that_sweep_knows_is_refused_until_its_host_is_named() {
     assert_eq!(owner.own(), after);
 }
 
+#[rstest]
+#[case::of_a_table_that_is_not_there(
+    "from main.workers",
+    "from main.people",
+    "agents of the host tasks cannot be read: no such table: main.people"
+)]
+#[case::without_a_column("t.title,\n", "", "issues.title is missing: expected text")]
+#[case::that_is_no_sql("create view agents", "create a view agents", "hosts/tasks/sqlite/0001_work: near \"a\"")]
+#[case::that_is_missing(
+    "create view host_behavior",
+    "create view behavior",
+    "host_behavior is missing: what all facts"
+)]
+fn a_host_with_a_view_that_cannot_be_used_is_refused_and_nothing_is_left_in_the_file(
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] expected: &str,
+) {
+    let mut owner = Owner::new("wal");
+    let schema = "select type || name from sqlite_master order by 1";
+    let before = owner.texts(schema);
+    let folder = tempfile::tempdir().expect("a directory");
+    for file in ["host.toml", "sqlite/0001_work/up.sql", "sqlite/0001_work/down.sql"] {
+        let text = std::fs::read_to_string(format!("{EXAMPLE}/{file}")).expect("a file");
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(path, text.replacen(from, to, 1)).expect("a file");
+    }
+    std::fs::create_dir_all(folder.path().join("sqlite_lasting/0000_jobs")).expect("a directory");
+    for way in ["up", "down"] {
+        let of_example = format!("{EXAMPLE}/sqlite_lasting/0000_wake_jobs/{way}.sql");
+        std::fs::copy(of_example, folder.path().join(format!("sqlite_lasting/0000_jobs/{way}.sql"))).expect("a file");
+    }
+    let directory = folder.path().display().to_string();
+    migrate_at(&owner.url, ["--host-dir", &directory]).run().refused(CONFIG, &[expected]);
+    assert_eq!(owner.texts(schema), before);
+}
+
 #[test]
 fn the_sql_that_is_printed_is_the_ledger_alone() {
     let mut owner = Owner::new("wal");
