@@ -10,7 +10,7 @@ use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, histo
 use super::schema::{comments, exemptions, issue_facts, issues, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
-use super::written::rows_written;
+use super::written::{insert_one, update_as_seen};
 use super::{Db, Lock, Subject, ledger};
 use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
@@ -85,17 +85,15 @@ impl Subject for IssueFacts {
         let payload = json!({
             "issueId": self.id, "retryOfRunId": self.last_run_id, "wakeReason": REASON, "retryReason": REASON,
         });
-        diesel::insert_into(wakes::table)
-            .values((
-                wakes::id.eq(wake_id),
-                wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
-                wakes::issue_id.eq(&self.id),
-                wakes::reason.eq(REASON),
-                wakes::payload.eq(Document(payload)),
-                wakes::requested_by.eq(ledger::ACTOR),
-            ))
-            .execute(db)
-            .map(drop)
+        let wake = diesel::insert_into(wakes::table).values((
+            wakes::id.eq(wake_id),
+            wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
+            wakes::issue_id.eq(&self.id),
+            wakes::reason.eq(REASON),
+            wakes::payload.eq(Document(payload)),
+            wakes::requested_by.eq(ledger::ACTOR),
+        ));
+        insert_one(db, "wakes", |db| wake.execute(db))
     }
 
     fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool> {
@@ -123,22 +121,19 @@ impl IssueFacts {
             issues::unblock_action.eq(plain(action)),
             issues::updated_at.eq(Instant(self.history.observed_at)),
         ));
-        let rows = rows_written(db, |db| blocked.execute(db))?;
-        if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+        update_as_seen(db, |db| blocked.execute(db))
     }
 }
 
 /// Adds a comment to an issue: words of the rules, with what others wrote as quotations.
 pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
-    diesel::insert_into(comments::table)
-        .values((
-            comments::id.eq(Id::generate()),
-            comments::issue_id.eq(issue),
-            comments::author.eq(ledger::ACTOR),
-            comments::body.eq(plain(body)),
-        ))
-        .execute(db)
-        .map(drop)
+    let comment = diesel::insert_into(comments::table).values((
+        comments::id.eq(Id::generate()),
+        comments::issue_id.eq(issue),
+        comments::author.eq(ledger::ACTOR),
+        comments::body.eq(plain(body)),
+    ));
+    insert_one(db, "comments", |db| comment.execute(db))
 }
 
 #[derive(Queryable)]

@@ -13,7 +13,7 @@ use super::catalog::is_readable;
 use super::guarded::{self, Remembered};
 use super::schema::{recoveries, sweeps};
 use super::types::{Document, Instant, RawInstant};
-use super::written::rows_written;
+use super::written::update_as_seen;
 use super::{Db, Subject, boards, totals};
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
@@ -90,8 +90,7 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
 fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<()> {
     let still_open = recoveries::table.filter(recoveries::id.eq(&open.id)).filter(recoveries::settled_at.is_null());
     let settled = diesel::update(still_open).set(recoveries::settled_at.eq(Some(Instant(now))));
-    let rows = rows_written(db, |db| settled.execute(db))?;
-    if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+    update_as_seen(db, |db| settled.execute(db))
 }
 
 /// When its newest row was written; none that cannot be read.

@@ -13,6 +13,7 @@ use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns
 use super::schema::{exemptions, session_commands, session_facts};
 use super::subject::Right;
 use super::types::LossyText;
+use super::written::insert_one;
 use super::{Db, Lock, Subject, ledger};
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Policy};
@@ -84,16 +85,14 @@ impl Subject for SessionFacts {
             ContinueBy::Relaunch => ("relaunch", None),
             ContinueBy::Nudge | ContinueBy::Wake => ("nudge", Some(&policy.nudge_message)),
         };
-        diesel::insert_into(session_commands::table)
-            .values((
-                session_commands::id.eq(wake_id),
-                session_commands::session_id.eq(&self.session.id),
-                session_commands::command.eq(command),
-                session_commands::message.eq(message),
-                session_commands::requested_by.eq(ledger::ACTOR),
-            ))
-            .execute(db)
-            .map(drop)
+        let command = diesel::insert_into(session_commands::table).values((
+            session_commands::id.eq(wake_id),
+            session_commands::session_id.eq(&self.session.id),
+            session_commands::command.eq(command),
+            session_commands::message.eq(message),
+            session_commands::requested_by.eq(ledger::ACTOR),
+        ));
+        insert_one(db, "session_commands", |db| command.execute(db))
     }
 
     fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool> {

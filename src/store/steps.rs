@@ -13,7 +13,7 @@ use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, histo
 use super::schema::{exemptions, plans, step_facts, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
-use super::written::rows_written;
+use super::written::{insert_one, update_as_seen};
 use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Policy};
@@ -82,18 +82,16 @@ impl Subject for StepFacts {
         let payload = json!({
             "planId": self.plan_id, "planStepId": self.step.id, "issueId": self.issue_id, "wakeReason": REASON,
         });
-        diesel::insert_into(wakes::table)
-            .values((
-                wakes::id.eq(wake_id),
-                wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
-                wakes::issue_id.eq(Bound::optional(self.issue_id.as_ref())),
-                wakes::plan_step_id.eq(&self.step.id),
-                wakes::reason.eq(REASON),
-                wakes::payload.eq(Document(payload)),
-                wakes::requested_by.eq(ledger::ACTOR),
-            ))
-            .execute(db)
-            .map(drop)
+        let wake = diesel::insert_into(wakes::table).values((
+            wakes::id.eq(wake_id),
+            wakes::agent_id.eq(self.assignee.id().ok_or(diesel::result::Error::NotFound)?),
+            wakes::issue_id.eq(Bound::optional(self.issue_id.as_ref())),
+            wakes::plan_step_id.eq(&self.step.id),
+            wakes::reason.eq(REASON),
+            wakes::payload.eq(Document(payload)),
+            wakes::requested_by.eq(ledger::ACTOR),
+        ));
+        insert_one(db, "wakes", |db| wake.execute(db))
     }
 
     fn escalate(&self, db: &mut Db, cause: &Cause, _policy: &Policy) -> QueryResult<bool> {
@@ -119,8 +117,7 @@ impl StepFacts {
         let as_seen = plans::table.filter(plans::id.eq(&self.plan_id)).filter(plans::status.eq(&self.plan_status));
         let changed = diesel::update(as_seen)
             .set((plans::status.eq(status), plans::updated_at.eq(Instant(self.history.observed_at))));
-        let rows = rows_written(db, |db| changed.execute(db))?;
-        if rows == 0 { Err(diesel::result::Error::NotFound) } else { Ok(()) }
+        update_as_seen(db, |db| changed.execute(db))
     }
 }
 

@@ -118,6 +118,30 @@ fn a_teams_own_tasks_are_continued_and_escalated_and_no_sweep_needs_the_folder()
     assert_eq!(status["host"], "tasks");
 }
 
+/// Nothing says that a view's trigger writes what it is given.
+#[rstest]
+#[case::a_wake("new.reason);\n    return new;", "new.reason);\n    return null;", "wakes")]
+#[case::a_comment(
+    "new.issue_id;\n    return case when found then new end;",
+    "new.issue_id;\n    return null;",
+    "comments"
+)]
+fn what_a_trigger_did_not_write_is_not_recorded_as_done(#[case] from: &str, #[case] to: &str, #[case] relation: &str) {
+    let database = tasks();
+    let folder = Folder::new();
+    folder.replace(UP, from, to);
+    folder.migrate(&database).done();
+    let attempts_max = if relation == "wakes" { "1" } else { "0" };
+
+    let swept = sweep_at(&database.url, ["--attempts-max", attempts_max]).run();
+
+    assert_eq!(swept.code, 1, "{swept}");
+    let why = format!("the host's {relation} took no row: its trigger wrote nothing");
+    assert!(swept.out.contains(&why), "{swept}");
+    assert_eq!(texts(&database, "select count(*)::text from sweep.recoveries"), ["0"]);
+    assert_eq!(texts(&database, "select count(*)::text from jobs where id > 3"), ["0"]);
+}
+
 #[test]
 fn two_sweeps_at_once_queue_one_job() {
     let database = tasks();
