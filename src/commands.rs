@@ -29,7 +29,9 @@ use crate::telemetry::{self, Audience, Loudness};
 /// Runs one command line to its exit code.
 pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     let Cli { command, common: CommonFlags { config: ConfigFlag { config: file }, quiet, verbose }, sweep } = cli;
-    let loudness = Loudness::of(quiet, verbose);
+    // What sweeps log of copies that are gone in a moment is of no use to anybody who did not ask for it.
+    let is_on_copies = matches!(command, Some(Command::Host(_))) && verbose == 0;
+    let loudness = Loudness::of(quiet || is_on_copies, verbose);
     // What is about the program alone works whatever is set.
     let is_of_an_agent = matches!(&command, Some(Command::Watch(flags)) if flags.of_agent.is_some());
     let is_set_up = !is_of_an_agent && !matches!(command, Some(Command::Completions(_) | Command::Man(_)));
@@ -51,7 +53,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),
-        Some(Command::Host(command)) => host::run(&command),
+        Some(Command::Host(command)) => host::run(&command, environment),
         Some(Command::Exempt(command)) => exempt::run(command, quiet, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, quiet, environment),
         Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),

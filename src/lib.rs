@@ -62,3 +62,5 @@ pub mod sweep;
 pub mod telemetry;
 #[cfg(feature = "program")]
 pub mod text;
+#[cfg(feature = "program")]
+pub mod verify;

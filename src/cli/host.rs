@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::subjects::LayoutFlag;
 use crate::parse::HOST;
+use crate::settings::flags::DatabaseFlag;
 
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {
@@ -13,6 +14,33 @@ pub enum HostCommand {
     List(HostListFlags),
     /// Show what one of them is recognised by, reads and runs
     Show(HostShowFlags),
+    /// Try every promise on copies of a host's database, and print a certificate
+    Verify(HostVerifyFlags),
+}
+
+/// Which host.
+#[derive(Debug, Args)]
+pub struct HostFlags {
+    /// native, paperclip
+    #[arg(value_name = "HOST", value_parser = HOST, hide_possible_values = true, required_unless_present = "host_dir",
+          conflicts_with = "host_dir")]
+    pub host: Option<&'static str>,
+    /// The host in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    pub host_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct HostVerifyFlags {
+    #[command(flatten)]
+    pub of: HostFlags,
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    /// How much finished work the views are measured beside
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub rows: u32,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
 }
 
 #[derive(Debug, Args)]
@@ -23,13 +51,8 @@ pub struct HostListFlags {
 
 #[derive(Debug, Args)]
 pub struct HostShowFlags {
-    /// native, paperclip
-    #[arg(value_name = "HOST", value_parser = HOST, hide_possible_values = true, required_unless_present = "host_dir",
-          conflicts_with = "host_dir")]
-    pub host: Option<&'static str>,
-    /// The host in this directory
-    #[arg(long, value_name = "DIRECTORY")]
-    pub host_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub of: HostFlags,
     /// Print the text of its files instead
     #[arg(long, conflicts_with = "output")]
     pub files: bool,

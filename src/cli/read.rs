@@ -60,9 +60,12 @@ impl Command {
             Command::Migrate(flags) => &mut flags.database.database,
             Command::Watch(flags) => &mut flags.database.database,
             Command::Demo(flags) => &mut flags.database,
-            Command::Host(_) | Command::Notify(_) | Command::Config(_) | Command::Completions(_) | Command::Man(_) => {
-                return None;
-            }
+            Command::Host(HostCommand::Verify(flags)) => &mut flags.database.database,
+            Command::Host(HostCommand::List(_) | HostCommand::Show(_))
+            | Command::Notify(_)
+            | Command::Config(_)
+            | Command::Completions(_)
+            | Command::Man(_) => return None,
         })
     }
 
@@ -76,6 +79,7 @@ impl Command {
             Command::Config(flags) => &mut flags.layout.output,
             Command::Host(HostCommand::List(flags)) => &mut flags.layout.output,
             Command::Host(HostCommand::Show(flags)) => &mut flags.layout.output,
+            Command::Host(HostCommand::Verify(flags)) => &mut flags.layout.output,
             Command::Exempt(_)
             | Command::Quarantine(_)
             | Command::Daemon(_)

@@ -3,25 +3,53 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::open_database::say_list;
 use super::terminal::say;
-use crate::cli::{HostCommand, HostShowFlags};
+use crate::cli::{HostCommand, HostFlags, HostShowFlags, HostVerifyFlags, Layout};
 use crate::conclusion::{Conclusion, Failure};
+use crate::report::certificate::{self, Trying};
 use crate::report::grid;
+use crate::settings::Environment;
 use crate::store::hosts::{self, Description, Host};
+use crate::verify::{self, Subprocess};
 
-pub fn run(command: &HostCommand) -> Result<Conclusion> {
+pub fn run(command: &HostCommand, environment: &Environment) -> Result<Conclusion> {
     match command {
         HostCommand::List(flags) => {
             let hosts: Vec<Description> = hosts::built_in().iter().map(|host| host.describe()).collect();
             say_list(flags.layout.get(), "hosts", &hosts, |host| json!(host), list);
         }
         HostCommand::Show(flags) => show(flags)?,
+        HostCommand::Verify(flags) => return verify(flags, environment),
     }
     Ok(Conclusion::Done)
+}
+
+fn verify(flags: &HostVerifyFlags, environment: &Environment) -> Result<Conclusion> {
+    let HostVerifyFlags { of, database, rows, layout } = flags;
+    let Some(host) = of.get()? else { return Ok(Conclusion::Done) };
+    let database = environment.database(database)?;
+    let path = std::env::current_exe().context("looking for this program, to be killed in the middle of sweeps")?;
+    let withheld = environment.own_variables().into_iter().filter(|name| !name.starts_with("PG")).collect();
+    let options = verify::Options { host, database, rows: *rows, program: Subprocess { path, withheld } };
+    let trying = Trying::begin();
+    let certificate = verify::verify(&options, &mut |check| trying.now(check));
+    drop(trying);
+    let certificate = certificate.map_err(|error| options.database.explain(error))?;
+    match layout.get() {
+        Layout::Json => say(&format!("{:#}\n", json!(certificate))),
+        Layout::Table => say(&certificate::render(&certificate)),
+    }
+    Ok(if certificate.holds { Conclusion::Done } else { Conclusion::SomeFailed })
+}
+
+impl HostFlags {
+    fn get(&self) -> Result<Option<Arc<Host>>, Failure> {
+        wanted(self.host, self.host_dir.as_deref())
+    }
 }
 
 /// The one that an operator names, in either way.
@@ -33,7 +61,7 @@ pub fn wanted(name: Option<&str>, directory: Option<&Path>) -> Result<Option<Arc
 }
 
 fn show(flags: &HostShowFlags) -> Result<()> {
-    let Some(host) = wanted(flags.host, flags.host_dir.as_deref())? else { return Ok(()) };
+    let Some(host) = flags.of.get()? else { return Ok(()) };
     match (flags.files, flags.layout.get()) {
         (true, _) => host.files().for_each(|(path, text)| say(&format!("-- {path}\n{}\n\n", text.trim_end()))),
         (false, layout) => say_list(layout, "hosts", &[host.describe()], |host| json!(host), whole),

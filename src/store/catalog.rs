@@ -110,15 +110,19 @@ fn text(path: &str, host: &Host, is_sqlite: bool) -> Result<String> {
     Ok(rendered.map_err(|error| config(format!("{path}: {error}")))? + "\n")
 }
 
+/// The tables that sweep has on every host, and diesel's, by their names in its schema or in a file.
+pub fn tables_of_the_ledger(host: &Host, is_sqlite: bool) -> Result<Vec<String>> {
+    let folders: Vec<String> =
+        inside("ledger").iter().map(|folder| up(folder, host, is_sqlite)).collect::<Result<_>>()?;
+    let lines = folders.iter().flat_map(|sql| sql.lines());
+    let tables = lines.filter_map(|line| Some(line.strip_prefix("create table ")?.split(' ').next()?.to_owned()));
+    Ok(tables.chain([format!("{}{VERSIONS}", prefix(host, is_sqlite))]).collect())
+}
+
 /// The number that a migration's name begins with, as diesel records it.
 pub fn version(folder: &str) -> String {
     let name = folder.rsplit('/').next().unwrap_or_default();
     name.split('_').next().unwrap_or_default().replace('-', "")
-}
-
-/// Is the host known on this database?
-pub fn is_for(db: &Db, host: &Host) -> bool {
-    ["both", database(db)].iter().any(|source| !host.migrations(source).is_empty())
 }
 
 /// Is it a view of sweep's own over what a host has?

@@ -108,6 +108,11 @@ impl DbConnection {
         }
     }
 
+    /// For who does not sweep with it.
+    pub(super) fn into_db(self) -> Db {
+        self.db
+    }
+
     pub fn is_sqlite(&self) -> bool {
         matches!(self.db, Db::Sqlite(_))
     }

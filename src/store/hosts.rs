@@ -13,7 +13,9 @@ use std::sync::{Arc, LazyLock};
 
 use include_dir::{Dir, include_dir};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
+use super::ids::IdType;
 use crate::rules::Kind;
 use manifest::Manifest;
 pub(super) use recognition::detect;
@@ -27,6 +29,8 @@ pub(super) static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");
 const SOURCES: [&str; 5] = ["both", "postgres", "sqlite", "postgres_listen", "sqlite_lasting"];
 /// What every host's folder has.
 const MANIFEST: &str = "host.toml";
+/// How its work is made, for `sweep host verify`: beside the migrations for one database, or for both.
+const FIXTURES: &str = "fixtures.sql";
 
 /// The control plane whose database it is.
 #[derive(PartialEq)]
@@ -138,13 +142,39 @@ impl Host {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
+    /// How its work is made on this kind of database: the file, and its text.
+    pub fn fixtures(&self, is_sqlite: bool) -> Option<(String, &str)> {
+        let sources = [if is_sqlite { "sqlite" } else { "postgres" }, "both"];
+        let mut paths = sources.iter().map(|source| format!("{source}/{FIXTURES}"));
+        paths.find_map(|path| Some((path.clone(), self.files.get(&path)?.as_str())))
+    }
+
+    /// The type of its ids.
+    pub fn id_type(&self) -> IdType {
+        self.manifest.id
+    }
+
+    /// Is the host known on this kind of database?
+    pub fn is_for(&self, is_sqlite: bool) -> bool {
+        ["both", if is_sqlite { "sqlite" } else { "postgres" }].iter().any(|source| !self.migrations(source).is_empty())
+    }
+
+    /// A digest of its files, by which one that was changed is told from one that was not: SHA-256, in hexadecimal.
+    pub fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for (path, text) in &self.files {
+            digest.update(format!("{path}\0{}\0{text}", text.len()));
+        }
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The type of its ids, as PostgreSQL calls it.
     pub(super) fn id(&self) -> &'static str {
         self.manifest.id.into()
     }
 
     /// The kinds of subject that it has.
-    pub(super) fn kinds(&self) -> Vec<Kind> {
+    pub fn kinds(&self) -> Vec<Kind> {
         Kind::ALL.iter().copied().filter(|kind| self.manifest.kinds.contains(kind)).collect()
     }
 
@@ -154,12 +184,12 @@ impl Host {
     }
 
     /// The host's own tables, in the schema `public`; none when they are sweep's.
-    pub(super) fn tables(&self) -> Vec<&str> {
+    pub fn tables(&self) -> Vec<&str> {
         self.manifest.tables.keys().map(String::as_str).collect()
     }
 
     /// Are the host's tables sweep's?
-    pub(super) fn is_native(&self) -> bool {
+    pub fn is_native(&self) -> bool {
         self.manifest.tables.is_empty()
     }
 

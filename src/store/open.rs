@@ -191,6 +191,11 @@ fn nearest_to(url: &str) -> String {
     if is_name { nearest::hint(Path::new(url)) } else { String::new() }
 }
 
+/// A file of another program's, as it is now.
+pub(super) fn read_only(path: &Path) -> Result<diesel::SqliteConnection> {
+    sqlite::read_only(path)
+}
+
 /// Refuses what must not be read, or cannot be used so. Of a schema that comes a moment later nothing is read either.
 pub(super) fn refuse_at_first_look(db: &mut Db, access: Access) -> Result<()> {
     let is_there = match db {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{FILES, Host, MANIFEST, SOURCES, names};
+use super::{FILES, FIXTURES, Host, MANIFEST, SOURCES, names};
 use crate::conclusion::{Failure, config};
 use crate::files;
 use crate::store::catalog::version;
@@ -31,6 +31,10 @@ impl Host {
 fn read(directory: &Path) -> Result<BTreeMap<String, String>, String> {
     let mut files = BTreeMap::from([(MANIFEST.to_owned(), text(directory, MANIFEST)?)]);
     for source in SOURCES {
+        let fixtures = format!("{source}/{FIXTURES}");
+        if directory.join(&fixtures).exists() {
+            files.insert(fixtures.clone(), text(directory, &fixtures)?);
+        }
         for migration in folders_in(&directory.join(source)).map_err(|why| format!("{source}: {why}"))? {
             for way in ["up", "down"] {
                 let path = format!("{source}/{migration}/{way}.sql");

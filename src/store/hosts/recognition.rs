@@ -73,12 +73,13 @@ impl Host {
 /// The host of a database where sweep has never been. Refuses one that it does not know, unless the operator names one
 /// that fits.
 pub fn detect(db: &mut Db, wanted: Option<Arc<Host>>) -> Result<Arc<Host>> {
-    if let Some(host) = wanted.as_ref().filter(|host| !catalog::is_for(db, host)) {
-        let database = if matches!(db, Db::Sqlite(_)) { "SQLite" } else { "PostgreSQL" };
+    let is_sqlite = matches!(db, Db::Sqlite(_));
+    if let Some(host) = wanted.as_ref().filter(|host| !host.is_for(is_sqlite)) {
+        let database = if is_sqlite { "SQLite" } else { "PostgreSQL" };
         return Err(config(format!("the host {} has no migrations for {database}", host.name())).into());
     }
     let theirs = tables(db).context("looking for the host's tables")?;
-    let known: Vec<Arc<Host>> = built_in().iter().filter(|host| catalog::is_for(db, host)).cloned().collect();
+    let known: Vec<Arc<Host>> = built_in().iter().filter(|host| host.is_for(is_sqlite)).cloned().collect();
     let recognised = match wanted {
         Some(wanted) => Ok(wanted),
         None => recognise(&known, &theirs),

@@ -44,12 +44,17 @@ pub(super) fn create(path: &Path) -> Result<(), Failure> {
 
 /// Opens a file that is there. Until it is known whose it is, it is treated as another program's.
 pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
-    refuse_unless_file(path, access)?;
-    let open =
-        |access| SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()));
     let failed = |error: diesel::result::Error| explain(path, &error.to_string());
-    let companion = Companion::new(open(Access::ReadOnly)?).map_err(failed)?;
-    let mut db = open(access)?;
+    refuse_unless_file(path, access)?;
+    let companion = match Companion::new(open(path, Access::ReadOnly)?) {
+        Err(error) if is_half_written(path, &error) => {
+            take_back(path, access)?;
+            Companion::new(open(path, Access::ReadOnly)?)
+        }
+        companion => companion,
+    };
+    let companion = companion.map_err(failed)?;
+    let mut db = open(path, access)?;
     db.batch_execute(&format!("{PATIENT}; {NO_CHECKPOINT}")).map_err(failed)?;
     guest::settle_in(&mut db)?;
     // Foreign keys are off by default, per connection; a rival's transaction is waited for.
@@ -59,6 +64,36 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
     };
     db.batch_execute(pragma).map_err(failed)?;
     Ok(DbConnection::new(Db::Sqlite(db), Some(companion)))
+}
+
+/// Has a writer that used no write-ahead log been killed? Its journal says what to take back, which only a writer can.
+fn is_half_written(path: &Path, error: &diesel::result::Error) -> bool {
+    let journal = path.as_os_str().to_owned().into_string().map(|path| format!("{path}-journal"));
+    error.to_string().contains("readonly") && journal.is_ok_and(|journal| Path::new(&journal).exists())
+}
+
+/// Every writer of SQLite's does this with its first look. Without a write-ahead log there is none to lose when it closes.
+fn take_back(path: &Path, access: Access) -> Result<(), Failure> {
+    let shown = path.display();
+    if access == Access::ReadOnly {
+        return Err(config(format!(
+            "{shown}: it is half written: whoever wrote it last was killed. Let its program open it, or run `sweep` \
+             without --dry-run: that takes back what is half written"
+        )));
+    }
+    let mut writer = open(path, Access::Write)?;
+    let looked = writer.batch_execute(&format!("{PATIENT}; SELECT count(*) FROM sqlite_master"));
+    looked.map_err(|error| explain(path, &error.to_string()))
+}
+
+/// A connection that writes nothing, not even the log back into the file.
+pub(super) fn read_only(path: &Path) -> Result<SqliteConnection> {
+    refuse_unless_file(path, Access::ReadOnly)?;
+    Ok(open(path, Access::ReadOnly)?)
+}
+
+fn open(path: &Path, access: Access) -> Result<SqliteConnection, Failure> {
+    SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()))
 }
 
 /// SQLite takes a URI, in which each character of the path stands for itself, and none makes a file that is missing.

@@ -1,8 +1,9 @@
 //! SQLite files of other programs: sweep is a guest there. Its ledger alone lasts; the program's tables, journal and
 //! version stay as they were; and no write of the program's is lost.
 
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
@@ -154,6 +155,29 @@ fn no_write_of_the_owners_is_lost_when_sweep_closes_its_file() {
             command_at(url, words.iter().copied()).run().refused(CONFIG, &[]);
         });
         assert_eq!(left, "before, after", "{words:?}");
+    }
+}
+
+/// Who writes without a write-ahead log and is killed leaves a journal, by which the next one takes back what was half
+/// written. One that only reads cannot.
+#[test]
+fn a_writer_that_was_killed_keeps_no_sweep_from_the_file() {
+    for is_guest in [true, false] {
+        let owner = if is_guest { Owner::with_sweep("delete") } else { Owner::new("delete") };
+        let mut killed = Command::new("sqlite3").arg(&owner.path).stdin(Stdio::piped()).spawn().expect("sqlite3");
+        let half = "pragma cache_size = 1; begin immediate; update tasks set note = zeroblob(99999);";
+        let half = format!("{half}\n.shell kill -9 $PPID\n");
+        killed.stdin.take().expect("a pipe").write_all(half.as_bytes()).expect("sqlite3 reads");
+        assert!(!killed.wait().expect("an end").success());
+        assert!(owner.path.with_extension("db-journal").exists(), "the premise");
+
+        sweep_at(&owner.url, ["--dry-run"]).run().refused(CONFIG, &["half written", "run `sweep`"]);
+        match is_guest {
+            true => assert!(sweep_at(&owner.url, []).run().done().out.contains("1 continued")),
+            false => sweep_at(&owner.url, []).run().refused(CONFIG, &["not set up for sweep"]),
+        }
+        let mut owner = owner;
+        assert_eq!(owner.texts("select note from tasks where note <> ''"), Vec::<String>::new());
     }
 }
 

@@ -1,0 +1,77 @@
+//! The certificate of a host, for people.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use owo_colors::OwoColorize;
+
+use super::grid;
+use crate::text::redact;
+use crate::verify::{Certificate, Check, Verdict};
+
+/// What was tried, and below it what speaks against a promise.
+pub fn render(certificate: &Certificate) -> String {
+    let Certificate { host, title, digest, version, database, checks, .. } = certificate;
+    let digest = &digest[..12];
+    let heading =
+        format!("The host {host} ({}, digest {digest}) under sweep {version}, on {database}\n\n", redact(title));
+    let rows = checks.iter().map(|check| {
+        let took = format!("{:.1} s", Duration::from_millis(check.duration_ms).as_secs_f64());
+        [check.name.to_owned(), verdict(check.verdict), check.promise.to_owned(), check.seen.clone(), took]
+    });
+    let table = grid::with_header(["check", "verdict", "promise", "seen", "took"], rows, &[4]);
+    let evidence: String = checks.iter().map(evidence).collect();
+    format!("{heading}{table}{evidence}\n{}\n", conclusion(checks))
+}
+
+fn verdict(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Kept => "kept".green().to_string(),
+        Verdict::Broken => "broken".red().to_string(),
+        Verdict::NotTried => "not tried".yellow().to_string(),
+    }
+}
+
+fn evidence(check: &Check) -> String {
+    if check.evidence.is_empty() {
+        return String::new();
+    }
+    let lines: String = check.evidence.iter().map(|why| format!("  - {why}\n")).collect();
+    format!("\n{} is broken:\n{lines}", check.name)
+}
+
+fn conclusion(checks: &[Check]) -> String {
+    let of = |verdict: Verdict| -> Vec<&str> {
+        checks.iter().filter(|check| check.verdict == verdict).map(|check| check.name).collect()
+    };
+    let (broken, untried) = (of(Verdict::Broken), of(Verdict::NotTried));
+    let untried = if untried.is_empty() { String::new() } else { format!(" Not tried: {}.", untried.join(", ")) };
+    match broken.as_slice() {
+        [] => format!("All {} promises that were tried are kept.{untried}", of(Verdict::Kept).len()),
+        broken => format!("Broken: {}.{untried}", broken.join(", ")),
+    }
+}
+
+/// Shows at a terminal what is being tried.
+pub struct Trying(ProgressBar);
+
+impl Trying {
+    pub fn begin() -> Trying {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Trying(bar)
+    }
+
+    pub fn now(&self, check: &str) {
+        self.0.set_message(check.to_owned());
+    }
+}
+
+impl Drop for Trying {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,182 @@
+//! Throw-away copies of a host's database, in which anything may be tried. Each is dropped with its value.
+
+mod outsider;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::result::Error;
+use diesel::sql_types::{BigInt, Text};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::hosts::Host;
+use super::open::Url;
+use super::open::conninfo;
+use super::{Access, Db, catalog};
+use crate::conclusion::{Failure, busy, config};
+pub use outsider::Outsider;
+
+/// A larger database is hardly one that was made to be copied.
+const BYTES_MAX: i64 = 1 << 30;
+/// One that is empty.
+const EMPTY: &str = "template0";
+
+/// A copy of a host's database.
+pub struct Sandbox {
+    /// For sweeps.
+    pub url: Url,
+    place: Place,
+}
+
+enum Place {
+    /// A database beside the one at this URL.
+    Server {
+        beside: String,
+        name: String,
+    },
+    File {
+        path: PathBuf,
+        _directory: TempDir,
+    },
+}
+
+impl Sandbox {
+    /// The host's tables as they are at `source`, but without sweep, and without a row in those that the host's
+    /// `host.toml` names. Of sweep's own tables nothing is needed.
+    pub fn of(source: &Url, host: &Host) -> Result<Sandbox> {
+        let sandbox = match source {
+            Url::Postgres(url, _) if host.is_native() => Sandbox::on_server(source, url, EMPTY)?,
+            Url::Postgres(url, _) => {
+                let name = refuse_large(&mut connect(source)?)?;
+                Sandbox::on_server(source, url, &name)?
+            }
+            Url::Sqlite(path) => Sandbox::in_file((!host.is_native()).then_some(path))?,
+        };
+        sandbox.empty(host).context("emptying the copy of the host's tables")?;
+        Ok(sandbox)
+    }
+
+    /// Another one with the same in it.
+    pub fn copy(&self) -> Result<Sandbox> {
+        match &self.place {
+            Place::Server { beside, name } => Sandbox::on_server(&self.url, beside, name),
+            Place::File { path, .. } => Sandbox::in_file(Some(path)),
+        }
+    }
+
+    /// As other programs take it, with its secrets.
+    pub fn url_text(&self) -> String {
+        match &self.url {
+            Url::Postgres(url, _) => url.clone(),
+            Url::Sqlite(path) => format!("sqlite://{}", path.display()),
+        }
+    }
+
+    /// A connection that is none of sweep's.
+    pub fn connect(&self, host: &Host) -> Result<Outsider> {
+        Outsider::new(connect(&self.url)?, host).context("connecting as the host does")
+    }
+
+    fn on_server(like: &Url, beside: &str, template: &str) -> Result<Sandbox> {
+        let name = format!("sweep_verify_{}", Uuid::now_v7().simple());
+        let Url::Postgres(_, cache) = like else { unreachable!("a server's URL") };
+        let mut db = connect(&Url::postgres(beside))?;
+        let create = format!("CREATE DATABASE {name} TEMPLATE {}", quoted(template));
+        db.batch_execute(&create).map_err(|error| refuse_creation(&error, template))?;
+        let url = Url::postgres(conninfo::with(beside, "dbname", &name)).with(*cache);
+        Ok(Sandbox { url, place: Place::Server { beside: beside.to_owned(), name } })
+    }
+
+    fn in_file(source: Option<&PathBuf>) -> Result<Sandbox> {
+        let directory = tempfile::tempdir().context("making a directory for copies")?;
+        let path = directory.path().join("copy.db");
+        let url = Url::Sqlite(path.clone());
+        match source {
+            Some(source) => copy_file(source, &path)?,
+            None => url.create()?,
+        }
+        Ok(Sandbox { url, place: Place::File { path, _directory: directory } })
+    }
+
+    fn empty(&self, host: &Host) -> Result<()> {
+        if host.is_native() {
+            return Ok(());
+        }
+        let mut db = connect(&self.url)?;
+        let tables: Vec<String> = host.tables().into_iter().map(quoted).collect();
+        let statements = match &mut db {
+            Db::Postgres(_) => {
+                let tables = tables.iter().map(|table| format!("public.{table}")).collect::<Vec<_>>().join(", ");
+                format!("DROP SCHEMA IF EXISTS sweep CASCADE; TRUNCATE {tables} CASCADE")
+            }
+            Db::Sqlite(db) => {
+                let ours: Vec<String> = sql::<Text>(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'",
+                )
+                .load(db)?;
+                let dropped = ours.iter().map(|table| format!("DROP TABLE {};", quoted(table)));
+                let emptied = tables.iter().map(|table| format!("DELETE FROM {table};"));
+                format!("PRAGMA foreign_keys = OFF; {}", dropped.chain(emptied).collect::<String>())
+            }
+        };
+        Ok(db.batch_execute(&statements)?)
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if let Place::Server { beside, name } = &self.place {
+            let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+            let _ = connect(&Url::postgres(beside.as_str())).map(|mut db| db.batch_execute(&drop));
+        }
+    }
+}
+
+/// Without anything of sweep's: a file's own tables have their names.
+fn connect(url: &Url) -> Result<Db> {
+    match url {
+        Url::Postgres(..) => Ok(url.connect(Access::Write)?.into_db()),
+        Url::Sqlite(path) => Ok(Db::Sqlite(SqliteConnection::establish(&path.display().to_string())?)),
+    }
+}
+
+/// The database's name.
+fn refuse_large(db: &mut Db) -> Result<String> {
+    let name = catalog::name(db)?;
+    let Db::Postgres(db) = db else { return Ok(name) };
+    let bytes: i64 = diesel::select(sql::<BigInt>("pg_database_size(current_database())")).get_result(db)?;
+    if BYTES_MAX < bytes {
+        return Err(config(format!(
+            "the database {name} has {} MiB, and would be copied several times: expected one with the host's tables \
+             and few rows, of at most {} MiB",
+            bytes >> 20,
+            BYTES_MAX >> 20
+        ))
+        .into());
+    }
+    Ok(name)
+}
+
+fn refuse_creation(error: &Error, template: &str) -> Failure {
+    match error.to_string() {
+        words if words.contains("being accessed by other users") => {
+            busy(format!("the database {template} cannot be copied while others are connected to it: {words}"))
+        }
+        words => config(format!("cannot make a copy of the database {template} beside it: {words}")),
+    }
+}
+
+/// As it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it is.
+fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    let mut db = super::open::read_only(from)?;
+    let copied = diesel::sql_query("VACUUM INTO ?").bind::<Text, _>(to.display().to_string()).execute(&mut db);
+    copied.map(drop).with_context(|| format!("copying {}", from.display()))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -1,0 +1,159 @@
+//! A connection as a host itself has one.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Nullable, Text};
+
+use crate::rules::{Id, Kind};
+use crate::store::hosts::Host;
+use crate::store::snapshot::{self, Rows};
+use crate::store::{Db, catalog};
+
+/// It names the host's tables as the host does.
+pub struct Outsider {
+    db: Db,
+    /// The ledger, as it is called here.
+    ledger: String,
+    ledger_tables: Vec<String>,
+}
+
+impl Outsider {
+    pub(super) fn new(mut db: Db, host: &Host) -> Result<Outsider> {
+        let is_sqlite = matches!(db, Db::Sqlite(_));
+        let path = if host.is_native() { "sweep, public" } else { "public" };
+        match &mut db {
+            Db::Postgres(db) => db.batch_execute(&format!("SET search_path = {path}"))?,
+            Db::Sqlite(db) => db.batch_execute("PRAGMA busy_timeout = 5000")?,
+        }
+        let schema = if is_sqlite { "" } else { "sweep." };
+        let ledger = format!("{schema}{}recoveries", catalog::prefix(host, is_sqlite));
+        let tables = catalog::tables_of_the_ledger(host, is_sqlite)?;
+        let ledger_tables = tables.into_iter().map(|table| format!("{schema}{table}")).collect();
+        Ok(Outsider { db, ledger, ledger_tables })
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self.db, Db::Sqlite(_))
+    }
+
+    /// By the database's clock.
+    pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
+        self.db.now()
+    }
+
+    /// In one transaction.
+    pub fn run(&mut self, statements: &str) -> QueryResult<()> {
+        self.begin(statements)?;
+        self.db.batch_execute("COMMIT")
+    }
+
+    /// In a transaction that stays open, unless it fails.
+    pub fn begin(&mut self, statements: &str) -> QueryResult<()> {
+        let begin = if self.is_sqlite() { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        let begun = self.db.batch_execute(&format!("{begin};\n{statements}"));
+        begun.inspect_err(|_| self.roll_back())
+    }
+
+    pub fn commit(&mut self) -> QueryResult<()> {
+        self.db.batch_execute("COMMIT")
+    }
+
+    pub fn roll_back(&mut self) {
+        let _ = self.db.batch_execute("ROLLBACK");
+    }
+
+    /// Waits for somebody else's lock no longer than this.
+    pub fn wait_at_most(&mut self, patience: Duration) -> QueryResult<()> {
+        let milliseconds = patience.as_millis();
+        self.db.batch_execute(&match self.db {
+            Db::Postgres(_) => format!("SET lock_timeout = {milliseconds}"),
+            Db::Sqlite(_) => format!("PRAGMA busy_timeout = {milliseconds}"),
+        })
+    }
+
+    /// The first column of a query's rows, those without a value left out.
+    pub fn texts(&mut self, query: &str) -> QueryResult<Vec<String>> {
+        let query = format!("WITH answer (value) AS (\n{query}\n) SELECT CAST(value AS text) FROM answer");
+        let rows: Vec<Option<String>> = match &mut self.db {
+            Db::Postgres(db) => sql::<Nullable<Text>>(&query).load(db)?,
+            Db::Sqlite(db) => sql::<Nullable<Text>>(&query).load(db)?,
+        };
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    /// Lets time pass for what the ledger remembers.
+    pub fn age_the_ledger(&mut self, minutes: i64) -> QueryResult<()> {
+        let earlier = |column: &str| match self.db {
+            Db::Postgres(_) => format!("{column} = {column} - interval '{minutes} minutes'"),
+            Db::Sqlite(_) => format!("{column} = strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '-{minutes} minutes')"),
+        };
+        let columns = ["created_at", "settled_at", "episode_began_at"].map(earlier).join(", ");
+        self.db.batch_execute(&format!("UPDATE {} SET {columns}", self.ledger))
+    }
+
+    /// SQL that leaves one row of the ledger about a subject, of half an hour ago, or none: its action, whether it blocked
+    /// the subject, and whether it is settled.
+    pub fn ledger_row(&self, kind: Kind, id: &Id, row: Option<(&str, bool, bool)>) -> String {
+        let (ledger, fresh, at) = (
+            &self.ledger,
+            Id::generate(),
+            match self.db {
+                Db::Postgres(_) => "(now() - interval '30 minutes')",
+                Db::Sqlite(_) => "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 minutes')",
+            },
+        );
+        let emptied = format!("DELETE FROM {ledger} WHERE kind = '{kind}' AND subject_id = '{id}';");
+        let Some((action, blocked, settled)) = row else { return emptied };
+        let settled = if settled { at } else { "null" };
+        format!(
+            "{emptied} INSERT INTO {ledger} (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
+             blocked_subject, created_at, settled_at) \
+             VALUES ('{fresh}', '{fresh}', '{kind}', '{id}', '{action}', 'made up', {at}, 1, {blocked}, {at}, {settled});"
+        )
+    }
+
+    /// The planner knows what is in the tables, as a server finds out by itself.
+    pub fn analyze(&mut self) -> QueryResult<()> {
+        match &mut self.db {
+            Db::Postgres(db) => db.batch_execute("ANALYZE"),
+            // Nobody does it there.
+            Db::Sqlite(_) => Ok(()),
+        }
+    }
+
+    /// See `snapshot::catalog`.
+    pub fn catalog(&mut self) -> QueryResult<BTreeSet<String>> {
+        snapshot::catalog(&mut self.db)
+    }
+
+    /// See `snapshot::rows`.
+    pub fn rows(&mut self) -> QueryResult<Rows> {
+        snapshot::rows(&mut self.db)
+    }
+
+    /// The names of all tables that sweep keeps on every host.
+    pub fn ledger_tables(&self) -> &[String] {
+        &self.ledger_tables
+    }
+
+    /// What it is a connection to, and its version.
+    pub fn version(&mut self) -> QueryResult<String> {
+        match &mut self.db {
+            Db::Postgres(db) => {
+                diesel::select(sql::<Text>("'PostgreSQL ' || current_setting('server_version')")).get_result(db)
+            }
+            Db::Sqlite(db) => diesel::select(sql::<Text>("'SQLite ' || sqlite_version()")).get_result(db),
+        }
+    }
+
+    /// How the ledger's table is called here.
+    pub fn ledger(&self) -> &str {
+        &self.ledger
+    }
+}

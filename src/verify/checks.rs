@@ -1,0 +1,7 @@
+//! The promises, one by one.
+
+pub mod candidates;
+pub mod cost;
+pub mod footprint;
+pub mod rivals;
+pub mod story;

@@ -1,0 +1,128 @@
+//! What is written, and where: installing changes nothing of the host's, a sweep writes about the subjects that it
+//! touches alone, and uninstalling leaves the schema as it was.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use super::story::in_vain;
+use crate::rules::Kind;
+use crate::store::hosts::Host;
+use crate::store::sandbox::{Outsider, Sandbox};
+use crate::store::snapshot::Rows;
+use crate::store::{Access, migrate};
+use crate::sweep::{self, Cancel, Options};
+use crate::verify::certificate::Finding;
+use crate::verify::fixtures::{Event, Made};
+use crate::verify::trial::{JUST_NOW, Trial};
+
+/// Evidence shows so much of a row.
+const ROW_MAX: usize = 300;
+
+/// What there is that is not sweep's.
+fn of_host(outsider: &mut Outsider, host: &Host) -> Result<BTreeSet<String>> {
+    // In a file of its own all is.
+    if host.is_native() && outsider.is_sqlite() {
+        return Ok(BTreeSet::new());
+    }
+    let is_ours = |line: &String| {
+        line.starts_with("sweep ")
+            || [" table sweep_", " index sweep_", " index sqlite_autoindex_sweep_"]
+                .iter()
+                .any(|ours| line.starts_with(ours))
+    };
+    Ok(outsider.catalog()?.into_iter().filter(|line| !is_ours(line)).collect())
+}
+
+/// What two schemas do not have in common.
+fn differences(before: &BTreeSet<String>, after: &BTreeSet<String>) -> Vec<String> {
+    let gone = before.difference(after).map(|line| format!("is gone: {}", cut(line)));
+    let new = after.difference(before).map(|line| format!("was not there before: {}", cut(line)));
+    gone.chain(new).collect()
+}
+
+fn cut(line: &str) -> String {
+    line.chars().take(ROW_MAX).collect()
+}
+
+/// Installs the host in this copy of its database, and says what of the host's that has changed.
+pub fn installation(copy: &Sandbox, host: &Arc<Host>) -> Result<Finding> {
+    let mut outsider = copy.connect(host)?;
+    let (schema, rows) = (of_host(&mut outsider, host)?, outsider.rows()?);
+    let wanted = migrate::Wanted { host: Some(Arc::clone(host)), ..migrate::Wanted::default() };
+    migrate::migrate(&mut copy.url.connect(Access::Write)?, &wanted)?;
+    let mut evidence = differences(&schema, &of_host(&mut outsider, host)?);
+    let after = outsider.rows()?;
+    let changed = rows.iter().filter(|(table, rows)| after.get(*table) != Some(rows));
+    evidence.extend(changed.map(|(table, _)| format!("the rows of {table} were changed")));
+    Ok(Finding::of("its schema and rows are as they were", evidence))
+}
+
+/// Uninstalls it, after sweeps have written.
+pub fn removal(trial: &mut Trial, copy: &Sandbox) -> Result<Finding> {
+    let before = copy.connect(trial.host)?.catalog()?;
+    for kind in trial.host.kinds() {
+        trial.stranded(kind)?;
+    }
+    trial.sweep()?;
+    migrate::uninstall(&mut trial.connect(Access::Write)?)?;
+    Ok(Finding::of("its schema is as it was", differences(&before, &trial.outsider.catalog()?)))
+}
+
+/// A dry run writes nothing; a sweep writes about what it touches, in the tables that `host.toml` names, and deletes
+/// nothing.
+pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+    let in_vain_before = trial.stranded(kind)?;
+    trial.sweep()?;
+    if trial.takes_wakes(kind) {
+        in_vain(trial, &[&in_vain_before])?;
+    }
+    let bystanders = [trial.stranded(kind)?, trial.stranded(kind)?];
+    trial.happens(Event::AtWork, &bystanders[0], JUST_NOW)?;
+    trial.happens(Event::Finished, &bystanders[1], JUST_NOW)?;
+    let touched = [in_vain_before, trial.stranded(kind)?];
+
+    let before = trial.rows()?;
+    sweep::run(&Options { dry_run: true, ..trial.options() }, &Cancel::default(), &mut ())?;
+    let mut evidence: Vec<String> = changes(&before, &trial.rows()?)
+        .into_iter()
+        .map(|change| format!("a dry run changed {}: {}", change.table, cut(&change.row)))
+        .collect();
+    trial.sweep()?;
+    let after = trial.rows()?;
+    let declared = trial.host.tables();
+    for Change { table, row } in changes(&before, &after).into_iter().filter(|change| !trial.is_of_sweep(&change.table))
+    {
+        if !trial.host.is_native() && !declared.contains(&table.as_str()) {
+            evidence.push(format!("{table} was written, and is not among the tables of host.toml: {}", cut(&row)));
+        }
+        if !touched.iter().any(|made| is_about(&row, made)) {
+            evidence
+                .push(format!("a row of {table} was written that is about no subject that was touched: {}", cut(&row)));
+        }
+    }
+    let fewer = before.iter().filter(|(table, rows)| after.get(*table).map_or(0, Vec::len) < rows.len());
+    evidence.extend(fewer.map(|(table, _)| format!("rows of {table} were deleted")));
+    Ok(Finding::of(kind.plural(), evidence))
+}
+
+/// Does it name the subject, or its agent?
+fn is_about(row: &str, made: &Made) -> bool {
+    [&made.id, &made.agent, &made.plan].iter().any(|id| row.contains(&id.0))
+}
+
+/// A row that is not as it was, or was not there.
+struct Change {
+    table: String,
+    row: String,
+}
+
+fn changes(before: &Rows, after: &Rows) -> Vec<Change> {
+    let of_table = |(table, rows): (&String, &Vec<String>)| {
+        let known: BTreeSet<&String> = before.get(table).into_iter().flatten().collect();
+        let new = rows.iter().filter(|row| !known.contains(row));
+        new.map(|row| Change { table: table.clone(), row: row.clone() }).collect::<Vec<_>>()
+    };
+    after.iter().flat_map(of_table).collect()
+}

@@ -1,0 +1,151 @@
+//! Several sweeps at once, a host that is at it at the same moment, and sweeps that are killed.
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use diesel::QueryResult;
+
+use super::story::in_vain;
+use crate::rules::Kind;
+use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
+use crate::sweep::{self, Cancel, Outcome};
+use crate::verify::Subprocess;
+use crate::verify::certificate::Finding;
+use crate::verify::fixtures::{Block, Event, Made};
+use crate::verify::trial::{Trial, name};
+
+/// Sweeps at once, and what they compete for.
+const SWEEPS: usize = 4;
+const SUBJECTS: usize = 24;
+
+/// How long a write of the host's may wait for a sweep's lock, to find out that it does.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// What is killed, and how often.
+const KILLS: u64 = 8;
+
+/// Several sweeps at once continue each subject once, and escalate it once.
+pub fn rivals(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+    let made = many(trial, kind)?;
+    let mut evidence = at_once(trial)?;
+    for made in &made {
+        evidence.extend(refuse_doubles(trial, made)?);
+    }
+    if kind == Kind::Issue {
+        in_vain(trial, &made.iter().collect::<Vec<_>>())?;
+        evidence.extend(at_once(trial)?);
+        for made in &made {
+            let shown = trial.ask(Event::Escalated, made)?.len();
+            if (shown, trial.recorded(made, "escalate")?) != (1, 1) {
+                evidence.push(format!("{}: was not escalated once: {shown} rows are shown of it", name(made)));
+            }
+        }
+    }
+    Ok(Finding::of(format!("{SWEEPS} sweeps and {SUBJECTS} {}", kind.plural()), evidence))
+}
+
+fn many(trial: &mut Trial, kind: Kind) -> Result<Vec<Made>> {
+    (0..SUBJECTS).map(|_| trial.stranded(kind)).collect()
+}
+
+/// What went wrong.
+fn at_once(trial: &Trial) -> Result<Vec<String>> {
+    let options = trial.options();
+    thread::scope(|scope| {
+        let sweep = || {
+            let summary = sweep::run(&options, &Cancel::default(), &mut ())?;
+            let failed = summary.total().failed + summary.total().unknown;
+            Ok((failed != 0).then(|| format!("{failed} subjects failed in one of {SWEEPS} sweeps at once")))
+        };
+        let sweeps: Vec<_> = (0..SWEEPS).map(|_| scope.spawn(sweep)).collect();
+        let ended = sweeps.into_iter().map(|sweep| sweep.join().expect("a sweep does not panic"));
+        Ok(ended.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    })
+}
+
+/// One wake and one row of the ledger, whoever was at it.
+fn refuse_doubles(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
+    let waiting = trial.waiting(made)?;
+    let action = if waiting.is_some() { "continue" } else { "escalate" };
+    let recorded = trial.recorded(made, action)?;
+    let is_once = waiting.is_none_or(|waiting| waiting == 1) && recorded == 1;
+    let found = waiting.map_or(String::new(), |waiting| format!("{waiting} wakes and "));
+    Ok((!is_once).then(|| format!("{}: has {found}{recorded} rows in the ledger, expected one each", name(made))))
+}
+
+/// A write of the host's to what a sweep has in hand waits, and a sweep passes over what the host has in hand.
+pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+    let mut evidence = Vec::new();
+    let mut db = trial.connect(Access::Write)?;
+    for block in [Block::Of(kind, Event::Finished), Block::AgentPaused] {
+        if !trial.fixtures.has(&block) {
+            continue;
+        }
+        let made = trial.stranded(kind)?;
+        let sql = trial.sql(&block, &made, 0)?;
+        let mut host = trial.another_outsider()?;
+        host.wait_at_most(MOMENT)?;
+        let locked = db.in_transaction(Access::Write, &Timeouts::default(), |db| {
+            let lock = lock(kind, db, &made)?;
+            let wrote = host.begin(&sql).is_ok();
+            host.roll_back();
+            QueryResult::Ok((lock, wrote))
+        })?;
+        match locked {
+            (Lock::Nothing, _) => evidence.push(format!("{}: cannot be locked", name(&made))),
+            (_, true) => evidence.push(format!(
+                "{}: `-- fixture {block}` did not wait while a sweep had it in hand: the lock does not reach the host's rows",
+                name(&made)
+            )),
+            (_, false) => {}
+        }
+    }
+    // A writer of SQLite's is waited for: nobody could be passed over.
+    if !trial.outsider.is_sqlite() {
+        evidence.extend(refuse_uncommitted(trial, kind)?);
+    }
+    Ok(Finding::of(kind.plural(), evidence))
+}
+
+fn lock(kind: Kind, db: &mut Db, made: &Made) -> QueryResult<Lock> {
+    for_kind!(kind, S => <S as Subject>::lock(db, &made.id))
+}
+
+/// The host finishes a subject, and has not committed yet.
+fn refuse_uncommitted(trial: &mut Trial, kind: Kind) -> Result<Vec<String>> {
+    let made = trial.stranded(kind)?;
+    let sql = trial.sql(&Block::Of(kind, Event::Finished), &made, 0)?;
+    let mut host = trial.another_outsider()?;
+    host.begin(&sql)?;
+    let during = trial.sweep();
+    host.commit()?;
+    let mut evidence: Vec<String> = during?.expect(&made, Outcome::Busy).err().into_iter().collect();
+    evidence.extend(trial.sweep()?.refuse_touched(&made, "the host finished it"));
+    Ok(evidence)
+}
+
+/// Whenever a sweep is killed, nothing is half done, and the next one does the rest.
+pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Finding> {
+    let made = many(trial, kind)?;
+    for round in 0..KILLS {
+        let mut command = Command::new(&program.path);
+        for name in &program.withheld {
+            command.env_remove(name);
+        }
+        command.args(["--no-guard", "--quiet", "--wakes-per-agent-max", "1000000", "--connections", "2"]);
+        command.env("DATABASE_URL", trial.url_text()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut sweep = command.spawn().with_context(|| format!("starting {}", program.path.display()))?;
+        // Some die before they begin, some in the middle, some have done all.
+        thread::sleep(Duration::from_millis(15 + 20 * round));
+        let _ = sweep.kill();
+        sweep.wait().context("waiting for a sweep that was killed")?;
+    }
+    trial.sweep()?;
+    let mut evidence = Vec::new();
+    for made in &made {
+        evidence.extend(refuse_doubles(trial, made)?);
+    }
+    Ok(Finding::of(format!("{KILLS} kills and {SUBJECTS} {}", kind.plural()), evidence))
+}

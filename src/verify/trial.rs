@@ -1,0 +1,207 @@
+//! A database in which a host is tried: its tables, sweep, and the work that the fixtures make. Time is moved by writing
+//! old rows.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use chrono::TimeDelta;
+use diesel::QueryResult;
+
+use super::fixtures::{Block, Event, Fixtures, Made, Values};
+use crate::rules::{Id, Kind};
+use crate::store::hosts::Host;
+use crate::store::ids::IdType;
+use crate::store::sandbox::{Outsider, Sandbox};
+use crate::store::snapshot::Rows;
+use crate::store::{Access, DbConnection};
+use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
+
+/// How many minutes ago a subject was stranded, unless something else is said.
+pub const AN_HOUR: i64 = 60;
+/// So many minutes ago whatever is at work began: on any host it is alive.
+pub const JUST_NOW: i64 = 1;
+
+/// Numbers below these may be the host's own.
+const FIRST: u32 = 1_000_000;
+
+pub struct Trial<'a> {
+    pub host: &'a Host,
+    pub fixtures: &'a Fixtures,
+    pub outsider: Outsider,
+    sandbox: Sandbox,
+    made: u32,
+}
+
+/// What a sweep said of each subject.
+#[derive(Default)]
+pub struct Swept(BTreeMap<(Kind, Id), Examined>);
+
+impl Observer for Swept {
+    fn subject(&mut self, examined: &Examined) {
+        self.0.insert((examined.kind, examined.id.clone()), examined.redacted());
+    }
+}
+
+impl Swept {
+    /// Was it left alone, without an error?
+    pub fn refuse_touched(&self, made: &Made, why: &str) -> Option<String> {
+        let examined = self.0.get(&(made.kind, made.id.clone()))?;
+        let is_left = matches!(
+            examined.outcome,
+            Outcome::Healthy | Outcome::Waiting | Outcome::Skipped | Outcome::Recovered | Outcome::HandedOver
+        );
+        let Examined { outcome, reason, .. } = examined;
+        (!is_left).then(|| format!("{}: {why}, and it was {outcome}: {reason}", name(made)))
+    }
+
+    /// The attempts that it may have, if it came to this.
+    pub fn expect(&self, made: &Made, expected: Outcome) -> Result<u32, String> {
+        match self.0.get(&(made.kind, made.id.clone())) {
+            Some(examined) if examined.outcome == expected => Ok(examined.attempts_max),
+            Some(Examined { outcome, reason, .. }) => {
+                Err(format!("{}: expected to be {expected}, was {outcome}: {reason}", name(made)))
+            }
+            None => Err(format!(
+                "{}: expected to be {expected}, was not looked at: {}_candidates does not name it",
+                name(made),
+                made.kind
+            )),
+        }
+    }
+}
+
+/// What a subject is called in evidence.
+pub fn name(made: &Made) -> String {
+    format!("{} {}", made.kind, made.id)
+}
+
+impl<'a> Trial<'a> {
+    /// In a copy of a database in which the host is installed.
+    pub fn new(installed: &Sandbox, host: &'a Host, fixtures: &'a Fixtures) -> Result<Trial<'a>> {
+        let sandbox = installed.copy()?;
+        let outsider = sandbox.connect(host)?;
+        Ok(Trial { host, fixtures, outsider, sandbox, made: 0 })
+    }
+
+    /// For sweeps.
+    pub fn options(&self) -> Options {
+        Options { guard: None, wakes_per_agent_max: u32::MAX, connections: 2, ..Options::of(self.sandbox.url.clone()) }
+    }
+
+    pub fn sweep(&self) -> Result<Swept> {
+        let mut swept = Swept::default();
+        sweep::run(&self.options(), &Cancel::default(), &mut swept)?;
+        Ok(swept)
+    }
+
+    /// A connection like those of a sweep.
+    pub fn connect(&self, access: Access) -> Result<DbConnection> {
+        self.sandbox.url.connect(access)
+    }
+
+    /// Another connection as the host has one.
+    pub fn another_outsider(&self) -> Result<Outsider> {
+        self.sandbox.connect(self.host)
+    }
+
+    /// An id that nothing has yet.
+    pub fn fresh(&mut self) -> Id {
+        self.made += 1;
+        let number = FIRST + self.made;
+        match self.fixtures.ids() {
+            IdType::Integer | IdType::Bigint => Id(number.to_string()),
+            IdType::Text => Id(format!("verify-{number}")),
+            IdType::Uuid | IdType::TextOrUuid => Id::generate(),
+        }
+    }
+
+    /// The SQL of a block about a subject, so many minutes ago.
+    pub fn sql(&mut self, block: &Block, made: &Made, minutes: i64) -> Result<String> {
+        self.sql_for(block, made, minutes, 0)
+    }
+
+    /// The same, for so many at once.
+    pub fn sql_for(&mut self, block: &Block, made: &Made, minutes: i64, count: u32) -> Result<String> {
+        let at = self.outsider.now()? - TimeDelta::minutes(minutes);
+        let values = Values { at, fresh: self.fresh(), count };
+        Ok(self.fixtures.sql(block, made, &values)?)
+    }
+
+    /// Lets something happen to a subject, so many minutes ago.
+    pub fn play(&mut self, block: &Block, made: &Made, minutes: i64) -> Result<()> {
+        let sql = self.sql(block, made, minutes)?;
+        self.outsider.run(&sql).with_context(|| format!("`-- fixture {block}`"))
+    }
+
+    pub fn happens(&mut self, event: Event, made: &Made, minutes: i64) -> Result<()> {
+        self.play(&Block::Of(made.kind, event), made, minutes)
+    }
+
+    /// Names for a subject and its agent, not made yet.
+    pub fn unmade(&mut self, kind: Kind) -> Made {
+        Made { kind, id: self.fresh(), agent: self.fresh(), plan: self.fresh() }
+    }
+
+    /// Stranded for an hour, of an agent of its own.
+    pub fn stranded(&mut self, kind: Kind) -> Result<Made> {
+        let made = self.unmade(kind);
+        self.play(&Block::Agent, &made, AN_HOUR)?;
+        self.play(&Block::Stranded(kind), &made, AN_HOUR)?;
+        Ok(made)
+    }
+
+    /// How many wakes, or commands, of a subject wait until the host takes them up; none: its kind takes none.
+    pub fn waiting(&mut self, made: &Made) -> Result<Option<i64>> {
+        match self.takes_wakes(made.kind) {
+            false => Ok(None),
+            true => {
+                let texts = self.ask(Event::Wakes, made)?;
+                let count = texts.first().and_then(|text| text.parse().ok());
+                count
+                    .map(Some)
+                    .with_context(|| format!("`-- fixture {}: wakes`: expected a number, found {texts:?}", made.kind))
+            }
+        }
+    }
+
+    pub fn takes_wakes(&self, kind: Kind) -> bool {
+        self.fixtures.has(&Block::Of(kind, Event::Wakes))
+    }
+
+    /// What a block asks about a subject.
+    pub fn ask(&mut self, event: Event, made: &Made) -> Result<Vec<String>> {
+        let block = Block::Of(made.kind, event);
+        let sql = self.sql(&block, made, 0)?;
+        self.outsider.texts(&sql).with_context(|| format!("`-- fixture {block}`"))
+    }
+
+    /// The rows of all tables but the one that each sweep writes in any case.
+    pub fn rows(&mut self) -> QueryResult<Rows> {
+        let mut rows = self.outsider.rows()?;
+        rows.retain(|table, _| !["sweep.sweeps", "sweep_sweeps", "sweeps"].contains(&table.as_str()));
+        Ok(rows)
+    }
+
+    /// Is it one of sweep's own tables, or of those that the host keeps beside them?
+    pub fn is_of_sweep(&self, table: &str) -> bool {
+        match self.host.is_native() {
+            true => self.outsider.ledger_tables().iter().any(|ledger| ledger == table),
+            false => table.starts_with("sweep.") || table.starts_with("sweep_"),
+        }
+    }
+
+    /// The database's URL, with its secrets.
+    pub fn url_text(&self) -> String {
+        self.sandbox.url_text()
+    }
+
+    /// How often the ledger has this action of a subject.
+    pub fn recorded(&mut self, made: &Made, action: &str) -> QueryResult<usize> {
+        let query = format!(
+            "SELECT subject_id FROM {} WHERE kind = '{}' AND action = '{action}'",
+            self.outsider.ledger(),
+            made.kind
+        );
+        Ok(self.outsider.texts(&query)?.iter().filter(|id| **id == made.id.0).count())
+    }
+}
