@@ -19,32 +19,26 @@ pub fn catalog(db: &mut Db) -> QueryResult<BTreeSet<String>> {
     Ok(lines.into_iter().collect())
 }
 
-/// The rows of each table, each as one text. A table of PostgreSQL's schema `public` is called by its name alone.
-pub type Rows = BTreeMap<String, Vec<String>>;
+/// The rows of each table by their primary keys, each as one text. A table of PostgreSQL's schema `public` is called by its
+/// name alone.
+pub type Rows = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The rows of all tables that this role can see.
 pub fn rows(db: &mut Db) -> QueryResult<Rows> {
     let rows = |db: &mut Db, (table, query): (String, String)| {
-        let rows: Vec<String> = match db {
-            Db::Postgres(db) => sql::<Text>(&query).load(db)?,
-            Db::Sqlite(db) => sql::<Text>(&query).load(db)?,
+        let rows: Vec<(String, String)> = match db {
+            Db::Postgres(db) => sql::<(Text, Text)>(&query).load(db)?,
+            Db::Sqlite(db) => sql::<(Text, Text)>(&query).load(db)?,
         };
-        Ok((table, rows))
+        Ok((table, rows.into_iter().collect()))
     };
     queries(db)?.into_iter().map(|query| rows(db, query)).collect()
 }
 
-/// Each table, and what reads its rows as texts, in an order of their own.
+/// Each table, and what reads its rows as texts. A row of a table without a key is its own.
 fn queries(db: &mut Db) -> QueryResult<Vec<(String, String)>> {
-    const OF_POSTGRES: &str = "SELECT CASE nspname WHEN 'public' THEN relname ELSE nspname || '.' || relname END, \
-        format('SELECT t::text FROM %I.%I t ORDER BY 1', nspname, relname) \
-        FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
-        WHERE relkind = 'r' AND nspname NOT IN ('pg_catalog', 'information_schema') AND nspname NOT LIKE 'pg\\_%'";
-    // quote() tells a number from a text, and null from both.
-    const OF_SQLITE: &str = "SELECT m.name, 'SELECT ' || group_concat('quote(\"' || replace(c.name, '\"', '\"\"') || '\")', ' || '', '' || ') \
-        || ' FROM main.\"' || replace(m.name, '\"', '\"\"') || '\" ORDER BY 1' \
-        FROM main.sqlite_master m JOIN pragma_table_info(m.name, 'main') c \
-        WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' GROUP BY m.name";
+    const OF_POSTGRES: &str = include_str!("snapshot/rows.postgres.sql");
+    const OF_SQLITE: &str = include_str!("snapshot/rows.sqlite.sql");
     match db {
         Db::Postgres(db) => sql::<(Text, Text)>(OF_POSTGRES).load(db),
         Db::Sqlite(db) => sql::<(Text, Text)>(OF_SQLITE).load(db),

@@ -1,5 +1,5 @@
-//! A view of candidates may name too many subjects, never too few: what the rules would touch or report of these
-//! subjects, and which of it the view does not name.
+//! A view of candidates may name too many subjects, never too few: what the rules would touch or report, and which of it
+//! the view does not name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,56 +11,55 @@ use crate::store::errors::of_row;
 use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts};
 use crate::sweep::Outcome;
 
-/// What was found of some subjects.
+/// What the rules say of some subjects.
 #[derive(Debug, Default)]
-pub struct Nominated {
-    /// What the rules would touch or report, and what would become of it.
+pub struct Judged {
+    /// What they would touch or report, and what would become of it.
     pub touched: BTreeMap<Id, String>,
     /// Facts that cannot be read, and why.
     pub unreadable: BTreeMap<Id, String>,
-    pub candidates: Vec<Candidate>,
 }
 
-impl Nominated {
-    /// Reads the facts of each subject, one by one as a sweep does, and then who is nominated.
-    pub fn of<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Result<Nominated> {
-        let mut found = Nominated::default();
-        let policy = Policy::default();
-        let mut read = |db: &mut Db| {
-            for id in all {
-                match S::read(db, id) {
-                    Ok(Some(facts)) => {
-                        let verdict = decide(&facts, &policy);
-                        if is_news(&verdict.decision) {
-                            let would_be = Outcome::of(&verdict.decision);
-                            found.touched.insert(id.clone(), format!("would be {would_be}: {}", verdict.decision));
-                        }
-                    }
-                    Ok(None) => drop(found.unreadable.insert(id.clone(), format!("{}_facts has no row", S::KIND))),
-                    Err(error) => drop(found.unreadable.insert(id.clone(), of_row(S::KIND, &error))),
-                }
-            }
-            (Finish::RollBack, ())
+impl Judged {
+    /// Reads the facts of each, one by one as a sweep does.
+    pub fn of<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Result<Judged> {
+        let read = |db: &mut Db| {
+            let mut judged = Judged::default();
+            all.iter().for_each(|id| judged.add(id, S::read(db, id)));
+            (Finish::RollBack, judged)
         };
-        db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), &mut read).map_err(Error::from)?;
-        let candidates = |db: &mut Db| S::candidates(db, &Part::whole(), i64::MAX);
-        found.candidates =
-            db.in_transaction(Access::ReadOnly, &Timeouts::default(), candidates).map_err(Error::from)?;
-        Ok(found)
+        let (judged, _) =
+            db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).map_err(Error::from)?;
+        Ok(judged)
+    }
+
+    fn add<S: Subject>(&mut self, id: &Id, facts: diesel::QueryResult<Option<S>>) {
+        let unreadable = match facts {
+            Ok(Some(facts)) => {
+                let decision = decide(&facts, &Policy::default()).decision;
+                if is_news(&decision) {
+                    self.touched.insert(id.clone(), format!("would be {}: {decision}", Outcome::of(&decision)));
+                }
+                return;
+            }
+            Ok(None) => format!("{}_facts has no row", S::KIND),
+            Err(error) => of_row(S::KIND, &error),
+        };
+        self.unreadable.insert(id.clone(), unreadable);
     }
 
     /// What the view of candidates should name and does not.
-    pub fn overlooked(&self) -> BTreeMap<&Id, &str> {
-        let named: BTreeSet<&Id> = self.candidates.iter().map(|candidate| &candidate.id).collect();
+    pub fn overlooked(&self, candidates: &[Candidate]) -> BTreeMap<&Id, &str> {
+        let named: BTreeSet<&Id> = candidates.iter().map(|candidate| &candidate.id).collect();
         let touched = self.touched.iter().filter(|(id, _)| !named.contains(id));
-        touched.map(|(id, verdict)| (id, verdict.as_str())).collect()
+        touched.map(|(id, would_be)| (id, would_be.as_str())).collect()
     }
+}
 
-    /// What it names more than once.
-    pub fn named_twice(&self) -> BTreeSet<&Id> {
-        let mut seen = BTreeSet::new();
-        self.candidates.iter().map(|candidate| &candidate.id).filter(|id| !seen.insert(*id)).collect()
-    }
+/// All that the view of candidates names.
+pub fn candidates<S: Subject>(db: &mut DbConnection) -> Result<Vec<Candidate>> {
+    let all = |db: &mut Db| S::candidates(db, &Part::whole(), i64::MAX);
+    db.in_transaction(Access::ReadOnly, &Timeouts::default(), all).map_err(Error::from)
 }
 
 fn is_news(decision: &Decision) -> bool {

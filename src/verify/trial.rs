@@ -18,8 +18,9 @@ use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
 /// How many minutes ago a subject was stranded, unless something else is said.
 pub const AN_HOUR: i64 = 60;
-/// So many minutes ago whatever is at work began: on any host it is alive.
-pub const JUST_NOW: i64 = 1;
+/// So many minutes ago whatever is at work began: on any host it is alive, and only therefore it is left alone, since an
+/// issue would be orphaned already.
+pub const JUST_NOW: i64 = 4;
 
 /// Numbers below these may be the host's own.
 const FIRST: u32 = 1_000_000;

@@ -11,3 +11,4 @@ mod null_facts;
 mod paperclip;
 mod paperclip_sessions;
 mod server_setups;
+mod verification;

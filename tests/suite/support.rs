@@ -2,6 +2,7 @@
 
 pub mod daemon;
 pub mod databases;
+pub mod folder;
 pub mod in_process;
 pub mod json;
 pub mod planted;

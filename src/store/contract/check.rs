@@ -94,10 +94,12 @@ fn is_fit(found: &str, expected: &str) -> bool {
 }
 
 fn on_postgres(db: &mut PgConnection) -> QueryResult<Standing> {
-    // A column's type, and of a domain the one that it is of. 8: INSERT. By a trigger as well.
+    // A column's type, and of a domain the one that it is of. 8: INSERT, by a trigger as well. A trigger of the type 80
+    // is one INSTEAD OF UPDATE, which writes any column; pg_column_is_updatable() asks for one of DELETE as well.
     const COLUMNS: &str = "relname::text, attname::text, \
         format_type(coalesce(nullif(typbasetype, 0), t.oid), atttypmod), \
-        pg_relation_is_updatable(c.oid, true) & 8 > 0, pg_column_is_updatable(c.oid, attnum, true) \
+        pg_relation_is_updatable(c.oid, true) & 8 > 0, pg_column_is_updatable(c.oid, attnum, false) \
+        OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND tgtype & 80 = 80) \
         FROM pg_class c JOIN pg_attribute ON attrelid = c.oid JOIN pg_type t ON t.oid = atttypid \
         WHERE relnamespace = to_regnamespace('sweep') AND relkind IN ('r', 'p', 'v', 'm') AND attnum > 0 \
         AND NOT attisdropped";

@@ -1,13 +1,15 @@
 //! Every combination of what the fixtures make is made; the rules are asked about each, and the view of candidates must
 //! have named all that they would touch.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
 
 use crate::rules::{Id, Kind};
 use crate::store::{Access, for_kind};
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Made};
-use crate::verify::nominated::Nominated;
+use crate::verify::nominated::{self, Judged};
 use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial};
 
 /// The ledger's newest row about a subject: its action, whether it blocked the subject, and whether it is settled.
@@ -44,14 +46,16 @@ pub fn candidates(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     trial.outsider.analyze()?;
     let ids: Vec<Id> = cases.iter().map(|case| case.made.id.clone()).collect();
     let mut db = trial.connect(Access::ReadOnly)?;
-    let found = for_kind!(kind, S => Nominated::of::<S>(&mut db, &ids))?;
+    let (judged, named) = for_kind!(kind, S => (Judged::of::<S>(&mut db, &ids)?, nominated::candidates::<S>(&mut db)?));
     let case = |id: &Id| cases.iter().find(|case| case.made.id == *id).map_or(id.to_string(), described);
-    let unreadable = found.unreadable.iter().map(|(id, why)| format!("{}: {why}", case(id)));
-    let overlooked = found.overlooked().into_iter();
-    let overlooked = overlooked.map(|(id, verdict)| format!("{kind}_candidates does not name {}: {verdict}", case(id)));
-    let twice = found.named_twice().into_iter().map(|id| format!("{kind}_candidates names {} twice", case(id)));
+    let unreadable = judged.unreadable.iter().map(|(id, why)| format!("{}: {why}", case(id)));
+    let overlooked = judged.overlooked(&named).into_iter();
+    let overlooked = overlooked.map(|(id, why)| format!("{kind}_candidates does not name {}, which {why}", case(id)));
+    let mut seen = BTreeSet::new();
+    let twice = named.iter().filter(|candidate| !seen.insert(&candidate.id));
+    let twice = twice.map(|candidate| format!("{kind}_candidates names {} twice", case(&candidate.id)));
     let evidence = unreadable.chain(overlooked).chain(twice).collect();
-    Ok(Finding::of(format!("{} combinations of {}", cases.len(), kind.plural()), evidence))
+    Ok(Finding::of(format!("{} {}", cases.len(), kind.plural()), evidence))
 }
 
 fn cases(trial: &mut Trial, kind: Kind) -> Vec<Case> {

@@ -1,7 +1,7 @@
 //! What is written, and where: installing changes nothing of the host's, a sweep writes about the subjects that it
 //! touches alone, and uninstalling leaves the schema as it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -102,8 +102,7 @@ pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Finding> {
                 .push(format!("a row of {table} was written that is about no subject that was touched: {}", cut(&row)));
         }
     }
-    let fewer = before.iter().filter(|(table, rows)| after.get(*table).map_or(0, Vec::len) < rows.len());
-    evidence.extend(fewer.map(|(table, _)| format!("rows of {table} were deleted")));
+    evidence.extend(deleted(&before, &after));
     Ok(Finding::of(kind.plural(), evidence))
 }
 
@@ -119,10 +118,18 @@ struct Change {
 }
 
 fn changes(before: &Rows, after: &Rows) -> Vec<Change> {
-    let of_table = |(table, rows): (&String, &Vec<String>)| {
-        let known: BTreeSet<&String> = before.get(table).into_iter().flatten().collect();
-        let new = rows.iter().filter(|row| !known.contains(row));
-        new.map(|row| Change { table: table.clone(), row: row.clone() }).collect::<Vec<_>>()
+    let of_table = |(table, rows): (&String, &BTreeMap<String, String>)| {
+        let known = before.get(table);
+        let new = rows.iter().filter(|(key, row)| known.and_then(|known| known.get(*key)) != Some(row));
+        new.map(|(_, row)| Change { table: table.clone(), row: row.clone() }).collect::<Vec<_>>()
     };
     after.iter().flat_map(of_table).collect()
+}
+
+fn deleted(before: &Rows, after: &Rows) -> Vec<String> {
+    let of_table = |(table, rows): (&String, &BTreeMap<String, String>)| {
+        let gone = rows.iter().filter(|(key, _)| after.get(table).is_none_or(|left| !left.contains_key(*key)));
+        gone.map(|(_, row)| format!("a row of {table} was deleted: {}", cut(row))).collect::<Vec<_>>()
+    };
+    before.iter().flat_map(of_table).collect()
 }

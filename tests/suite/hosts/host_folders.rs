@@ -1,60 +1,19 @@
 //! A host in a folder: what a team writes for its own tables is installed, swept, upgraded and held to the contract,
 //! and nothing of it is built in.
 
-use std::path::{Path, PathBuf};
-
 use diesel::RunQueryDsl;
 use diesel::dsl::sql;
 use diesel::sql_types::Text;
 use rstest::rstest;
 use sweep::store::Db;
-use tempfile::TempDir;
 
-use crate::support::program::{Ran, command_at, migrate_at, sweep_at};
+use crate::support::folder::{Folder, example};
+use crate::support::program::{command_at, migrate_at, sweep_at};
 use crate::support::scratch::{Role, Scratch};
 
 const CONFIG: i32 = 78;
 
-/// A copy of `examples/host`, to change.
-struct Folder {
-    directory: TempDir,
-}
-
-impl Folder {
-    fn new() -> Folder {
-        let folder = Folder { directory: tempfile::tempdir().expect("a directory") };
-        for file in ["host.toml", "postgres/0001_work/up.sql", "postgres/0001_work/down.sql"] {
-            folder.write(file, &std::fs::read_to_string(example(file)).expect("a file"));
-        }
-        folder
-    }
-
-    fn path(&self) -> &Path {
-        self.directory.path()
-    }
-
-    fn write(&self, file: &str, text: &str) {
-        let path = self.path().join(file);
-        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-        std::fs::write(path, text).expect("a file");
-    }
-
-    fn replace(&self, file: &str, from: &str, to: &str) {
-        let text = std::fs::read_to_string(self.path().join(file)).expect("a file");
-        assert!(text.contains(from), "{from}");
-        self.write(file, &text.replacen(from, to, 1));
-    }
-
-    fn migrate(&self, database: &Scratch) -> Ran {
-        migrate_at(&database.url, ["--host-dir", &self.path().display().to_string()]).run()
-    }
-}
-
 const UP: &str = "postgres/0001_work/up.sql";
-
-fn example(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/host").join(file)
-}
 
 /// The team's tables, with one task for each thing that can be with a task.
 fn tasks() -> Scratch {
@@ -116,6 +75,16 @@ fn a_teams_own_tasks_are_continued_and_escalated_and_no_sweep_needs_the_folder()
     assert_eq!(texts(&database, jobs), ["1 failed"]);
     let status = command_at(&database.url, ["status", "--output", "json"]).run().done().json();
     assert_eq!(status["host"], "tasks");
+}
+
+#[test]
+fn a_view_of_several_tables_is_updated_by_its_trigger_alone() {
+    let database = tasks();
+    let folder = Folder::new();
+    folder.replace(UP, "from public.tasks t;", "from public.tasks t, lateral (select t.id) of_it;");
+    folder.migrate(&database).done();
+    let swept = sweep_at(&database.url, ["--attempts-max", "0", "--output", "json"]).run().done().json();
+    assert_eq!(swept["kinds"]["issues"]["escalated"], 1, "{swept:#}");
 }
 
 /// Nothing says that a view's trigger writes what it is given.

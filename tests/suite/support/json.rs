@@ -9,7 +9,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 13] = [
+pub const DOCUMENTS: [(&str, &str); 14] = [
     ("counts", "message"),
     ("type", "report-line"),
     ("subjects", "report"),
@@ -20,6 +20,7 @@ pub const DOCUMENTS: [(&str, &str); 13] = [
     ("exemptions", "exemptions"),
     ("quarantine", "quarantine"),
     ("hosts", "hosts"),
+    ("holds", "certificate"),
     // Those of a sweep's row in the ledger.
     ("sessions", "counts"),
     ("issues", "counts"),

@@ -6,12 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
-use diesel::dsl::sql;
-use diesel::sql_types::Text;
 use sweep::rules::Id;
-use sweep::store::Db;
+use sweep::store::{Db, snapshot};
 use tempfile::TempDir;
 
 use crate::support::databases::{clone_of, connect, connect_server, database_url, load_paperclip, new_database, run};
@@ -81,45 +78,9 @@ pub fn unique() -> String {
     Id::generate().0.replace('-', "")
 }
 
-/// Everything that a migration can make, one line each, its schema first; on SQLite the schema is empty.
+/// Everything that a migration can make: see `snapshot::catalog`.
 pub fn catalog(db: &mut Db) -> BTreeSet<String> {
-    const OF_POSTGRES: &str = "
-        with line (namespace, text) as (
-            select oid, 'exists' from pg_namespace
-            union all
-            select relnamespace, relkind::text || ' ' || relname || ' ' || coalesce(pg_get_viewdef(oid), '') || \
-            coalesce(relacl::text, '')
-            from pg_class where relkind in ('r', 'v', 'm', 'S', 'p')
-            union all
-            select relnamespace, relname || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || \
-            attnotnull::text || ' ' ||
-                coalesce((select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = attrelid and adnum = \
-                attnum), '')
-            from pg_attribute join pg_class c on c.oid = attrelid where attnum > 0 and not attisdropped and relkind in \
-            ('r', 'p')
-            union all
-            select relnamespace, pg_get_indexdef(oid) from pg_class where relkind = 'i'
-            union all
-            select connamespace, conrelid::regclass::text || ' ' || conname || ' ' || pg_get_constraintdef(oid) from \
-            pg_constraint
-            union all
-            select relnamespace, pg_get_triggerdef(t.oid) from pg_trigger t join pg_class c on c.oid = tgrelid where \
-            not tgisinternal
-            union all
-            select pronamespace, oid::regprocedure::text || md5(prosrc) || prosecdef::text || coalesce(proacl::text, \
-            '') from pg_proc
-            union all
-            select typnamespace, 'type ' || typname from pg_type where typrelid = 0 and typelem = 0
-        )
-        select nspname || ' ' || text from line join pg_namespace n on n.oid = namespace
-        where nspname <> 'information_schema' and nspname not like 'pg\\_%'";
-    const OF_SQLITE: &str = "select ' ' || type || ' ' || name || ' ' || coalesce(sql, '') from sqlite_master";
-    let lines: Vec<String> = match db {
-        Db::Postgres(db) => sql::<Text>(OF_POSTGRES).load(db),
-        Db::Sqlite(db) => sql::<Text>(OF_SQLITE).load(db),
-    }
-    .expect("a catalog");
-    lines.into_iter().collect()
+    snapshot::catalog(db).expect("a catalog")
 }
 
 /// A login role without any rights. It must outlive the databases in which it is given some.

@@ -1,42 +1,27 @@
 //! What a view says of subjects, and what the rules decide from the same facts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sweep::rules::board::BoardState;
-use sweep::rules::{Decision, Facts, Id, Policy, Reason, decide};
-use sweep::store::candidates::Part;
+use sweep::rules::{Decision, Facts, Id, Policy, decide};
 use sweep::store::{Access, Db, Finish, Subject, Timeouts};
+use sweep::verify::nominated::{self, Judged};
 
 use crate::support::databases::run;
 use crate::support::world::{On, World};
 
-/// The subjects that the rules would touch or report, each with the rules' verdict.
-pub fn touched<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, String)> {
-    let verdicts = facts_of::<S>(world, all).into_iter().map(|(id, facts)| (id, decide(&facts, &Policy::default())));
-    let touched = verdicts.filter(|(_, verdict)| is_news(&verdict.decision));
-    touched.map(|(id, verdict)| (id, format!("{verdict:?}"))).collect()
+/// The subjects that the rules would touch or report, and what would become of each.
+pub fn touched<S: Subject>(world: &World, all: &[Id]) -> Judged {
+    analyze(world);
+    let judged = Judged::of::<S>(&mut world.connect_as_sweep(), all).expect("facts");
+    assert_eq!(judged.unreadable, BTreeMap::new());
+    judged
 }
 
 /// Those among them that the view of candidates does not name.
-pub fn overlooked<S: Subject>(world: &World, touched: &[(Id, String)]) -> Vec<(Id, String)> {
-    let candidates = |db: &mut Db| S::candidates(db, &Part::whole(), 100_000);
-    let mut db = world.connect_as_sweep();
-    let named = db.in_transaction(Access::ReadOnly, &Timeouts::default(), candidates).expect("candidates");
-    let named: BTreeSet<Id> = named.into_iter().map(|candidate| candidate.id).collect();
-    touched.iter().filter(|(id, _)| !named.contains(id)).cloned().collect()
-}
-
-fn is_news(decision: &Decision) -> bool {
-    match decision {
-        Decision::Continue { .. }
-        | Decision::Escalate(_)
-        | Decision::Recovered(_)
-        | Decision::HandedOver(_)
-        | Decision::Skip(_)
-        | Decision::Abandon(_)
-        | Decision::Wait { .. } => true,
-        Decision::Leave(reason) => matches!(reason, Reason::StuckWake(_)),
-    }
+pub fn overlooked<S: Subject>(world: &World, touched: &Judged) -> Vec<(Id, String)> {
+    let named = nominated::candidates::<S>(&mut world.connect_as_sweep()).expect("candidates");
+    touched.overlooked(&named).into_iter().map(|(id, why)| (id.clone(), why.to_owned())).collect()
 }
 
 /// What the view says, by id; each subject at most once.
@@ -67,12 +52,16 @@ pub fn decided<S: Subject>(world: &World, all: &[Id], stranded: BoardState) -> B
     states.map(|(id, state)| (id, state.name().to_owned())).collect()
 }
 
-/// The facts of each subject, read one by one as a sweep does.
-fn facts_of<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, S)> {
+/// A server does this by itself within a minute of so many new rows.
+fn analyze(world: &World) {
     if world.on != On::Sqlite {
-        // A server does this by itself within a minute of so many new rows.
         run(&mut world.connect(), "analyze");
     }
+}
+
+/// The facts of each subject, read one by one as a sweep does.
+fn facts_of<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, S)> {
+    analyze(world);
     let read = |db: &mut Db| {
         let read = |id: &Id| (id.clone(), S::read(db, id).expect("facts that can be read").expect("a subject"));
         (Finish::RollBack, all.iter().map(read).collect())
