@@ -1,5 +1,5 @@
-//! Plays the contract of a host on throw-away copies of its database: what is promised of sweep on every host is tried on
-//! this one, with the work that its fixtures make.
+//! Plays the contract of a host on throw-away copies of its database: what is promised of sweep on every host is tried
+//! on this one, with the work that its fixtures make.
 
 mod certificate;
 mod checks;
@@ -7,13 +7,13 @@ mod fixtures;
 pub mod nominated;
 mod trial;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
 
 pub use certificate::{Certificate, Check, Finding, Verdict};
+pub use checks::rivals::Subprocess;
 use checks::{candidates, cost, footprint, rivals, story};
 use fixtures::Fixtures;
 use trial::Trial;
@@ -31,13 +31,6 @@ pub struct Options {
     /// How much finished work the views are measured beside.
     pub rows: u32,
     pub program: Subprocess,
-}
-
-/// `sweep` as a process, to be killed.
-pub struct Subprocess {
-    pub path: PathBuf,
-    /// Variables of this process that it must not have.
-    pub withheld: Vec<String>,
 }
 
 /// Tries every promise. An error says why it could not begin; what is wrong with the host stands in the certificate.

@@ -19,8 +19,8 @@ pub fn catalog(db: &mut Db) -> QueryResult<BTreeSet<String>> {
     Ok(lines.into_iter().collect())
 }
 
-/// The rows of each table by their primary keys, each as one text. A table of PostgreSQL's schema `public` is called by its
-/// name alone.
+/// The rows of each table by their primary keys, each as one text. A table of PostgreSQL's schema `public` is called by
+/// its name alone.
 pub type Rows = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The rows of all tables that this role can see.

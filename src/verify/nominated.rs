@@ -1,5 +1,5 @@
-//! A view of candidates may name too many subjects, never too few: what the rules would touch or report, and which of it
-//! the view does not name.
+//! A view of candidates may name too many subjects, never too few: what the rules would touch or report, and which of
+//! it the view does not name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! A database in which a host is tried: its tables, sweep, and the work that the fixtures make. Time is moved by writing
-//! old rows.
+//! A database in which a host is tried: its tables, sweep, and the work that the fixtures make. Time is moved by
+//! writing old rows.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use crate::sweep::{self, Cancel, Examined, Observer, Options, Outcome};
 
 /// How many minutes ago a subject was stranded, unless something else is said.
 pub const AN_HOUR: i64 = 60;
-/// So many minutes ago whatever is at work began: on any host it is alive, and only therefore it is left alone, since an
-/// issue would be orphaned already.
+/// So many minutes ago whatever is at work began: on any host it is alive, and it is left alone for that reason only,
+/// since an issue would be orphaned already.
 pub const JUST_NOW: i64 = 4;
 
 /// Numbers below these may be the host's own.
@@ -198,11 +198,6 @@ impl<'a> Trial<'a> {
 
     /// How often the ledger has this action of a subject.
     pub fn recorded(&mut self, made: &Made, action: &str) -> QueryResult<usize> {
-        let query = format!(
-            "SELECT subject_id FROM {} WHERE kind = '{}' AND action = '{action}'",
-            self.outsider.ledger(),
-            made.kind
-        );
-        Ok(self.outsider.texts(&query)?.iter().filter(|id| **id == made.id.0).count())
+        self.outsider.count_in_ledger(made.kind, &made.id, action)
     }
 }

@@ -97,8 +97,8 @@ impl Outsider {
         self.db.batch_execute(&format!("UPDATE {} SET {columns}", self.ledger))
     }
 
-    /// SQL that leaves one row of the ledger about a subject, of half an hour ago, or none: its action, whether it blocked
-    /// the subject, and whether it is settled.
+    /// SQL that leaves one row of the ledger about a subject, of half an hour ago, or none: its action, whether it
+    /// blocked the subject, and whether it is settled.
     pub fn ledger_row(&self, kind: Kind, id: &Id, row: Option<(&str, bool, bool)>) -> String {
         let (ledger, fresh, at) = (
             &self.ledger,
@@ -112,9 +112,9 @@ impl Outsider {
         let Some((action, blocked, settled)) = row else { return emptied };
         let settled = if settled { at } else { "null" };
         format!(
-            "{emptied} INSERT INTO {ledger} (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
-             blocked_subject, created_at, settled_at) \
-             VALUES ('{fresh}', '{fresh}', '{kind}', '{id}', '{action}', 'made up', {at}, 1, {blocked}, {at}, {settled});"
+            "{emptied} INSERT INTO {ledger} (id, sweep_id, kind, subject_id, action, reason, episode_began_at, \
+             attempt, blocked_subject, created_at, settled_at) VALUES ('{fresh}', '{fresh}', '{kind}', '{id}', \
+             '{action}', 'made up', {at}, 1, {blocked}, {at}, {settled});"
         )
     }
 
@@ -152,8 +152,11 @@ impl Outsider {
         }
     }
 
-    /// How the ledger's table is called here.
-    pub fn ledger(&self) -> &str {
-        &self.ledger
+    /// How often the ledger has this action of a subject.
+    pub fn count_in_ledger(&mut self, kind: Kind, id: &Id, action: &str) -> QueryResult<usize> {
+        let ledger = &self.ledger;
+        let query =
+            format!("SELECT id FROM {ledger} WHERE kind = '{kind}' AND action = '{action}' AND subject_id = '{id}'");
+        Ok(self.texts(&query)?.len())
     }
 }

@@ -35,7 +35,8 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
     let (nominated, candidates, facts) = for_kind!(kind, S => {
         let timed = |db: &mut Db| {
             // The first is planned as well, as in a sweep.
-            let facts: Vec<_> = ids.map(|id| timed(|| S::read(db, id)).map(|(_, took)| took)).collect::<Result<_, _>>()?;
+            let read = |id| timed(|| S::read(db, id)).map(|(_, took)| took);
+            let facts: Vec<Duration> = ids.map(read).collect::<Result<_, _>>()?;
             let (nominated, candidates) = timed(|| S::candidates(db, &Part::whole(), i64::from(u32::MAX)))?;
             Ok::<_, diesel::result::Error>((nominated.len(), candidates, facts))
         };

@@ -1,5 +1,6 @@
 //! Several sweeps at once, a host that is at it at the same moment, and sweeps that are killed.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -11,10 +12,16 @@ use super::story::in_vain;
 use crate::rules::Kind;
 use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
 use crate::sweep::{self, Cancel, Outcome};
-use crate::verify::Subprocess;
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Made};
 use crate::verify::trial::{Trial, name};
+
+/// `sweep` as a process, to be killed.
+pub struct Subprocess {
+    pub path: PathBuf,
+    /// Variables of this process that it must not have.
+    pub withheld: Vec<String>,
+}
 
 /// Sweeps at once, and what they compete for.
 const SWEEPS: usize = 4;
@@ -96,7 +103,8 @@ pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
         match locked {
             (Lock::Nothing, _) => evidence.push(format!("{}: cannot be locked", name(&made))),
             (_, true) => evidence.push(format!(
-                "{}: `-- fixture {block}` did not wait while a sweep had it in hand: the lock does not reach the host's rows",
+                "{}: `-- fixture {block}` did not wait while a sweep had it in hand: the lock does not reach the \
+                 host's rows",
                 name(&made)
             )),
             (_, false) => {}

@@ -167,7 +167,7 @@ fn a_host_that_breaks_a_promise_is_found_out_by_it(
     let database = tables();
     database.run(
         "create table audit (task_id bigint);
-         create function tasks_now() returns setof tasks language sql stable as 'select * from tasks'",
+         create function tasks_now() returns setof tasks language sql stable as 'select * from public.tasks'",
     );
     let folder = Folder::new();
     folder.replace(UP, from, to);
@@ -201,8 +201,11 @@ fn candidates_that_name_too_few_are_found_out_with_what_they_overlook() {
 
 #[rstest]
 #[case::no_fixtures(None, "has no postgres/fixtures.sql")]
-#[case::a_block_that_is_missing(Some(("-- fixture issue: stops", "-- fixture issue: also, stops")), "expected the blocks `-- fixture issue: stops`")]
-#[case::a_block_that_nobody_knows(Some(("-- fixture issue: stops", "-- fixture issue: stop")), "there is no such block")]
+#[case::a_block_that_is_missing(
+    Some(("issue: stops", "issue: also, stops")),
+    "expected the blocks `-- fixture issue: stops`"
+)]
+#[case::a_block_that_nobody_knows(Some(("issue: stops", "issue: stop")), "there is no such block")]
 fn fixtures_that_are_wrong_are_refused(#[case] change: Option<(&str, &str)>, #[case] expected: &str) {
     let folder = Folder::new();
     match change {
