@@ -13,7 +13,7 @@ mod read;
 
 pub use command_line::{Cli, Command, MigrateFlags, NotifyCommand, StatusFlags};
 pub use help::{EXIT_CODES, Page, command, page_of};
-pub use host::{HostCommand, HostFlags, HostListFlags, HostShowFlags, HostVerifyFlags};
+pub use host::{HostCommand, HostFlags, HostListFlags, HostNewFlags, HostShowFlags, HostVerifyFlags};
 pub use mistake::render_mistake;
 pub use program::{CompletionsFlags, ConfigFlags, DemoAt, DemoFlags, ManFlags};
 pub use subjects::{

@@ -14,6 +14,8 @@ pub enum HostCommand {
     List(HostListFlags),
     /// Show what one of them is recognised by, reads and runs
     Show(HostShowFlags),
+    /// Write the beginning of a folder that connects this database
+    New(HostNewFlags),
     /// Try every promise on copies of a host's database, and print a certificate
     Verify(HostVerifyFlags),
 }
@@ -28,6 +30,15 @@ pub struct HostFlags {
     /// The host in this directory
     #[arg(long, value_name = "DIRECTORY")]
     pub host_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct HostNewFlags {
+    /// Where to write it: a directory that is not there, or is empty
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: PathBuf,
+    #[command(flatten)]
+    pub database: DatabaseFlag,
 }
 
 #[derive(Debug, Args)]

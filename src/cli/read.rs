@@ -60,6 +60,7 @@ impl Command {
             Command::Migrate(flags) => &mut flags.database.database,
             Command::Watch(flags) => &mut flags.database.database,
             Command::Demo(flags) => &mut flags.database,
+            Command::Host(HostCommand::New(flags)) => &mut flags.database.database,
             Command::Host(HostCommand::Verify(flags)) => &mut flags.database.database,
             Command::Host(HostCommand::List(_) | HostCommand::Show(_))
             | Command::Notify(_)
@@ -81,6 +82,7 @@ impl Command {
             Command::Host(HostCommand::Show(flags)) => &mut flags.layout.output,
             Command::Host(HostCommand::Verify(flags)) => &mut flags.layout.output,
             Command::Exempt(_)
+            | Command::Host(HostCommand::New(_))
             | Command::Quarantine(_)
             | Command::Daemon(_)
             | Command::Notify(_)

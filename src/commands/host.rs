@@ -8,11 +8,13 @@ use serde_json::json;
 
 use super::open_database::say_list;
 use super::terminal::say;
-use crate::cli::{HostCommand, HostFlags, HostShowFlags, HostVerifyFlags, Layout};
-use crate::conclusion::{Conclusion, Failure};
+use crate::cli::{HostCommand, HostFlags, HostNewFlags, HostShowFlags, HostVerifyFlags, Layout};
+use crate::conclusion::{Conclusion, Failure, config, usage};
+use crate::files;
 use crate::report::certificate::{self, Trying};
 use crate::report::grid;
 use crate::settings::Environment;
+use crate::store::Access;
 use crate::store::hosts::{self, Description, Host};
 use crate::verify::{self, Subprocess};
 
@@ -23,9 +25,33 @@ pub fn run(command: &HostCommand, environment: &Environment) -> Result<Conclusio
             say_list(flags.layout.get(), "hosts", &hosts, |host| json!(host), list);
         }
         HostCommand::Show(flags) => show(flags)?,
+        HostCommand::New(flags) => new(flags, environment)?,
         HostCommand::Verify(flags) => return verify(flags, environment),
     }
     Ok(Conclusion::Done)
+}
+
+fn new(flags: &HostNewFlags, environment: &Environment) -> Result<()> {
+    let HostNewFlags { directory, database } = flags;
+    let shown = directory.display();
+    if std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(usage(format!("{shown}: it is not empty: expected a directory for new files")).into());
+    }
+    let url = environment.database(database)?;
+    let folder = directory.file_name().and_then(|name| name.to_str()).unwrap_or("host");
+    let files = url.connect(Access::ReadOnly)?.look(|db| hosts::skeleton(db, folder));
+    let files = files.map_err(|error| url.explain(error))?;
+    for (path, text) in &files {
+        let path = directory.join(path);
+        let written = std::fs::create_dir_all(path.parent().unwrap_or(directory));
+        let written = written.and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| config(format!("{}: {}", path.display(), files::error_text(&error))))?;
+    }
+    let names: String = files.keys().map(|path| format!("  {}\n", directory.join(path).display())).collect();
+    say(&format!(
+        "Written:\n{names}Fill them in, as docs/hosts.md shows, then try it: sweep host verify --host-dir {shown}\n"
+    ));
+    Ok(())
 }
 
 fn verify(flags: &HostVerifyFlags, environment: &Environment) -> Result<Conclusion> {

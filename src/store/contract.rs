@@ -84,6 +84,14 @@ impl Column {
     fn type_name(&self) -> &str {
         self.1.strip_suffix(OR_NULL).unwrap_or(&self.1)
     }
+
+    /// As PostgreSQL calls it in this host.
+    pub(super) fn type_in<'a>(&'a self, host: &Host) -> &'a str {
+        match self.type_name() {
+            "id" => host.id(),
+            other => other,
+        }
+    }
 }
 
 impl Contract {
@@ -94,6 +102,11 @@ impl Contract {
             let is_of_its_kinds = relation.kind.is_none_or(|kind| kinds.contains(&kind));
             is_of_its_kinds && if derives { !relation.derived } else { !relation.for_derived }
         })
+    }
+
+    /// What this host has to make.
+    pub(super) fn needed_of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
+        self.of(host).filter(|relation| !relation.optional)
     }
 
     /// The columns of a kind's facts that must not be null.
@@ -111,7 +124,7 @@ impl Contract {
     }
 
     /// Of a relation of this host's.
-    fn columns_of<'a>(&'a self, relation: &'a Relation, host: &Host) -> impl Iterator<Item = &'a Column> {
+    pub(super) fn columns_of<'a>(&'a self, relation: &'a Relation, host: &Host) -> impl Iterator<Item = &'a Column> {
         let with_steps = host.kinds().contains(&Kind::Step).then_some(&relation.columns_with_steps);
         let for_derived = host.has_derived_facts().then_some(&relation.columns_for_derived);
         let unless_native = (host.has_derived_facts() && !host.is_native()).then_some(&relation.columns_unless_native);

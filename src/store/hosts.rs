@@ -6,6 +6,7 @@ mod folder;
 mod manifest;
 mod recognition;
 mod record;
+mod skeleton;
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Formatter};
@@ -20,6 +21,7 @@ use crate::rules::Kind;
 use manifest::Manifest;
 pub(super) use recognition::detect;
 pub(super) use record::{RECORD, gone, record, recorded, recorded_by_guest, statements};
+pub use skeleton::skeleton;
 
 /// The files of all migrations.
 pub(super) static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/migrations");

@@ -11,4 +11,5 @@ mod null_facts;
 mod paperclip;
 mod paperclip_sessions;
 mod server_setups;
+mod skeletons;
 mod verification;

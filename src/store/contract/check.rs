@@ -71,10 +71,7 @@ fn mistakes_in(relation: &Relation, found: &StandingRelation, host: &Host) -> Ve
 }
 
 fn mistake_of(column: &Column, found: Option<&StandingColumn>, is_updated: bool, host: &Host) -> Option<String> {
-    let expected = match column.type_name() {
-        "id" => host.id(),
-        other => other,
-    };
+    let expected = column.type_in(host);
     match found {
         None => Some(format!("is missing: expected {expected}")),
         Some(StandingColumn { of_type: Some(found), .. }) if !is_fit(found, expected) => {

@@ -72,7 +72,8 @@ fn is_half_written(path: &Path, error: &diesel::result::Error) -> bool {
     error.to_string().contains("readonly") && journal.is_ok_and(|journal| Path::new(&journal).exists())
 }
 
-/// Every writer of SQLite's does this with its first look. Without a write-ahead log there is none to lose when it closes.
+/// Every writer of SQLite's does this with its first look. Without a write-ahead log there is none to lose when it
+/// closes.
 fn take_back(path: &Path, access: Access) -> Result<(), Failure> {
     let shown = path.display();
     if access == Access::ReadOnly {

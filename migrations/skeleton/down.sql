@@ -1,0 +1,6 @@
+{%- if sqlite -%}
+-- All of it is temporary: there is nothing to undo.
+{%- else -%}
+drop view {% for relation in relations %}{{ relation.name }}{{ ", " if not loop.last }}{% endfor %};
+drop function {% for write in functions %}{{ write }}{{ ", " if not loop.last }}{% endfor %};
+{%- endif %}
