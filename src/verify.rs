@@ -65,18 +65,17 @@ pub fn verify(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Certi
 /// Its name, and in a sentence what is promised.
 type Promise = (&'static str, &'static str);
 
-const INSTALLATION: Promise =
-    ("installation", "its views are as the reference describes, and nothing of the host's changes");
-const CONTINUATION: Promise = ("continuation", "stranded work gets one wake, and a second sweep does nothing");
+const INSTALLATION: Promise = ("installation", "it fits the reference; nothing of the host's changes");
+const CONTINUATION: Promise = ("continuation", "stranded work gets one wake; a second sweep does nothing");
 const RECOVERY: Promise = ("recovery", "work that goes on or is finished is left alone");
-const ESCALATION: Promise = ("escalation", "when no wake helped, people see it where they look, once");
+const ESCALATION: Promise = ("escalation", "when no wake helped, people see it, once");
 const PATIENCE: Promise = ("patience", "what is at work, waits or must not be woken is left alone");
-const CANDIDATES: Promise = ("candidates", "the candidates name all that the rules would touch");
+const CANDIDATES: Promise = ("candidates", "all that the rules would touch is nominated");
 const RIVALS: Promise = ("rivals", "several sweeps at once do everything once");
-const LOCKS: Promise = ("locks", "a sweep and the host have no work in hand at the same time");
+const LOCKS: Promise = ("locks", "sweep and the host never have the same work in hand");
 const KILLS: Promise = ("kills", "a sweep that is killed leaves nothing half done");
-const FOOTPRINT: Promise = ("footprint", "a dry run writes nothing, and a sweep only about what it touches");
-const COST: Promise = ("cost", "beside much that is finished, all candidates and the facts of one are read at once");
+const FOOTPRINT: Promise = ("footprint", "a dry run writes nothing, a sweep only what it must");
+const COST: Promise = ("cost", "nomination, and the facts of one, beside finished work");
 const REMOVAL: Promise = ("removal", "uninstalling leaves the schema as it was");
 
 struct Verification<'a> {

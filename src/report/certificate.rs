@@ -12,14 +12,11 @@ use crate::verify::{Certificate, Check, Verdict};
 /// What was tried, and below it what speaks against a promise.
 pub fn render(certificate: &Certificate) -> String {
     let Certificate { host, title, digest, version, database, checks, .. } = certificate;
-    let digest = &digest[..12];
-    let heading =
-        format!("The host {host} ({}, digest {digest}) under sweep {version}, on {database}\n\n", redact(title));
-    let rows = checks.iter().map(|check| {
-        let took = format!("{:.1} s", Duration::from_millis(check.duration_ms).as_secs_f64());
-        [check.name.to_owned(), verdict(check.verdict), check.promise.to_owned(), check.seen.clone(), took]
-    });
-    let table = grid::with_header(["check", "verdict", "promise", "seen", "took"], rows, &[4]);
+    let (title, digest) = (redact(title), &digest[..12]);
+    let heading = format!("Host {host} ({title}), digest {digest}\nsweep {version} on {database}\n\n");
+    let row =
+        |check: &Check| [check.name.to_owned(), verdict(check.verdict), check.promise.to_owned(), check.seen.clone()];
+    let table = grid::with_header(["check", "verdict", "promise", "seen"], checks.iter().map(row), &[]);
     let evidence: String = checks.iter().map(evidence).collect();
     format!("{heading}{table}{evidence}\n{}\n", conclusion(checks))
 }

@@ -44,7 +44,7 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
         db.in_transaction(Access::ReadOnly, &timeouts, timed).map_err(Error::from)
     })?;
     let median = median(facts);
-    let seen = format!("{}: {} and {}", kind.plural(), in_milliseconds(candidates), in_milliseconds(median));
+    let seen = format!("{}: {}, {}", kind.plural(), in_milliseconds(candidates), in_milliseconds(median));
     let mut evidence = Vec::new();
     if CANDIDATES_MAX < candidates {
         evidence.push(format!(

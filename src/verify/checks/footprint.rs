@@ -56,7 +56,7 @@ pub fn installation(copy: &Sandbox, host: &Arc<Host>) -> Result<Finding> {
     let after = outsider.rows()?;
     let changed = rows.iter().filter(|(table, rows)| after.get(*table) != Some(rows));
     evidence.extend(changed.map(|(table, _)| format!("the rows of {table} were changed")));
-    Ok(Finding::of("its schema and rows are as they were", evidence))
+    Ok(Finding::of("", evidence))
 }
 
 /// Uninstalls it, after sweeps have written.
@@ -67,7 +67,7 @@ pub fn removal(trial: &mut Trial, copy: &Sandbox) -> Result<Finding> {
     }
     trial.sweep()?;
     migrate::uninstall(&mut trial.connect(Access::Write)?)?;
-    Ok(Finding::of("its schema is as it was", differences(&before, &trial.outsider.catalog()?)))
+    Ok(Finding::of("", differences(&before, &trial.outsider.catalog()?)))
 }
 
 /// A dry run writes nothing; a sweep writes about what it touches, in the tables that `host.toml` names, and deletes

@@ -50,7 +50,7 @@ pub fn rivals(trial: &mut Trial, kind: Kind) -> Result<Finding> {
             }
         }
     }
-    Ok(Finding::of(format!("{SWEEPS} sweeps and {SUBJECTS} {}", kind.plural()), evidence))
+    Ok(Finding::of(format!("{SUBJECTS} {}, {SWEEPS} sweeps", kind.plural()), evidence))
 }
 
 fn many(trial: &mut Trial, kind: Kind) -> Result<Vec<Made>> {
@@ -155,5 +155,5 @@ pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Find
     for made in &made {
         evidence.extend(refuse_doubles(trial, made)?);
     }
-    Ok(Finding::of(format!("{KILLS} kills and {SUBJECTS} {}", kind.plural()), evidence))
+    Ok(Finding::of(format!("{SUBJECTS} {}, {KILLS} kills", kind.plural()), evidence))
 }

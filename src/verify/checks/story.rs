@@ -20,9 +20,9 @@ pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     evidence.extend(refuse_waiting(trial, &made, before.unwrap_or_default() + 1)?);
     evidence.extend(refuse_second_sweep(trial, &made)?);
     let seen = match (kind, before) {
-        (_, None) => "take no commands: a person is notified at once",
-        (Kind::Session, Some(_)) => "one command",
-        (Kind::Issue | Kind::Step, Some(_)) => "one wake",
+        (_, None) => "a person at once",
+        (Kind::Session, Some(_)) => "1 command",
+        (Kind::Issue | Kind::Step, Some(_)) => "1 wake",
     };
     Ok(Finding::of(format!("{}: {seen}", kind.plural()), evidence))
 }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod comparison;
+mod host_guide;
 mod host_reference;
 mod json_fields;
 mod native_guide;
@@ -31,11 +32,12 @@ impl Page {
         Page { path, text }
     }
 
-    /// README.md and docs/, but for the guide that begins with a database of its own.
+    /// README.md and docs/, but for the guides that begin with a database of their own.
     fn all() -> Vec<Page> {
         let docs = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("docs");
         let names = docs.map(|entry| format!("docs/{}", entry.expect("an entry").file_name().display()));
-        let pages = names.filter(|name| name.ends_with(".md") && name != native_guide::GUIDE);
+        let pages = names
+            .filter(|name| name.ends_with(".md") && ![native_guide::GUIDE, host_guide::GUIDE].contains(&name.as_str()));
         ["README.md".to_owned()].into_iter().chain(pages).map(|name| Page::read(&name)).collect()
     }
 

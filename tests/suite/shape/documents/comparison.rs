@@ -16,7 +16,8 @@ static OWN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b|\b[0-9]{2}:[0-9]{2}( UTC)", "TIME"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "ID"),
         (r"\b(run|wake|session) [0-9a-f]{8}\b", "$1 ID"),
-        (r"\b[0-9]+(?:[dhms]|ms|[.][0-9]+ s)(?: [0-9]+[hms])*\b", "DURATION"),
+        (r"\b[0-9]+(?:[dhms]|ms|[.][0-9]+ m?s)(?: [0-9]+[hms])*\b", "DURATION"),
+        (r"PostgreSQL [0-9.]+(?: \([^)]*\))?|SQLite [0-9.]+", "DATABASE"),
         (r#"("[a-z_]*(?:seconds|_ms)": ?)-?[0-9.]+"#, "${1}DURATION"),
         // Columns are as wide as what stands in them.
         (r" {2,}", "  "),
