@@ -14,16 +14,20 @@ pub struct Folder {
 impl Folder {
     /// A copy of what `examples/host` has for PostgreSQL.
     pub fn new() -> Folder {
-        let folder = Folder { directory: tempfile::tempdir().expect("a directory") };
+        let folder = Folder::empty();
         for file in ["host.toml", "postgres/fixtures.sql", "postgres/0001_work/up.sql", "postgres/0001_work/down.sql"] {
             folder.write(file, &std::fs::read_to_string(example(file)).expect("a file"));
         }
         folder
     }
 
+    pub fn empty() -> Folder {
+        Folder { directory: tempfile::tempdir().expect("a directory") }
+    }
+
     /// A copy of a folder of the project.
     pub fn copy_of(folder: &Path) -> Folder {
-        let copy = Folder { directory: tempfile::tempdir().expect("a directory") };
+        let copy = Folder::empty();
         copy.add(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), Path::new(""));
         copy
     }
