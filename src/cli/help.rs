@@ -99,8 +99,28 @@ const PAGES: &[Page] = &[
     },
     Page {
         command: &["host"],
-        examples: &[("Which control planes are built in", "sweep host list"), ("What one of them is", HOST_SHOW)],
+        examples: &[
+            ("Which control planes are built in", "sweep host list"),
+            ("What one of them is", HOST_SHOW),
+            ("Begin one of your own", HOST_NEW),
+            ("Find out whether it keeps every promise", HOST_VERIFY),
+        ],
         notes: "",
+    },
+    Page {
+        command: &["host", "new"],
+        examples: &[("A folder for the database that DATABASE_URL names", HOST_NEW)],
+        notes: "docs/hosts.md goes on from there. The database is only looked at.",
+    },
+    Page {
+        command: &["host", "verify"],
+        examples: &[
+            ("One of your own", HOST_VERIFY),
+            ("A certificate to keep", "sweep host verify --host-dir ./our-tasks --output json > certificate.json"),
+            ("One that is built in", "sweep host verify native --database sqlite://new.db"),
+        ],
+        notes: "The database is copied several times, and stays as it is. On PostgreSQL the role needs the right to \
+                make databases, and nobody else may be connected to this one. It exits with 1 if a promise is broken.",
     },
     Page { command: &["host", "list"], examples: &[("All that are built in", "sweep host list")], notes: "" },
     Page {
@@ -149,6 +169,8 @@ const PAGES: &[Page] = &[
 ];
 
 const EXEMPT_ADD: &str = "sweep exempt add issue ACM-15 --reason 'load test' --until 2026-12-24";
+const HOST_NEW: &str = "sweep host new ./our-tasks";
+const HOST_VERIFY: &str = "sweep host verify --host-dir ./our-tasks";
 const HOST_SHOW: &str = "sweep host show paperclip";
 const RELEASE: &str = "sweep quarantine release issue ACM-26";
 

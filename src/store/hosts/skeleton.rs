@@ -132,7 +132,8 @@ fn tables(db: &mut Db) -> QueryResult<(Vec<Table>, &'static str)> {
         ORDER BY relname, attnum";
     const ON_SQLITE: &str = "m.name, c.name, lower(c.type), c.pk > 0 \
         FROM main.sqlite_master m JOIN pragma_table_info(m.name, 'main') c \
-        WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND m.name NOT LIKE 'sweep\\_%' ESCAPE '\\' \
+        WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+        AND m.name NOT LIKE 'sweep\\_%' ESCAPE '\\' \
         ORDER BY m.name, c.cid";
     type Row = (String, String, String, bool);
     let rows: Vec<Row> = match db {

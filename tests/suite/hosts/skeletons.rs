@@ -1,5 +1,5 @@
-//! `sweep host new`: the beginning of a folder fits the database at hand, can be installed as it is, and promises nothing
-//! that it does not keep.
+//! `sweep host new`: the beginning of a folder fits the database at hand, can be installed as it is, and promises
+//! nothing that it does not keep.
 
 use std::path::Path;
 
