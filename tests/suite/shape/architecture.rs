@@ -198,6 +198,15 @@ fn only_the_store_speaks_sql_and_only_the_settings_read_the_environment() {
     refuse(&all_but(&["settings"]), &["std::env::var", "env::vars"]);
 }
 
+/// A host is a folder. Tables that are called by one plain word are called so by everybody.
+#[test]
+fn no_table_of_a_host_is_named_in_rust() {
+    let hosts = sweep::store::hosts::built_in();
+    let tables = hosts.iter().flat_map(|host| host.tables()).filter(|table| table.contains('_')).collect::<Vec<_>>();
+    assert!(5 < tables.len(), "{tables:?}");
+    refuse(&all_but(&[]), &tables);
+}
+
 /// P15: what is printed is not only brought on one line, but goes through `text::redact`.
 #[test]
 fn texts_of_others_are_shown_in_one_way() {
