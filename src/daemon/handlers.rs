@@ -22,7 +22,8 @@ const AT_START_ONLY: [&str; 3] = ["SWEEP_HTTP", "SWEEP_LOG", "SWEEP_LOG_FORMAT"]
 impl Daemon {
     /// Looks whether the database can be swept: at the start, and while it is away.
     pub(super) fn check_now(&mut self) {
-        self.work = Some(BackgroundWork::check(&self.resolved.options.cycle.sweep));
+        let source = self.resolved.options.source().filter(|_| !self.is_proven);
+        self.work = Some(BackgroundWork::check(&self.resolved.options.cycle.sweep, source));
     }
 
     /// Sweeps all that the settings say: for each time of the schedule until now.

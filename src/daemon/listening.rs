@@ -14,8 +14,7 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::rules::Id;
-use crate::store::listen::Listener;
-use crate::store::open::Url;
+use crate::store::listen::{Listener, Source};
 use crate::text::redact;
 
 /// How soon it notices that nobody waits for its news any more.
@@ -36,7 +35,7 @@ pub enum News {
 
 /// Ends with its drop, within a moment.
 pub struct Listening {
-    pub url: Url,
+    pub source: Source,
     /// It is disconnected, and that was logged.
     pub is_disconnected: bool,
     news: UnboundedReceiver<News>,
@@ -44,15 +43,15 @@ pub struct Listening {
 }
 
 impl Listening {
-    pub fn start(url: Url) -> Result<Listening> {
+    pub fn start(source: Source) -> Result<Listening> {
         let (sender, news) = unbounded_channel();
         let is_over = Arc::new(AtomicBool::new(false));
-        let (its_url, over) = (url.clone(), Arc::clone(&is_over));
+        let (its_source, over) = (source.clone(), Arc::clone(&is_over));
         thread::Builder::new()
             .name("listen".to_owned())
-            .spawn(move || listen(&its_url, &over, &sender))
+            .spawn(move || listen(&its_source, &over, &sender))
             .context("starting a thread")?;
-        Ok(Listening { url, is_disconnected: false, news, is_over })
+        Ok(Listening { source, is_disconnected: false, news, is_over })
     }
 
     /// The thread sends until nobody listens to it: there is always more to come.
@@ -71,14 +70,14 @@ impl Drop for Listening {
 }
 
 /// After a connection that worked for a while, the next one is tried soon; after one that did not, later and later.
-fn listen(url: &Url, is_over: &AtomicBool, news: &UnboundedSender<News>) {
+fn listen(source: &Source, is_over: &AtomicBool, news: &UnboundedSender<News>) {
     let delays =
         ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(60));
     let delays = delays.without_max_times().with_jitter();
     let mut delay = delays.build();
     while !is_over.load(Ordering::Relaxed) {
         let began = Instant::now();
-        let listened = Listener::open(url).and_then(|mut listener| {
+        let listened = Listener::open(source).and_then(|mut listener| {
             let _ = news.send(News::Listening);
             pass_on(&mut listener, is_over, news)
         });

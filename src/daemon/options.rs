@@ -7,6 +7,8 @@ use chrono::TimeDelta;
 
 use crate::cycle::CycleOptions;
 use crate::schedule::Schedule;
+use crate::store::listen::Source;
+use crate::store::open::Url;
 
 /// Sweeps on a schedule.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub struct DaemonOptions {
     pub http: Option<SocketAddr>,
     /// Listen for runs that end; never, when issues are not swept.
     pub listen: bool,
+    /// Where to listen; none: where it sweeps.
+    pub listen_url: Option<Url>,
     /// How long after the end of a run its issue is swept; none: as long as its host needs to say what follows.
     pub listen_grace: Option<Duration>,
     /// Without progress for longer, a sweep hangs.
@@ -36,8 +40,15 @@ impl DaemonOptions {
             at_start: false,
             http: Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464)),
             listen: false,
+            listen_url: None,
             listen_grace: None,
             hung_after: Duration::from_secs(300),
         }
+    }
+
+    /// What to listen to, if anything.
+    pub fn source(&self) -> Option<Source> {
+        let (database, connection) = (self.cycle.sweep.database.clone(), self.listen_url.clone());
+        self.listen.then_some(Source { database, connection })
     }
 }

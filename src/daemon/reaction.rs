@@ -17,10 +17,9 @@ use crate::sweep::{Options, Selection, Summary};
 impl Daemon {
     /// Listens as the settings say, at their database; who listens there already goes on.
     pub(super) fn listen(&mut self) -> Result<()> {
-        let options = &self.resolved.options;
-        let database = options.listen.then_some(&options.cycle.sweep.database);
-        if self.listening.as_ref().map(|listening| &listening.url) != database {
-            self.listening = database.cloned().map(Listening::start).transpose()?;
+        let source = self.resolved.options.source();
+        if self.listening.as_ref().map(|listening| &listening.source) != source.as_ref() {
+            self.listening = source.map(Listening::start).transpose()?;
             self.shared.update(|state| state.counted.listening = false);
         }
         Ok(())

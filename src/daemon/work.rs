@@ -7,10 +7,11 @@ use chrono::{DateTime, Utc};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::clock;
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::{self, CycleOptions};
 use crate::notify::{Delivered, deliver};
 use crate::store::Access;
-use crate::store::listen::run_end_grace;
+use crate::store::listen::{Source, run_end_grace};
 use crate::sweep::{self, Cancel, Options, Progress, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +47,18 @@ pub struct BackgroundWork {
 }
 
 impl BackgroundWork {
-    pub fn check(options: &Options) -> BackgroundWork {
+    /// At the start also whether what it listens to is the same database. That one cannot be reached is no reason not
+    /// to sweep.
+    pub fn check(options: &Options, source: Option<Source>) -> BackgroundWork {
         let Options { database, timeouts, .. } = options.clone();
-        let look = move || run_end_grace(&mut database.open(Access::Write)?.db, &timeouts);
+        let look = move || {
+            let mut store = database.open(Access::Write)?;
+            source.map_or(Ok(()), |source| source.refuse_another()).or_else(|error| match conclusion_of(&error) {
+                Conclusion::Unavailable => Ok(()),
+                _ => Err(error),
+            })?;
+            run_end_grace(&mut store.db, &timeouts).map_err(|error| database.explain(error))
+        };
         BackgroundWork::begin(Task::Check, move |_, _| Done::Checked(look()))
     }
 

@@ -19,18 +19,43 @@ use crate::text::redact;
 const DEAD_AFTER: [(&str, &str); 4] =
     [("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000")];
 
+pub const LISTEN_URL: &str = "SWEEP_LISTEN_URL";
+
 impl Environment {
     /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
     /// embedded database in the data directory.
     pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
-        let url = self.named_database(flags.database.as_deref())?;
+        let url = self.complete(self.named_database(flags.database.as_deref())?);
         let cache = flags.cache.clone().or(&self.variables()?)?.statement_cache;
-        let url = self.complete(url.with(cache.unwrap_or_default()));
+        if let (Some(pooler), None) = (self.pooler(&url), cache) {
+            warn_of_pooler(&pooler);
+        }
+        Ok(self.with_patience(url.with(cache.unwrap_or_default())))
+    }
+
+    /// Where the daemon listens, unless it is where it sweeps.
+    pub fn listen_url(&self) -> Result<Option<Url>> {
+        let Some(url) = self.secret(LISTEN_URL)? else { return Ok(None) };
+        let refuse = |why: &str| config(format!("{}: {why}", self.origin(LISTEN_URL)));
+        match Url::parse(url.expose_secret()).map_err(|why| refuse(&why))? {
+            Url::Sqlite(_) => Err(refuse("only PostgreSQL can notify of runs that end, expected postgres://…").into()),
+            url @ Url::Postgres(..) => Ok(Some(self.with_patience(self.complete(url)))),
+        }
+    }
+
+    /// The transaction pooler that this URL leads to, if its name says so.
+    pub fn pooler(&self, url: &Url) -> Option<String> {
+        let conninfo = url.conninfo()?;
+        let port = conninfo.get("port").or_else(|| self.get("PGPORT")).unwrap_or("5432");
+        pooler(conninfo.get("host")?, port).map(str::to_owned)
+    }
+
+    /// Libpq would wait for ever, also for a server that vanished without a word.
+    fn with_patience(&self, url: Url) -> Url {
         warn_if_unverified(&url);
         let url = url.or("fallback_application_name", "sweep");
-        // Libpq would wait for ever, also for a server that vanished without a word.
         let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
-        Ok(if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url })
+        if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url }
     }
 
     fn named_database(&self, flag: Option<&str>) -> Result<Url> {
@@ -99,6 +124,25 @@ impl Environment {
         let default = self.embedded_database();
         matches!((url, default), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
     }
+}
+
+/// One in transaction mode, known by its host's name. Supabase's is one at port 6543, and keeps a session at 5432.
+fn pooler<'a>(host: &'a str, port: &str) -> Option<&'a str> {
+    let is_of_supabase = host.ends_with(".pooler.supabase.com") && port == "6543";
+    let is_of_neon = host.ends_with(".neon.tech") && host.split('.').next()?.ends_with("-pooler");
+    (is_of_supabase || is_of_neon).then_some(host)
+}
+
+/// Before the first statement fails there; once, like what follows.
+fn warn_of_pooler(host: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        warn!(
+            "{} is a transaction pooler, which may lose prepared statements: set SWEEP_STATEMENT_CACHE=off, or =on if \
+             it keeps them",
+            redact(host)
+        );
+    });
 }
 
 /// Said once: a daemon reads its settings again and again.

@@ -2,12 +2,15 @@
 
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use anyhow::Result;
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 use secrecy::{ExposeSecret, SecretString};
+use tracing::warn;
 
+use super::database::LISTEN_URL;
 use super::environment::Environment;
 use super::flags::{DaemonFlags, IntervalFlag, PolicyFlags, SweepFlags};
 use super::table::Variables;
@@ -25,6 +28,7 @@ use crate::store::open::Url;
 use crate::supervisor::keeper::KeeperOptions;
 use crate::sweep::plan::Plan;
 use crate::sweep::{KindMode, Options, Selection};
+use crate::text::redact;
 use crate::{files, metrics};
 
 /// A subject takes about 400 bytes: room for 40,000 of them.
@@ -115,13 +119,30 @@ impl DaemonOptions {
         let Settings { cycle, output: _ } = Settings::resolve(sweep, environment)?;
         let mut options = DaemonOptions::of(cycle);
         flags.schedule.or(&environment.variables()?)?.apply(&mut options);
+        options.listen_url = environment.listen_url()?;
         let sweep = &options.cycle.sweep;
         if options.listen && matches!(sweep.database, Url::Sqlite(_)) {
             return Err(config("--listen: only PostgreSQL can notify of runs that end, this database is SQLite").into());
         }
         options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
+        let listens_at = options.listen_url.as_ref().unwrap_or(&sweep.database);
+        if let (true, Some(pooler)) = (options.listen, environment.pooler(listens_at)) {
+            warn_of_silence(&pooler);
+        }
         Ok(options)
     }
+}
+
+/// Once: a daemon reads its settings again and again.
+fn warn_of_silence(pooler: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        warn!(
+            "{} is a transaction pooler, through which no notification arrives: set {LISTEN_URL} to the URL of the \
+             server itself",
+            redact(pooler)
+        );
+    });
 }
 
 impl PolicyFlags {

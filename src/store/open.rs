@@ -147,14 +147,14 @@ impl Url {
     pub fn open_to(&self, purpose: Purpose) -> Result<Store> {
         let access = purpose.access();
         let mut db = self.connect(access)?;
-        let (host, schema_version) = db.look(|db| {
+        let looked = db.look(|db| {
             refuse_at_first_look(db, access)?;
             if let Db::Postgres(db) = db {
                 rights::check(db, purpose)?;
             }
-            let (host, schema_version) = migrate::check(db).map_err(|error| self.explain(error))?;
-            Ok((host, schema_version))
-        })?;
+            migrate::check(db)
+        });
+        let (host, schema_version) = looked.map_err(|error| self.explain(error))?;
         if host.is_native() {
             db.is_ours()?;
         }
@@ -171,6 +171,10 @@ impl Url {
         let words = format!("{error:#}");
         match (self, errors::advice(&words)) {
             (Url::Sqlite(path), _) => sqlite::explain(path, &words).into(),
+            (Url::Postgres(..), _) if words.contains(errors::DENIED) => {
+                let mut db = self.connect(Access::ReadOnly).ok();
+                config(rights::denial(db.as_mut(), &words)).into()
+            }
             (Url::Postgres(..), Some((what, true))) => config(format!("{words}: {what}")).into(),
             (Url::Postgres(..), Some((what, false))) => unavailable(format!("{words}: {what}")).into(),
             (Url::Postgres(..), None) => error,

@@ -3,6 +3,7 @@
 mod deliveries;
 mod http;
 mod hung_sweeps;
+mod listen_urls;
 mod outages;
 mod overlap;
 mod reactions;

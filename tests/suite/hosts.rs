@@ -6,6 +6,7 @@ mod encodings;
 mod guest_files;
 mod host_folders;
 mod id_types;
+mod managed_servers;
 mod migrations;
 mod null_facts;
 mod paperclip;
