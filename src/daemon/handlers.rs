@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::{Error, Result};
 use tracing::{debug, error, info, warn};
 
-use super::health::Database;
+use super::place::{Place, places};
 use super::reaction::refuse_too_soon;
 use super::timer::random_delay;
-use super::work::{BackgroundWork, Done, Task};
+use super::work::{BackgroundWork, Done, Look, Task};
 use super::{Daemon, IDLE, Resolved, clock, display, ticks};
-use crate::conclusion::{Conclusion, conclusion_of};
-use crate::rules::Kind;
+use crate::conclusion::{Conclusion, Failure, conclusion_of};
+use crate::store::open::Url;
 use crate::sweep::Summary;
 use crate::text::redact;
 
@@ -20,17 +20,68 @@ use crate::text::redact;
 const AT_START_ONLY: [&str; 3] = ["SWEEP_HTTP", "SWEEP_LOG", "SWEEP_LOG_FORMAT"];
 
 impl Daemon {
-    /// Looks whether the database can be swept: at the start, and while it is away.
-    pub(super) fn check_now(&mut self) {
-        let source = self.resolved.options.source().filter(|_| !self.is_proven);
-        self.work = Some(BackgroundWork::check(&self.resolved.options.cycle.sweep, source));
+    /// Looks whether these databases can be swept: at the start, and while they are away.
+    pub(super) fn check(&mut self, is_meant: impl Fn(&Place) -> bool) {
+        let (options, is_first) = (&self.resolved.options, !self.is_proven);
+        let look = |place: &Place| Look {
+            database: place.database().clone(),
+            source: options.source(place.database()).filter(|_| is_first),
+        };
+        let looks: Vec<Look> = self.places.iter().filter(|place| is_meant(place)).map(look).collect();
+        if !looks.is_empty() {
+            self.work = Some(BackgroundWork::check(looks, options.cycle.sweep.timeouts));
+        }
+    }
+
+    pub(super) fn retry(&mut self) {
+        let now = tokio::time::Instant::now();
+        self.check(|place| place.outage.retry_at().is_some_and(|at| at <= now));
     }
 
     /// Sweeps all that the settings say: for each time of the schedule until now.
     async fn sweep_all(&mut self) -> Result<()> {
+        self.find();
         self.plan().await?;
-        self.work = Some(BackgroundWork::cycle(self.resolved.options.cycle.clone()));
+        let cycle = self.resolved.options.cycle.clone();
+        self.work = Some(match self.resolved.options.databases.only() {
+            Some(_) => BackgroundWork::cycle(cycle),
+            None => BackgroundWork::cycles(cycle, self.databases()),
+        });
         Ok(())
+    }
+
+    /// Sweeps those that could not be swept when the others were.
+    async fn sweep_some(&mut self, databases: Vec<Url>) -> Result<()> {
+        if databases.len() == self.places.len() {
+            return self.sweep_all().await;
+        }
+        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), databases));
+        Ok(())
+    }
+
+    fn databases(&self) -> Vec<Url> {
+        self.places.iter().map(|place| place.database().clone()).collect()
+    }
+
+    /// Looks for the databases anew: files may have come, and others gone.
+    fn find(&mut self) {
+        let before = self.databases();
+        self.places = places(std::mem::take(&mut self.places), &self.resolved.options);
+        let now = self.databases();
+        let names = |these: &[Url], those: &[Url]| {
+            let names = these.iter().filter(|url| !those.contains(url)).map(Url::name).collect::<Vec<_>>();
+            Some(redact(&names.join(", "))).filter(|names| !names.is_empty())
+        };
+        if let Some(new) = names(&now, &before) {
+            info!("swept from now on: {new}");
+        }
+        if let Some(gone) = names(&before, &now) {
+            info!("no longer swept, since it is gone: {gone}");
+        }
+    }
+
+    pub(super) fn place(&mut self, database: &Url) -> Option<&mut Place> {
+        self.places.iter_mut().find(|place| place.database() == database)
     }
 
     /// The schedule's time has come, or was missed while something else was in hand.
@@ -61,21 +112,16 @@ impl Daemon {
         self.work = None;
         self.note_hung(None);
         match done {
-            Done::Checked(Ok(grace)) => match refuse_too_soon(&self.resolved.options, grace) {
-                Ok(()) => self.in_order(grace).await?,
-                Err(error) => self.failed(error)?,
-            },
-            Done::Swept(Ok(swept)) => self.swept(&swept),
-            Done::Checked(Err(error)) => self.failed(error)?,
-            Done::Reacted(Ok(swept)) => self.reacted(&swept),
-            Done::Reacted(Err(error)) => self.failed(error)?,
-            Done::Swept(Err(error)) => {
-                self.count_failed();
-                self.failed(error)?;
+            Done::Checked(looked) => self.checked(looked).await?,
+            Done::Swept(swept) => self.swept(&swept),
+            Done::Reacted(database, Ok(swept)) => self.reacted(&database, &swept),
+            Done::Reacted(database, Err(error)) => self.failed(&database, &error),
+            Done::Delivered(delivered) => {
+                // If the database is away, the next sweep says so.
+                for error in delivered.iter().filter_map(|delivered| delivered.as_ref().err()) {
+                    debug!("{}", redact(&format!("{error:#}")));
+                }
             }
-            Done::Delivered(Ok(_)) => {}
-            // If the database is away, the next sweep says so.
-            Done::Delivered(Err(error)) => debug!("{}", redact(&format!("{error:#}"))),
             // The next one may do better; that there was one is counted, and on stderr.
             Done::Panicked(Task::Sweep | Task::Reaction) => {
                 self.count_failed();
@@ -83,9 +129,14 @@ impl Daemon {
             }
             Done::Panicked(Task::Deliver) => error!("delivering ended by a panic, which is a bug of sweep's"),
             Done::Panicked(Task::Check) => {
-                self.outage.note();
+                for place in self.places.iter_mut().filter(|place| place.is_new() || place.outage.lasts()) {
+                    place.outage.note();
+                }
                 error!("the look at the database ended by a panic, which is a bug of sweep's; it is repeated");
             }
+        }
+        if self.work.is_none() && !self.is_stopping {
+            self.check(|place| place.is_new() && !place.outage.lasts());
         }
         Ok(())
     }
@@ -95,58 +146,68 @@ impl Daemon {
         self.last = Some("failed".to_owned());
     }
 
-    /// The database can be swept, and its host needs so long after the end of a run.
-    async fn in_order(&mut self, run_end_grace: Duration) -> Result<()> {
-        self.run_end_grace = Some(run_end_grace);
-        let is_first = !std::mem::replace(&mut self.is_proven, true);
-        self.trouble = None;
-        self.shared.update(|state| state.database = Database::Up);
-        let was_away = self.outage.end();
-        if let Some((away, tries)) = was_away {
-            info!("the database is back after {}, {}", display::spoken(away), display::counted_tries(tries));
-        }
-        if !self.is_stopping && (was_away.is_some() || is_first && self.resolved.options.at_start) {
-            self.sweep_all().await?;
-        }
-        Ok(())
-    }
-
-    fn swept(&mut self, swept: &Summary) {
-        (self.is_proven, self.trouble) = (true, None);
-        self.held_issues = swept.held_back(Kind::Issue);
-        self.outage.forget();
-        let is_interrupted = matches!(swept.conclusion, Conclusion::Terminated | Conclusion::Interrupted);
-        self.shared.update(|state| {
-            state.database = Database::Up;
-            *(if is_interrupted { &mut state.counted.interrupted } else { &mut state.counted.completed }) += 1;
-        });
-        self.last = Some(display::last(swept));
-    }
-
-    /// A database that is away is waited for. What else is wrong ends the daemon at its start; later it is said once,
-    /// and the next sweep tries again.
-    fn failed(&mut self, error: Error) -> Result<()> {
-        let why = redact(&format!("{error:#}"));
-        if conclusion_of(&error) == Conclusion::Unavailable {
-            self.shared.update(|state| state.database = Database::Gone);
-            match self.outage.note() {
-                true => error!("the database is unavailable, waiting: {why}"),
-                false => debug!("the database is still unavailable: {why}"),
+    /// What is in order again is swept at once, and at the start if that is wanted. At the start a daemon ends for which
+    /// there is nothing to wait for: each database refuses it.
+    async fn checked(&mut self, looked: Vec<(Url, Result<Duration>)>) -> Result<()> {
+        let is_first = !self.is_proven;
+        let (mut due, mut refused) = (Vec::new(), Vec::new());
+        let all = self.places.len();
+        for (database, grace) in looked {
+            let options = self.resolved.options.clone();
+            let Some(place) = self.place(&database) else { continue };
+            match grace.and_then(|grace| place.in_order(grace, &options)) {
+                Ok(was_away) => {
+                    self.is_proven = true;
+                    if was_away || is_first && options.at_start {
+                        due.push(database);
+                    }
+                }
+                Err(error) if is_first && conclusion_of(&error) != Conclusion::Unavailable => {
+                    refused.push((database, error));
+                }
+                Err(error) => place.failed(&error),
             }
-            return Ok(());
         }
-        if !self.is_proven {
-            return Err(error);
+        if refused.len() == all {
+            return Err(refusal(refused));
         }
-        self.outage.end();
-        self.shared.update(|state| state.database = Database::Refuses);
-        if self.trouble.as_ref() == Some(&why) {
-            debug!("still: {why}");
-        } else {
-            error!("no sweep: {why}");
-            self.trouble = Some(why);
+        refused.iter().for_each(|(database, error)| self.failed(database, error));
+        if !self.is_stopping && !due.is_empty() {
+            self.sweep_some(due).await?;
         }
         Ok(())
+    }
+
+    fn swept(&mut self, swept: &[(Url, Result<Summary>)]) {
+        for (database, swept) in swept {
+            let is_interrupted = |swept| matches!(swept, Conclusion::Terminated | Conclusion::Interrupted);
+            match swept {
+                Ok(summary) => {
+                    self.is_proven = true;
+                    self.place(database).into_iter().for_each(|place| place.swept(summary));
+                    let is_interrupted = is_interrupted(summary.conclusion);
+                    self.shared.update(|state| {
+                        *(if is_interrupted {
+                            &mut state.counted.interrupted
+                        } else {
+                            &mut state.counted.completed
+                        }) += 1;
+                    });
+                }
+                // It was not begun.
+                Err(error) if is_interrupted(conclusion_of(error)) => {}
+                Err(error) => {
+                    self.count_failed();
+                    self.failed(database, error);
+                }
+            }
+        }
+        let done: Vec<&Summary> = swept.iter().filter_map(|(_, swept)| swept.as_ref().ok()).collect();
+        self.last = Some(display::last(&done, swept.len()));
+    }
+
+    fn failed(&mut self, database: &Url, error: &Error) {
+        self.place(database).into_iter().for_each(|place| place.failed(error));
     }
 
     /// No new sweep; the one in hand finishes what it has in hand. A look at the database is not waited for.
@@ -167,8 +228,8 @@ impl Daemon {
             return Ok(());
         }
         self.service_manager.reloading();
-        let fits =
-            |resolved: &Resolved| self.run_end_grace.map_or(Ok(()), |hosts| refuse_too_soon(&resolved.options, hosts));
+        let graces: Vec<Duration> = self.places.iter().filter_map(|place| place.run_end_grace).collect();
+        let fits = |resolved: &Resolved| graces.iter().try_for_each(|hosts| refuse_too_soon(&resolved.options, *hosts));
         match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
             Err(error) => {
                 let why = redact(&format!("{error:#}"));
@@ -184,18 +245,19 @@ impl Daemon {
                 if !at_start_only.is_empty() {
                     warn!("{} will change when the daemon is started again", at_start_only.join(", "));
                 }
-                let is_moved = self.resolved.options.cycle.sweep.database != resolved.options.cycle.sweep.database;
                 self.resolved = resolved;
                 self.ticks = ticks(&self.resolved.options, &self.service_manager);
+                let before = self.databases();
+                self.places = places(std::mem::take(&mut self.places), &self.resolved.options);
+                let is_moved = before != self.databases();
                 match self.work.as_ref().map(|work| work.task) {
-                    None if is_moved || self.outage.lasts() => self.check_now(),
                     // What it looks at is swept no more.
-                    Some(Task::Check) if is_moved => self.check_now(),
-                    None | Some(_) => {}
+                    Some(Task::Check) if is_moved => self.check(|_| true),
+                    None => self.check(|place| place.is_new() || place.outage.lasts()),
+                    Some(_) => {}
                 }
                 self.plan().await?;
                 self.log_schedule();
-                self.log_source();
                 self.listen()?;
             }
         }
@@ -203,18 +265,18 @@ impl Daemon {
         Ok(())
     }
 
-    /// Where those who ask for metrics find the rest.
-    pub(super) fn log_source(&self) {
-        let sweep = &self.resolved.options.cycle.sweep;
-        self.shared.update(|state| state.source = Some((sweep.database.clone(), sweep.timeouts)));
+    /// What those who ask are answered.
+    pub(super) fn report_health(&self) {
+        let databases = self.places.iter().map(Place::health).collect();
+        let timeouts = self.resolved.options.cycle.sweep.timeouts;
+        self.shared.update(|state| (state.databases, state.timeouts) = (databases, timeouts));
     }
 
     /// Names alone: values may be secrets. The database's may come from a file that has another content now.
     fn changed(&self, new: &Resolved) -> Vec<String> {
         let mut names = differing(&self.resolved.variables, &new.variables);
         let is_database = |name: &String| name.starts_with("DATABASE_URL") || name.starts_with("PG");
-        let (old_url, new_url) = (&self.resolved.options.cycle.sweep.database, &new.options.cycle.sweep.database);
-        if old_url != new_url && !names.iter().any(is_database) {
+        if self.resolved.options.databases != new.options.databases && !names.iter().any(is_database) {
             names.push("the database".to_owned());
         }
         names
@@ -254,11 +316,23 @@ impl Daemon {
             self.plan().await?;
         }
         let cycle = &self.resolved.options.cycle;
-        if !self.outage.lasts() && !cycle.notify.destinations().is_empty() {
-            self.work = Some(BackgroundWork::deliver(cycle, self.planned));
+        let is_there = |place: &&Place| !place.outage.lasts();
+        let databases: Vec<Url> = self.places.iter().filter(is_there).map(|place| place.database().clone()).collect();
+        if !databases.is_empty() && !cycle.notify.destinations().is_empty() {
+            self.work = Some(BackgroundWork::deliver(cycle, databases, self.planned));
         }
         Ok(())
     }
+}
+
+/// Why a daemon cannot begin. The only database's reason says enough.
+fn refusal(mut refused: Vec<(Url, Error)>) -> Error {
+    if refused.len() == 1 {
+        return refused.remove(0).1;
+    }
+    let gravest = Conclusion::gravest(refused.iter().map(|(_, error)| conclusion_of(error)));
+    let each: Vec<String> = refused.iter().map(|(database, error)| format!("{}: {error:#}", database.name())).collect();
+    Failure::new(gravest, each.join("; ")).into()
 }
 
 /// The names of what is set in one and not in the other, or to another value.

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -33,11 +34,20 @@ pub enum News {
     Disconnected(String),
 }
 
+/// Does it hear?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hearing {
+    /// It has only begun.
+    Unknown,
+    Connected,
+    /// That was logged.
+    Disconnected,
+}
+
 /// Ends with its drop, within a moment.
 pub struct Listening {
     pub source: Source,
-    /// It is disconnected, and that was logged.
-    pub is_disconnected: bool,
+    pub hearing: Hearing,
     news: UnboundedReceiver<News>,
     is_over: Arc<AtomicBool>,
 }
@@ -51,14 +61,14 @@ impl Listening {
             .name("listen".to_owned())
             .spawn(move || listen(&its_source, &over, &sender))
             .context("starting a thread")?;
-        Ok(Listening { source, is_disconnected: false, news, is_over })
+        Ok(Listening { source, hearing: Hearing::Unknown, news, is_over })
     }
 
     /// The thread sends until nobody listens to it: there is always more to come.
-    pub async fn next(&mut self) -> News {
-        match self.news.recv().await {
-            Some(news) => news,
-            None => std::future::pending().await,
+    pub fn poll(&mut self, context: &mut Context) -> Poll<News> {
+        match self.news.poll_recv(context) {
+            Poll::Ready(Some(news)) => Poll::Ready(news),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
     }
 }

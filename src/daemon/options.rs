@@ -8,11 +8,14 @@ use chrono::TimeDelta;
 use crate::cycle::CycleOptions;
 use crate::schedule::Schedule;
 use crate::store::listen::Source;
-use crate::store::open::Url;
+use crate::store::open::{Databases, Named, Url};
 
 /// Sweeps on a schedule.
 #[derive(Clone, Debug)]
 pub struct DaemonOptions {
+    /// What is swept: patterns are matched anew each time.
+    pub databases: Databases,
+    /// How, with the first of them.
     pub cycle: CycleOptions,
     pub schedule: Schedule,
     /// A sweep begins later than scheduled by a random time below this.
@@ -33,7 +36,9 @@ pub struct DaemonOptions {
 impl DaemonOptions {
     /// The defaults, for a cycle.
     pub fn of(cycle: CycleOptions) -> DaemonOptions {
+        let database = cycle.sweep.database.clone();
         DaemonOptions {
+            databases: Databases(vec![Named::Database(database)]),
             cycle,
             schedule: Schedule::default(),
             jitter: TimeDelta::zero(),
@@ -46,9 +51,9 @@ impl DaemonOptions {
         }
     }
 
-    /// What to listen to, if anything.
-    pub fn source(&self) -> Option<Source> {
-        let (database, connection) = (self.cycle.sweep.database.clone(), self.listen_url.clone());
-        self.listen.then_some(Source { database, connection })
+    /// What to listen to at this database, if anything: SQLite notifies of nothing.
+    pub fn source(&self, database: &Url) -> Option<Source> {
+        let (database, connection) = (database.clone(), self.listen_url.clone());
+        (self.listen && matches!(database, Url::Postgres(..))).then_some(Source { database, connection })
     }
 }

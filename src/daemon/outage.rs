@@ -49,14 +49,19 @@ impl Outage {
         self.delays = delays();
     }
 
-    pub async fn next_try(&self) {
-        tokio::time::sleep_until(self.retry_at).await;
+    /// When it is asked next; none: the database is there.
+    pub fn retry_at(&self) -> Option<Instant> {
+        self.since.map(|_| self.retry_at)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    async fn next_try(outage: &Outage) {
+        tokio::time::sleep_until(outage.retry_at().expect("an outage")).await;
+    }
 
     #[tokio::test(start_paused = true)]
     async fn it_is_news_once_and_asked_ever_more_seldom_but_every_minute() {
@@ -65,7 +70,7 @@ mod tests {
         for n in 0..20 {
             assert_eq!(outage.note(), n == 0);
             let before = Instant::now();
-            outage.next_try().await;
+            next_try(&outage).await;
             waits.push(before.elapsed());
         }
         let second = Duration::from_secs(1);
@@ -83,14 +88,14 @@ mod tests {
         let began = Instant::now();
         for _ in 0..10 {
             assert!(outage.note());
-            outage.next_try().await;
+            next_try(&outage).await;
             outage.end();
         }
         assert!(Duration::from_secs(120) < began.elapsed(), "{:?}", began.elapsed());
         outage.forget();
         outage.note();
         let before = Instant::now();
-        outage.next_try().await;
+        next_try(&outage).await;
         assert!(before.elapsed() <= Duration::from_secs(2));
     }
 }

@@ -5,27 +5,36 @@ use std::io::{Result, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use anyhow::Error;
 use tempfile::NamedTempFile;
 use tracing::warn;
 
-use super::text;
+use super::{Source, text};
 use crate::store::Timeouts;
 use crate::store::metrics::read_from;
-use crate::store::open::Url;
 use crate::text::redact;
 
 /// node_exporter runs as somebody else.
 const MODE: u32 = 0o644;
 
-/// Writes what the database says now. If that fails, it is logged, and the old file stays: its age shows it.
-pub fn publish(path: &Path, database: &Url, timeouts: &Timeouts) {
-    let written = read_from(database, timeouts).and_then(|reading| Ok(write(path, &text(Some(&reading), None))?));
-    if let Err(error) = written {
+/// Writes what the databases say now. What fails is logged; when none of them answers, the old file stays: its age
+/// shows it.
+pub fn publish(path: &Path, sources: &[Source], timeouts: &Timeouts) {
+    let warn = |error: &Error| {
         warn!(
             "the metrics could not be written to {}: {}",
             redact(&path.to_string_lossy()),
             redact(&format!("{error:#}"))
         );
+    };
+    let read = |source: &Source| read_from(&source.database, timeouts).map(|reading| (source.name.clone(), reading));
+    let (readings, failed): (Vec<_>, Vec<_>) = sources.iter().map(read).partition(anyhow::Result::is_ok);
+    failed.iter().filter_map(|failed| failed.as_ref().err()).for_each(warn);
+    let readings: Vec<_> = readings.into_iter().flatten().collect();
+    if !readings.is_empty()
+        && let Err(error) = write(path, &text(readings, None))
+    {
+        warn(&error.into());
     }
 }
 

@@ -11,8 +11,8 @@ use super::environment::Environment;
 use super::flags::DatabaseFlag;
 use crate::conclusion::{config, usage};
 use crate::files;
-use crate::store::open::Url;
 use crate::store::open::conninfo::Place;
+use crate::store::open::{Databases, Named, Url};
 use crate::text::redact;
 
 /// After half a minute a connection over TCP counts as lost whose other end confirms nothing (seconds, milliseconds).
@@ -22,10 +22,33 @@ const DEAD_AFTER: [(&str, &str); 4] =
 pub const LISTEN_URL: &str = "SWEEP_LISTEN_URL";
 
 impl Environment {
+    /// The one database of a command that takes no more.
+    pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
+        let databases = self.databases(flags)?;
+        match (databases.only(), databases.find().as_slice()) {
+            (Some(url), _) | (None, [url]) => Ok(url.clone()),
+            (None, several) => {
+                let names: Vec<String> = several.iter().map(Url::name).collect();
+                Err(usage(format!(
+                    "{} databases are named, and this command takes one: {}",
+                    names.len(),
+                    redact(&names.join(", "))
+                ))
+                .into())
+            }
+        }
+    }
+
     /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
     /// embedded database in the data directory.
-    pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
-        let url = self.complete(self.named_database(flags.database.as_deref())?);
+    pub fn databases(&self, flags: &DatabaseFlag) -> Result<Databases> {
+        let urls = self.named_databases(&flags.database)?;
+        let urls = urls.into_iter().map(|url| self.completed(url, flags));
+        Ok(Databases(urls.map(|url| Ok(Named::of(url?))).collect::<Result<_>>()?))
+    }
+
+    fn completed(&self, url: Url, flags: &DatabaseFlag) -> Result<Url> {
+        let url = self.complete(url);
         let cache = flags.cache.clone().or(&self.variables()?)?.statement_cache;
         if let (Some(pooler), None) = (self.pooler(&url), cache) {
             warn_of_pooler(&pooler);
@@ -58,22 +81,23 @@ impl Environment {
         if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url }
     }
 
-    fn named_database(&self, flag: Option<&str>) -> Result<Url> {
-        if let Some(url) = flag {
-            let url = Url::parse(url).map_err(|why| usage(format!("--database: {why}")))?;
-            if url.holds_a_password() {
+    fn named_databases(&self, flags: &[String]) -> Result<Vec<Url>> {
+        if !flags.is_empty() {
+            let urls = flags.iter().map(|url| Url::parse(url)).collect::<Result<Vec<Url>, String>>();
+            let urls = urls.map_err(|why| usage(format!("--database: {why}")))?;
+            if urls.iter().any(Url::holds_a_password) {
                 warn_of_the_command_line();
             }
-            return Ok(url);
+            return Ok(urls);
         }
         if let Some(url) = self.secret("DATABASE_URL")? {
             let refuse = |why| config(format!("{}: {why}", self.origin("DATABASE_URL")));
-            return Url::parse(url.expose_secret()).map_err(|why| refuse(why).into());
+            return Url::parse(url.expose_secret()).map(|url| vec![url]).map_err(|why| refuse(why).into());
         }
         if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
-            return Ok(Url::postgres(""));
+            return Ok(vec![Url::postgres("")]);
         }
-        Ok(Url::Sqlite(self.embedded_database()?))
+        Ok(vec![Url::Sqlite(self.embedded_database()?)])
     }
 
     /// With what libpq would take from its own variables, as far as it matters for where a password goes. A service's

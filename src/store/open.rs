@@ -1,6 +1,7 @@
 //! Opening a database for a sweep: connect, and refuse what cannot be swept, with a message that says what to do.
 
 pub mod conninfo;
+mod databases;
 mod nearest;
 mod postgres;
 mod sqlite;
@@ -17,6 +18,7 @@ use super::{Access, Db, DbConnection, errors, migrate};
 use crate::conclusion::{Failure, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
+pub use databases::{Databases, Named};
 pub use postgres::StatementCache;
 
 /// Where the database is.

@@ -13,4 +13,5 @@ mod resumed_at_once;
 mod run_end_triggers;
 mod schedules;
 mod service_managers;
+mod several_databases;
 mod signals;

@@ -2,11 +2,15 @@
 
 use anyhow::Result;
 
-use crate::conclusion::some_failed;
-use crate::cycle::{self, CycleOptions};
+use tracing::error;
+
+use crate::conclusion::{Conclusion, some_failed};
+use crate::cycle::{self, CycleOptions, conclusion_of_sweep};
 use crate::report::Report;
+use crate::store::open::Url;
 use crate::sweep::{Cancel, Summary};
 use crate::telemetry::Loudness;
+use crate::text::redact;
 
 /// With the line that moves, unless it is not wanted, or there is a log that moves by itself.
 pub fn with_progress(report: Report, loudness: Loudness) -> Report {
@@ -18,6 +22,24 @@ pub fn sweep_and_print(options: &CycleOptions, mut report: Report, cancel: &Canc
     let summary = cycle::run(options, cancel, &mut report)?;
     refuse_unwritten(report)?;
     Ok(summary)
+}
+
+/// Sweeps several databases. What went wrong with one stands in the report, and in the log for whoever reads that
+/// alone.
+pub fn sweep_each_and_print(
+    options: &CycleOptions,
+    databases: &[Url],
+    mut report: Report,
+    cancel: &Cancel,
+) -> Result<Conclusion> {
+    let swept = cycle::run_each(options, databases, cancel, &mut report);
+    for (database, swept) in databases.iter().zip(&swept) {
+        if let Err(error) = swept {
+            error!("{}", redact(&format!("{}: {error:#}", database.name())));
+        }
+    }
+    refuse_unwritten(report)?;
+    Ok(Conclusion::gravest(swept.iter().map(conclusion_of_sweep)))
 }
 
 pub fn refuse_unwritten(report: Report) -> Result<()> {

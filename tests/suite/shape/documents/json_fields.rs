@@ -12,9 +12,9 @@ use crate::support::json;
 const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make documents`. -->\n";
 
 /// The schemas, in this order.
-const SECTIONS: [&str; 12] = [
-    "report", "report-line", "common", "status", "plan-status", "explanation", "exemptions", "quarantine", "hosts",
-    "settings", "message", "counts",
+const SECTIONS: [&str; 13] = [
+    "report", "report-line", "databases", "common", "status", "plan-status", "explanation", "exemptions", "quarantine",
+    "hosts", "settings", "message", "counts",
 ];
 
 #[test]
