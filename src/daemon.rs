@@ -12,6 +12,7 @@
 //! ```
 
 mod clock;
+mod databases;
 mod display;
 mod handlers;
 mod health;

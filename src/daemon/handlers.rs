@@ -3,87 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use tracing::{debug, error, info, warn};
 
 use super::place::{Place, places};
 use super::reaction::refuse_too_soon;
 use super::timer::random_delay;
-use super::work::{BackgroundWork, Done, Look, Task};
+use super::work::{BackgroundWork, Done, Task};
 use super::{Daemon, IDLE, Resolved, clock, display, ticks};
-use crate::conclusion::{Conclusion, Failure, conclusion_of};
 use crate::store::open::Url;
-use crate::sweep::Summary;
 use crate::text::redact;
 
 /// What is read once, at the start.
 const AT_START_ONLY: [&str; 3] = ["SWEEP_HTTP", "SWEEP_LOG", "SWEEP_LOG_FORMAT"];
 
 impl Daemon {
-    /// Looks whether these databases can be swept: at the start, and while they are away.
-    pub(super) fn check(&mut self, is_meant: impl Fn(&Place) -> bool) {
-        let (options, is_first) = (&self.resolved.options, !self.is_proven);
-        let look = |place: &Place| Look {
-            database: place.database().clone(),
-            source: options.source(place.database()).filter(|_| is_first),
-        };
-        let looks: Vec<Look> = self.places.iter().filter(|place| is_meant(place)).map(look).collect();
-        if !looks.is_empty() {
-            self.work = Some(BackgroundWork::check(looks, options.cycle.sweep.timeouts));
-        }
-    }
-
-    pub(super) fn retry(&mut self) {
-        let now = tokio::time::Instant::now();
-        self.check(|place| place.outage.retry_at().is_some_and(|at| at <= now));
-    }
-
-    /// Sweeps all that the settings say: for each time of the schedule until now.
-    async fn sweep_all(&mut self) -> Result<()> {
-        self.find();
-        self.plan().await?;
-        let cycle = self.resolved.options.cycle.clone();
-        self.work = Some(match self.resolved.options.databases.only() {
-            Some(_) => BackgroundWork::cycle(cycle),
-            None => BackgroundWork::cycles(cycle, self.databases()),
-        });
-        Ok(())
-    }
-
-    /// Sweeps those that could not be swept when the others were.
-    async fn sweep_some(&mut self, databases: Vec<Url>) -> Result<()> {
-        if databases.len() == self.places.len() {
-            return self.sweep_all().await;
-        }
-        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), databases));
-        Ok(())
-    }
-
-    fn databases(&self) -> Vec<Url> {
-        self.places.iter().map(|place| place.database().clone()).collect()
-    }
-
-    /// Looks for the databases anew: files may have come, and others gone.
-    fn find(&mut self) {
-        let before = self.databases();
-        self.places = places(std::mem::take(&mut self.places), &self.resolved.options);
-        let now = self.databases();
-        let names = |these: &[Url], those: &[Url]| {
-            let names = these.iter().filter(|url| !those.contains(url)).map(Url::name).collect::<Vec<_>>();
-            Some(redact(&names.join(", "))).filter(|names| !names.is_empty())
-        };
-        if let Some(new) = names(&now, &before) {
-            info!("swept from now on: {new}");
-        }
-        if let Some(gone) = names(&before, &now) {
-            info!("no longer swept, since it is gone: {gone}");
-        }
-    }
-
-    pub(super) fn place(&mut self, database: &Url) -> Option<&mut Place> {
-        self.places.iter_mut().find(|place| place.database() == database)
-    }
-
     /// The schedule's time has come, or was missed while something else was in hand.
     pub(super) async fn due(&mut self) -> Result<()> {
         let now = clock::now();
@@ -141,73 +75,9 @@ impl Daemon {
         Ok(())
     }
 
-    fn count_failed(&mut self) {
+    pub(super) fn count_failed(&mut self) {
         self.shared.update(|state| state.counted.failed += 1);
         self.last = Some("failed".to_owned());
-    }
-
-    /// What is in order again is swept at once, and at the start if that is wanted. At the start a daemon ends for which
-    /// there is nothing to wait for: each database refuses it.
-    async fn checked(&mut self, looked: Vec<(Url, Result<Duration>)>) -> Result<()> {
-        let is_first = !self.is_proven;
-        let (mut due, mut refused) = (Vec::new(), Vec::new());
-        let all = self.places.len();
-        for (database, grace) in looked {
-            let options = self.resolved.options.clone();
-            let Some(place) = self.place(&database) else { continue };
-            match grace.and_then(|grace| place.in_order(grace, &options)) {
-                Ok(was_away) => {
-                    self.is_proven = true;
-                    if was_away || is_first && options.at_start {
-                        due.push(database);
-                    }
-                }
-                Err(error) if is_first && conclusion_of(&error) != Conclusion::Unavailable => {
-                    refused.push((database, error));
-                }
-                Err(error) => place.failed(&error),
-            }
-        }
-        if refused.len() == all {
-            return Err(refusal(refused));
-        }
-        refused.iter().for_each(|(database, error)| self.failed(database, error));
-        if !self.is_stopping && !due.is_empty() {
-            self.sweep_some(due).await?;
-        }
-        Ok(())
-    }
-
-    fn swept(&mut self, swept: &[(Url, Result<Summary>)]) {
-        for (database, swept) in swept {
-            let is_interrupted = |swept| matches!(swept, Conclusion::Terminated | Conclusion::Interrupted);
-            match swept {
-                Ok(summary) => {
-                    self.is_proven = true;
-                    self.place(database).into_iter().for_each(|place| place.swept(summary));
-                    let is_interrupted = is_interrupted(summary.conclusion);
-                    self.shared.update(|state| {
-                        *(if is_interrupted {
-                            &mut state.counted.interrupted
-                        } else {
-                            &mut state.counted.completed
-                        }) += 1;
-                    });
-                }
-                // It was not begun.
-                Err(error) if is_interrupted(conclusion_of(error)) => {}
-                Err(error) => {
-                    self.count_failed();
-                    self.failed(database, error);
-                }
-            }
-        }
-        let done: Vec<&Summary> = swept.iter().filter_map(|(_, swept)| swept.as_ref().ok()).collect();
-        self.last = Some(display::last(&done, swept.len()));
-    }
-
-    fn failed(&mut self, database: &Url, error: &Error) {
-        self.place(database).into_iter().for_each(|place| place.failed(error));
     }
 
     /// No new sweep; the one in hand finishes what it has in hand. A look at the database is not waited for.
@@ -265,13 +135,6 @@ impl Daemon {
         Ok(())
     }
 
-    /// What those who ask are answered.
-    pub(super) fn report_health(&self) {
-        let databases = self.places.iter().map(Place::health).collect();
-        let timeouts = self.resolved.options.cycle.sweep.timeouts;
-        self.shared.update(|state| (state.databases, state.timeouts) = (databases, timeouts));
-    }
-
     /// Names alone: values may be secrets. The database's may come from a file that has another content now.
     fn changed(&self, new: &Resolved) -> Vec<String> {
         let mut names = differing(&self.resolved.variables, &new.variables);
@@ -323,16 +186,6 @@ impl Daemon {
         }
         Ok(())
     }
-}
-
-/// Why a daemon cannot begin. The only database's reason says enough.
-fn refusal(mut refused: Vec<(Url, Error)>) -> Error {
-    if refused.len() == 1 {
-        return refused.remove(0).1;
-    }
-    let gravest = Conclusion::gravest(refused.iter().map(|(_, error)| conclusion_of(error)));
-    let each: Vec<String> = refused.iter().map(|(database, error)| format!("{}: {error:#}", database.name())).collect();
-    Failure::new(gravest, each.join("; ")).into()
 }
 
 /// The names of what is set in one and not in the other, or to another value.

@@ -56,7 +56,7 @@ impl Url {
         if let Some(path) = url.strip_prefix("sqlite:") {
             return sqlite::path_in(path.strip_prefix("//").unwrap_or(path)).map(Url::Sqlite);
         }
-        if is_file_by_its_name(url) {
+        if is_file_by_its_name(url) || databases::is_pattern_of_files(url) {
             return Ok(Url::Sqlite(url.into()));
         }
         match url.split_once("://") {

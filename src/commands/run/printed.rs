@@ -5,7 +5,7 @@ use anyhow::Result;
 use tracing::error;
 
 use crate::conclusion::{Conclusion, some_failed};
-use crate::cycle::{self, CycleOptions, conclusion_of_sweep};
+use crate::cycle::{self, CycleOptions, conclusion_of_sweep, of_database};
 use crate::report::Report;
 use crate::store::open::Url;
 use crate::sweep::{Cancel, Summary};
@@ -35,7 +35,7 @@ pub fn sweep_each_and_print(
     let swept = cycle::run_each(options, databases, cancel, &mut report);
     for (database, swept) in databases.iter().zip(&swept) {
         if let Err(error) = swept {
-            error!("{}", redact(&format!("{}: {error:#}", database.name())));
+            of_database(database).in_scope(|| error!("{}", redact(&format!("{error:#}"))));
         }
     }
     refuse_unwritten(report)?;

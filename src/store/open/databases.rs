@@ -80,6 +80,11 @@ fn place(url: &Url) -> String {
     }
 }
 
+/// A pattern that is given without `sqlite://`, as a file that is there may be.
+pub(super) fn is_pattern_of_files(text: &str) -> bool {
+    !text.contains("://") && text.contains('*') && !matching(Path::new(text)).is_empty()
+}
+
 fn is_pattern(path: &Path) -> bool {
     let text = path.to_string_lossy();
     !path.exists() && (text.contains('*') || (text.contains(['?', '[']) && !matching(path).is_empty()))

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use sweep::rules::Id;
 use tempfile::TempDir;
 
+use crate::support::daemon::Daemon;
 use crate::support::databases::{copy_of_template, files};
 use crate::support::program::{Program, Ran, command_at, sweep};
 use crate::support::receiver::Receiver;
@@ -228,4 +230,19 @@ fn the_status_shows_each_under_its_name_and_what_all_need() {
     assert_eq!(json.json()["databases"][0]["orphans_total"], 1);
     assert_eq!(table.out.matches("Never swept").count(), 3, "{table}");
     assert!(table.out.ends_with("\n4 databases, 1 of them failed: 3 orphans\n"), "{table}");
+}
+
+#[test]
+fn a_signal_ends_it_after_what_is_in_hand_and_what_was_not_begun_is_named() {
+    let (mut first, directory) = (World::new(On::Postgres), files().expect("a directory"));
+    let agent = first.agent("idle");
+    first.orphans(&agent, 0..2000);
+    let second = board(directory.path(), "a.db");
+    let mut sweep = Daemon::start(at([first.url.as_str(), &second.url], &["--connections", "1"]));
+    sweep.says("continued");
+    sweep.signal(Signal::TERM);
+    let (code, out) = sweep.ended();
+    assert!(code == 143 && out.contains("a.db\nnot begun: a signal came before"), "{code}: {out}");
+    assert_eq!(first.count("sweeps where ended = 'interrupted'"), 1);
+    assert_eq!(swept(&mut [second]), [(0, 0)]);
 }
