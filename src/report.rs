@@ -7,6 +7,7 @@ pub mod grid;
 mod json;
 mod out;
 pub mod page;
+mod printer;
 mod progress;
 mod several;
 pub mod status;
@@ -23,6 +24,7 @@ use crate::sweep::heading::Heading;
 use crate::sweep::plan::Plan;
 use crate::sweep::{Examined, Observer, Summary};
 use out::Out;
+use printer::Printer;
 use progress::ProgressLine;
 use several::Several;
 pub use several::{databases, ended, failure, heading};
@@ -49,12 +51,6 @@ pub struct Report<'a> {
     progress: ProgressLine,
     /// None: of one database.
     several: Option<Several>,
-}
-
-enum Printer {
-    Table(Box<Table>),
-    Json { first: bool },
-    Ndjson,
 }
 
 impl<'a> Report<'a> {
@@ -156,6 +152,7 @@ impl Observer for Report<'_> {
 
     fn ends(&mut self, summary: &Summary) {
         self.progress.end();
+        self.several.iter_mut().for_each(|several| several.count(summary));
         let text = match &self.printer {
             Printer::Table(table) => table.render(summary),
             Printer::Json { first } => {

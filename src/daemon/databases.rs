@@ -78,8 +78,8 @@ impl Daemon {
         self.places.iter_mut().find(|place| place.database() == database)
     }
 
-    /// What is in order again is swept at once, and at the start if that is wanted. At the start a daemon ends for which
-    /// there is nothing to wait for: each database refuses it.
+    /// What is in order again is swept at once, and at the start if that is wanted. A daemon that each database refuses
+    /// at the start has nothing to wait for, and ends.
     pub(super) async fn checked(&mut self, looked: Vec<(Url, Result<Duration>)>) -> Result<()> {
         let is_first = !self.is_proven;
         let (mut due, mut refused) = (Vec::new(), Vec::new());

@@ -71,10 +71,6 @@ pub fn spoken(time: Duration) -> HumanDuration {
     HumanDuration(TimeDelta::from_std(time).unwrap_or_default())
 }
 
-pub fn counted_tries(n: u32) -> String {
-    if n == 1 { "1 try".to_owned() } else { format!("{n} tries") }
-}
-
 pub fn was_or_were(n: usize) -> &'static str {
     if n == 1 { "was" } else { "were" }
 }

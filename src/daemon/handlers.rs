@@ -7,7 +7,6 @@ use anyhow::Result;
 use tracing::{debug, error, info, warn};
 
 use super::place::{Place, places};
-use super::reaction::refuse_too_soon;
 use super::timer::random_delay;
 use super::work::{BackgroundWork, Done, Task};
 use super::{Daemon, IDLE, Resolved, clock, display, ticks};
@@ -99,7 +98,7 @@ impl Daemon {
         }
         self.service_manager.reloading();
         let graces: Vec<Duration> = self.places.iter().filter_map(|place| place.run_end_grace).collect();
-        let fits = |resolved: &Resolved| graces.iter().try_for_each(|hosts| refuse_too_soon(&resolved.options, *hosts));
+        let fits = |resolved: &Resolved| graces.iter().try_for_each(|hosts| resolved.options.refuse_too_soon(*hosts));
         match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
             Err(error) => {
                 let why = redact(&format!("{error:#}"));

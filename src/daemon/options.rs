@@ -3,12 +3,15 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use anyhow::Result;
 use chrono::TimeDelta;
 
+use crate::conclusion::config;
 use crate::cycle::CycleOptions;
 use crate::schedule::Schedule;
+use crate::store::databases::{Databases, Named};
 use crate::store::listen::Source;
-use crate::store::open::{Databases, Named, Url};
+use crate::store::open::Url;
 
 /// Sweeps on a schedule.
 #[derive(Clone, Debug)]
@@ -55,5 +58,18 @@ impl DaemonOptions {
     pub fn source(&self, database: &Url) -> Option<Source> {
         let (database, connection) = (database.clone(), self.listen_url.clone());
         (self.listen && matches!(database, Url::Postgres(..))).then_some(Source { database, connection })
+    }
+
+    /// Sooner after the end of a run than its host needs, a wake of ours would run beside what the host is about to
+    /// queue.
+    pub fn refuse_too_soon(&self, hosts: Duration) -> Result<()> {
+        match self.listen_grace.filter(|ours| self.listen && *ours < hosts) {
+            None => Ok(()),
+            Some(ours) => Err(config(format!(
+                "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a \
+                 run this host queues what follows"
+            ))
+            .into()),
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! A database that is away: how long, how often it was asked since, and when it is asked next.
 
+use std::fmt::{Display, Formatter, Result};
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use chrono::TimeDelta;
 use tokio::time::Instant;
+
+use crate::rules::display::HumanDuration;
 
 pub struct Outage {
     /// None: the database is there.
@@ -41,8 +45,8 @@ impl Outage {
 
     /// It answered: after how long, and which try. The next outage begins with the delays that this one had come to,
     /// until a sweep has gone well: a database that comes and goes is not logged every second.
-    pub fn end(&mut self) -> Option<(Duration, u32)> {
-        self.since.take().map(|since| (since.elapsed(), self.tries + 1))
+    pub fn end(&mut self) -> Option<Lasted> {
+        self.since.take().map(|since| Lasted { time: since.elapsed(), tries: self.tries + 1 })
     }
 
     pub fn forget(&mut self) {
@@ -52,6 +56,21 @@ impl Outage {
     /// When it is asked next; none: the database is there.
     pub fn retry_at(&self) -> Option<Instant> {
         self.since.map(|_| self.retry_at)
+    }
+}
+
+/// How long it lasted, and at which try it was over.
+#[derive(Debug, PartialEq)]
+pub struct Lasted {
+    time: Duration,
+    tries: u32,
+}
+
+impl Display for Lasted {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        let time = HumanDuration(TimeDelta::from_std(self.time).unwrap_or_default());
+        let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
+        write!(f, "{time}, {tries}")
     }
 }
 
@@ -76,8 +95,7 @@ mod tests {
         let second = Duration::from_secs(1);
         assert!((second..=2 * second).contains(&waits[0]), "{waits:?}");
         assert!(waits[10..].iter().all(|wait| (30 * second..=61 * second).contains(wait)), "{waits:?}");
-        let (lasted, tries) = outage.end().expect("an outage");
-        assert_eq!((lasted, tries), (waits.iter().sum(), 20));
+        assert_eq!(outage.end(), Some(Lasted { time: waits.iter().sum(), tries: 20 }));
         assert!(!outage.lasts() && outage.end().is_none());
     }
 

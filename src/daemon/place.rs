@@ -6,12 +6,10 @@ use anyhow::{Error, Result};
 use tokio::time::Instant;
 use tracing::{debug, error, info};
 
-use super::DaemonOptions;
-use super::display::{counted_tries, spoken};
 use super::health::{Database, DatabaseHealth};
 use super::listening::{Hearing, Listening};
+use super::options::DaemonOptions;
 use super::outage::Outage;
-use super::reaction::refuse_too_soon;
 use super::run_ends::RunEndQueue;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::of_database;
@@ -88,7 +86,7 @@ impl Place {
 
     /// It can be swept, and its host needs so long after the end of a run. Was it away?
     pub fn in_order(&mut self, run_end_grace: Duration, options: &DaemonOptions) -> Result<bool> {
-        refuse_too_soon(options, run_end_grace)?;
+        options.refuse_too_soon(run_end_grace)?;
         self.run_end_grace = Some(run_end_grace);
         self.is_back();
         Ok(self.outage_ends())
@@ -100,8 +98,8 @@ impl Place {
 
     fn outage_ends(&mut self) -> bool {
         let was_away = self.outage.end();
-        if let Some((away, tries)) = was_away {
-            self.log(|| info!("the database is back after {}, {}", spoken(away), counted_tries(tries)));
+        if let Some(lasted) = &was_away {
+            self.log(|| info!("the database is back after {lasted}"));
         }
         was_away.is_some()
     }

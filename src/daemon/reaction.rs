@@ -1,18 +1,15 @@
 //! What the daemon does about runs that end: the sweep's own transaction for that one issue, at once instead of at the
 //! next time of the schedule.
 
-use std::time::Duration;
-
 use anyhow::Result;
 use chrono::TimeDelta;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::Daemon;
 use super::listening::{Hearing, Listening, News};
 use super::place::Place;
 use super::work::{BackgroundWork, Task};
-use super::{Daemon, DaemonOptions};
-use crate::conclusion::config;
 use crate::cycle::of_database;
 use crate::rules::Policy;
 use crate::store::open::Url;
@@ -101,17 +98,5 @@ fn warn_of_overrun(place: &mut Place) {
                  the schedule"
             );
         });
-    }
-}
-
-/// Sooner after the end of a run than its host needs, a wake of ours would run beside what the host is about to queue.
-pub(super) fn refuse_too_soon(options: &DaemonOptions, hosts: Duration) -> Result<()> {
-    match options.listen_grace.filter(|ours| options.listen && *ours < hosts) {
-        None => Ok(()),
-        Some(ours) => Err(config(format!(
-            "SWEEP_LISTEN_GRACE is {ours:?}: at least {hosts:?} is expected, since for so long after the end of a run \
-                this host queues what follows"
-        ))
-        .into()),
     }
 }

@@ -28,6 +28,7 @@ type Labels = Vec<(&'static str, String)>;
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
     Whole(i64),
+    Count(u64),
     Real(f64),
 }
 
@@ -39,7 +40,7 @@ impl From<i64> for Value {
 
 impl From<u64> for Value {
     fn from(number: u64) -> Value {
-        Value::Whole(i64::try_from(number).unwrap_or(i64::MAX))
+        Value::Count(number)
     }
 }
 
@@ -53,6 +54,7 @@ impl EncodeGaugeValue for Value {
     fn encode(&self, encoder: &mut GaugeValueEncoder) -> Result {
         match self {
             Value::Whole(number) => number.encode(encoder),
+            Value::Count(number) => number.encode(encoder),
             Value::Real(number) => number.encode(encoder),
         }
     }

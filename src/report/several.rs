@@ -6,8 +6,9 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use super::json::{fields, line};
+use super::page;
+use super::printer::Printer;
 use super::summary::done_and_left;
-use super::{Printer, page};
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::store::ledger::Ended;
 use crate::sweep::heading::{Mode, SCHEMA};
@@ -49,13 +50,15 @@ impl Several {
         }
     }
 
+    /// Also of one that could not be swept to its end.
+    pub fn count(&mut self, summary: &Summary) {
+        self.total = self.total.plus(summary.total());
+        self.is_dry_run = summary.heading.mode == Mode::DryRun;
+    }
+
     /// What stands below it.
     pub fn note(&mut self, printer: &Printer, swept: &Result<Summary>) -> String {
         self.failed += usize::from(swept.is_err());
-        if let Ok(summary) = swept {
-            self.total = self.total.plus(summary.total());
-            self.is_dry_run = summary.heading.mode == Mode::DryRun;
-        }
         let end = match swept {
             Ok(summary) => ended(None, summary.conclusion),
             Err(error) => ended(Some(error), conclusion_of(error)),
@@ -76,10 +79,10 @@ impl Several {
         }
     }
 
-    /// `3 databases, 1 of them not swept: 12 continued; left: 2 waiting`
+    /// `3 databases, 1 of them failed. 12 continued; left: 2 waiting`
     fn totals(&self) -> String {
         let ended = if self.failed == 0 { Ended::Completed } else { Ended::Failed };
-        format!("{}: {}", databases(self.begun, self.failed), done_and_left(self.total, self.is_dry_run, ended))
+        format!("{}. {}", databases(self.begun, self.failed), done_and_left(self.total, self.is_dry_run, ended))
     }
 }
 

@@ -49,9 +49,9 @@ pub fn of_all(statuses: &[(String, Result<Status>)]) -> String {
         total(|status| status.quarantined_total, "in quarantine", "in quarantine"),
     ];
     let work: Vec<String> = work.into_iter().flatten().collect();
-    let work = if work.is_empty() { "nothing needs attention".to_owned() } else { work.join(", ") };
+    let work = if work.is_empty() { "Nothing needs attention".to_owned() } else { work.join(", ") };
     let databases = super::databases(statuses.len(), statuses.len() - read().count());
-    format!("{databases}: {work}").bold().to_string()
+    format!("{databases}. {work}").bold().to_string()
 }
 
 /// What it is of, whether the schedule is alive, and whether anything needs a person or a sweep.

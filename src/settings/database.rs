@@ -11,8 +11,9 @@ use super::environment::Environment;
 use super::flags::DatabaseFlag;
 use crate::conclusion::{config, usage};
 use crate::files;
+use crate::store::databases::{Databases, Named};
+use crate::store::open::Url;
 use crate::store::open::conninfo::Place;
-use crate::store::open::{Databases, Named, Url};
 use crate::text::redact;
 
 /// After half a minute a connection over TCP counts as lost whose other end confirms nothing (seconds, milliseconds).

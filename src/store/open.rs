@@ -1,8 +1,8 @@
 //! Opening a database for a sweep: connect, and refuse what cannot be swept, with a message that says what to do.
 
 pub mod conninfo;
-mod databases;
 mod nearest;
+pub mod pattern;
 mod postgres;
 mod sqlite;
 
@@ -18,7 +18,6 @@ use super::{Access, Db, DbConnection, errors, migrate};
 use crate::conclusion::{Failure, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
-pub use databases::{Databases, Named};
 pub use postgres::StatementCache;
 
 /// Where the database is.
@@ -56,7 +55,7 @@ impl Url {
         if let Some(path) = url.strip_prefix("sqlite:") {
             return sqlite::path_in(path.strip_prefix("//").unwrap_or(path)).map(Url::Sqlite);
         }
-        if is_file_by_its_name(url) || databases::is_pattern_of_files(url) {
+        if is_file_by_its_name(url) || pattern::names_files(url) {
             return Ok(Url::Sqlite(url.into()));
         }
         match url.split_once("://") {
@@ -104,6 +103,14 @@ impl Url {
         match self {
             Url::Postgres(url, _) => Some(Conninfo::read(url)),
             Url::Sqlite(_) => None,
+        }
+    }
+
+    /// What it is called among several: the server and the database, or the file. No secret is in it.
+    pub fn name(&self) -> String {
+        match self {
+            Url::Postgres(..) => self.conninfo().map(|conninfo| conninfo.name()).unwrap_or_default(),
+            Url::Sqlite(path) => path.display().to_string(),
         }
     }
 

@@ -81,7 +81,7 @@ fn two_servers_databases_and_three_files_are_swept_and_reported_together() {
     let headings: Vec<&str> = table.out.lines().filter(|line| names.iter().any(|name| line.ends_with(name))).collect();
     assert_eq!(headings.len(), 5, "{table}");
     assert_eq!(headings[1], directory.path().join("a.db").display().to_string());
-    assert!(table.out.ends_with("\n5 databases: 5 continued\n"), "{table}");
+    assert!(table.out.ends_with("\n5 databases. 5 continued\n"), "{table}");
     assert_eq!(lines.out.lines().count(), 5 * 4, "{lines}");
     assert!(lines.out.lines().all(|line| line.contains(r#","database_name":"#)), "{lines}");
     // Each had the second sweep for itself, which had nothing to do.
@@ -111,7 +111,7 @@ fn one_that_fails_is_named_with_its_reason_and_the_others_are_swept() {
         assert!(table.out.contains(&error(place)) && table.out.contains(&format!("{name}\n")), "{table}");
         assert!(table.err.lines().any(|line| line.contains("ERROR") && line.contains(name)), "{table}");
     }
-    assert!(table.out.contains("\n7 databases, 3 of them failed: Nothing was done"), "{table}");
+    assert!(table.out.contains("\n7 databases, 3 of them failed. Nothing was done"), "{table}");
     assert!(!format!("{ran}{table}").contains("hunter2"), "{ran}");
     assert_eq!((swept(&mut worlds), swept(&mut [last])), (vec![(2, 1); 3], vec![(2, 1)]));
     // The control: by itself it is refused for the same reason, and nothing else is swept.
@@ -178,6 +178,10 @@ fn what_is_about_one_database_refuses_several_before_anything_is_done() {
     let (code, text) = Asked::with(&pattern, &[]).ends();
     assert!(code == 64 && text.contains("add --yes, or --dry-run"), "{text}");
     assert_eq!(swept(&mut worlds), [(0, 0); 3]);
+    let of_all = at([pattern.as_str()], &["--dry-run", "--output", "json"]).run().done().out;
+    std::fs::write(&plan, of_all).expect("a file");
+    let one = url_of(&directory.path().join("a.db"));
+    at([one.as_str()], &["--apply", &plan]).run().refused(USAGE, &["it is of several databases"]);
     // The control: a pattern that matches one file names one database.
     let one = url_of(&directory.path().join("a*.db"));
     sweep(["exempt", "list"]).env("DATABASE_URL", one).run().done();
@@ -229,7 +233,7 @@ fn the_status_shows_each_under_its_name_and_what_all_need() {
     assert_eq!(ends(&json), expected.map(|(name, code)| (name.to_owned(), code)));
     assert_eq!(json.json()["databases"][0]["orphans_total"], 1);
     assert_eq!(table.out.matches("Never swept").count(), 3, "{table}");
-    assert!(table.out.ends_with("\n4 databases, 1 of them failed: 3 orphans\n"), "{table}");
+    assert!(table.out.ends_with("\n4 databases, 1 of them failed. 3 orphans\n"), "{table}");
 }
 
 #[test]

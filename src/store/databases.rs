@@ -3,11 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use glob::MatchOptions;
-
-use super::Url;
+use super::open::Url;
+use super::open::pattern::{is_pattern, matching};
 
 /// What was named, in that order.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +21,6 @@ pub enum Named {
 }
 
 impl Named {
-    /// A path with `*` is a pattern, unless there is a file of that name. In one, `?` and `[a-z]` have their meaning as
-    /// well; without a `*` they are characters like any other, unless they match a file.
     pub fn of(url: Url) -> Named {
         match url {
             Url::Sqlite(path) if is_pattern(&path) => Named::Files(path),
@@ -59,16 +56,6 @@ impl Databases {
     }
 }
 
-impl Url {
-    /// What it is called among several: the server and the database, or the file. No secret is in it.
-    pub fn name(&self) -> String {
-        match self {
-            Url::Postgres(..) => self.conninfo().map(|conninfo| conninfo.name()).unwrap_or_default(),
-            Url::Sqlite(path) => path.display().to_string(),
-        }
-    }
-}
-
 /// Two names of one place are one database: a file has one inode, whatever leads to it.
 fn place(url: &Url) -> String {
     match url {
@@ -80,30 +67,10 @@ fn place(url: &Url) -> String {
     }
 }
 
-/// A pattern that is given without `sqlite://`, as a file that is there may be.
-pub(super) fn is_pattern_of_files(text: &str) -> bool {
-    !text.contains("://") && text.contains('*') && !matching(Path::new(text)).is_empty()
-}
-
-fn is_pattern(path: &Path) -> bool {
-    let text = path.to_string_lossy();
-    !path.exists() && (text.contains('*') || (text.contains(['?', '[']) && !matching(path).is_empty()))
-}
-
-/// The databases among the files that match, in the order of their names: not those that are hidden, nor the logs that
-/// SQLite keeps beside a file.
-fn matching(pattern: &Path) -> Vec<PathBuf> {
-    const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
-    let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::default() };
-    let found = glob::glob_with(&pattern.to_string_lossy(), options).into_iter().flatten().flatten();
-    let is_log = |path: &PathBuf| LOGS.iter().any(|log| path.to_string_lossy().ends_with(log));
-    let mut files: Vec<PathBuf> = found.filter(|path| path.is_file() && !is_log(path)).collect();
-    files.sort();
-    files
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn named(path: &Path) -> Databases {
