@@ -37,6 +37,11 @@ impl Conclusion {
         u8::try_from(code).ok().and_then(Conclusion::from_repr)
     }
 
+    /// Was it asked to end by a signal?
+    pub fn is_interruption(self) -> bool {
+        matches!(self, Conclusion::Interrupted | Conclusion::Terminated)
+    }
+
     /// How several runs end that ended so: as the one that most needs somebody.
     pub fn gravest(conclusions: impl Iterator<Item = Conclusion>) -> Conclusion {
         conclusions.max_by_key(|conclusion| conclusion.gravity()).unwrap_or(Conclusion::Done)

@@ -134,7 +134,7 @@ pub fn conclusion_of_sweep(swept: &Result<Summary>) -> Conclusion {
 fn ping_of_end(swept: &[Result<Summary>], is_unreported: bool) -> Option<Ping> {
     let is_in_vain = swept.iter().flatten().any(Summary::no_wake_is_taken);
     match Conclusion::gravest(swept.iter().map(conclusion_of_sweep)) {
-        Conclusion::Interrupted | Conclusion::Terminated => None,
+        conclusion if conclusion.is_interruption() => None,
         conclusion if !(conclusion.is_success() || conclusion == Conclusion::Busy) => Some(Ping::Failed),
         _ if is_unreported || is_in_vain => Some(Ping::Failed),
         _ => Some(Ping::Succeeded),

@@ -9,6 +9,7 @@ use super::place::{Place, places};
 use super::work::{BackgroundWork, Look};
 use super::{Daemon, display};
 use crate::conclusion::{Conclusion, Failure, conclusion_of};
+use crate::cycle::conclusion_of_sweep;
 use crate::store::open::Url;
 use crate::sweep::Summary;
 use crate::text::redact;
@@ -112,27 +113,24 @@ impl Daemon {
 
     pub(super) fn swept(&mut self, swept: &[(Url, Result<Summary>)]) {
         for (database, swept) in swept {
-            let is_interrupted = |swept| matches!(swept, Conclusion::Terminated | Conclusion::Interrupted);
+            let is_interrupted = conclusion_of_sweep(swept).is_interruption();
             match swept {
                 Ok(summary) => {
                     self.is_proven = true;
                     self.place(database).into_iter().for_each(|place| place.swept(summary));
-                    let is_interrupted = is_interrupted(summary.conclusion);
-                    self.shared.update(|state| {
-                        *(if is_interrupted {
-                            &mut state.counted.interrupted
-                        } else {
-                            &mut state.counted.completed
-                        }) += 1;
-                    });
                 }
                 // It was not begun.
-                Err(error) if is_interrupted(conclusion_of(error)) => {}
-                Err(error) => {
-                    self.count_failed();
-                    self.failed(database, error);
-                }
+                Err(_) if is_interrupted => continue,
+                Err(error) => self.failed(database, error),
             }
+            self.shared.update(|state| {
+                let counter = match (swept, is_interrupted) {
+                    (Ok(_), true) => &mut state.counted.interrupted,
+                    (Ok(_), false) => &mut state.counted.completed,
+                    (Err(_), _) => &mut state.counted.failed,
+                };
+                *counter += 1;
+            });
         }
         let done: Vec<&Summary> = swept.iter().filter_map(|(_, swept)| swept.as_ref().ok()).collect();
         self.last = Some(display::last(&done, swept.len()));

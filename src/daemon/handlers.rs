@@ -47,8 +47,10 @@ impl Daemon {
         match done {
             Done::Checked(looked) => self.checked(looked).await?,
             Done::Swept(swept) => self.swept(&swept),
-            Done::Reacted(database, Ok(swept)) => self.reacted(&database, &swept),
-            Done::Reacted(database, Err(error)) => self.failed(&database, &error),
+            Done::Reacted(database, swept) => match *swept {
+                Ok(swept) => self.reacted(&database, &swept),
+                Err(error) => self.failed(&database, &error),
+            },
             Done::Delivered(delivered) => {
                 // If the database is away, the next sweep says so.
                 for error in delivered.iter().filter_map(|delivered| delivered.as_ref().err()) {
@@ -74,7 +76,7 @@ impl Daemon {
         Ok(())
     }
 
-    pub(super) fn count_failed(&mut self) {
+    fn count_failed(&mut self) {
         self.shared.update(|state| state.counted.failed += 1);
         self.last = Some("failed".to_owned());
     }

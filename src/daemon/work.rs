@@ -32,7 +32,7 @@ pub enum Done {
     /// How long its host needs after the end of a run.
     Checked(Vec<(Url, Result<Duration>)>),
     Swept(Vec<(Url, Result<Summary>)>),
-    Reacted(Url, Result<Summary>),
+    Reacted(Url, Box<Result<Summary>>),
     Delivered(Vec<Result<Delivered>>),
     /// A bug; it has said so on stderr.
     Panicked(Task),
@@ -100,7 +100,7 @@ impl BackgroundWork {
         BackgroundWork::begin(Task::Reaction, move |cancel, progress| {
             let _span = span.map(Span::entered);
             let swept = sweep::run(&options, cancel, progress);
-            Done::Reacted(options.database, swept)
+            Done::Reacted(options.database, Box::new(swept))
         })
     }
 

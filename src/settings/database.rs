@@ -20,6 +20,9 @@ use crate::text::redact;
 const DEAD_AFTER: [(&str, &str); 4] =
     [("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000")];
 
+/// Of those that are too many.
+const NAMES_MAX: usize = 5;
+
 pub const LISTEN_URL: &str = "SWEEP_LISTEN_URL";
 
 impl Environment {
@@ -29,13 +32,11 @@ impl Environment {
         match (databases.only(), databases.find().as_slice()) {
             (Some(url), _) | (None, [url]) => Ok(url.clone()),
             (None, several) => {
-                let names: Vec<String> = several.iter().map(Url::name).collect();
-                Err(usage(format!(
-                    "{} databases are named, and this command takes one: {}",
-                    names.len(),
-                    redact(&names.join(", "))
-                ))
-                .into())
+                let number = several.len();
+                let mut names: Vec<String> = several.iter().take(NAMES_MAX).map(Url::name).collect();
+                names.extend((NAMES_MAX < number).then(|| "…".to_owned()));
+                let names = redact(&names.join(", "));
+                Err(usage(format!("{number} databases are named, and this command takes one: {names}")).into())
             }
         }
     }
