@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use tracing::{Span, error_span, warn};
+use tracing::{Span, error, error_span, warn};
 
 use crate::conclusion::{Conclusion, Failure, conclusion_of};
 use crate::metrics::{self, Source};
@@ -83,6 +83,11 @@ pub fn run_each(
 /// What all log lines are in that are about this one of several databases.
 pub fn of_database(database: &Url) -> Span {
     error_span!("database", database_name = %redact(&database.name()))
+}
+
+/// What went wrong with one of several databases stands in the report, and in the log for whoever reads that alone.
+pub fn logged<T>(database: &Url, done: Result<T>) -> Result<T> {
+    done.inspect_err(|error| of_database(database).in_scope(|| error!("{}", redact(&format!("{error:#}")))))
 }
 
 fn begin(options: &CycleOptions) {

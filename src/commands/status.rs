@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::terminal::say;
 use crate::cli::{Layout, StatusFlags};
 use crate::conclusion::{Conclusion, conclusion_of, usage};
+use crate::cycle::logged;
 use crate::report::{ended, failure, heading, page, status as report};
 use crate::rules::Kind;
 use crate::settings::Environment;
@@ -46,10 +47,21 @@ fn status(url: &Url, tenant: Option<&str>, timeouts: &Timeouts) -> Result<Status
     read(&mut store, tenant, timeouts).map_err(|error| url.explain(error))
 }
 
+/// One of several databases, for programs: what one alone prints, and how it ended.
+#[derive(Serialize)]
+struct OneOfSeveral<'a> {
+    database_name: &'a str,
+    #[serde(flatten)]
+    status: Option<&'a Status>,
+    #[serde(flatten)]
+    ended: Value,
+}
+
 /// Of several databases, each under its name, or why it cannot be shown.
 fn print_each(layout: Layout, databases: &[Url], status: impl Fn(&Url) -> Result<Status>) -> Conclusion {
     let statuses: Vec<(String, Result<Status>)> =
-        databases.iter().map(|url| (redact(&url.name()), status(url))).collect();
+        databases.iter().map(|url| (redact(&url.name()), logged(url, status(url)))).collect();
+    let conclusion = |status: &Result<Status>| status.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
     match layout {
         Layout::Table => {
             for (place, (name, status)) in statuses.iter().enumerate() {
@@ -59,26 +71,15 @@ fn print_each(layout: Layout, databases: &[Url], status: impl Fn(&Url) -> Result
             say(&format!("\n{}\n", report::of_all(&statuses)));
         }
         Layout::Json => {
-            let databases: Vec<Value> = statuses.iter().map(|(name, status)| json_of(name, status)).collect();
+            let one = |(name, status): &(String, Result<Status>)| {
+                let ended = ended(status.as_ref().err(), conclusion(status));
+                json!(OneOfSeveral { database_name: name, status: status.as_ref().ok(), ended })
+            };
+            let databases: Vec<Value> = statuses.iter().map(one).collect();
             say(&format!("{:#}\n", shown_in(json!({ "schema": 1, "databases": databases }))));
         }
     }
-    let conclusion = |status: &Result<Status>| status.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
     Conclusion::gravest(statuses.iter().map(|(_, status)| conclusion(status)))
-}
-
-fn json_of(name: &str, status: &Result<Status>) -> Value {
-    let (fields, end) = match status {
-        Ok(status) => (json!(status), ended(None, Conclusion::Done)),
-        Err(error) => (json!({}), ended(Some(error), conclusion_of(error))),
-    };
-    let mut all = json!({ "database_name": name });
-    for part in [fields, end] {
-        if let (Value::Object(all), Value::Object(part)) = (&mut all, part) {
-            all.extend(part);
-        }
-    }
-    all
 }
 
 fn plan(store: &mut Store, name: &str, environment: &Environment, timeouts: &Timeouts) -> Result<PlanReport> {

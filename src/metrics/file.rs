@@ -27,10 +27,13 @@ pub fn publish(path: &Path, sources: &[Source], timeouts: &Timeouts) {
             redact(&format!("{error:#}"))
         );
     };
-    let read = |source: &Source| read_from(&source.database, timeouts).map(|reading| (source.name.clone(), reading));
-    let (readings, failed): (Vec<_>, Vec<_>) = sources.iter().map(read).partition(anyhow::Result::is_ok);
-    failed.iter().filter_map(|failed| failed.as_ref().err()).for_each(warn);
-    let readings: Vec<_> = readings.into_iter().flatten().collect();
+    let mut readings = Vec::new();
+    for Source { name, database } in sources {
+        match read_from(database, timeouts) {
+            Ok(reading) => readings.push((name.clone(), reading)),
+            Err(error) => warn(&error),
+        }
+    }
     if !readings.is_empty()
         && let Err(error) = write(path, &text(readings, None))
     {

@@ -140,10 +140,9 @@ impl DaemonOptions {
             return Err(config(format!("{LISTEN_URL} is of one database, and several are named: unset it")).into());
         }
         options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
-        let listens_at = options.listen_url.as_ref().unwrap_or(&sweep.database);
-        if let (true, Some(pooler)) = (options.listen, environment.pooler(listens_at)) {
-            warn_of_silence(&pooler);
-        }
+        let listens_at = options.listen_url.clone().map_or_else(|| options.databases.find(), |url| vec![url]);
+        let pooler = listens_at.iter().find_map(|url| environment.pooler(url));
+        pooler.iter().filter(|_| options.listen).for_each(|pooler| warn_of_silence(pooler));
         Ok(options)
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::open::Url;
 use super::open::pattern::{is_pattern, matching};
 
-/// What was named, in that order.
+/// What was named, in that order: never nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Databases(pub Vec<Named>);
 
@@ -49,7 +49,7 @@ impl Databases {
         }
     }
 
-    /// Those that there are now, each once.
+    /// Those that there are now, each once: at least one.
     pub fn find(&self) -> Vec<Url> {
         let mut seen = BTreeSet::new();
         self.0.iter().flat_map(Named::find).filter(|url| seen.insert(place(url))).collect()

@@ -2,15 +2,12 @@
 
 use anyhow::Result;
 
-use tracing::error;
-
 use crate::conclusion::{Conclusion, some_failed};
-use crate::cycle::{self, CycleOptions, conclusion_of_sweep, of_database};
+use crate::cycle::{self, CycleOptions, conclusion_of_sweep, logged};
 use crate::report::Report;
 use crate::store::open::Url;
 use crate::sweep::{Cancel, Summary};
 use crate::telemetry::Loudness;
-use crate::text::redact;
 
 /// With the line that moves, unless it is not wanted, or there is a log that moves by itself.
 pub fn with_progress(report: Report, loudness: Loudness) -> Report {
@@ -24,8 +21,7 @@ pub fn sweep_and_print(options: &CycleOptions, mut report: Report, cancel: &Canc
     Ok(summary)
 }
 
-/// Sweeps several databases. What went wrong with one stands in the report, and in the log for whoever reads that
-/// alone.
+/// Sweeps several databases.
 pub fn sweep_each_and_print(
     options: &CycleOptions,
     databases: &[Url],
@@ -33,13 +29,9 @@ pub fn sweep_each_and_print(
     cancel: &Cancel,
 ) -> Result<Conclusion> {
     let swept = cycle::run_each(options, databases, cancel, &mut report);
-    for (database, swept) in databases.iter().zip(&swept) {
-        if let Err(error) = swept {
-            of_database(database).in_scope(|| error!("{}", redact(&format!("{error:#}"))));
-        }
-    }
     refuse_unwritten(report)?;
-    Ok(Conclusion::gravest(swept.iter().map(conclusion_of_sweep)))
+    let swept = databases.iter().zip(swept).map(|(database, swept)| logged(database, swept));
+    Ok(Conclusion::gravest(swept.map(|swept| conclusion_of_sweep(&swept))))
 }
 
 pub fn refuse_unwritten(report: Report) -> Result<()> {

@@ -229,6 +229,7 @@ fn the_status_shows_each_under_its_name_and_what_all_need() {
         |further: &[&str]| sweep(["status"].iter().chain(further).copied()).env("DATABASE_URL", &pattern).run();
     let (table, json) = (status(&[]), status(&["--output", "json"]));
     assert_eq!((table.code, json.code), (CONFIG, CONFIG), "{table}");
+    assert!(table.err.lines().any(|line| line.contains("ERROR") && line.contains("aa.db")), "{table}");
     let expected = [("a.db", 0), ("aa.db", 78), ("b.db", 0), ("c.db", 0)];
     assert_eq!(ends(&json), expected.map(|(name, code)| (name.to_owned(), code)));
     assert_eq!(json.json()["databases"][0]["orphans_total"], 1);
