@@ -37,6 +37,32 @@ impl Conclusion {
         u8::try_from(code).ok().and_then(Conclusion::from_repr)
     }
 
+    /// Was it asked to end by a signal?
+    pub fn is_interruption(self) -> bool {
+        matches!(self, Conclusion::Interrupted | Conclusion::Terminated)
+    }
+
+    /// How several runs end that ended so: as the one that most needs somebody.
+    pub fn gravest(conclusions: impl Iterator<Item = Conclusion>) -> Conclusion {
+        conclusions.max_by_key(|conclusion| conclusion.gravity()).unwrap_or(Conclusion::Done)
+    }
+
+    fn gravity(self) -> u8 {
+        match self {
+            Conclusion::Done => 0,
+            Conclusion::Changed => 1,
+            Conclusion::Busy => 2,
+            Conclusion::Guarded => 3,
+            Conclusion::SomeFailed => 4,
+            Conclusion::Unavailable => 5,
+            Conclusion::Usage => 6,
+            Conclusion::Config => 7,
+            Conclusion::NotFound => 8,
+            Conclusion::Interrupted => 9,
+            Conclusion::Terminated => 10,
+        }
+    }
+
     /// Did a sweep that ended so do all that it had to?
     pub fn is_success(self) -> bool {
         matches!(self, Conclusion::Done | Conclusion::Changed)

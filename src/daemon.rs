@@ -2,7 +2,8 @@
 //!
 //! A sweep is due at each time of the schedule. It has one thing in hand at a time: what becomes due meanwhile is made
 //! up once, as soon as that is done, however often it was. While the database is away nothing is due: it is asked now
-//! and then, and swept when it is back.
+//! and then, and swept when it is back. Several databases are swept one after the other; one that is away keeps none of
+//! the others waiting.
 //!
 //! ```text
 //!            due ─┐
@@ -11,6 +12,7 @@
 //! ```
 
 mod clock;
+mod databases;
 mod display;
 mod handlers;
 mod health;
@@ -19,6 +21,7 @@ mod listening;
 mod metrics;
 mod options;
 mod outage;
+mod place;
 mod reaction;
 mod run_ends;
 mod service_manager;
@@ -27,6 +30,8 @@ mod timer;
 mod work;
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -35,12 +40,11 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use tracing::info;
 
 use crate::conclusion::Conclusion;
-use crate::store::candidates::Portion;
+use crate::store::open::Url;
 use health::Shared;
-use listening::{Listening, News};
+use listening::News;
 pub use options::DaemonOptions;
-use outage::Outage;
-use run_ends::RunEndQueue;
+use place::Place;
 use service_manager::ServiceManager;
 use signals::{Asked, Signals};
 use timer::Timer;
@@ -72,19 +76,11 @@ struct Daemon {
     /// The next time of the schedule, without the jitter.
     planned: Option<DateTime<Utc>>,
     work: Option<BackgroundWork>,
-    outage: Outage,
-    /// None: it was not asked for.
-    listening: Option<Listening>,
-    run_ends: RunEndQueue,
-    /// How long its host needs after the end of a run; none: the database has not been asked yet.
-    run_end_grace: Option<Duration>,
-    /// What the guard held back of the issues in the last sweep; none: all of them.
-    held_issues: Option<Vec<Portion>>,
-    /// The database could be swept once: what is wrong later is waited for.
+    /// What is swept: never nothing.
+    places: Vec<Place>,
+    /// A database could be swept once: what is wrong later is waited for.
     is_proven: bool,
     is_stopping: bool,
-    /// What went wrong the last time, so that it is said once.
-    trouble: Option<String>,
     /// What the last sweep came to.
     last: Option<String>,
     /// Why the settings could not be read again: the old ones still hold.
@@ -100,11 +96,11 @@ enum Event {
     Done(Box<Done>),
     /// The schedule's next time has come.
     Due,
-    /// News of runs that end.
-    News(News),
+    /// News of runs that end in this database.
+    News(Url, News),
     /// An issue of which a run has ended is to be looked at.
     React,
-    /// The database is to be asked again.
+    /// A database that is away is to be asked again.
     Retry,
     Tick,
 }
@@ -122,6 +118,7 @@ impl Daemon {
         }
         let ticks = ticks(options, &service_manager);
         let timer = Timer::start().await?;
+        let places = place::places(Vec::new(), options);
         let mut daemon = Daemon {
             resolved,
             again,
@@ -129,14 +126,9 @@ impl Daemon {
             timer,
             planned: None,
             work: None,
-            outage: Outage::none(),
-            listening: None,
-            run_ends: RunEndQueue::default(),
-            run_end_grace: None,
-            held_issues: Some(Vec::new()),
+            places,
             is_proven: false,
             is_stopping: false,
-            trouble: None,
             last: None,
             refused: None,
             shared,
@@ -146,24 +138,24 @@ impl Daemon {
         };
         daemon.plan().await?;
         daemon.log_schedule();
-        daemon.log_source();
         daemon.listen()?;
         daemon.service_manager.ready();
-        daemon.check_now();
+        daemon.check(|_| true);
         Ok(daemon)
     }
 
     async fn run(mut self) -> Result<Conclusion> {
         loop {
             self.report_status();
+            self.report_health();
             match self.next().await {
                 Event::Asked(Asked::Stop) => self.stop(),
                 Event::Asked(Asked::Reload) => self.reload().await?,
                 Event::Done(done) => self.done(*done).await?,
                 Event::Due => self.due().await?,
-                Event::News(news) => self.receive(news),
+                Event::News(database, news) => self.receive(&database, news),
                 Event::React => self.react(),
-                Event::Retry => self.check_now(),
+                Event::Retry => self.retry(),
                 Event::Tick => self.tick().await?,
             }
             if self.is_stopping && self.work.is_none() {
@@ -176,18 +168,25 @@ impl Daemon {
     /// Each of these may be dropped and asked again.
     async fn next(&mut self) -> Event {
         let is_idle = self.work.is_none() && !self.is_stopping;
-        let is_away = self.outage.lasts();
-        let react_at = self.reaction_grace().and_then(|grace| self.run_ends.due_at(grace));
+        let options = &self.resolved.options;
+        let react_at = self.places.iter().filter_map(|place| place.react_at(options)).min();
+        let retry_at = self.places.iter().filter_map(|place| place.outage.retry_at()).min();
+        let is_away = self.is_away();
         tokio::select! {
             biased;
             asked = self.signals.next() => Event::Asked(asked),
             done = ended(&mut self.work) => Event::Done(Box::new(done)),
             () = self.timer.due(), if is_idle && !is_away => Event::Due,
-            news = next_news(&mut self.listening) => Event::News(news),
-            () = until(react_at), if is_idle && !is_away => Event::React,
-            () = self.outage.next_try(), if is_idle && is_away => Event::Retry,
+            (database, news) = next_news(&mut self.places) => Event::News(database, news),
+            () = until(react_at), if is_idle => Event::React,
+            () = until(retry_at), if is_idle => Event::Retry,
             _ = self.ticks.tick() => Event::Tick,
         }
+    }
+
+    /// Is there nothing that could be swept?
+    fn is_away(&self) -> bool {
+        self.places.iter().all(|place| place.outage.lasts())
     }
 }
 
@@ -198,11 +197,16 @@ async fn ended(work: &mut Option<BackgroundWork>) -> Done {
     }
 }
 
-async fn next_news(listening: &mut Option<Listening>) -> News {
-    match listening {
-        Some(listening) => listening.next().await,
-        None => std::future::pending().await,
-    }
+async fn next_news(places: &mut [Place]) -> (Url, News) {
+    poll_fn(|context| {
+        for place in places.iter_mut() {
+            if let Some(Poll::Ready(news)) = place.listening.as_mut().map(|listening| listening.poll(context)) {
+                return Poll::Ready((place.database().clone(), news));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 async fn until(at: Option<Instant>) {

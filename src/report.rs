@@ -8,13 +8,16 @@ pub mod grid;
 mod json;
 mod out;
 pub mod page;
+mod printer;
 mod progress;
+mod several;
 pub mod status;
 mod summary;
 mod table;
 
 use std::io::Write;
 
+use anyhow::Result;
 use serde_json::json;
 
 use crate::rules::Kind;
@@ -22,7 +25,10 @@ use crate::sweep::heading::Heading;
 use crate::sweep::plan::Plan;
 use crate::sweep::{Examined, Observer, Summary};
 use out::Out;
+use printer::Printer;
 use progress::ProgressLine;
+use several::Several;
+pub use several::{databases, ended, failure, heading};
 pub use table::Detail;
 use table::Table;
 
@@ -44,12 +50,8 @@ pub struct Report<'a> {
     printer: Printer,
     out: Out<'a>,
     progress: ProgressLine,
-}
-
-enum Printer {
-    Table(Box<Table>),
-    Json { first: bool },
-    Ndjson,
+    /// None: of one database.
+    several: Option<Several>,
 }
 
 impl<'a> Report<'a> {
@@ -60,7 +62,12 @@ impl<'a> Report<'a> {
             Format::Json => Printer::Json { first: true },
             Format::Ndjson => Printer::Ndjson,
         };
-        Report { printer, out: Out::to(out), progress: ProgressLine::hidden() }
+        Report { printer, out: Out::to(out), progress: ProgressLine::hidden(), several: None }
+    }
+
+    /// Of several databases, one after the other.
+    pub fn of_several(self) -> Report<'a> {
+        Report { several: Some(Several::default()), ..self }
     }
 
     /// Shows on a terminal how far the sweep is.
@@ -77,21 +84,42 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// What the database is called, if there are several.
+    fn name(&self) -> Option<&str> {
+        self.several.as_ref().map(|several| several.name.as_str())
+    }
+
     /// Could all of it be printed? A reader that has gone is no failure.
-    pub fn written(self) -> std::io::Result<()> {
+    pub fn written(mut self) -> std::io::Result<()> {
+        if let Some(several) = &self.several {
+            self.out.print(&several.end(&self.printer));
+        }
         self.out.failure.map_or(Ok(()), Err)
     }
 }
 
 impl Observer for Report<'_> {
+    fn database(&mut self, name: &str) {
+        if let Some(several) = &mut self.several {
+            self.out.print(&several.begin(&mut self.printer, name));
+        }
+    }
+
+    fn database_ends(&mut self, swept: &Result<Summary>) {
+        if let Some(several) = &mut self.several {
+            self.out.print(&several.note(&self.printer, swept));
+        }
+    }
+
     fn begins(&mut self, heading: &Heading) {
         let heading = heading.redacted();
         match &self.printer {
             Printer::Table(_) => {}
             Printer::Json { .. } => {
-                self.out.print(&format!("{{\n{},\n  \"subjects\": [", json::fields(&heading)));
+                let begin = if self.several.is_some() { "" } else { "{" };
+                self.out.print(&format!("{begin}\n{},\n  \"subjects\": [", json::fields(&heading)));
             }
-            Printer::Ndjson => self.out.print(&json::line("heading", &heading)),
+            Printer::Ndjson => self.out.print(&json::line("heading", self.name(), &heading)),
         }
     }
 
@@ -116,19 +144,24 @@ impl Observer for Report<'_> {
                 let separator = if std::mem::take(first) { "\n    " } else { ",\n    " };
                 self.out.print(&format!("{separator}{}", json!(examined)));
             }
-            Printer::Ndjson => self.out.print(&json::line("subject", &examined)),
+            Printer::Ndjson => {
+                let name = self.several.as_ref().map(|several| several.name.as_str());
+                self.out.print(&json::line("subject", name, &examined));
+            }
         }
     }
 
     fn ends(&mut self, summary: &Summary) {
         self.progress.end();
+        self.several.iter_mut().for_each(|several| several.count(summary));
         let text = match &self.printer {
             Printer::Table(table) => table.render(summary),
             Printer::Json { first } => {
                 let bracket = if *first { "]" } else { "\n  ]" };
-                format!("{bracket},\n{}\n}}\n", json::fields(&json::end(summary)))
+                let end = if self.several.is_some() { "," } else { "\n}\n" };
+                format!("{bracket},\n{}{end}", json::fields(&json::end(summary)))
             }
-            Printer::Ndjson => json::line("summary", &json::end(summary)),
+            Printer::Ndjson => json::line("summary", self.name(), &json::end(summary)),
         };
         self.out.print(&text);
     }

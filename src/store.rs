@@ -12,6 +12,7 @@ mod catalog;
 mod connection;
 pub mod contract;
 pub mod counts;
+pub mod databases;
 mod db;
 pub mod errors;
 pub mod exemptions;

@@ -65,7 +65,7 @@ use guard::{Held, Judge, Memory};
 use limits::{Limits, WakeBudget};
 pub use observer::{Observer, Progress};
 pub use options::{Options, Selection};
-pub use outcome::{Examined, Outcome};
+pub use outcome::{Examined, Fault, Outcome};
 use quarantine::Failures;
 use round::examine_all;
 use scan::Scan;

@@ -112,7 +112,7 @@ const FOR_PROGRAMS: [&str; 6] = ["sweep", "host", "mode", "finding", "decision",
 /// A field in a text: the sentence is the first.
 fn for_people(writer: &mut Writer, field: &Field, value: &dyn Debug) -> fmt::Result {
     match field.name() {
-        "message" => write!(writer, "{value:?}"),
+        "message" | "database_name" => write!(writer, "{value:?}"),
         name if FOR_PROGRAMS.contains(&name) => Ok(()),
         name => write!(writer, " {name}={value:?}"),
     }

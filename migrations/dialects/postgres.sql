@@ -16,6 +16,8 @@
 {%- set policy = "(select * from policy limit 1)" -%}
 {%- set computed_once = "offset 0  -- computed once, not once for each column that needs it" -%}
 {%- set key = "id uuid primary key default gen_random_uuid()" -%}
+{#- Which database it is: of a file its path says that. -#}
+{%- set database_id = "database_id uuid not null default gen_random_uuid(),\n    " -%}
 {%- set numbered_key = "id bigint generated always as identity primary key" -%}
 {%- macro time(column) %}{{ column }} timestamptz{% endmacro -%}
 {%- macro json(column) %}{{ column }} jsonb{% endmacro -%}

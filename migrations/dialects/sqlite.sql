@@ -13,6 +13,7 @@
 {%- set policy = "policy" -%}
 {%- set computed_once = "limit -1  -- computed once, not once for each column that needs it" -%}
 {%- set key = "id text not null primary key" -%}
+{%- set database_id = "" -%}
 {%- set numbered_key = "id integer primary key" -%}
 {%- set now_of_transaction = now -%}
 {%- macro time(column) %}{{ column }} text check ({{ column }} is strftime({{ format }}, {{ column }})){% endmacro -%}

@@ -31,7 +31,7 @@ pub struct ManFlags {
 pub struct DemoFlags {
     /// Make the database here, in a new file: sqlite://PATH [default: a temporary one]
     #[arg(short, long, value_name = "URL")]
-    pub database: Option<String>,
+    pub database: Vec<String>,
     /// Keep the database afterwards, as one that --database names always is
     #[arg(long)]
     pub keep: bool,

@@ -27,9 +27,12 @@ impl Cli {
     /// What stands before the command, unless it stands behind it as well.
     fn hand_down(&mut self, name: &str) -> Result<(), Error> {
         let Some(command) = &mut self.command else { return Ok(()) };
-        if let Some(url) = self.sweep.scope.database.database.take() {
-            let database = command.database().ok_or_else(|| has_no_such_option(name, "--database"))?;
-            database.get_or_insert(url);
+        let urls = std::mem::take(&mut self.sweep.scope.database.database);
+        if !urls.is_empty() {
+            let databases = command.databases().ok_or_else(|| has_no_such_option(name, "--database"))?;
+            if databases.is_empty() {
+                *databases = urls;
+            }
         }
         if let Some(format) = self.sweep.output.output.take() {
             let layout = command.layout().ok_or_else(|| has_no_such_option(name, "--output"))?;
@@ -46,7 +49,7 @@ impl Cli {
 }
 
 impl Command {
-    fn database(&mut self) -> Option<&mut Option<String>> {
+    fn databases(&mut self) -> Option<&mut Vec<String>> {
         Some(match self {
             Command::Daemon(flags) => &mut flags.scope.database.database,
             Command::Status(flags) => &mut flags.database.database,

@@ -98,7 +98,7 @@ pub fn run(flags: DemoFlags) -> Result<Conclusion> {
 
 impl DemoFlags {
     fn is_kept(&self) -> bool {
-        self.keep || self.at.is_some() || self.database.is_some()
+        self.keep || self.at.is_some() || !self.database.is_empty()
     }
 }
 
@@ -187,7 +187,10 @@ struct Home {
 
 impl Home {
     fn make(flags: &DemoFlags) -> Result<Home> {
-        let Some(url) = &flags.database else {
+        let [url] = flags.database.as_slice() else {
+            if !flags.database.is_empty() {
+                return Err(usage("--database: the demo makes one file, and several databases are named").into());
+            }
             let mut directory = tempfile::Builder::new()
                 .prefix("sweep-demo-")
                 .permissions(Permissions::from_mode(0o700))

@@ -2,42 +2,84 @@
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::terminal::say;
 use crate::cli::{Layout, StatusFlags};
-use crate::conclusion::{Conclusion, usage};
-use crate::report::{page, status as report};
+use crate::conclusion::{Conclusion, conclusion_of, usage};
+use crate::cycle::logged;
+use crate::report::{ended, failure, heading, page, status as report};
 use crate::rules::Kind;
 use crate::settings::Environment;
 use crate::settings::flags::PolicyFlags;
 use crate::store::find;
-use crate::store::open::Store;
+use crate::store::open::{Store, Url};
 use crate::store::rights::Purpose;
-use crate::store::status::{PlanReport, read, read_plan};
+use crate::store::status::{PlanReport, Status, read, read_plan};
 use crate::store::{Access, Timeouts};
 use crate::text::{redact, shown_in};
 
 pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> {
-    let url = environment.database(&flags.database)?;
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
-    let mut store = url.open_to(Purpose::Show)?;
     let layout = flags.layout.get();
-    match flags.plan {
-        Some(name) => {
-            let plan = plan(&mut store, &name, environment, &timeouts).map_err(|error| url.explain(error))?;
-            print(layout, &plan, report::plan);
-        }
-        None => {
-            if let Some(tenant) = &flags.tenant {
-                let Store { db, kinds, .. } = &mut store;
-                db.in_transaction(Access::ReadOnly, &timeouts, |db| find::tenant(db, kinds, tenant))
-                    .map_err(|abort| url.explain(abort.into()))?;
-            }
-            let status = read(&mut store, flags.tenant.as_deref(), &timeouts).map_err(|error| url.explain(error))?;
-            print(layout, &status, report::whole);
-        }
+    if let Some(name) = flags.plan {
+        let url = environment.database(&flags.database)?;
+        let plan = plan(&mut url.open_to(Purpose::Show)?, &name, environment, &timeouts);
+        print(layout, &plan.map_err(|error| url.explain(error))?, report::plan);
+        return Ok(Conclusion::Done);
+    }
+    let databases = environment.databases(&flags.database)?;
+    let status = |url: &Url| status(url, flags.tenant.as_deref(), &timeouts);
+    match databases.only() {
+        Some(url) => print(layout, &status(url)?, report::whole),
+        None => return Ok(print_each(layout, &databases.find(), status)),
     }
     Ok(Conclusion::Done)
+}
+
+fn status(url: &Url, tenant: Option<&str>, timeouts: &Timeouts) -> Result<Status> {
+    let mut store = url.open_to(Purpose::Show)?;
+    if let Some(tenant) = tenant {
+        let Store { db, kinds, .. } = &mut store;
+        db.in_transaction(Access::ReadOnly, timeouts, |db| find::tenant(db, kinds, tenant))
+            .map_err(|abort| url.explain(abort.into()))?;
+    }
+    read(&mut store, tenant, timeouts).map_err(|error| url.explain(error))
+}
+
+/// One of several databases, for programs: what one alone prints, and how it ended.
+#[derive(Serialize)]
+struct OneOfSeveral<'a> {
+    database_name: &'a str,
+    #[serde(flatten)]
+    status: Option<&'a Status>,
+    #[serde(flatten)]
+    ended: Value,
+}
+
+/// Of several databases, each under its name, or why it cannot be shown.
+fn print_each(layout: Layout, databases: &[Url], status: impl Fn(&Url) -> Result<Status>) -> Conclusion {
+    let statuses: Vec<(String, Result<Status>)> =
+        databases.iter().map(|url| (redact(&url.name()), logged(url, status(url)))).collect();
+    let conclusion = |status: &Result<Status>| status.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
+    match layout {
+        Layout::Table => {
+            for (place, (name, status)) in statuses.iter().enumerate() {
+                say(&heading(place == 0, name));
+                say(&status.as_ref().map_or_else(failure, |status| page::wrapped(&report::whole(status))));
+            }
+            say(&format!("\n{}\n", report::of_all(&statuses)));
+        }
+        Layout::Json => {
+            let one = |(name, status): &(String, Result<Status>)| {
+                let ended = ended(status.as_ref().err(), conclusion(status));
+                json!(OneOfSeveral { database_name: name, status: status.as_ref().ok(), ended })
+            };
+            let databases: Vec<Value> = statuses.iter().map(one).collect();
+            say(&format!("{:#}\n", shown_in(json!({ "schema": 1, "databases": databases }))));
+        }
+    }
+    Conclusion::gravest(statuses.iter().map(|(_, status)| conclusion(status)))
 }
 
 fn plan(store: &mut Store, name: &str, environment: &Environment, timeouts: &Timeouts) -> Result<PlanReport> {
@@ -53,6 +95,6 @@ fn plan(store: &mut Store, name: &str, environment: &Environment, timeouts: &Tim
 fn print<T: Serialize>(layout: Layout, document: &T, table: impl FnOnce(&T) -> String) {
     say(&match layout {
         Layout::Table => page::wrapped(&table(document)),
-        Layout::Json => format!("{:#}\n", shown_in(serde_json::json!(document))),
+        Layout::Json => format!("{:#}\n", shown_in(json!(document))),
     });
 }

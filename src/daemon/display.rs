@@ -9,7 +9,7 @@ use super::work::Task;
 use super::{Daemon, clock};
 use crate::conclusion::Conclusion;
 use crate::rules::display::{HumanDuration, format_utc};
-use crate::sweep::Summary;
+use crate::sweep::{Summary, Tally};
 
 impl Daemon {
     /// When it will sweep.
@@ -26,7 +26,7 @@ impl Daemon {
 
     pub(super) fn report_status(&mut self) {
         let task = self.work.as_ref().map(|work| work.task);
-        let now = match (self.is_stopping, self.outage.lasts(), task) {
+        let now = match (self.is_stopping, self.is_away(), task) {
             (true, ..) => "stopping: waiting for what is in hand".to_owned(),
             (false, true, _) => "waiting for the database".to_owned(),
             (false, false, Some(Task::Sweep | Task::Reaction)) => "sweeping".to_owned(),
@@ -42,9 +42,9 @@ impl Daemon {
     }
 }
 
-/// What a sweep came to, for its status.
-pub fn last(swept: &Summary) -> String {
-    let total = swept.total();
+/// What the sweeps of so many databases came to, for its status.
+pub fn last(swept: &[&Summary], databases: usize) -> String {
+    let total = swept.iter().fold(Tally::default(), |total, summary| total.plus(summary.total()));
     let counters = [
         (total.continued, "continued"),
         (total.escalated, "escalated"),
@@ -56,20 +56,19 @@ pub fn last(swept: &Summary) -> String {
     ];
     let mut parts: Vec<String> =
         counters.iter().filter(|(n, _)| 0 < *n).map(|(n, outcome)| format!("{n} {outcome}")).collect();
-    match swept.conclusion {
-        Conclusion::Guarded => parts.push("the guard held a kind back".to_owned()),
-        _ if parts.is_empty() => parts.push("nothing to do".to_owned()),
-        _ => {}
+    match databases - swept.len() {
+        0 => {}
+        _ if databases == 1 => return "failed".to_owned(),
+        failed => parts.push(format!("{failed} of {databases} databases failed")),
     }
-    parts.join(", ")
+    if swept.iter().any(|summary| summary.conclusion == Conclusion::Guarded) {
+        parts.push("the guard held a kind back".to_owned());
+    }
+    if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") }
 }
 
 pub fn spoken(time: Duration) -> HumanDuration {
     HumanDuration(TimeDelta::from_std(time).unwrap_or_default())
-}
-
-pub fn counted_tries(n: u32) -> String {
-    if n == 1 { "1 try".to_owned() } else { format!("{n} tries") }
 }
 
 pub fn was_or_were(n: usize) -> &'static str {

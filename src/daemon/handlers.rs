@@ -3,35 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use tracing::{debug, error, info, warn};
 
-use super::health::Database;
-use super::reaction::refuse_too_soon;
+use super::place::{Place, places};
 use super::timer::random_delay;
 use super::work::{BackgroundWork, Done, Task};
 use super::{Daemon, IDLE, Resolved, clock, display, ticks};
-use crate::conclusion::{Conclusion, conclusion_of};
-use crate::rules::Kind;
-use crate::sweep::Summary;
+use crate::store::open::Url;
 use crate::text::redact;
 
 /// What is read once, at the start.
 const AT_START_ONLY: [&str; 3] = ["SWEEP_HTTP", "SWEEP_LOG", "SWEEP_LOG_FORMAT"];
 
 impl Daemon {
-    /// Looks whether the database can be swept: at the start, and while it is away.
-    pub(super) fn check_now(&mut self) {
-        self.work = Some(BackgroundWork::check(&self.resolved.options.cycle.sweep));
-    }
-
-    /// Sweeps all that the settings say: for each time of the schedule until now.
-    async fn sweep_all(&mut self) -> Result<()> {
-        self.plan().await?;
-        self.work = Some(BackgroundWork::cycle(self.resolved.options.cycle.clone()));
-        Ok(())
-    }
-
     /// The schedule's time has come, or was missed while something else was in hand.
     pub(super) async fn due(&mut self) -> Result<()> {
         let now = clock::now();
@@ -60,21 +45,18 @@ impl Daemon {
         self.work = None;
         self.note_hung(None);
         match done {
-            Done::Checked(Ok(grace)) => match refuse_too_soon(&self.resolved.options, grace) {
-                Ok(()) => self.in_order(grace).await?,
-                Err(error) => self.failed(error)?,
+            Done::Checked(looked) => self.checked(looked).await?,
+            Done::Swept(swept) => self.swept(&swept),
+            Done::Reacted(database, swept) => match *swept {
+                Ok(swept) => self.reacted(&database, &swept),
+                Err(error) => self.failed(&database, &error),
             },
-            Done::Swept(Ok(swept)) => self.swept(&swept),
-            Done::Checked(Err(error)) => self.failed(error)?,
-            Done::Reacted(Ok(swept)) => self.reacted(&swept),
-            Done::Reacted(Err(error)) => self.failed(error)?,
-            Done::Swept(Err(error)) => {
-                self.count_failed();
-                self.failed(error)?;
+            Done::Delivered(delivered) => {
+                // If the database is away, the next sweep says so.
+                for error in delivered.iter().filter_map(|delivered| delivered.as_ref().err()) {
+                    debug!("{}", redact(&format!("{error:#}")));
+                }
             }
-            Done::Delivered(Ok(_)) => {}
-            // If the database is away, the next sweep says so.
-            Done::Delivered(Err(error)) => debug!("{}", redact(&format!("{error:#}"))),
             // The next one may do better; that there was one is counted, and on stderr.
             Done::Panicked(Task::Sweep | Task::Reaction) => {
                 self.count_failed();
@@ -82,9 +64,14 @@ impl Daemon {
             }
             Done::Panicked(Task::Deliver) => error!("delivering ended by a panic, which is a bug of sweep's"),
             Done::Panicked(Task::Check) => {
-                self.outage.note();
+                for place in self.places.iter_mut().filter(|place| place.is_new() || place.outage.lasts()) {
+                    place.outage.note();
+                }
                 error!("the look at the database ended by a panic, which is a bug of sweep's; it is repeated");
             }
+        }
+        if self.work.is_none() && !self.is_stopping {
+            self.check(|place| place.is_new() && !place.outage.lasts());
         }
         Ok(())
     }
@@ -92,60 +79,6 @@ impl Daemon {
     fn count_failed(&mut self) {
         self.shared.update(|state| state.counted.failed += 1);
         self.last = Some("failed".to_owned());
-    }
-
-    /// The database can be swept, and its host needs so long after the end of a run.
-    async fn in_order(&mut self, run_end_grace: Duration) -> Result<()> {
-        self.run_end_grace = Some(run_end_grace);
-        let is_first = !std::mem::replace(&mut self.is_proven, true);
-        self.trouble = None;
-        self.shared.update(|state| state.database = Database::Up);
-        let was_away = self.outage.end();
-        if let Some((away, tries)) = was_away {
-            info!("the database is back after {}, {}", display::spoken(away), display::counted_tries(tries));
-        }
-        if !self.is_stopping && (was_away.is_some() || is_first && self.resolved.options.at_start) {
-            self.sweep_all().await?;
-        }
-        Ok(())
-    }
-
-    fn swept(&mut self, swept: &Summary) {
-        (self.is_proven, self.trouble) = (true, None);
-        self.held_issues = swept.held_back(Kind::Issue);
-        self.outage.forget();
-        let is_interrupted = matches!(swept.conclusion, Conclusion::Terminated | Conclusion::Interrupted);
-        self.shared.update(|state| {
-            state.database = Database::Up;
-            *(if is_interrupted { &mut state.counted.interrupted } else { &mut state.counted.completed }) += 1;
-        });
-        self.last = Some(display::last(swept));
-    }
-
-    /// A database that is away is waited for. What else is wrong ends the daemon at its start; later it is said once,
-    /// and the next sweep tries again.
-    fn failed(&mut self, error: Error) -> Result<()> {
-        let why = redact(&format!("{error:#}"));
-        if conclusion_of(&error) == Conclusion::Unavailable {
-            self.shared.update(|state| state.database = Database::Gone);
-            match self.outage.note() {
-                true => error!("the database is unavailable, waiting: {why}"),
-                false => debug!("the database is still unavailable: {why}"),
-            }
-            return Ok(());
-        }
-        if !self.is_proven {
-            return Err(error);
-        }
-        self.outage.end();
-        self.shared.update(|state| state.database = Database::Refuses);
-        if self.trouble.as_ref() == Some(&why) {
-            debug!("still: {why}");
-        } else {
-            error!("no sweep: {why}");
-            self.trouble = Some(why);
-        }
-        Ok(())
     }
 
     /// No new sweep; the one in hand finishes what it has in hand. A look at the database is not waited for.
@@ -166,8 +99,8 @@ impl Daemon {
             return Ok(());
         }
         self.service_manager.reloading();
-        let fits =
-            |resolved: &Resolved| self.run_end_grace.map_or(Ok(()), |hosts| refuse_too_soon(&resolved.options, hosts));
+        let graces: Vec<Duration> = self.places.iter().filter_map(|place| place.run_end_grace).collect();
+        let fits = |resolved: &Resolved| graces.iter().try_for_each(|hosts| resolved.options.refuse_too_soon(*hosts));
         match (self.again)().and_then(|resolved| fits(&resolved).map(|()| resolved)) {
             Err(error) => {
                 let why = redact(&format!("{error:#}"));
@@ -183,18 +116,19 @@ impl Daemon {
                 if !at_start_only.is_empty() {
                     warn!("{} will change when the daemon is started again", at_start_only.join(", "));
                 }
-                let is_moved = self.resolved.options.cycle.sweep.database != resolved.options.cycle.sweep.database;
                 self.resolved = resolved;
                 self.ticks = ticks(&self.resolved.options, &self.service_manager);
+                let before = self.databases();
+                self.places = places(std::mem::take(&mut self.places), &self.resolved.options);
+                let is_moved = before != self.databases();
                 match self.work.as_ref().map(|work| work.task) {
-                    None if is_moved || self.outage.lasts() => self.check_now(),
                     // What it looks at is swept no more.
-                    Some(Task::Check) if is_moved => self.check_now(),
-                    None | Some(_) => {}
+                    Some(Task::Check) if is_moved => self.check(|_| true),
+                    None => self.check(|place| place.is_new() || place.outage.lasts()),
+                    Some(_) => {}
                 }
                 self.plan().await?;
                 self.log_schedule();
-                self.log_source();
                 self.listen()?;
             }
         }
@@ -202,18 +136,11 @@ impl Daemon {
         Ok(())
     }
 
-    /// Where those who ask for metrics find the rest.
-    pub(super) fn log_source(&self) {
-        let sweep = &self.resolved.options.cycle.sweep;
-        self.shared.update(|state| state.source = Some((sweep.database.clone(), sweep.timeouts)));
-    }
-
     /// Names alone: values may be secrets. The database's may come from a file that has another content now.
     fn changed(&self, new: &Resolved) -> Vec<String> {
         let mut names = differing(&self.resolved.variables, &new.variables);
         let is_database = |name: &String| name.starts_with("DATABASE_URL") || name.starts_with("PG");
-        let (old_url, new_url) = (&self.resolved.options.cycle.sweep.database, &new.options.cycle.sweep.database);
-        if old_url != new_url && !names.iter().any(is_database) {
+        if self.resolved.options.databases != new.options.databases && !names.iter().any(is_database) {
             names.push("the database".to_owned());
         }
         names
@@ -253,8 +180,10 @@ impl Daemon {
             self.plan().await?;
         }
         let cycle = &self.resolved.options.cycle;
-        if !self.outage.lasts() && !cycle.notify.destinations().is_empty() {
-            self.work = Some(BackgroundWork::deliver(cycle, self.planned));
+        let is_there = |place: &&Place| !place.outage.lasts();
+        let databases: Vec<Url> = self.places.iter().filter(is_there).map(|place| place.database().clone()).collect();
+        if !databases.is_empty() && !cycle.notify.destinations().is_empty() {
+            self.work = Some(BackgroundWork::deliver(cycle, databases, self.planned));
         }
         Ok(())
     }

@@ -3,22 +3,29 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::metrics::DaemonState;
+use crate::metrics::{DaemonState, Source};
 use crate::store::Timeouts;
-use crate::store::open::Url;
 
 /// Of this process.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
-    /// Where metrics are read.
-    pub source: Option<(Url, Timeouts)>,
-    pub database: Database,
+    pub databases: Vec<DatabaseHealth>,
+    /// When the databases are asked for metrics.
+    pub timeouts: Timeouts,
     pub is_stopping: bool,
     /// A sweep has made no progress for so long that it is taken to hang.
     pub hung_for: Option<Duration>,
     /// What /metrics says of this process. Whether the database answers, and a sweep hangs, stands above, and `metrics`
     /// fills it in.
     pub counted: DaemonState,
+}
+
+/// Of one database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatabaseHealth {
+    pub source: Source,
+    pub state: Database,
+    pub is_listening: bool,
 }
 
 /// How it stood at the last sweep or look.
@@ -58,12 +65,23 @@ impl Health {
         if self.is_stopping {
             return Some("stopping".to_owned());
         }
-        let why = match self.database {
-            Database::Up => return self.illness(),
-            Database::Unknown => "the database has not answered yet",
-            Database::Gone => "the database is unavailable",
-            Database::Refuses => "the database cannot be swept; the log says why",
+        if self.databases.is_empty() {
+            return Some("the database has not answered yet".to_owned());
+        }
+        let whys: Vec<String> = self.databases.iter().filter_map(DatabaseHealth::unreadiness).collect();
+        if whys.is_empty() { self.illness() } else { Some(whys.join("\n")) }
+    }
+}
+
+impl DatabaseHealth {
+    fn unreadiness(&self) -> Option<String> {
+        let why = match self.state {
+            Database::Up => return None,
+            Database::Unknown => "has not answered yet",
+            Database::Gone => "is unavailable",
+            Database::Refuses => "cannot be swept; the log says why",
         };
-        Some(why.to_owned())
+        let name = self.source.name.iter().map(|name| format!(" {name}")).collect::<String>();
+        Some(format!("the database{name} {why}"))
     }
 }

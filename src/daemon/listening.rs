@@ -6,16 +6,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::rules::Id;
-use crate::store::listen::Listener;
-use crate::store::open::Url;
+use crate::store::listen::{Listener, Source};
 use crate::text::redact;
 
 /// How soon it notices that nobody waits for its news any more.
@@ -34,32 +34,41 @@ pub enum News {
     Disconnected(String),
 }
 
+/// Does it hear?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hearing {
+    /// It has only begun.
+    Unknown,
+    Connected,
+    /// That was logged.
+    Disconnected,
+}
+
 /// Ends with its drop, within a moment.
 pub struct Listening {
-    pub url: Url,
-    /// It is disconnected, and that was logged.
-    pub is_disconnected: bool,
+    pub source: Source,
+    pub hearing: Hearing,
     news: UnboundedReceiver<News>,
     is_over: Arc<AtomicBool>,
 }
 
 impl Listening {
-    pub fn start(url: Url) -> Result<Listening> {
+    pub fn start(source: Source) -> Result<Listening> {
         let (sender, news) = unbounded_channel();
         let is_over = Arc::new(AtomicBool::new(false));
-        let (its_url, over) = (url.clone(), Arc::clone(&is_over));
+        let (its_source, over) = (source.clone(), Arc::clone(&is_over));
         thread::Builder::new()
             .name("listen".to_owned())
-            .spawn(move || listen(&its_url, &over, &sender))
+            .spawn(move || listen(&its_source, &over, &sender))
             .context("starting a thread")?;
-        Ok(Listening { url, is_disconnected: false, news, is_over })
+        Ok(Listening { source, hearing: Hearing::Unknown, news, is_over })
     }
 
     /// The thread sends until nobody listens to it: there is always more to come.
-    pub async fn next(&mut self) -> News {
-        match self.news.recv().await {
-            Some(news) => news,
-            None => std::future::pending().await,
+    pub fn poll(&mut self, context: &mut Context) -> Poll<News> {
+        match self.news.poll_recv(context) {
+            Poll::Ready(Some(news)) => Poll::Ready(news),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
     }
 }
@@ -71,14 +80,14 @@ impl Drop for Listening {
 }
 
 /// After a connection that worked for a while, the next one is tried soon; after one that did not, later and later.
-fn listen(url: &Url, is_over: &AtomicBool, news: &UnboundedSender<News>) {
+fn listen(source: &Source, is_over: &AtomicBool, news: &UnboundedSender<News>) {
     let delays =
         ExponentialBuilder::new().with_min_delay(Duration::from_secs(1)).with_max_delay(Duration::from_secs(60));
     let delays = delays.without_max_times().with_jitter();
     let mut delay = delays.build();
     while !is_over.load(Ordering::Relaxed) {
         let began = Instant::now();
-        let listened = Listener::open(url).and_then(|mut listener| {
+        let listened = Listener::open(source).and_then(|mut listener| {
             let _ = news.send(News::Listening);
             pass_on(&mut listener, is_over, news)
         });

@@ -1,6 +1,6 @@
 //! What /metrics says: what the database knows, and what only this process knows.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -8,8 +8,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::debug;
 
-use super::health::{Database, Health};
-use crate::metrics::{DaemonState, text};
+use super::health::{Database, DatabaseHealth, Health};
+use crate::metrics::{DaemonState, DatabaseState, Source, text};
 use crate::store::metrics::{Reading, read_from};
 use crate::text::redact;
 
@@ -22,23 +22,45 @@ pub struct Reader(Arc<Mutex<()>>);
 
 impl Reader {
     pub async fn page(&self, state: Health) -> String {
-        let reading = timeout(PATIENCE, self.reading(&state)).await.ok().flatten();
-        text(reading.as_ref(), Some(&of_process(&state)))
+        let read = Arc::default();
+        let _ = timeout(PATIENCE, self.read(&state, &read)).await;
+        let readings = std::mem::take(&mut *lock(&read));
+        text(readings, Some(of_process(state)))
     }
 
-    async fn reading(&self, state: &Health) -> Option<Reading> {
-        let (database, timeouts) = state.source.clone().filter(|_| state.database != Database::Gone)?;
+    /// One database after the other. What was read is there although the next one does not answer.
+    async fn read(&self, state: &Health, read: &Readings) {
+        let is_there = |database: &&DatabaseHealth| database.state != Database::Gone;
+        let sources: Vec<Source> =
+            state.databases.iter().filter(is_there).map(|database| database.source.clone()).collect();
+        let (timeouts, read) = (state.timeouts, Arc::clone(read));
         let turn = Arc::clone(&self.0).lock_owned().await;
-        let read = spawn_blocking(move || {
+        let reading = spawn_blocking(move || {
             let _turn = turn;
-            read_from(&database, &timeouts)
+            for Source { name, database } in sources {
+                match read_from(&database, &timeouts) {
+                    Ok(reading) => lock(&read).push((name, reading)),
+                    Err(error) => debug!("metrics: {}", redact(&format!("{error:#}"))),
+                }
+            }
         });
-        let read = read.await.ok()?;
-        read.inspect_err(|error| debug!("metrics: {}", redact(&format!("{error:#}")))).ok()
+        let _ = reading.await;
     }
 }
 
-fn of_process(state: &Health) -> DaemonState {
-    let (database_up, hung) = (state.database == Database::Up, state.hung_for.is_some());
-    DaemonState { database_up, hung, ..state.counted.clone() }
+/// What was read until now.
+type Readings = Arc<std::sync::Mutex<Vec<(Option<String>, Reading)>>>;
+
+fn lock(read: &Readings) -> MutexGuard<'_, Vec<(Option<String>, Reading)>> {
+    read.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn of_process(state: Health) -> DaemonState {
+    let database = |database: DatabaseHealth| DatabaseState {
+        name: database.source.name,
+        is_up: database.state == Database::Up,
+        is_listening: database.is_listening,
+    };
+    let databases = state.databases.into_iter().map(database).collect();
+    DaemonState { databases, hung: state.hung_for.is_some(), ..state.counted }
 }

@@ -1,9 +1,13 @@
 //! A database that is away: how long, how often it was asked since, and when it is asked next.
 
+use std::fmt::{Display, Formatter, Result};
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use chrono::TimeDelta;
 use tokio::time::Instant;
+
+use crate::rules::display::HumanDuration;
 
 pub struct Outage {
     /// None: the database is there.
@@ -41,22 +45,42 @@ impl Outage {
 
     /// It answered: after how long, and which try. The next outage begins with the delays that this one had come to,
     /// until a sweep has gone well: a database that comes and goes is not logged every second.
-    pub fn end(&mut self) -> Option<(Duration, u32)> {
-        self.since.take().map(|since| (since.elapsed(), self.tries + 1))
+    pub fn end(&mut self) -> Option<Lasted> {
+        self.since.take().map(|since| Lasted { time: since.elapsed(), tries: self.tries + 1 })
     }
 
     pub fn forget(&mut self) {
         self.delays = delays();
     }
 
-    pub async fn next_try(&self) {
-        tokio::time::sleep_until(self.retry_at).await;
+    /// When it is asked next; none: the database is there.
+    pub fn retry_at(&self) -> Option<Instant> {
+        self.since.map(|_| self.retry_at)
+    }
+}
+
+/// How long it lasted, and at which try it was over.
+#[derive(Debug, PartialEq)]
+pub struct Lasted {
+    time: Duration,
+    tries: u32,
+}
+
+impl Display for Lasted {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        let time = HumanDuration(TimeDelta::from_std(self.time).unwrap_or_default());
+        let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
+        write!(f, "{time}, {tries}")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    async fn next_try(outage: &Outage) {
+        tokio::time::sleep_until(outage.retry_at().expect("an outage")).await;
+    }
 
     #[tokio::test(start_paused = true)]
     async fn it_is_news_once_and_asked_ever_more_seldom_but_every_minute() {
@@ -65,14 +89,13 @@ mod tests {
         for n in 0..20 {
             assert_eq!(outage.note(), n == 0);
             let before = Instant::now();
-            outage.next_try().await;
+            next_try(&outage).await;
             waits.push(before.elapsed());
         }
         let second = Duration::from_secs(1);
         assert!((second..=2 * second).contains(&waits[0]), "{waits:?}");
         assert!(waits[10..].iter().all(|wait| (30 * second..=61 * second).contains(wait)), "{waits:?}");
-        let (lasted, tries) = outage.end().expect("an outage");
-        assert_eq!((lasted, tries), (waits.iter().sum(), 20));
+        assert_eq!(outage.end(), Some(Lasted { time: waits.iter().sum(), tries: 20 }));
         assert!(!outage.lasts() && outage.end().is_none());
     }
 
@@ -83,14 +106,14 @@ mod tests {
         let began = Instant::now();
         for _ in 0..10 {
             assert!(outage.note());
-            outage.next_try().await;
+            next_try(&outage).await;
             outage.end();
         }
         assert!(Duration::from_secs(120) < began.elapsed(), "{:?}", began.elapsed());
         outage.forget();
         outage.note();
         let before = Instant::now();
-        outage.next_try().await;
+        next_try(&outage).await;
         assert!(before.elapsed() <= Duration::from_secs(2));
     }
 }

@@ -5,12 +5,15 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use tokio::task::{JoinHandle, spawn_blocking};
+use tracing::Span;
 
 use super::clock;
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::{self, CycleOptions};
 use crate::notify::{Delivered, deliver};
-use crate::store::Access;
-use crate::store::listen::run_end_grace;
+use crate::store::listen::{Source, run_end_grace};
+use crate::store::open::Url;
+use crate::store::{Access, Timeouts};
 use crate::sweep::{self, Cancel, Options, Progress, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +27,34 @@ pub enum Task {
     Deliver,
 }
 
-/// What became of it.
+/// What became of it, of each database.
 pub enum Done {
     /// How long its host needs after the end of a run.
-    Checked(Result<Duration>),
-    Swept(Result<Summary>),
-    Reacted(Result<Summary>),
-    Delivered(Result<Delivered>),
+    Checked(Vec<(Url, Result<Duration>)>),
+    Swept(Vec<(Url, Result<Summary>)>),
+    Reacted(Url, Box<Result<Summary>>),
+    Delivered(Vec<Result<Delivered>>),
     /// A bug; it has said so on stderr.
     Panicked(Task),
+}
+
+/// A database to look at, and at the start also what is listened to, which has to be the same.
+pub struct Look {
+    pub database: Url,
+    pub source: Option<Source>,
+}
+
+impl Look {
+    fn run_end_grace(&self, timeouts: &Timeouts) -> Result<Duration> {
+        let mut store = self.database.open(Access::Write)?;
+        let same = self.source.as_ref().map_or(Ok(()), Source::refuse_another);
+        // That it cannot be reached is no reason not to sweep.
+        same.or_else(|error| match conclusion_of(&error) {
+            Conclusion::Unavailable => Ok(()),
+            _ => Err(error),
+        })?;
+        run_end_grace(&mut store.db, timeouts).map_err(|error| self.database.explain(error))
+    }
 }
 
 pub struct BackgroundWork {
@@ -46,32 +68,51 @@ pub struct BackgroundWork {
 }
 
 impl BackgroundWork {
-    pub fn check(options: &Options) -> BackgroundWork {
-        let Options { database, timeouts, .. } = options.clone();
-        let look = move || run_end_grace(&mut database.open(Access::Write)?.db, &timeouts);
-        BackgroundWork::begin(Task::Check, move |_, _| Done::Checked(look()))
+    pub fn check(looks: Vec<Look>, timeouts: Timeouts) -> BackgroundWork {
+        BackgroundWork::begin(Task::Check, move |_, progress| {
+            let look = |look: Look| {
+                progress.step();
+                let grace = look.run_end_grace(&timeouts);
+                (look.database, grace)
+            };
+            Done::Checked(looks.into_iter().map(look).collect())
+        })
     }
 
     pub fn cycle(options: CycleOptions) -> BackgroundWork {
-        BackgroundWork::begin(Task::Sweep, move |cancel, progress| Done::Swept(cycle::run(&options, cancel, progress)))
+        BackgroundWork::begin(Task::Sweep, move |cancel, progress| {
+            let swept = cycle::run(&options, cancel, progress);
+            Done::Swept(vec![(options.sweep.database, swept)])
+        })
     }
 
-    /// The sweep alone: its notifications wait for a moment in which no run ends, not the other way round.
-    pub fn reaction(options: Options) -> BackgroundWork {
+    /// Of several databases.
+    pub fn cycles(options: CycleOptions, databases: Vec<Url>) -> BackgroundWork {
+        BackgroundWork::begin(Task::Sweep, move |cancel, progress| {
+            let swept = cycle::run_each(&options, &databases, cancel, progress);
+            Done::Swept(databases.into_iter().zip(swept).collect())
+        })
+    }
+
+    /// The sweep alone: its notifications wait for a moment in which no run ends, not the other way round. `span`: what
+    /// it logs in.
+    pub fn reaction(options: Options, span: Option<Span>) -> BackgroundWork {
         BackgroundWork::begin(Task::Reaction, move |cancel, progress| {
-            Done::Reacted(sweep::run(&options, cancel, progress))
+            let _span = span.map(Span::entered);
+            let swept = sweep::run(&options, cancel, progress);
+            Done::Reacted(options.database, Box::new(swept))
         })
     }
 
     /// Begins no message more at the time of the next sweep.
-    pub fn deliver(options: &CycleOptions, until: Option<DateTime<Utc>>) -> BackgroundWork {
-        let CycleOptions { sweep: Options { database, timeouts, .. }, notify, .. } = options.clone();
+    pub fn deliver(options: &CycleOptions, databases: Vec<Url>, until: Option<DateTime<Utc>>) -> BackgroundWork {
+        let CycleOptions { sweep: Options { timeouts, .. }, notify, .. } = options.clone();
         BackgroundWork::begin(Task::Deliver, move |cancel, progress| {
             let is_over = || {
                 progress.step();
                 cancel.is_set() || until.is_some_and(|until| until <= clock::now())
             };
-            Done::Delivered(deliver(&database, &timeouts, &notify, is_over))
+            Done::Delivered(databases.iter().map(|database| deliver(database, &timeouts, &notify, is_over)).collect())
         })
     }
 
@@ -119,7 +160,7 @@ mod tests {
             for () in receiver {
                 progress.step();
             }
-            Done::Checked(Ok(Duration::ZERO))
+            Done::Checked(Vec::new())
         });
         let time = Duration::from_millis(50);
         std::thread::sleep(time);
@@ -129,6 +170,6 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         drop(sender);
-        assert!(matches!(work.ended().await, Done::Checked(Ok(_))));
+        assert!(matches!(work.ended().await, Done::Checked(_)));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::fmt::Result;
 
-use chrono::{DateTime, Utc};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue};
-use prometheus_client::metrics::MetricType;
+use prometheus_client::encoding::DescriptorEncoder;
 
 use super::DaemonState;
+use super::daemon_state::DatabaseState;
+use super::page::{Page, seconds};
 use crate::rules::Kind;
 use crate::store::ledger::{Action, Ended};
 use crate::store::metrics::{LastSweep, Outbox, Reading, Swept};
@@ -18,7 +18,8 @@ use crate::sweep::Outcome;
 /// What there is to measure.
 #[derive(Debug)]
 pub struct Families {
-    pub reading: Option<Reading>,
+    /// Of each database; if there are several, with its name.
+    pub readings: Vec<(Option<String>, Reading)>,
     pub daemon: Option<DaemonState>,
 }
 
@@ -30,24 +31,21 @@ const KIND: [&str; 1] = ["kind"];
 
 impl Collector for Families {
     fn encode(&self, encoder: DescriptorEncoder) -> Result {
-        let mut page = Page(encoder);
-        page.gauge(
-            "build_info",
-            "The version of this sweep; the value is 1",
-            ["version"],
-            [([env!("CARGO_PKG_VERSION")], 1)],
-        )?;
-        if let Some(reading) = &self.reading {
-            page.reading(reading)?;
+        let mut page = Page::default();
+        let version = [([env!("CARGO_PKG_VERSION")], 1_i64)];
+        page.gauge("build_info", "The version of this sweep; the value is 1", ["version"], version);
+        for (name, reading) in &self.readings {
+            page.database = name.clone();
+            page.reading(reading);
         }
-        self.daemon.iter().try_for_each(|daemon| page.daemon(daemon))
+        page.database = None;
+        self.daemon.iter().for_each(|daemon| page.daemon(daemon));
+        page.encode(encoder)
     }
 }
 
-struct Page<'a>(DescriptorEncoder<'a>);
-
-impl Page<'_> {
-    fn reading(&mut self, reading: &Reading) -> Result {
+impl Page {
+    fn reading(&mut self, reading: &Reading) {
         // Destructured so that nothing that was read can be forgotten.
         let Reading {
             read_at,
@@ -66,16 +64,16 @@ impl Page<'_> {
             "last_success_timestamp_seconds",
             "End of the latest sweep of everything that did all it had to, all its shards included; absent: never",
             *last_success_at,
-        )?;
+        );
         if let Some(last_sweep) = last_sweep {
-            self.last_sweep(last_sweep)?;
+            self.last_sweep(last_sweep);
         }
         self.gauge(
             "quarantined_subjects",
             "Subjects that sweeps no longer examine, since they failed again and again",
             KIND,
             kinds.iter().map(|kind| ([kind.name()], quarantined.get(kind.name()).copied().unwrap_or(0))),
-        )?;
+        );
         let recorded =
             |kind: &str, action: &str| recoveries.get(kind).and_then(|of| of.get(action)).copied().unwrap_or(0);
         self.counter(
@@ -85,13 +83,13 @@ impl Page<'_> {
             kinds.iter().flat_map(|kind| {
                 Action::ALL.iter().map(|action| ([kind.name(), action.name()], recorded(kind.name(), action.name())))
             }),
-        )?;
+        );
         self.gauge(
             "false_rescues_last_week",
             "Continuations of the last 7 days where a run was live after all",
             [],
             [([], *false_rescues)],
-        )?;
+        );
         let of = |action: Action, kind: &Kind| waiting.get(action.name()).and_then(|kinds| kinds.get(kind.name()));
         for (action, subjects, oldest, help) in [
             (
@@ -112,13 +110,13 @@ impl Page<'_> {
                 help,
                 KIND,
                 kinds.iter().map(|kind| ([kind.name()], of(action, kind).map_or(0, |waiting| waiting.subjects))),
-            )?;
+            );
             self.gauge(
                 oldest,
                 "Since when people have known of the oldest of them; absent: none",
                 KIND,
                 kinds.iter().filter_map(|kind| Some(([kind.name()], seconds(of(action, kind)?.oldest_at?)))),
-            )?;
+            );
         }
         self.gauge(
             "handed_over_last_week",
@@ -126,31 +124,27 @@ impl Page<'_> {
                 them",
             KIND,
             kinds.iter().map(|kind| ([kind.name()], handed_over.get(kind.name()).copied().unwrap_or(0))),
-        )?;
-        self.stuck_wakes(stuck_wakes)?;
-        self.outbox(outbox)?;
-        self.time("metrics_read_timestamp_seconds", "When these were read, by the database's clock", Some(*read_at))
+        );
+        self.stuck_wakes(stuck_wakes);
+        self.outbox(outbox);
+        self.time("metrics_read_timestamp_seconds", "When these were read, by the database's clock", Some(*read_at));
     }
 
-    fn last_sweep(&mut self, sweep: &LastSweep) -> Result {
+    fn last_sweep(&mut self, sweep: &LastSweep) {
         let LastSweep { ended_at, took, exit_code, kinds } = sweep;
-        self.time(
-            "last_sweep_timestamp_seconds",
-            "End of the latest sweep of everything, however it ended",
-            *ended_at,
-        )?;
+        self.time("last_sweep_timestamp_seconds", "End of the latest sweep of everything, however it ended", *ended_at);
         self.gauge(
             "last_sweep_duration_seconds",
             "How long it took; of one in shards, the longest of them",
             [],
             took.map(|took| ([], took.num_milliseconds() as f64 / 1000.0)),
-        )?;
+        );
         self.gauge(
             "last_sweep_exit_code",
             "Its exit code; of one in shards, one that is no success if there is any",
             [],
             exit_code.map(|code| ([], i64::from(code))),
-        )?;
+        );
         let counted = |kind: &Swept, outcome: Outcome| kind.tally.of(outcome);
         self.gauge(
             "last_sweep_subjects",
@@ -159,13 +153,13 @@ impl Page<'_> {
             kinds.iter().flat_map(|(kind, swept)| {
                 Outcome::ALL.iter().map(|outcome| ([kind.name(), outcome.name()], counted(swept, *outcome)))
             }),
-        )?;
+        );
         self.gauge(
             "last_sweep_guarded",
             "1: the guard left this kind alone, or a part of it, since too much of it looked stranded",
             KIND,
             kinds.iter().map(|(kind, swept)| ([kind.name()], i64::from(swept.guarded))),
-        )?;
+        );
         self.gauge(
             "backlog_subjects",
             "Subjects that it left undone: deferred, busy, failed or unknown",
@@ -174,26 +168,26 @@ impl Page<'_> {
                 let left = BACKLOG.map(|outcome| counted(swept, outcome));
                 ([kind.name()], left.into_iter().fold(0, u64::saturating_add))
             }),
-        )?;
+        );
         self.gauge(
             "backlog_oldest_timestamp_seconds",
             "Since when the oldest of those that it deferred has been idle; absent: none",
             KIND,
             kinds.iter().filter_map(|(kind, swept)| Some(([kind.name()], seconds(swept.oldest_deferred_at?)))),
-        )
+        );
     }
 
-    fn stuck_wakes(&mut self, stuck: &StuckWakes) -> Result {
+    fn stuck_wakes(&mut self, stuck: &StuckWakes) {
         let StuckWakes { count, oldest_at, none_is_taken } = stuck;
         let help = "Wakes that have been queued for longer than SWEEP_WAKE_STUCK_AFTER and that nobody took up";
-        self.gauge("stuck_wakes", help, [], [([], *count)])?;
+        self.gauge("stuck_wakes", help, [], [([], *count)]);
         let help = "Since when the oldest of them has been queued; absent: none";
-        self.time("stuck_wakes_oldest_timestamp_seconds", help, *oldest_at)?;
+        self.time("stuck_wakes_oldest_timestamp_seconds", help, *oldest_at);
         let help = "1: some are stuck, and no wake at all was taken up for as long";
-        self.gauge("no_wake_taken", help, [], [([], i64::from(*none_is_taken))])
+        self.gauge("no_wake_taken", help, [], [([], i64::from(*none_is_taken))]);
     }
 
-    fn outbox(&mut self, outbox: &Outbox) -> Result {
+    fn outbox(&mut self, outbox: &Outbox) {
         let Outbox { pending, dead, oldest_pending_at } = outbox;
         for (name, help, counts) in [
             ("notifications_pending", "Notifications that wait to be delivered", pending),
@@ -202,83 +196,33 @@ impl Page<'_> {
             // Of each, also while nothing waits for it.
             let values =
                 Destination::ALL.iter().map(|to| to.name()).map(|to| ([to], counts.get(to).copied().unwrap_or(0)));
-            self.gauge(name, help, ["destination"], values)?;
+            self.gauge(name, help, ["destination"], values);
         }
         self.time(
             "notifications_oldest_pending_timestamp_seconds",
             "Since when the oldest of those that wait has waited; absent: none",
             *oldest_pending_at,
-        )
+        );
     }
 
-    fn daemon(&mut self, daemon: &DaemonState) -> Result {
-        let DaemonState { completed, failed, interrupted, next_sweep_at, database_up, hung, listening, run_ends } =
-            daemon;
+    fn daemon(&mut self, daemon: &DaemonState) {
+        let DaemonState { completed, failed, interrupted, next_sweep_at, databases, hung, run_ends } = daemon;
         self.counter(
             "daemon_sweeps_total",
             "Sweeps of this daemon, by how they ended",
             ["ended"],
             [(Ended::Completed, completed), (Ended::Failed, failed), (Ended::Interrupted, interrupted)]
                 .map(|(ended, n)| ([ended.name()], *n)),
-        )?;
-        self.time("daemon_next_sweep_timestamp_seconds", "When the next sweep is due", *next_sweep_at)?;
-        for (name, help, holds) in [
-            ("daemon_database_up", "1: the database answered when it was last asked", database_up),
-            ("daemon_hung", "1: a sweep is under way and makes no progress", hung),
-            ("daemon_listening", "1: ends of runs are heard of", listening),
-        ] {
-            self.gauge(name, help, [], [([], i64::from(*holds))])?;
+        );
+        self.time("daemon_next_sweep_timestamp_seconds", "When the next sweep is due", *next_sweep_at);
+        self.gauge("daemon_hung", "1: a sweep is under way and makes no progress", [], [([], i64::from(*hung))]);
+        for DatabaseState { name, is_up, is_listening } in databases {
+            self.database = name.clone();
+            let help = "1: the database answered when it was last asked";
+            self.gauge("daemon_database_up", help, [], [([], i64::from(*is_up))]);
+            self.gauge("daemon_listening", "1: ends of runs are heard of", [], [([], i64::from(*is_listening))]);
         }
-        self.counter("daemon_run_ends_total", "Ends of runs that this daemon heard of", [], [([], *run_ends)])
+        self.database = None;
+        self.counter("daemon_run_ends_total", "Ends of runs that this daemon heard of", [], [([], *run_ends)]);
     }
-
-    /// A time that there is none of is left out.
-    fn time(&mut self, name: &str, help: &str, at: Option<DateTime<Utc>>) -> Result {
-        self.gauge(name, help, [], at.map(|at| ([], seconds(at))))
-    }
-
-    fn gauge<'v, const N: usize, V: EncodeGaugeValue>(
-        &mut self,
-        name: &str,
-        help: &str,
-        labels: [&str; N],
-        values: impl IntoIterator<Item = ([&'v str; N], V)>,
-    ) -> Result {
-        self.family(MetricType::Gauge, name, help, labels, values)
-    }
-
-    fn counter<'v, const N: usize, V: EncodeGaugeValue>(
-        &mut self,
-        name: &str,
-        help: &str,
-        labels: [&str; N],
-        values: impl IntoIterator<Item = ([&'v str; N], V)>,
-    ) -> Result {
-        self.family(MetricType::Counter, name, help, labels, values)
-    }
-
-    /// Every value is written as a gauge's, also a counter's: OpenMetrics would leave `_total` out of the name of its
-    /// type, and the older format knows a counter only by the name of its values.
-    fn family<'v, const N: usize, V: EncodeGaugeValue>(
-        &mut self,
-        of: MetricType,
-        name: &str,
-        help: &str,
-        labels: [&str; N],
-        values: impl IntoIterator<Item = ([&'v str; N], V)>,
-    ) -> Result {
-        let mut values = values.into_iter().peekable();
-        if values.peek().is_none() {
-            return Ok(());
-        }
-        let mut family = self.0.encode_descriptor(name, help, None, of)?;
-        values.try_for_each(|(these, value)| match N {
-            0 => family.encode_gauge(&value),
-            _ => family.encode_family(&labels.into_iter().zip(these).collect::<Vec<_>>())?.encode_gauge(&value),
-        })
-    }
-}
-
-fn seconds(at: DateTime<Utc>) -> f64 {
-    at.timestamp_millis() as f64 / 1000.0
 }

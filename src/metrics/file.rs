@@ -5,27 +5,39 @@ use std::io::{Result, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use anyhow::Error;
 use tempfile::NamedTempFile;
 use tracing::warn;
 
-use super::text;
+use super::{Source, text};
 use crate::store::Timeouts;
 use crate::store::metrics::read_from;
-use crate::store::open::Url;
 use crate::text::redact;
 
 /// node_exporter runs as somebody else.
 const MODE: u32 = 0o644;
 
-/// Writes what the database says now. If that fails, it is logged, and the old file stays: its age shows it.
-pub fn publish(path: &Path, database: &Url, timeouts: &Timeouts) {
-    let written = read_from(database, timeouts).and_then(|reading| Ok(write(path, &text(Some(&reading), None))?));
-    if let Err(error) = written {
+/// Writes what the databases say now. What fails is logged; when none of them answers, the old file stays: its age
+/// shows it.
+pub fn publish(path: &Path, sources: &[Source], timeouts: &Timeouts) {
+    let warn = |error: &Error| {
         warn!(
             "the metrics could not be written to {}: {}",
             redact(&path.to_string_lossy()),
             redact(&format!("{error:#}"))
         );
+    };
+    let mut readings = Vec::new();
+    for Source { name, database } in sources {
+        match read_from(database, timeouts) {
+            Ok(reading) => readings.push((name.clone(), reading)),
+            Err(error) => warn(&error),
+        }
+    }
+    if !readings.is_empty()
+        && let Err(error) = write(path, &text(readings, None))
+    {
+        warn(&error.into());
     }
 }
 

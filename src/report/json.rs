@@ -12,9 +12,13 @@ pub(super) fn fields(object: &impl Serialize) -> String {
     fields.map(|(name, value)| format!("  \"{name}\": {value}")).collect::<Vec<_>>().join(",\n")
 }
 
-/// One line of NDJSON: what it is (`heading`, `subject`, `summary`), then its fields.
-pub(super) fn line(of: &str, object: &impl Serialize) -> String {
-    let mut line = json!({ "type": of });
+/// One line of NDJSON: what it is (`heading`, `subject`, `summary`), of which database, if there are several, then its
+/// fields.
+pub(super) fn line(of: &str, database: Option<&str>, object: &impl Serialize) -> String {
+    let mut line = match database {
+        None => json!({ "type": of }),
+        Some(name) => json!({ "type": of, "database_name": name }),
+    };
     if let (Value::Object(line), Value::Object(fields)) = (&mut line, json!(object)) {
         line.extend(fields);
     }

@@ -4,6 +4,7 @@ mod format;
 mod sections;
 mod undelivered;
 
+use anyhow::Result;
 use owo_colors::OwoColorize;
 
 use super::grid::{CELL_MAX, with_header};
@@ -11,7 +12,7 @@ use super::summary::emptiness;
 use crate::rules::display::{format_utc, humanize};
 use crate::store::status::{PlanReport, PlanSummary, Status, StepReport, SweepSummary};
 use crate::text::{cut, redact};
-use format::{coloured, duration};
+use format::{coloured, counted, duration};
 
 /// A schedule that has not succeeded for so long has stopped.
 const STALE_SECONDS: i64 = 86_400;
@@ -32,6 +33,25 @@ pub fn whole(status: &Status) -> String {
     ];
     let text: String = sections.iter().filter(|section| !section.is_empty()).map(|text| format!("\n{text}")).collect();
     heading(status) + &text
+}
+
+/// One line about several databases: what needs attention in all of them together.
+pub fn of_all(statuses: &[(String, Result<Status>)]) -> String {
+    let read = || statuses.iter().filter_map(|(_, status)| status.as_ref().ok());
+    let total = |count: fn(&Status) -> i64, one: &str, many: &str| {
+        Some(counted(read().map(count).sum(), one, many)).filter(|counted| !counted.starts_with("0 "))
+    };
+    let work = [
+        total(|status| status.orphans_total, "orphan", "orphans"),
+        total(|status| status.escalations_total, "escalation", "escalations"),
+        total(|status| status.abandoned_total, "abandoned", "abandoned"),
+        total(|status| status.stuck_wakes_total, "stuck wake", "stuck wakes"),
+        total(|status| status.quarantined_total, "in quarantine", "in quarantine"),
+    ];
+    let work: Vec<String> = work.into_iter().flatten().collect();
+    let work = if work.is_empty() { "Nothing needs attention".to_owned() } else { work.join(", ") };
+    let databases = super::databases(statuses.len(), statuses.len() - read().count());
+    format!("{databases}. {work}").bold().to_string()
 }
 
 /// What it is of, whether the schedule is alive, and whether anything needs a person or a sweep.

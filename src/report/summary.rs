@@ -118,7 +118,7 @@ fn listed(words: &[String]) -> String {
 }
 
 /// `3 continued, 1 escalated; left: 2 waiting`.
-fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
+pub(super) fn done_and_left(total: Tally, dry_run: bool, ended: Ended) -> String {
     // Destructured so that a new counter cannot be forgotten.
     let Tally {
         scanned: _,

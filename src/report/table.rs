@@ -58,6 +58,11 @@ impl Table {
         Table { detail, ..Table::default() }
     }
 
+    /// An empty one, of as much detail.
+    pub(super) fn anew(&self) -> Table {
+        Table::of(self.detail)
+    }
+
     pub fn add(&mut self, examined: Examined) {
         match examined.outcome {
             outcome if outcome.is_change() && self.detail == Detail::Summary => {}

@@ -11,6 +11,7 @@ use super::environment::Environment;
 use super::flags::DatabaseFlag;
 use crate::conclusion::{config, usage};
 use crate::files;
+use crate::store::databases::{Databases, Named};
 use crate::store::open::Url;
 use crate::store::open::conninfo::Place;
 use crate::text::redact;
@@ -19,36 +20,86 @@ use crate::text::redact;
 const DEAD_AFTER: [(&str, &str); 4] =
     [("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000")];
 
+/// Of those that are too many.
+const NAMES_MAX: usize = 5;
+
+pub const LISTEN_URL: &str = "SWEEP_LISTEN_URL";
+
 impl Environment {
-    /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
-    /// embedded database in the data directory.
+    /// The one database of a command that takes no more.
     pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
-        let url = self.named_database(flags.database.as_deref())?;
-        let cache = flags.cache.clone().or(&self.variables()?)?.statement_cache;
-        let url = self.complete(url.with(cache.unwrap_or_default()));
-        warn_if_unverified(&url);
-        let url = url.or("fallback_application_name", "sweep");
-        // Libpq would wait for ever, also for a server that vanished without a word.
-        let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
-        Ok(if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url })
+        let databases = self.databases(flags)?;
+        match (databases.only(), databases.find().as_slice()) {
+            (Some(url), _) | (None, [url]) => Ok(url.clone()),
+            (None, several) => {
+                let number = several.len();
+                let mut names: Vec<String> = several.iter().take(NAMES_MAX).map(Url::name).collect();
+                names.extend((NAMES_MAX < number).then(|| "…".to_owned()));
+                let names = redact(&names.join(", "));
+                Err(usage(format!("{number} databases are named, and this command takes one: {names}")).into())
+            }
+        }
     }
 
-    fn named_database(&self, flag: Option<&str>) -> Result<Url> {
-        if let Some(url) = flag {
-            let url = Url::parse(url).map_err(|why| usage(format!("--database: {why}")))?;
-            if url.holds_a_password() {
+    /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
+    /// embedded database in the data directory.
+    pub fn databases(&self, flags: &DatabaseFlag) -> Result<Databases> {
+        let urls = self.named_databases(&flags.database)?;
+        let urls = urls.into_iter().map(|url| self.completed(url, flags));
+        Ok(Databases(urls.map(|url| Ok(Named::of(url?))).collect::<Result<_>>()?))
+    }
+
+    fn completed(&self, url: Url, flags: &DatabaseFlag) -> Result<Url> {
+        let url = self.complete(url);
+        let cache = flags.cache.clone().or(&self.variables()?)?.statement_cache;
+        if let (Some(pooler), None) = (self.pooler(&url), cache) {
+            warn_of_pooler(&pooler);
+        }
+        Ok(self.with_patience(url.with(cache.unwrap_or_default())))
+    }
+
+    /// Where the daemon listens, unless it is where it sweeps.
+    pub fn listen_url(&self) -> Result<Option<Url>> {
+        let Some(url) = self.secret(LISTEN_URL)? else { return Ok(None) };
+        let refuse = |why: &str| config(format!("{}: {why}", self.origin(LISTEN_URL)));
+        match Url::parse(url.expose_secret()).map_err(|why| refuse(&why))? {
+            Url::Sqlite(_) => Err(refuse("only PostgreSQL can notify of runs that end, expected postgres://…").into()),
+            url @ Url::Postgres(..) => Ok(Some(self.with_patience(self.complete(url)))),
+        }
+    }
+
+    /// The transaction pooler that this URL leads to, if its name says so.
+    pub fn pooler(&self, url: &Url) -> Option<String> {
+        let conninfo = url.conninfo()?;
+        let port = conninfo.get("port").or_else(|| self.get("PGPORT")).unwrap_or("5432");
+        pooler(conninfo.get("host")?, port).map(str::to_owned)
+    }
+
+    /// Libpq would wait for ever, also for a server that vanished without a word.
+    fn with_patience(&self, url: Url) -> Url {
+        warn_if_unverified(&url);
+        let url = url.or("fallback_application_name", "sweep");
+        let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
+        if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url }
+    }
+
+    fn named_databases(&self, flags: &[String]) -> Result<Vec<Url>> {
+        if !flags.is_empty() {
+            let urls = flags.iter().map(|url| Url::parse(url)).collect::<Result<Vec<Url>, String>>();
+            let urls = urls.map_err(|why| usage(format!("--database: {why}")))?;
+            if urls.iter().any(Url::holds_a_password) {
                 warn_of_the_command_line();
             }
-            return Ok(url);
+            return Ok(urls);
         }
         if let Some(url) = self.secret("DATABASE_URL")? {
             let refuse = |why| config(format!("{}: {why}", self.origin("DATABASE_URL")));
-            return Url::parse(url.expose_secret()).map_err(|why| refuse(why).into());
+            return Url::parse(url.expose_secret()).map(|url| vec![url]).map_err(|why| refuse(why).into());
         }
         if ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].iter().any(|name| self.get(name).is_some()) {
-            return Ok(Url::postgres(""));
+            return Ok(vec![Url::postgres("")]);
         }
-        Ok(Url::Sqlite(self.embedded_database()?))
+        Ok(vec![Url::Sqlite(self.embedded_database()?)])
     }
 
     /// With what libpq would take from its own variables, as far as it matters for where a password goes. A service's
@@ -99,6 +150,25 @@ impl Environment {
         let default = self.embedded_database();
         matches!((url, default), (Url::Sqlite(path), Ok(default)) if *path == default && !path.exists())
     }
+}
+
+/// One in transaction mode, known by its host's name. Supabase's is one at port 6543, and keeps a session at 5432.
+fn pooler<'a>(host: &'a str, port: &str) -> Option<&'a str> {
+    let is_of_supabase = host.ends_with(".pooler.supabase.com") && port == "6543";
+    let is_of_neon = host.ends_with(".neon.tech") && host.split('.').next()?.ends_with("-pooler");
+    (is_of_supabase || is_of_neon).then_some(host)
+}
+
+/// Before the first statement fails there; once, like what follows.
+fn warn_of_pooler(host: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        warn!(
+            "{} is a transaction pooler, which may lose prepared statements: set SWEEP_STATEMENT_CACHE=off, or =on if \
+             it keeps them",
+            redact(host)
+        );
+    });
 }
 
 /// Said once: a daemon reads its settings again and again.

@@ -3,6 +3,7 @@
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
+use super::database::LISTEN_URL;
 use super::environment::{Environment, Source, path_of_secret};
 use super::flags::DatabaseFlag;
 use super::names::{may_have_a_file, variables};
@@ -57,7 +58,7 @@ impl Environment {
         let secret = is_secret(&name);
         let hide = |value: &str| match name.as_str() {
             _ if secret => HIDDEN.to_owned(),
-            "DATABASE_URL" => redact(&Url::without_secrets(value.trim())),
+            name if URLS.contains(&name) => redact(&Url::without_secrets(value.trim())),
             name if name.strip_suffix("_FILE").is_some_and(may_have_a_file) => redact(path_of_secret(value.trim())),
             _ => redact(value.trim()),
         };
@@ -97,7 +98,9 @@ impl Environment {
 /// What libpq reads by itself and is a secret, may hold one, or names a file that does.
 const OF_LIBPQ: [&str; 5] = ["PGPASSWORD", "PGPASSFILE", "PGOPTIONS", "PGSERVICEFILE", "PGSSLKEY"];
 
-/// The database's URL is none: it is shown, without the secrets in it.
+/// They are shown, without the secrets in them.
+const URLS: [&str; 2] = ["DATABASE_URL", LISTEN_URL];
+
 fn is_secret(name: &str) -> bool {
-    OF_LIBPQ.contains(&name) || (may_have_a_file(name) && name != "DATABASE_URL")
+    OF_LIBPQ.contains(&name) || (may_have_a_file(name) && !URLS.contains(&name))
 }

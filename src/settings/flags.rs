@@ -114,9 +114,10 @@ pub struct DatabaseFlag {
     /// postgres://… or sqlite://PATH [default: DATABASE_URL]
     ///
     /// Without it: DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the embedded
-    /// database. A password belongs into DATABASE_URL_FILE, since everybody can read a command line.
+    /// database. A password belongs into DATABASE_URL_FILE, since everybody can read a command line. `sweep`, its
+    /// daemon and `sweep status` take several: the option again, or a pattern such as 'sqlite:///srv/boards/*.db'.
     #[arg(short, long, value_name = "URL")]
-    pub database: Option<String>,
+    pub database: Vec<String>,
     #[command(flatten)]
     pub cache: CacheFlag,
 }

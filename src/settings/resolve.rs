@@ -2,12 +2,15 @@
 
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use anyhow::Result;
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 use secrecy::{ExposeSecret, SecretString};
+use tracing::warn;
 
+use super::database::LISTEN_URL;
 use super::environment::Environment;
 use super::flags::{DaemonFlags, IntervalFlag, PolicyFlags, SweepFlags};
 use super::table::Variables;
@@ -21,10 +24,12 @@ use crate::rules::{Kind, Policy};
 use crate::screen::event::VARIABLE;
 use crate::store::Timeouts;
 use crate::store::candidates::Shard;
+use crate::store::databases::Databases;
 use crate::store::open::Url;
 use crate::supervisor::keeper::KeeperOptions;
 use crate::sweep::plan::Plan;
 use crate::sweep::{KindMode, Options, Selection};
+use crate::text::redact;
 use crate::{files, metrics};
 
 /// A subject takes about 400 bytes: room for 40,000 of them.
@@ -35,6 +40,9 @@ const WEBHOOK_SECRET: &str = "SWEEP_WEBHOOK_SECRET";
 /// What a sweep by hand goes by, and how its report is printed.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// What is swept.
+    pub databases: Databases,
+    /// How, with the first of them; the others differ in their database alone.
     pub cycle: CycleOptions,
     pub output: Format,
 }
@@ -44,9 +52,15 @@ impl Settings {
         let variables = environment.variables()?;
         let scope = flags.scope;
         let (policy, timeouts) = scope.policy.resolve(&variables)?;
-        let mut options = Options { policy, timeouts, ..Options::of(environment.database(&scope.database)?) };
+        let databases = environment.databases(&scope.database)?;
+        let first = databases.find().swap_remove(0);
+        let mut options = Options { policy, timeouts, ..Options::of(first) };
 
         let subjects = flags.subjects.named();
+        if databases.only().is_none() && (flags.apply.is_some() || !subjects.is_empty()) {
+            let what = "--apply, --session, --issue and --step are about one database";
+            return Err(usage(format!("{what}: name it by --database, without a pattern")).into());
+        }
         if scope.selection.only.is_some() && !subjects.is_empty() {
             return Err(usage(
                 "--only names kinds, --session, --issue and --step name subjects: give one or the other",
@@ -93,7 +107,8 @@ impl Settings {
         options.dry_run = flags.dry_run;
         options.concludes_changed = flags.detailed_exitcode;
         let output = flags.output.or(&variables)?.output.unwrap_or_default();
-        Ok(Settings { cycle: CycleOptions { notify, metrics_file, ..CycleOptions::of(options) }, output })
+        let cycle = CycleOptions { notify, metrics_file, ..CycleOptions::of(options) };
+        Ok(Settings { databases, cycle, output })
     }
 }
 
@@ -112,16 +127,36 @@ fn read_plan(path: &Path) -> Result<Plan> {
 impl DaemonOptions {
     pub fn resolve(flags: DaemonFlags, environment: &Environment) -> Result<DaemonOptions> {
         let sweep = SweepFlags { scope: flags.scope, ..SweepFlags::default() };
-        let Settings { cycle, output: _ } = Settings::resolve(sweep, environment)?;
-        let mut options = DaemonOptions::of(cycle);
+        let Settings { databases, cycle, output: _ } = Settings::resolve(sweep, environment)?;
+        let mut options = DaemonOptions { databases, ..DaemonOptions::of(cycle) };
         flags.schedule.or(&environment.variables()?)?.apply(&mut options);
+        options.listen_url = environment.listen_url()?;
         let sweep = &options.cycle.sweep;
-        if options.listen && matches!(sweep.database, Url::Sqlite(_)) {
+        let is_sqlite = |url: &Url| matches!(url, Url::Sqlite(_));
+        if options.listen && options.databases.find().iter().all(is_sqlite) {
             return Err(config("--listen: only PostgreSQL can notify of runs that end, this database is SQLite").into());
         }
+        if options.listen_url.is_some() && options.databases.only().is_none() {
+            return Err(config(format!("{LISTEN_URL} is of one database, and several are named: unset it")).into());
+        }
         options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
+        let listens_at = options.listen_url.clone().map_or_else(|| options.databases.find(), |url| vec![url]);
+        let pooler = listens_at.iter().find_map(|url| environment.pooler(url));
+        pooler.iter().filter(|_| options.listen).for_each(|pooler| warn_of_silence(pooler));
         Ok(options)
     }
+}
+
+/// Once: a daemon reads its settings again and again.
+fn warn_of_silence(pooler: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        warn!(
+            "{} is a transaction pooler, through which no notification arrives: set {LISTEN_URL} to the URL of the \
+             server itself",
+            redact(pooler)
+        );
+    });
 }
 
 impl PolicyFlags {

@@ -216,6 +216,12 @@ settings! {
         }
     }
     secrets {
+        "The daemon" {
+            /// Where to listen for runs that end, if the sweeps' database is reached through a transaction pooler
+            ///
+            /// The URL of the same database, past the pooler: for the one connection that listens.
+            listen_url;
+        }
         /// [Who is notified, and of what](notifications.md). These settings have no options.
         "Notifications" {
             /// Notify people in Slack, by an incoming webhook

@@ -191,12 +191,13 @@ pub fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
 const ON_SQLITE: &str = "(SELECT type, name FROM sqlite_master UNION ALL SELECT type, name FROM sqlite_temp_master)";
 
 impl Db {
-    /// Which database this is: the cluster's number and its name, or the file. A standby has its primary's.
+    /// Which database this is: the id that `sweep migrate` gave it and its name, or the file. A standby has its
+    /// primary's, and so has a copy of the same name.
     pub fn identity(&mut self) -> QueryResult<String> {
-        const OF_POSTGRES: &str =
-            "SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' || current_database()";
         match self {
-            Db::Postgres(db) => sql::<Text>(OF_POSTGRES).get_result(db),
+            Db::Postgres(db) => {
+                sql::<Text>("SELECT database_id::text || '/' || current_database() FROM sweep.host").get_result(db)
+            }
             Db::Sqlite(_) => name(self),
         }
     }

@@ -91,6 +91,15 @@ pub fn is_outage(error: &Error) -> bool {
     }
 }
 
+/// Has the role no right to something? It is no subject's fault, and lasts until somebody grants it. Recognised by the
+/// words of a server that speaks English.
+pub fn is_denial(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, info) if info.message().starts_with(DENIED))
+}
+
+/// So a server begins what it says of a denied function, relation or schema.
+pub(super) const DENIED: &str = "permission denied for ";
+
 /// What an operator can do about an error, by what its words hold; and whether it lasts until somebody does.
 struct Advice {
     when: &'static str,
@@ -98,16 +107,11 @@ struct Advice {
     lasts: bool,
 }
 
-const ADVICE: [Advice; 4] = [
+const ADVICE: [Advice; 3] = [
     // A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements.
     Advice {
         when: "__diesel_stmt_",
         what: "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off",
-        lasts: true,
-    },
-    Advice {
-        when: "permission denied for ",
-        what: "deploy/postgres/role.sql gives roles the rights they need",
         lasts: true,
     },
     Advice {

@@ -26,6 +26,38 @@ const PROBE_MAX: Duration = Duration::from_secs(2);
 /// Between two looks at what has arrived: a look is one read of a socket, no query.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// What is listened to.
+#[derive(Clone, PartialEq)]
+pub struct Source {
+    pub database: Url,
+    /// Where, if not where it is swept: past a pooler.
+    pub connection: Option<Url>,
+}
+
+impl Source {
+    /// Refuses a connection of its own that leads to another database.
+    pub fn refuse_another(&self) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        let (swept, heard) = (identity(&self.database)?, identity(connection).context("SWEEP_LISTEN_URL")?);
+        if swept == heard {
+            return Ok(());
+        }
+        Err(config(format!(
+            "SWEEP_LISTEN_URL leads to the database {heard}, and the sweeps' is {swept}: expected the same, past its \
+             pooler"
+        ))
+        .into())
+    }
+}
+
+fn identity(url: &Url) -> Result<String> {
+    let asked = url.connect(Access::ReadOnly)?.look(|db| {
+        refuse_at_first_look(db, Access::ReadOnly)?;
+        Ok(db.identity()?)
+    });
+    asked.map_err(|error| url.explain(error))
+}
+
 /// A connection that listens.
 pub struct Listener {
     db: DbConnection,
@@ -34,7 +66,10 @@ pub struct Listener {
 
 impl Listener {
     /// Connects, and makes sure that the host notifies, and that notifications arrive.
-    pub fn open(url: &Url) -> Result<Listener> {
+    pub fn open(source: &Source) -> Result<Listener> {
+        source.refuse_another()?;
+        let Source { database, connection } = source;
+        let url = connection.as_ref().unwrap_or(database);
         let mut db = url.connect(Access::ReadOnly)?;
         if db.is_sqlite() {
             return Err(usage("only PostgreSQL can notify of runs that end").into());
@@ -42,11 +77,12 @@ impl Listener {
         let ids = db.look(|db| {
             refuse_silence(db)?;
             Ok(IdType::of(db)?)
-        })?;
+        });
+        let ids = ids.map_err(|error| url.explain(error))?;
         let probe = Uuid::now_v7().simple();
         run(&mut db, &format!("LISTEN sweep_run_ended; LISTEN sweep_{probe}"))?;
-        // From another connection: its own words a pooler would pass on.
-        run(&mut url.connect(Access::ReadOnly)?, &format!("NOTIFY sweep_{probe}"))?;
+        // From a connection like those of sweeps: its own words a pooler would pass on.
+        run(&mut database.connect(Access::ReadOnly)?, &format!("NOTIFY sweep_{probe}"))?;
         let mut listener = Listener { db, ids };
         let began = Instant::now();
         while !listener.arrived()?.iter().any(|(channel, _)| *channel == format!("sweep_{probe}")) {
@@ -55,7 +91,7 @@ impl Listener {
                 run(&mut listener.db, "UNLISTEN *")?;
                 return Err(unavailable(
                     "no notification arrives on this connection: through a transaction pooler none does, \
-                     listening needs a connection of its own to the server",
+                     listening needs a connection of its own to the server, by SWEEP_LISTEN_URL",
                 )
                 .into());
             }

@@ -2,6 +2,7 @@
 
 pub mod conninfo;
 mod nearest;
+pub mod pattern;
 mod postgres;
 mod sqlite;
 
@@ -54,7 +55,7 @@ impl Url {
         if let Some(path) = url.strip_prefix("sqlite:") {
             return sqlite::path_in(path.strip_prefix("//").unwrap_or(path)).map(Url::Sqlite);
         }
-        if is_file_by_its_name(url) {
+        if is_file_by_its_name(url) || pattern::names_files(url) {
             return Ok(Url::Sqlite(url.into()));
         }
         match url.split_once("://") {
@@ -105,6 +106,14 @@ impl Url {
         }
     }
 
+    /// What it is called among several: the server and the database, or the file. No secret is in it.
+    pub fn name(&self) -> String {
+        match self {
+            Url::Postgres(..) => self.conninfo().map(|conninfo| conninfo.name()).unwrap_or_default(),
+            Url::Sqlite(path) => path.display().to_string(),
+        }
+    }
+
     /// Its text, as it may be shown: without what is a secret, may hold one, or names a file that does.
     pub fn without_secrets(url: &str) -> String {
         match Url::parse(url) {
@@ -147,14 +156,14 @@ impl Url {
     pub fn open_to(&self, purpose: Purpose) -> Result<Store> {
         let access = purpose.access();
         let mut db = self.connect(access)?;
-        let (host, schema_version) = db.look(|db| {
+        let looked = db.look(|db| {
             refuse_at_first_look(db, access)?;
             if let Db::Postgres(db) = db {
                 rights::check(db, purpose)?;
             }
-            let (host, schema_version) = migrate::check(db).map_err(|error| self.explain(error))?;
-            Ok((host, schema_version))
-        })?;
+            migrate::check(db)
+        });
+        let (host, schema_version) = looked.map_err(|error| self.explain(error))?;
         if host.is_native() {
             db.is_ours()?;
         }
@@ -171,6 +180,10 @@ impl Url {
         let words = format!("{error:#}");
         match (self, errors::advice(&words)) {
             (Url::Sqlite(path), _) => sqlite::explain(path, &words).into(),
+            (Url::Postgres(..), _) if words.contains(errors::DENIED) => {
+                let mut db = self.connect(Access::ReadOnly).ok();
+                config(rights::denial(db.as_mut(), &words)).into()
+            }
             (Url::Postgres(..), Some((what, true))) => config(format!("{words}: {what}")).into(),
             (Url::Postgres(..), Some((what, false))) => unavailable(format!("{words}: {what}")).into(),
             (Url::Postgres(..), None) => error,

@@ -11,7 +11,7 @@ use diesel::sql_types::{Array, Bool, Text};
 use super::catalog::VERSIONS;
 use super::hosts::RECORD;
 use super::subject::Right;
-use super::{Access, Subject, for_kind};
+use super::{Access, Db, DbConnection, Subject, for_kind};
 use crate::conclusion::config;
 use crate::rules::Kind;
 
@@ -165,9 +165,18 @@ pub(super) fn check_version(db: &mut PgConnection) -> Result<()> {
     refuse_without(db, &named(TO_KNOW_THE_VERSION))
 }
 
+/// What the server denied, with the role, which its own words leave out.
+pub fn denial(db: Option<&mut DbConnection>, words: &str) -> String {
+    let ask = |db: &mut Db| Ok(diesel::select(sql::<Text>(ROLE)).get_result::<String>(db)?);
+    let role = db.and_then(|db| db.look(ask).ok()).map_or("this role".to_owned(), |role| format!("the role {role}"));
+    format!("{role} lacks rights: {words}. {WHERE}")
+}
+
+const ROLE: &str = "current_user::text";
+
 fn refuse_without(db: &mut PgConnection, needed: &[(String, &str)]) -> Result<()> {
     let checking = "checking the rights of this role";
-    let (role, no_usage) = diesel::select((sql::<Text>("current_user::text"), sql::<Bool>(NO_USAGE)))
+    let (role, no_usage) = diesel::select((sql::<Text>(ROLE), sql::<Bool>(NO_USAGE)))
         .get_result::<(String, bool)>(db)
         .context(checking)?;
     // Without it the relations cannot be asked about.

@@ -4,10 +4,10 @@ use diesel::QueryResult;
 use diesel::result::Error;
 
 use super::context::ExamineContext;
-use super::outcome::{Examined, Outcome};
+use super::outcome::{Examined, Fault, Outcome};
 use crate::rules::{Assignee, Decision, History, Id, Verdict};
 use crate::store::outbox::Details;
-use crate::store::{Access, DbConnection, Subject, errors, nulls};
+use crate::store::{Access, DbConnection, Subject, errors, nulls, rights};
 
 fn name_of(assignee: &Assignee) -> Option<String> {
     match assignee {
@@ -53,15 +53,18 @@ pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, context: &Exa
         idle_seconds: history.map(|history| history.idle_for().num_seconds().max(0)),
         outcome: decision.map_or(Outcome::Failed, Outcome::of),
         shadow: context.shadow,
-        outage: false,
+        fault: Fault::default(),
         idle_since: history.map(|history| history.idle_since),
         ahead: history.and_then(History::ahead),
     }
 }
 
-/// Why a subject could not be examined, in words that name what is wrong with its row.
+/// Why a subject could not be examined, in words that name what is wrong with its row, or what this role may not do.
 pub fn why_unreadable<S: Subject>(db: &mut DbConnection, id: &Id, error: &Error, context: &ExamineContext) -> String {
     let name = |db: &mut _| -> QueryResult<_> { Ok(nulls::describe(db, S::KIND, id, error)) };
+    if errors::is_denial(error) {
+        return rights::denial(Some(db), &errors::error_chain(error));
+    }
     let named = errors::is_undecodable(error).then(|| db.in_transaction(Access::ReadOnly, &context.timeouts, name));
     named.and_then(Result::ok).unwrap_or_else(|| errors::of_row(S::KIND, error))
 }

@@ -6,7 +6,7 @@ use diesel::result::Error;
 
 use super::context::ExamineContext;
 use super::describe::{describe, details, why_unreadable};
-use super::outcome::{Examined, Outcome};
+use super::outcome::{Examined, Fault, Outcome};
 use crate::rules::{Decision, Id, Verdict, decide};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::outbox::{self, Event, Notice};
@@ -165,8 +165,12 @@ fn conclude<S: Subject>(
                 true => because(Outcome::Failed, errors::error_chain(&error)),
                 false => because(outcome_of(&error), why_unreadable::<S>(db, id, &error, context)),
             };
-            let outage = is_lost || errors::is_outage(&error);
-            (Examined { outage, ..failed }, is_lost.then_some(Lost::Connection))
+            let fault = match is_lost || errors::is_outage(&error) {
+                true => Fault::Outage,
+                false if errors::is_denial(&error) => Fault::Rights,
+                false => Fault::Own,
+            };
+            (Examined { fault, ..failed }, is_lost.then_some(Lost::Connection))
         }
         (step, _) => (left(step, &decided, because, context), is_lost.then_some(Lost::Connection)),
     };

@@ -14,7 +14,7 @@ pub struct Heading {
     pub schema: u32,
     pub mode: Mode,
     pub host: String,
-    /// Which database it is: the cluster's number and its name, or the file.
+    /// Which database it is: the id that `sweep migrate` gave it and its name, or the file.
     pub database: String,
     /// The latest migration.
     pub schema_version: String,

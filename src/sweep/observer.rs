@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use anyhow::Result;
+
 use super::heading::Heading;
 use super::outcome::Examined;
 use super::summary::Summary;
@@ -10,6 +12,12 @@ use crate::rules::Kind;
 
 /// Hears of a sweep while it goes on, on the thread that runs it. `()` is one that does nothing.
 pub trait Observer {
+    /// The next one of several databases comes: what follows is of this one.
+    fn database(&mut self, _name: &str) {}
+
+    /// That one is over, or could not be swept.
+    fn database_ends(&mut self, _swept: &Result<Summary>) {}
+
     /// The sweep begins. One that finds at a first look that there is nothing to do never does, and has a summary
     /// alone.
     fn begins(&mut self, _heading: &Heading) {}

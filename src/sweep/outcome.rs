@@ -133,6 +133,18 @@ impl Display for Outcome {
     }
 }
 
+/// Whose fault it is that a subject failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// Its own, as far as is known.
+    #[default]
+    Own,
+    /// The database was full, or went away.
+    Outage,
+    /// This role's, which lacks a right.
+    Rights,
+}
+
 /// One subject in the report; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examined {
@@ -157,9 +169,8 @@ pub struct Examined {
     pub shadow: bool,
     #[serde(skip)]
     pub idle_since: Option<DateTime<Utc>>,
-    /// It failed for the database's fault, and not for its own.
     #[serde(skip)]
-    pub outage: bool,
+    pub fault: Fault,
     /// By how much its latest sign of life lies in the future: it counts as healthy until then.
     #[serde(skip)]
     pub ahead: Option<TimeDelta>,

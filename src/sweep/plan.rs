@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::heading::{Heading, Mode, SCHEMA};
 use super::outcome::{Examined, Outcome};
@@ -44,6 +45,8 @@ struct PlannedRow {
 #[derive(Deserialize)]
 struct Format {
     schema: u32,
+    #[serde(default)]
+    databases: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -76,10 +79,14 @@ impl Plan {
         let mut text = String::new();
         from.read_to_string(&mut text).map_err(|error| error.to_string())?;
         // Asked first: another format may have other fields.
-        if let Ok(Format { schema }) = serde_json::from_str(&text)
-            && schema != SCHEMA
-        {
-            return Err(format!("it has the format {schema}, expected {SCHEMA}: make it anew"));
+        match serde_json::from_str(&text) {
+            Ok(Format { schema, .. }) if schema != SCHEMA => {
+                return Err(format!("it has the format {schema}, expected {SCHEMA}: make it anew"));
+            }
+            Ok(Format { databases: Some(_), .. }) => {
+                return Err("it is of several databases, expected a dry run of one".to_owned());
+            }
+            Ok(Format { databases: None, .. }) | Err(_) => {}
         }
         let document: Document = serde_json::from_str(&text)
             .map_err(|error| format!("expected the output of `sweep --dry-run --output json` ({error})"))?;

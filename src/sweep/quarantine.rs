@@ -14,7 +14,7 @@ use tracing::warn;
 
 use super::context::ExamineContext;
 use super::logs;
-use super::outcome::{Examined, Outcome};
+use super::outcome::{Examined, Fault, Outcome};
 use crate::rules::{Id, Kind};
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::quarantine;
@@ -90,9 +90,9 @@ impl Failures {
         self.in_quarantine
     }
 
-    /// A database that was full, or went away, says nothing of the subject.
+    /// A database that was full, or went away, says nothing of the subject, and neither does a right that is missing.
     pub fn note(&mut self, examined: &Examined) {
-        if examined.outage {
+        if examined.fault != Fault::Own {
             return;
         }
         self.unreadable.note(examined, examined.outcome == Outcome::Unreadable);

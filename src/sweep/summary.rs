@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::cancel::Cancel;
 use super::heading::Heading;
 use super::options::Options;
-use super::outcome::{Examined, Outcome};
+use super::outcome::{Examined, Fault, Outcome};
 use super::tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
 use crate::conclusion::Conclusion;
 use crate::rules::Kind;
@@ -32,6 +32,8 @@ pub struct Summary {
     pub clocks: Clocks,
     /// The database holds no subject at all.
     pub empty: bool,
+    /// Subjects failed since this role lacks a right.
+    pub lacks_rights: bool,
     pub ended: Ended,
     pub conclusion: Conclusion,
     pub took: Duration,
@@ -51,6 +53,7 @@ impl Summary {
             stuck_wakes: None,
             clocks: Clocks::default(),
             empty: false,
+            lacks_rights: false,
             ended: Ended::Completed,
             conclusion: Conclusion::Done,
             took: Duration::ZERO,
@@ -92,6 +95,7 @@ impl Summary {
         if examined.outcome == Outcome::Deferred {
             report.oldest_deferred_at = report.oldest_deferred_at.into_iter().chain(examined.idle_since).min();
         }
+        self.lacks_rights |= examined.fault == Fault::Rights && !examined.shadow;
         let is_helped = examined.outcome.is_change() && !examined.shadow;
         if !is_helped && examined.outcome != Outcome::Healthy {
             self.oldest_left = self.oldest_left.into_iter().chain(examined.idle_since).min();
@@ -124,6 +128,7 @@ impl Summary {
         let changed = total.continued + total.escalated + total.recovered + total.handed_over + total.abandoned;
         match cancel.conclusion() {
             Some(conclusion) => conclusion,
+            None if self.lacks_rights => Conclusion::Config,
             None if self.is_guarded() => Conclusion::Guarded,
             None if 0 < total.failed + total.unknown + total.unreadable => Conclusion::SomeFailed,
             None if changed == 0 && 0 < total.busy => Conclusion::Busy,

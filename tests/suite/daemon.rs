@@ -3,6 +3,7 @@
 mod deliveries;
 mod http;
 mod hung_sweeps;
+mod listen_urls;
 mod outages;
 mod overlap;
 mod reactions;
@@ -12,4 +13,5 @@ mod resumed_at_once;
 mod run_end_triggers;
 mod schedules;
 mod service_managers;
+mod several_databases;
 mod signals;

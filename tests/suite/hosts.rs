@@ -7,6 +7,7 @@ mod guest_files;
 mod host_folders;
 mod id_types;
 mod invented_schemas;
+mod managed_servers;
 mod migrations;
 mod null_facts;
 mod paperclip;

@@ -9,6 +9,7 @@ mod log_lines;
 mod metrics;
 mod repeated_failures;
 mod report;
+mod several_databases;
 mod shadow;
 mod shards;
 mod tenants;

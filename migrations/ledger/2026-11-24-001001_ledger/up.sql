@@ -1,10 +1,10 @@
 -- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
 -- what people are to be notified of.
 
--- Whose database this is. `sweep migrate` writes the row, and nobody else.
+-- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
 create table {{ own }}host (
     {{ flag("only_row") }} primary key default true check (only_row),
-    name text not null,
+    {{ database_id }}name text not null,
     {{ json("files") }},  -- of a host that is not built in: the text of each of its files
     {{ json("relations") }} not null  -- the tables and views that there were when it was migrated
 ){{ strict }};

@@ -55,7 +55,7 @@ impl Names {
     fn read(self, current: &str, line: &Line) -> Result<Vec<Label>> {
         let environment = Environment::of_process().with_file(line.after("--config").map(PathBuf::from).as_deref())?;
         let database = line.after("--database").or_else(|| line.after("-d"));
-        let database = DatabaseFlag { database, ..DatabaseFlag::default() };
+        let database = DatabaseFlag { database: Vec::from_iter(database), ..DatabaseFlag::default() };
         let mut store = environment.database(&database)?.open_to(Purpose::Look)?;
         let kinds = store.kinds.clone();
         let timeouts = Timeouts { statement: TimeDelta::from_std(PATIENCE)?, ..Timeouts::default() };

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 
-use crate::conclusion::some_failed;
-use crate::cycle::{self, CycleOptions};
+use crate::conclusion::{Conclusion, some_failed};
+use crate::cycle::{self, CycleOptions, conclusion_of_sweep, logged};
 use crate::report::Report;
+use crate::store::open::Url;
 use crate::sweep::{Cancel, Summary};
 use crate::telemetry::Loudness;
 
@@ -18,6 +19,19 @@ pub fn sweep_and_print(options: &CycleOptions, mut report: Report, cancel: &Canc
     let summary = cycle::run(options, cancel, &mut report)?;
     refuse_unwritten(report)?;
     Ok(summary)
+}
+
+/// Sweeps several databases.
+pub fn sweep_each_and_print(
+    options: &CycleOptions,
+    databases: &[Url],
+    mut report: Report,
+    cancel: &Cancel,
+) -> Result<Conclusion> {
+    let swept = cycle::run_each(options, databases, cancel, &mut report);
+    refuse_unwritten(report)?;
+    let swept = databases.iter().zip(swept).map(|(database, swept)| logged(database, swept));
+    Ok(Conclusion::gravest(swept.map(|swept| conclusion_of_sweep(&swept))))
 }
 
 pub fn refuse_unwritten(report: Report) -> Result<()> {

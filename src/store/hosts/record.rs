@@ -77,15 +77,17 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
     }
 }
 
-/// As statements, to be run after all migrations. In another program's file the table is a view, which takes no upsert.
+/// As statements, to be run after all migrations.
 pub fn statements(host: &Host, is_sqlite: bool) -> String {
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let files = host.files_as_json().map_or("null".to_owned(), |files| literal(&files));
     let table = format!("{}{RECORD}", catalog::prefix(host, is_sqlite));
-    let insertion = insertion(&table, &literal(host.name()), &files, is_sqlite);
-    format!("\ndelete from {table};\n{insertion};\n")
+    let emptied = if is_sqlite { format!("delete from {table};\n") } else { String::new() };
+    format!("\n{emptied}{};\n", insertion(&table, &literal(host.name()), &files, is_sqlite))
 }
 
+/// Replaces what is there; on PostgreSQL all but the database's id. In another program's file the table is a view,
+/// which takes no upsert: on SQLite it is emptied before.
 fn insertion(table: &str, name: &str, files: &str, is_sqlite: bool) -> String {
     let relations = match is_sqlite {
         true => "(select json_group_array(name) from sqlite_master where type in ('table', 'view'))",
@@ -94,20 +96,25 @@ fn insertion(table: &str, name: &str, files: &str, is_sqlite: bool) -> String {
              where relnamespace = 'sweep'::regnamespace and relkind in ('r', 'v'))"
         }
     };
-    format!("insert into {table} (name, files, relations)\nvalues ({name}, {files}, {relations})")
+    let replaced = match is_sqlite {
+        true => "",
+        false => {
+            "\non conflict (only_row) do update\n    \
+             set name = excluded.name, files = excluded.files, relations = excluded.relations"
+        }
+    };
+    format!("insert into {table} (name, files, relations)\nvalues ({name}, {files}, {relations}){replaced}")
 }
 
 /// Of a host whose migrations have all run.
 pub fn record(db: &mut Db, host: &Host) -> Result<()> {
     let (name, files) = (host.name(), host.files_as_json());
     let insertion = |name, files, is_sqlite| diesel::sql_query(insertion(RECORD, name, files, is_sqlite));
-    let emptied = format!("delete from {RECORD}");
     match db {
-        Db::Postgres(db) => db.batch_execute(&emptied).and_then(|()| {
-            let insertion = insertion("$1", "$2::jsonb", false);
-            insertion.bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
-        }),
-        Db::Sqlite(db) => db.batch_execute(&emptied).and_then(|()| {
+        Db::Postgres(db) => {
+            insertion("$1", "$2::jsonb", false).bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
+        }
+        Db::Sqlite(db) => db.batch_execute(&format!("delete from {RECORD}")).and_then(|()| {
             insertion("?", "?", true).bind::<Text, _>(name).bind::<Nullable<Text>, _>(files).execute(db)
         }),
     }

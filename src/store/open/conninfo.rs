@@ -14,6 +14,8 @@ const SECRETS: [&str; 5] = ["password", "sslpassword", "scram_client_key", "scra
 /// What may have a secret in it, or names a file that has.
 const HOLDERS: [&str; 5] = ["options", "passfile", "servicefile", "sslkey", "sslkeylogfile"];
 
+const HIDDEN: &str = "***";
+
 /// The parameters, in the order in which they stand. None: libpq refuses the string.
 pub struct Conninfo<'a> {
     text: &'a str,
@@ -66,6 +68,20 @@ impl Conninfo<'_> {
         hosts.map(|hosts| hosts.split(',').map(place).collect()).unwrap_or_default()
     }
 
+    /// The server and the database, as people tell databases apart: `db.example/agents`.
+    pub fn name(&self) -> String {
+        if self.parameters.is_none() {
+            return HIDDEN.to_owned();
+        }
+        let ports: Vec<&str> = self.ports().filter(|port| !["", "5432"].contains(port)).collect();
+        let port = if ports.is_empty() { String::new() } else { format!(":{}", ports.join(",")) };
+        let server = self.get("host").or_else(|| self.get("hostaddr")).or_else(|| self.get("service"));
+        let database = self.get("dbname").or_else(|| self.get("user")).unwrap_or_default();
+        // libpq would read a connection string in its place.
+        let database = if database.contains(['=', ':']) { HIDDEN } else { database };
+        format!("{}{port}/{database}", server.unwrap_or("localhost"))
+    }
+
     /// The ports that it names.
     pub fn ports(&self) -> impl Iterator<Item = &str> {
         self.parameters()
@@ -81,13 +97,13 @@ impl Conninfo<'_> {
     /// Its text with `***` in the place of secrets; all of it, when libpq would not understand it either.
     pub fn hidden(&self) -> String {
         if self.parameters.is_none() {
-            return "***".to_owned();
+            return HIDDEN.to_owned();
         }
         let is_hidden = |name: &str| SECRETS.contains(&name) || HOLDERS.contains(&name);
         let mut hidden = self.text.to_owned();
         // From the end, so that what stands before keeps its place.
         for parameter in self.parameters().rev().filter(|parameter| is_hidden(&parameter.name)) {
-            hidden.replace_range(parameter.at.clone(), "***");
+            hidden.replace_range(parameter.at.clone(), HIDDEN);
         }
         hidden
     }
@@ -128,19 +144,23 @@ fn of_uri(uri: &str, rest: &str) -> Option<Vec<Parameter>> {
     let parameter =
         |name: &str, value: &str| Parameter { name: decoded(name), value: decoded(value), at: range_in(uri, value) };
     let (credentials, rest) = credentials_of(rest);
-    let password = credentials.split_once(':').map(|(_, password)| parameter("password", password));
+    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    let credentials = [("user", user), ("password", password)].into_iter().filter(|(_, value)| !value.is_empty());
     let (servers, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let (hosts, ports): (Vec<&str>, Vec<Option<&str>>) = servers.split(',').map(host_and_port).unzip();
     let host = Parameter { value: decoded(&hosts.join(",")), ..parameter("host", servers) };
     let ports = ports.into_iter().flatten().map(|port| parameter("port", port));
-    let query = path.split_once('?').map_or("", |(_, query)| query);
+    let (database, query) = path.split_once('?').unwrap_or((path, ""));
+    let database = database.strip_prefix('/').filter(|database| !database.is_empty());
     let query = query.strip_suffix('&').unwrap_or(query);
     let pairs = query.split('&').filter(|_| !query.is_empty()).map(|pair| match pair.split_once('=')? {
         (_, value) if value.contains('=') => None,
         ("ssl", "true") => Some(Parameter { value: "require".to_owned(), ..parameter("sslmode", "") }),
         (name, value) => Some(parameter(name, value)),
     });
-    password.into_iter().chain([host]).chain(ports).map(Some).chain(pairs).collect()
+    let credentials = credentials.map(|(name, value)| parameter(name, value));
+    let database = database.map(|database| parameter("dbname", database));
+    credentials.chain([host]).chain(ports).chain(database).map(Some).chain(pairs).collect()
 }
 
 /// What stands before the first `@`, if no `/` stands before it: a password may have a question mark of its own.

@@ -27,9 +27,14 @@ pub(super) fn path_in(url: &str) -> Result<PathBuf, String> {
     }
 }
 
+const NO_MATCH: &str = "no file matches this pattern";
+
 /// Makes the file, for its owner only; SQLite gives its journals the same mode. One that is there stays as it is.
 pub(super) fn create(path: &Path) -> Result<(), Failure> {
     let shown = path.display();
+    if path.to_string_lossy().contains('*') {
+        return Err(config(format!("{shown}: {NO_MATCH}")));
+    }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -116,6 +121,7 @@ fn uri(path: &Path, access: Access) -> Result<String, Failure> {
 fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
     let refuse = |why: &str| Err(config(format!("{}: {why}", path.display())));
     match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound && path.to_string_lossy().contains('*') => refuse(NO_MATCH),
         Err(error) if error.kind() == ErrorKind::NotFound => refuse(&format!(
             "there is no such database{}. Set DATABASE_URL or --database to the one to sweep, \
              or create this embedded one with `sweep migrate`",

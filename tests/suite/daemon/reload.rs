@@ -74,9 +74,9 @@ fn another_database_is_looked_at_at_once() {
     };
     moved_to(&world.url, 200);
     moved_to(&scratch.url, 503);
+    assert!(daemon.says("ERROR no sweep: ").contains("run `sweep migrate`"));
     moved_to(&world.url, 200);
     assert_eq!(daemon.count("the database is unavailable"), 0, "{:?}", daemon.log());
-    assert!(daemon.says("ERROR no sweep: ").contains("run `sweep migrate`"));
     daemon.ends_well();
 }
 

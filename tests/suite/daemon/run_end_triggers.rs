@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use sweep::store::listen::Listener;
+use sweep::store::listen::{Listener, Source};
 use sweep::store::open::{StatementCache, Url};
 
 use crate::support::pooler::Pooler;
@@ -14,7 +14,11 @@ const SOON: Duration = Duration::from_secs(10);
 const BRIEFLY: Duration = Duration::from_millis(300);
 
 pub fn listener(world: &World) -> Listener {
-    Listener::open(&Url::parse(&world.url).expect("a URL")).expect("a listener")
+    open(Url::parse(&world.url).expect("a URL")).expect("a listener")
+}
+
+fn open(database: Url) -> anyhow::Result<Listener> {
+    Listener::open(&Source { database, connection: None })
 }
 
 #[rstest]
@@ -43,14 +47,14 @@ fn only_a_run_that_ends_is_heard_and_only_once(#[case] on: On) {
 fn a_paperclip_that_notifies_nobody_is_found_out() {
     let world = World::new(On::Paperclip);
     let url = Url::parse(&world.url).expect("a URL");
-    let refused = || format!("{:#}", Listener::open(&url).err().expect("a refusal"));
+    let refused = || format!("{:#}", open(url.clone()).err().expect("a refusal"));
     assert!(refused().contains("run `sweep migrate --with-listen`"), "{}", refused());
 
     let mut world = World::with_listen(On::Paperclip);
     let url = Url::parse(&world.url).expect("a URL");
-    assert!(Listener::open(&url).is_ok());
+    assert!(open(url.clone()).is_ok());
     world.run("alter table heartbeat_runs disable trigger sweep_run_ended");
-    let refused = format!("{:#}", Listener::open(&url).err().expect("a refusal"));
+    let refused = format!("{:#}", open(url.clone()).err().expect("a refusal"));
     assert!(refused.contains("nothing notifies of runs that end"), "{refused}");
 }
 
@@ -90,7 +94,7 @@ fn a_lost_connection_is_an_error_and_not_silence() {
 #[test]
 fn sqlite_is_refused_by_name() {
     let world = World::new(On::Sqlite);
-    let refused = Listener::open(&Url::parse(&world.url).expect("a URL")).err().expect("a refusal");
+    let refused = open(Url::parse(&world.url).expect("a URL")).err().expect("a refusal");
     assert!(format!("{refused:#}").contains("only PostgreSQL can notify of runs that end"), "{refused:#}");
 }
 
@@ -100,6 +104,6 @@ fn a_pooler_that_swallows_notifications_is_found_out() {
     let world = World::with_listen(On::Postgres);
     let pooler = Pooler::start(4);
     let url = Url::parse(&pooler.url(world.name())).expect("a URL").with(StatementCache::Off);
-    let refused = Listener::open(&url).err().expect("a refusal");
+    let refused = open(url).err().expect("a refusal");
     assert!(format!("{refused:#}").contains("through a transaction pooler none does"), "{refused:#}");
 }

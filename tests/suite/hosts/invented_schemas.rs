@@ -1,5 +1,5 @@
 //! A schema that nobody has seen before: its names, the types of its ids, times and states are invented anew for each
-//! run. A folder for it, written as docs/hosts.md shows, gets a certificate, and nothing else of the project is touched.
+//! run. A folder for it, written as docs/hosts.md shows, gets a certificate, and nothing else of the project changes.
 
 use std::collections::BTreeMap;
 

@@ -9,9 +9,10 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 14] = [
+pub const DOCUMENTS: [(&str, &str); 15] = [
     ("counts", "message"),
     ("type", "report-line"),
+    ("databases", "databases"),
     ("subjects", "report"),
     ("orphans", "status"),
     ("stored", "plan-status"),
@@ -28,7 +29,7 @@ pub const DOCUMENTS: [(&str, &str); 14] = [
 ];
 
 /// The types of the lines of a report, in the order of their schema.
-pub const LINES: [&str; 3] = ["heading", "subject", "summary"];
+pub const LINES: [&str; 4] = ["heading", "subject", "summary", "database"];
 
 /// Parses a document and holds it to its schema.
 pub fn read(text: &str) -> Value {

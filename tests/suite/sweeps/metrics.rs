@@ -5,6 +5,8 @@ mod metrics_file;
 mod query_cost;
 mod text_format;
 
+pub use text_format::samples;
+
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
@@ -24,7 +26,7 @@ fn reading(world: &World) -> Reading {
 
 /// By name and labels, without `sweep_`.
 fn measure(world: &World) -> Measured {
-    Measured(text_format::samples(&text(Some(&reading(world)), None)))
+    Measured(text_format::samples(&text(vec![(None, reading(world))], None)))
 }
 
 /// How many minutes ago the last success was; the status must say the same.

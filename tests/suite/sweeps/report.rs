@@ -8,7 +8,7 @@ use sweep::report::{Detail, Format, Report};
 use sweep::rules::{Finding, Id, Kind, Policy};
 use sweep::store::ledger::Ended;
 use sweep::sweep::heading::{Heading, Mode, SCHEMA};
-use sweep::sweep::{Examined, KindMode, Observer, Outcome, Summary};
+use sweep::sweep::{Examined, Fault, KindMode, Observer, Outcome, Summary};
 
 use crate::support::json;
 
@@ -21,7 +21,7 @@ fn heading(mode: Mode) -> Heading {
         schema: SCHEMA,
         mode,
         host: "native".to_owned(),
-        database: "7412/agents".to_owned(),
+        database: "0199c0de-0000-4000-8000-000000000001/agents".to_owned(),
         schema_version: "20261124000204".to_owned(),
         policy: Policy::default(),
         newest_sweeps: Vec::new(),
@@ -44,7 +44,7 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
         agent_id: None,
         outcome,
         shadow: false,
-        outage: false,
+        fault: Fault::default(),
         ahead: None,
         idle_since: Some(now() - TimeDelta::minutes(idle_minutes)),
     }
@@ -147,7 +147,7 @@ fn json_has_the_fields_that_programs_rely_on() {
   "schema": 1,
   "mode": "sweep",
   "host": "native",
-  "database": "7412/agents",
+  "database": "0199c0de-0000-4000-8000-000000000001/agents",
   "schema_version": "20261124000204",
   "policy": {"orphan_grace_seconds":120,"step_stalled_after_seconds":1800,"session_silent_after_seconds":300,"run_silent_after_seconds":3600,"session_waiting_after_seconds":10,"session_no_progress_after_seconds":900,"wake_stuck_after_seconds":3600,"abandoned_after_seconds":3600,"paused_after_seconds":null,"retry_delay_seconds":300,"attempts_max":1,"attempts_per_day_max":4,"escalation":"comment_and_block","nudge_delay_seconds":120,"nudges_max":2,"nudge_message":"You seem to be stuck. Go on with your task, or say what you need.","auto_relaunch":false,"relaunches_max":1},
   "newest_sweeps": [],

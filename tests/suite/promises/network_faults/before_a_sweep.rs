@@ -13,7 +13,7 @@ use crate::support::rounds::rounds;
 use crate::support::scratch::Scratch;
 
 fn connect(proxy: &Proxy, database: &str, sslmode: &str) -> Result<DbConnection> {
-    let flags = DatabaseFlag { database: Some(proxy.url(database, sslmode)), ..DatabaseFlag::default() };
+    let flags = DatabaseFlag { database: vec![proxy.url(database, sslmode)], ..DatabaseFlag::default() };
     Environment::of(&[]).database(&flags).expect("a URL").connect(Access::Write)
 }
 

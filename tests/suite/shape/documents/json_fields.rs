@@ -12,9 +12,9 @@ use crate::support::json;
 const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make documents`. -->\n";
 
 /// The schemas, in this order.
-const SECTIONS: [&str; 13] = [
-    "report", "report-line", "common", "status", "plan-status", "explanation", "exemptions", "quarantine", "hosts",
-    "certificate", "settings", "message", "counts",
+const SECTIONS: [&str; 14] = [
+    "report", "report-line", "databases", "common", "status", "plan-status", "explanation", "exemptions", "quarantine",
+    "hosts", "certificate", "settings", "message", "counts",
 ];
 
 #[test]
@@ -107,8 +107,10 @@ fn kind_of(field: &Value) -> String {
     if let [part, ..] = list(field, "allOf") {
         return kind_of(part);
     }
-    if let [some, _null] = list(field, "anyOf") {
-        return format!("{} or null", kind_of(some));
+    match list(field, "anyOf") {
+        [] => {}
+        [some, null] if null["type"] == "null" => return format!("{} or null", kind_of(some)),
+        several => return several.iter().map(kind_of).collect::<Vec<_>>().join(" or "),
     }
     if let Some(value) = field.get("const") {
         return format!("`{value}`");

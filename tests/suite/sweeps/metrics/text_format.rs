@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sweep::metrics::{DaemonState, text};
+use sweep::metrics::{DaemonState, DatabaseState, text};
 
 /// The values by name and labels, without `sweep_`. Checks the text's structure line by line.
 pub fn samples(text: &str) -> BTreeMap<String, f64> {
@@ -36,12 +36,12 @@ fn without_a_database_the_daemon_reports_what_it_knows_by_itself() {
     let state = DaemonState {
         completed: 3,
         next_sweep_at: at,
-        listening: true,
+        databases: vec![DatabaseState { is_listening: true, ..DatabaseState::default() }],
         run_ends: 4_000_000_000,
         ..DaemonState::default()
     };
 
-    let reported = samples(&text(None, Some(&state)));
+    let reported = samples(&text(Vec::new(), Some(state)));
 
     for (name, value) in [
         (r#"daemon_sweeps_total{ended="completed"}"#, 3.0),

@@ -1,0 +1,125 @@
+//! SWEEP_LISTEN_URL: sweeps go through a pooler, and the one connection that listens goes past it.
+
+use crate::support::daemon::{Daemon, NEVER, daemon};
+use crate::support::pooler::Pooler;
+use crate::support::program::{Program, sweep};
+use crate::support::wait::wait_for;
+use crate::support::world::{On, World};
+
+const CONFIG: i32 = 78;
+const LISTENING: &str = "listening for runs that end";
+
+/// A daemon that listens, and sweeps through this pooler.
+fn behind(pooler: &Pooler, world: &World) -> Program {
+    let url = pooler.url(world.name());
+    daemon(&url, NEVER, ["--listen", "on"]).env("SWEEP_STATEMENT_CACHE", "off")
+}
+
+#[test]
+fn past_a_transaction_pooler_it_is_heard_at_once_that_a_run_has_ended() {
+    let (mut world, pooler) = (World::with_listen(On::Postgres), Pooler::start(4));
+    let (issue, run) = world.issue_at_work();
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), &world.url).expect("a file");
+    let mut listening = Daemon::start(behind(&pooler, &world).env("SWEEP_LISTEN_URL_FILE", file.path()));
+    listening.says(LISTENING);
+
+    world.end_run(&run);
+
+    wait_for("a wake", || (0 < world.wakes_for(&issue)).then_some(()));
+    listening.ends_well();
+    // The control: through the pooler nothing is heard, and what would help is named.
+    let deaf = Daemon::start(behind(&pooler, &world));
+    assert!(deaf.says("runs that end are not heard of").ends_with("by SWEEP_LISTEN_URL"));
+}
+
+#[test]
+fn another_database_is_refused_at_the_start_with_the_names_of_both() {
+    let (world, other) = (World::with_listen(On::Postgres), World::with_listen(On::Postgres));
+    let program = daemon(&world.url, NEVER, ["--listen", "on"]).env("SWEEP_LISTEN_URL", &other.url);
+    let mut refused = Daemon::start(program);
+    assert_eq!(refused.ended().0, CONFIG);
+    let line = refused.says("SWEEP_LISTEN_URL leads to the database");
+    assert!(line.contains(world.name()) && line.contains(other.name()), "{line}");
+}
+
+/// Nothing depends on it: its server may come later.
+#[test]
+fn that_it_cannot_be_reached_is_no_reason_not_to_sweep() {
+    let world = World::with_listen(On::Postgres);
+    let arguments = ["--listen", "on", "--at-start", "on"];
+    let away = "postgres://postgres@127.0.0.1:1/agents";
+    let mut daemon = Daemon::start(daemon(&world.url, NEVER, arguments).env("SWEEP_LISTEN_URL", away));
+    daemon.says("sweep completed");
+    daemon.says("runs that end are not heard of, the schedule finds them: SWEEP_LISTEN_URL: cannot reach PostgreSQL");
+    daemon.ends_well();
+}
+
+#[test]
+fn it_must_be_a_postgresql_server_and_its_password_is_never_shown() {
+    let world = World::new(On::Postgres);
+    let sqlite = daemon(&world.url, NEVER, []).env("SWEEP_LISTEN_URL", "sqlite://a.db");
+    sqlite.run().refused(CONFIG, &["SWEEP_LISTEN_URL", "expected postgres://"]);
+    let shown = sweep(["config"]).env("SWEEP_LISTEN_URL", "postgres://ada:hunter2@db.example/agents").run().done().out;
+    assert!(shown.contains("postgres://***@db.example/agents") && !shown.contains("hunter2"), "{shown}");
+}
+
+mod known_poolers {
+    use rstest::rstest;
+
+    use crate::support::daemon::{Daemon, NEVER, daemon};
+    use crate::support::program::{migrate_at, sweep_at};
+    use crate::support::server::Server;
+
+    const NEON: &str = "ep-cool-rain-123-pooler.eu-central-1.aws.neon.tech";
+    const OF_THE_CACHE: &str = "is a transaction pooler, which may lose prepared statements: set SWEEP_STATEMENT_CACHE";
+    const OF_LISTENING: &str = "no notification arrives: set SWEEP_LISTEN_URL";
+
+    /// A server, as if it stood behind this name.
+    fn named(server: &Server, host: &str) -> String {
+        server.tcp("sslmode=require").replace("host=localhost", &format!("host={host}"))
+    }
+
+    #[test]
+    fn are_warned_of_before_anything_has_failed_and_once() {
+        let server = Server::start();
+        migrate_at(&server.url, []).run().done();
+        let url = named(&server, NEON);
+
+        let ran = sweep_at(&url, []).run().done();
+        assert_eq!(ran.err.matches(OF_THE_CACHE).count(), 1, "{ran}");
+        for said in ["on", "off"] {
+            let ran = sweep_at(&url, ["--statement-cache", said]).run().done();
+            assert!(!ran.err.contains("transaction pooler"), "{ran}");
+        }
+        let mut listening = Daemon::start(daemon(&url, NEVER, ["--listen", "on"]));
+        listening.says(OF_LISTENING);
+        listening.says("listening for runs that end");
+        listening.ends_well();
+        let program = daemon(&url, NEVER, ["--listen", "on"]).env("SWEEP_LISTEN_URL", &server.url);
+        let mut listening = Daemon::start(program);
+        listening.says("listening for runs that end");
+        listening.ends_well();
+        assert_eq!((listening.count(OF_LISTENING), listening.count(OF_THE_CACHE)), (0, 1));
+    }
+
+    #[rstest]
+    #[case::supabase_in_transaction_mode("host=aws-0-eu.pooler.supabase.com port=6543", true)]
+    #[case::supabase_in_session_mode("host=aws-0-eu.pooler.supabase.com port=5432", false)]
+    #[case::supabase_by_default("host=aws-0-eu.pooler.supabase.com", false)]
+    #[case::neon("host=ep-cool-rain-123-pooler.eu-central-1.aws.neon.tech", true)]
+    #[case::neon_itself("host=ep-cool-rain-123.eu-central-1.aws.neon.tech", false)]
+    #[case::somebody_else("host=a-pooler.example", false)]
+    fn are_known_by_their_names(#[case] url: &str, #[case] is_known: bool) {
+        // Nobody answers there: it is said before.
+        let ran = sweep_at(&format!("{url} hostaddr=127.0.0.1 connect_timeout=2 dbname=agents"), []).run();
+        assert_eq!((ran.code, ran.err.contains(OF_THE_CACHE)), (69, is_known), "{ran}");
+    }
+
+    #[test]
+    fn the_port_of_libpqs_variable_counts_as_well() {
+        let url = "host=aws-0-eu.pooler.supabase.com hostaddr=127.0.0.1 connect_timeout=2 dbname=agents";
+        let ran = sweep_at(url, []).env("PGPORT", "6543").run();
+        assert!(ran.err.contains(OF_THE_CACHE), "{ran}");
+    }
+}
