@@ -100,7 +100,7 @@ pub fn template(on: On) -> &'static str {
         let name = format!("sweep_template_{host}");
         new_database(&name);
         if on == On::Paperclip {
-            load_paperclip(&name);
+            load(&name, &paperclip_schema());
         }
         let host = hosts::named(host);
         migrate(&mut connect_as_sweep(&database_url(&name)), &Wanted { host, ..Wanted::default() })
@@ -146,15 +146,19 @@ pub fn new_database(name: &str) {
 }
 
 /// Paperclip's own schema, from its npm package, as `tests/paperclip` prepares it.
-pub fn load_paperclip(name: &str) {
+pub fn paperclip_schema() -> String {
     let schema = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
     let text = std::fs::read_to_string(&schema);
     let text = text.unwrap_or_else(|_| panic!("{} is missing: run the tests by `make test`", schema.display()));
     // Paperclip itself needs PostgreSQL 15 for one word of its indexes; the views over it do not.
-    let text = if is_15_or_newer() { text } else { text.replace(" NULLS NOT DISTINCT", "") };
-    let mut fitting = tempfile::NamedTempFile::new().expect("a file");
-    std::io::Write::write_all(&mut fitting, text.as_bytes()).expect("a schema");
-    psql(name, fitting.path());
+    if is_15_or_newer() { text } else { text.replace(" NULLS NOT DISTINCT", "") }
+}
+
+/// Runs SQL in a database, as its owner would.
+pub fn load(name: &str, sql: &str) {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    std::io::Write::write_all(&mut file, sql.as_bytes()).expect("a file");
+    psql(name, file.path());
 }
 
 fn psql(name: &str, file: &Path) {
