@@ -79,6 +79,9 @@ pub struct MigrateFlags {
     /// Remove all that sweep made in the database, and all that it remembers there
     #[arg(long, conflicts_with_all = ["host", "host_dir", "with_listen", "as_superuser"])]
     pub uninstall: bool,
+    /// With --uninstall: keep what sweep remembers, and remove only its views and triggers over the host's tables
+    #[arg(long, requires = "uninstall")]
+    pub keep_ledger: bool,
     /// With --uninstall: do not ask
     #[arg(long, requires = "uninstall")]
     pub yes: bool,
