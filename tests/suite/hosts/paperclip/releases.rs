@@ -14,12 +14,14 @@ use crate::support::world::{On, World};
 
 const CONFIG: i32 = 78;
 
-/// The statements up to a release's last migration, and those that its upgrade to the newest one runs.
+/// The migrations up to a release's last one, and those of its upgrade to the newest release.
 fn parted_after(migration: &str) -> (String, String) {
     let mut older = paperclip_schema();
     let begin = older.find(&format!("\n-- {migration}\n")).expect("a migration of Paperclip's");
-    let end = older[begin..].find("\ncommit;\n").expect("its end") + "\ncommit;\n".len();
-    let newer = older.split_off(begin + end);
+    let length = older[begin..].find("\ncommit;\n").expect("its end") + "\ncommit;\n".len();
+    let newer = older.split_off(begin + length);
+    let settings = older.split("\n\n").next().unwrap_or_default();
+    let newer = format!("{settings}\n{newer}");
     (older, newer)
 }
 
