@@ -56,6 +56,7 @@ use crate::rules::{Id, Kind};
 use crate::store::candidates::Portion;
 pub use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::ledger::{self, Ended};
+use crate::store::links::Links;
 use crate::store::open::Store;
 use crate::store::outbox::delivery;
 use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
@@ -101,6 +102,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         named,
         id: Id::generate(),
         access,
+        links: store.host.links(options.host_url.as_ref()),
         workers: Workers::new(&options.database, access, options.connections),
         wakes: WakeBudget::new(options.wakes_per_agent_max),
         limits: Limits {
@@ -154,6 +156,8 @@ struct Sweep<'a> {
     named: Option<Vec<(Kind, Id)>>,
     id: Id,
     access: Access,
+    /// Into the host's own pages.
+    links: Links,
     workers: Workers,
     wakes: WakeBudget,
     limits: Limits,
@@ -225,7 +229,7 @@ impl Sweep<'_> {
         observer: &mut impl Observer,
     ) -> Result<()> {
         let looks_at_kinds = self.looks_at_kinds();
-        let Sweep { options, named, id, access, workers, wakes, limits, memory, is_restricted: _ } = self;
+        let Sweep { options, named, id, access, links, workers, wakes, limits, memory, is_restricted: _ } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is, and the other way round.
         let mut shadow_limits = Limits { left: options.limit, ..limits.clone() };
@@ -245,6 +249,7 @@ impl Sweep<'_> {
             plan: options.selection.plan(),
             wakes,
             subscriptions: &options.subscriptions,
+            links,
             shadow,
         };
         let mut failures = Failures::load::<S>(db, &context)?;

@@ -9,7 +9,7 @@ use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
 use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
-use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, SweepFlags};
+use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, SweepFlags};
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a
 /// person.
@@ -94,6 +94,8 @@ pub struct MigrateFlags {
 pub struct StatusFlags {
     #[command(flatten)]
     pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub links: LinkFlag,
     #[command(flatten)]
     pub layout: LayoutFlag,
     /// Only this plan, with its steps: its title, or its id

@@ -21,11 +21,12 @@ pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> 
     let url = environment.database(&flags.database)?;
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
     let mut store = url.open_to(Purpose::Show)?;
+    let links = store.host.links(environment.host_url(flags.links)?.as_ref());
     let layout = flags.layout.get();
     match flags.plan {
         Some(name) => {
             let plan = plan(&mut store, &name, environment, &timeouts).map_err(|error| url.explain(error))?;
-            print(layout, &plan, report::plan);
+            print(layout, &plan.with_links(&links), report::plan);
         }
         None => {
             if let Some(tenant) = &flags.tenant {
@@ -34,7 +35,7 @@ pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> 
                     .map_err(|abort| url.explain(abort.into()))?;
             }
             let status = read(&mut store, flags.tenant.as_deref(), &timeouts).map_err(|error| url.explain(error))?;
-            print(layout, &status, report::whole);
+            print(layout, &status.with_links(&links), report::whole);
         }
     }
     Ok(Conclusion::Done)

@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::environment::Environment;
-use super::flags::{DaemonFlags, IntervalFlag, PolicyFlags, SweepFlags};
+use super::flags::{DaemonFlags, IntervalFlag, LinkFlag, PolicyFlags, SweepFlags};
 use super::table::Variables;
 use crate::conclusion::{config, usage};
 use crate::cycle::CycleOptions;
@@ -21,6 +21,7 @@ use crate::rules::{Kind, Policy};
 use crate::screen::event::VARIABLE;
 use crate::store::Timeouts;
 use crate::store::candidates::Shard;
+use crate::store::links::HostUrl;
 use crate::store::open::Url;
 use crate::supervisor::keeper::KeeperOptions;
 use crate::sweep::plan::Plan;
@@ -88,6 +89,7 @@ impl Settings {
         }
         machine.apply(&mut options);
 
+        options.host_url = environment.host_url(scope.links)?;
         let notify = environment.notify()?;
         options.subscriptions = notify.subscriptions();
         options.dry_run = flags.dry_run;
@@ -194,6 +196,11 @@ impl Environment {
         let IntervalFlag { watch_interval } = interval.or(&variables)?;
         let tenant = if tenant.is_some() { tenant } else { variables.tenant()? };
         Ok((watch_interval.unwrap_or(KeeperOptions::INTERVAL), tenant))
+    }
+
+    /// Where the host's own pages are.
+    pub fn host_url(&self, flag: LinkFlag) -> Result<Option<HostUrl>> {
+        Ok(flag.or(&self.variables()?)?.host_url)
     }
 
     /// The zone of this machine, for times that name none.

@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::candidates::Nominated;
+use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{comments, exemptions, issue_facts, issues, wakes};
@@ -98,7 +99,7 @@ impl Subject for IssueFacts {
             .map(drop)
     }
 
-    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool> {
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, _links: &Links) -> QueryResult<bool> {
         comment(db, &self.id, &escalation_comment(self, cause, policy, quoted))?;
         match policy.escalation {
             Escalation::CommentOnly => Ok(false),

@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 
 use super::candidates::Nominated;
+use super::links::Links;
 use super::{Db, Label, Lock};
 use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
 
@@ -35,7 +36,7 @@ pub trait Subject: Facts + Nominated + Sized {
     fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
 
     /// Notifies a person. Returns whether the subject is blocked now.
-    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool>;
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, links: &Links) -> QueryResult<bool>;
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.
     fn recover(&self, db: &mut Db) -> QueryResult<()>;

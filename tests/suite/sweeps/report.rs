@@ -34,6 +34,7 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
         id: Id(format!("00000000-0000-4000-8000-{n:012}")),
         identifier: Some(format!("ACM-{n}")),
         tenant: Some("acme".to_owned()),
+        url: None,
         finding: Some(Finding::Orphaned),
         decision: Some("continue"),
         reason: reason.to_owned(),
