@@ -114,12 +114,8 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         },
         memory: Memory::new(options, now),
     };
-    let opening = ledger::Opening {
-        began_at: now,
-        is_restricted: sweep.is_restricted,
-        shard: options.shard,
-        policy: &options.policy,
-    };
+    let (is_restricted, shard, policy) = (sweep.is_restricted, options.shard, &options.policy);
+    let opening = ledger::Opening { began_at: now, is_restricted, shard, policy };
     sweep
         .record(&mut store.db, |db| ledger::open_sweep(db, &sweep.id, &summary.heading.host, opening))
         .map_err(|error| explain(error, "cannot record the sweep"))?;
@@ -156,7 +152,6 @@ struct Sweep<'a> {
     named: Option<Vec<(Kind, Id)>>,
     id: Id,
     access: Access,
-    /// Into the host's own pages.
     links: Links,
     workers: Workers,
     wakes: WakeBudget,

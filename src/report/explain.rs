@@ -49,7 +49,7 @@ impl Explanation {
         failure: Option<Failure>,
     ) -> Explanation {
         Explanation {
-            url: links.to_subject(&label.id, facts),
+            url: links.to(&facts.page(&label.id)),
             label,
             kind: S::KIND,
             title: facts.title().to_owned(),

@@ -1,14 +1,14 @@
-//! Links into a host's own pages, all of them made here: by the templates of its `host.toml`, and by the setting that says
-//! where its pages are.
+//! Links into a host's own pages, all of them made here: by the templates of its `host.toml`, and by the setting that
+//! says where its pages are.
 //!
-//! What a link is filled with is others' text. It is percent-encoded but for letters, digits and `-._~`, so that nothing
-//! in it ends a link in a terminal, in Markdown, in Slack or in JSON; and text that may not be shown makes no link.
+//! What a link is filled with is others' text. It is percent-encoded but for letters, digits and `-._~`, so that
+//! nothing in it ends a link in a terminal, in Markdown, in Slack or in JSON; and text that may not be shown makes no
+//! link.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use strum::VariantArray;
 
-use super::Subject;
 use crate::rules::{Id, Kind};
 use crate::text::redact;
 
@@ -154,12 +154,6 @@ impl Links {
             }
         }
         (url.len() <= URL_MAX).then_some(url)
-    }
-
-    /// The same for a subject whose facts are known.
-    pub fn to_subject<S: Subject>(&self, id: &Id, facts: &S) -> Option<String> {
-        let (identifier, tenant, agent) = (facts.identifier(), Some(facts.tenant()), facts.assignee().id());
-        self.to(&Page { kind: S::KIND, id, identifier, tenant, agent })
     }
 }
 

@@ -99,7 +99,7 @@ impl Subject for SessionFacts {
 
     fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, links: &Links) -> QueryResult<bool> {
         if let Some(issue) = &self.issue {
-            let url = links.to_subject(&self.session.id, self);
+            let url = links.to(&self.page(&self.session.id));
             comment(db, &issue.id, &escalation_comment(self, cause, policy, quoted, url.as_deref()))?;
         }
         Ok(false)

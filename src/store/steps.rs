@@ -100,7 +100,7 @@ impl Subject for StepFacts {
     fn escalate(&self, db: &mut Db, cause: &Cause, _policy: &Policy, links: &Links) -> QueryResult<bool> {
         self.set_plan_status(db, "stalled")?;
         if let Some(issue) = &self.issue_id {
-            let url = links.to_subject(&self.step.id, self);
+            let url = links.to(&self.page(&self.step.id));
             comment(db, issue, &escalation_comment(self, cause, quoted, url.as_deref()))?;
         }
         Ok(false)
