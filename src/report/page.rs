@@ -1,4 +1,5 @@
-//! The page that a report goes to: how wide it is, whether it knows links, and prose that is wrapped at its words to fit.
+//! The page that a report goes to: how wide it is, whether it knows links, and prose that is wrapped at its words to
+//! fit.
 //!
 //! Only a terminal has a width, and links. What goes to a file or a pipe has neither: programs and diffs read lines.
 

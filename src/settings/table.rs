@@ -132,7 +132,8 @@ settings! {
             statement_cache: StatementCache, "CACHE", STATEMENT_CACHE, or StatementCache::default();
         }
         LinkFlag, heading HOW_IT_RUNS {
-            /// Where the host's own pages are, such as https://board.example: with it, subjects are links to their pages
+            /// Where the host's own pages are, such as https://board.example: with it, subjects are links to their
+            /// pages
             #[arg(allow_hyphen_values = false)]
             host_url: HostUrl, "URL", HostUrl::parse;
         }

@@ -38,7 +38,6 @@ pub struct KeeperOptions {
     /// Delivers the notifications that the examinations queue.
     pub alerts: Alerts,
     pub subscriptions: Subscriptions,
-    /// Into the host's own pages.
     pub links: Links,
     /// The time zone of times in an agent's output that name none.
     pub zone: Tz,
