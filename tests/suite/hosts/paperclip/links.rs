@@ -1,6 +1,7 @@
 //! What sweep names is a link to its page on the board: in JSON, notifications and comments, and at a terminal.
 
 use portable_pty::CommandBuilder;
+use pulldown_cmark::{Event, Parser, Tag};
 use rstest::rstest;
 use serde_json::Value;
 use sweep::rules::Id;
@@ -82,6 +83,35 @@ fn people_who_are_notified_find_the_page_and_a_comment_leads_to_its_run() {
     assert!(said.starts_with(&format!("\"sweep: session <{of_run}|{name}> needs a person")), "{said}");
     let comment = world.text("body", "issue_comments").expect("a comment");
     assert!(comment.contains(&format!("Session [\"`{name}`\"]({of_run}) of ")), "{comment}");
+}
+
+/// Whoever may name an issue may write anything.
+#[rstest]
+#[case::that_ends_a_link_in_markdown("A`](http://evil.example)[x-13")]
+#[case::that_ends_a_link_in_slack("A>|<!channel>-13")]
+#[case::that_is_markup("<a href=\"http://evil.example\">**A**-13")]
+fn a_name_leads_to_the_page_of_its_subject_and_nowhere_else(#[case] hostile: &str) {
+    let (mut world, _, run, _) = company();
+    let slack = Receiver::new();
+    world.run(&format!("update issues set identifier = '{hostile}' where identifier = 'ACM-13'"));
+    let mut settings = world.notifying_slack(&slack);
+    settings.sweep.host_url = Some(HostUrl::parse(BOARD).expect("a URL"));
+    world.sweep_as(&settings.sweep);
+    assert_eq!(deliver(&settings).delivered, 1);
+
+    let is_its_page = |url: &str| url.starts_with(&format!("{BOARD}/")) && url.ends_with(&format!("/runs/{run}"));
+    let comment = world.text("body", "issue_comments").expect("a comment");
+    let links = Parser::new(&comment).filter_map(|event| match event {
+        Event::Start(Tag::Link { dest_url, .. }) => Some(dest_url.into_string()),
+        _ => None,
+    });
+    let links: Vec<String> = links.collect();
+    assert!(matches!(links.as_slice(), [url] if is_its_page(url)), "{links:?} in {comment}");
+    let body = serde_json::from_str::<Value>(&slack.requests()[0].body).expect("JSON");
+    let text = body["text"].as_str().expect("a text");
+    let inside = text.split_once('<').and_then(|(_, link)| link.split_once('>')).expect("a link");
+    assert!(inside.0.split_once('|').is_some_and(|(url, _)| is_its_page(url)), "{text}");
+    assert!(!inside.1.contains(['<', '>']), "{text}");
 }
 
 /// What `sweep status` draws on a terminal, or prints into a pipe, that knows links.
