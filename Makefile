@@ -26,7 +26,8 @@ test-agents: ## Play real agents under sweep watch, with a stand-in for their mo
 
 test-postgres: ## Run the suite on another PostgreSQL, 14 to 18 (fetches it once): make test-postgres VERSION=18 ARGS=rival
 	@tests/prerequisites test
-	@tests/postgres-version $(VERSION) tests/postgres run cargo test --locked --test suite -- $(ARGS)
+	@tests/paperclip
+	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} tests/postgres-version $(VERSION) tests/postgres run cargo test --locked --test suite -- $(ARGS)
 
 test-hosts: ## Play the real Paperclip server beside sweep (installs 1.5 GB once): make test-hosts ARGS=inbox
 	@tests/prerequisites test

@@ -26,6 +26,7 @@ pub mod issues;
 mod label;
 pub mod latest;
 pub mod ledger;
+pub mod links;
 pub mod listen;
 mod lock;
 pub mod metrics;

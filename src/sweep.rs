@@ -56,6 +56,7 @@ use crate::rules::{Id, Kind};
 use crate::store::candidates::Portion;
 pub use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::ledger::{self, Ended};
+use crate::store::links::Links;
 use crate::store::open::Store;
 use crate::store::outbox::delivery;
 use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
@@ -101,6 +102,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         named,
         id: Id::generate(),
         access,
+        links: store.host.links(options.host_url.as_ref()),
         workers: Workers::new(&options.database, access, options.connections),
         wakes: WakeBudget::new(options.wakes_per_agent_max),
         limits: Limits {
@@ -112,12 +114,8 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         },
         memory: Memory::new(options, now),
     };
-    let opening = ledger::Opening {
-        began_at: now,
-        is_restricted: sweep.is_restricted,
-        shard: options.shard,
-        policy: &options.policy,
-    };
+    let (is_restricted, shard, policy) = (sweep.is_restricted, options.shard, &options.policy);
+    let opening = ledger::Opening { began_at: now, is_restricted, shard, policy };
     sweep
         .record(&mut store.db, |db| ledger::open_sweep(db, &sweep.id, &summary.heading.host, opening))
         .map_err(|error| explain(error, "cannot record the sweep"))?;
@@ -154,6 +152,7 @@ struct Sweep<'a> {
     named: Option<Vec<(Kind, Id)>>,
     id: Id,
     access: Access,
+    links: Links,
     workers: Workers,
     wakes: WakeBudget,
     limits: Limits,
@@ -225,7 +224,7 @@ impl Sweep<'_> {
         observer: &mut impl Observer,
     ) -> Result<()> {
         let looks_at_kinds = self.looks_at_kinds();
-        let Sweep { options, named, id, access, workers, wakes, limits, memory, is_restricted: _ } = self;
+        let Sweep { options, named, id, access, links, workers, wakes, limits, memory, is_restricted: _ } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is, and the other way round.
         let mut shadow_limits = Limits { left: options.limit, ..limits.clone() };
@@ -245,6 +244,7 @@ impl Sweep<'_> {
             plan: options.selection.plan(),
             wakes,
             subscriptions: &options.subscriptions,
+            links,
             shadow,
         };
         let mut failures = Failures::load::<S>(db, &context)?;

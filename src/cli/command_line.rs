@@ -9,7 +9,7 @@ use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
 use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
-use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, SweepFlags};
+use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, SweepFlags};
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a
 /// person.
@@ -79,6 +79,9 @@ pub struct MigrateFlags {
     /// Remove all that sweep made in the database, and all that it remembers there
     #[arg(long, conflicts_with_all = ["host", "host_dir", "with_listen", "as_superuser"])]
     pub uninstall: bool,
+    /// With --uninstall: keep what sweep remembers, and remove only its views and triggers over the host's tables
+    #[arg(long, requires = "uninstall")]
+    pub keep_ledger: bool,
     /// With --uninstall: do not ask
     #[arg(long, requires = "uninstall")]
     pub yes: bool,
@@ -91,6 +94,8 @@ pub struct MigrateFlags {
 pub struct StatusFlags {
     #[command(flatten)]
     pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub links: LinkFlag,
     #[command(flatten)]
     pub layout: LayoutFlag,
     /// Only this plan, with its steps: its title, or its id

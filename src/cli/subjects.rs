@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::parse::{self, KIND, Until};
 use crate::rules::Kind;
-use crate::settings::flags::{DatabaseFlag, PolicyFlags};
+use crate::settings::flags::{DatabaseFlag, LinkFlag, PolicyFlags};
 
 /// Which subject.
 #[derive(Debug, Args)]
@@ -25,6 +25,8 @@ pub struct ExplainFlags {
     pub database: DatabaseFlag,
     #[command(flatten)]
     pub layout: LayoutFlag,
+    #[command(flatten)]
+    pub links: LinkFlag,
     #[command(flatten)]
     pub policy: PolicyFlags,
 }

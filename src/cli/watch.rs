@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 
 use crate::parse::{self, CommandLine, NUDGES};
-use crate::settings::flags::{DatabaseFlag, IntervalFlag, PolicyFlags};
+use crate::settings::flags::{DatabaseFlag, IntervalFlag, LinkFlag, PolicyFlags};
 use crate::settings::table::HOW_IT_RUNS;
 use crate::supervisor::record::Nudges;
 
@@ -59,6 +59,8 @@ pub struct WatchFlags {
     pub session: Option<String>,
     #[command(flatten)]
     pub interval: IntervalFlag,
+    #[command(flatten)]
+    pub links: LinkFlag,
     /// Leave all decisions to sweeps; only keep the row, and deliver what they queue
     #[arg(help_heading = HOW_IT_RUNS, long)]
     pub no_examine: bool,

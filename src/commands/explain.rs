@@ -13,18 +13,20 @@ use crate::settings::Environment;
 use crate::store::Label;
 use crate::store::errors::{self, Refused};
 use crate::store::find::find;
+use crate::store::links::Links;
 use crate::store::rights::Purpose;
 use crate::store::{Db, Subject, for_kind, ledger, nulls, quarantine};
 
 pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Conclusion> {
     let (policy, timeouts) = environment.policy(flags.policy)?;
     let mut opened = OpenDatabase::within(timeouts, Purpose::Explain, &flags.database, environment)?;
+    let links = opened.store.host.links(environment.host_url(flags.links)?.as_ref());
     let SubjectName { kind, name } = flags.subject;
     opened.store.refuse_unprovided(kind)?;
     // One snapshot: the clauses, the history and the ledger are of one moment.
     let explanation = opened.change(|db, _| {
         let label = find(db, kind, &name)?.one(kind, &name)?;
-        for_kind!(kind, S => explain::<S>(db, label, &policy))
+        for_kind!(kind, S => explain::<S>(db, label, &policy, &links))
     })?;
     say(&match flags.layout.get() {
         Layout::Table => page::wrapped(&explanation.table()),
@@ -34,12 +36,12 @@ pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Conclusion>
 }
 
 /// A row that cannot be read is no failure of the database: it is named, with what is wrong and what a sweep does.
-fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy) -> Result<Explanation, Refused> {
+fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
     let failure = quarantine::of(db, S::KIND, &label.id)?;
     let read = S::read(db, &label.id).and_then(|facts| Ok((facts, ledger::history_of(db, S::KIND, &label.id)?)));
     let (kind, name) = (S::KIND, named(&label));
     match read {
-        Ok((Some(facts), past)) => Ok(Explanation::of(label, &facts, policy, past, failure)),
+        Ok((Some(facts), past)) => Ok(Explanation::of(label, &facts, policy, links, past, failure)),
         Ok((None, _)) => Err(usage(format!("there is no {kind} {name} in this database")).into()),
         Err(error) if errors::is_undecodable(&error) => {
             let held = failure.filter(|failure| failure.quarantined_at.is_some());

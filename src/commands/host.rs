@@ -120,8 +120,13 @@ fn page(host: &Description) -> String {
         ("facts", if *derived_facts { "derived from its runs and wakes" } else { "its own" }.to_owned()),
         ("recognised by", recognised),
         ("tables", if host.tables.is_empty() { "its own".to_owned() } else { host.tables.join(", ") }),
+        (
+            "links",
+            host.links.iter().map(|(kind, template)| format!("{kind} {template}")).collect::<Vec<_>>().join(", "),
+        ),
         ("migrations", host.migrations.join(", ")),
     ];
+    let rows = rows.into_iter().filter(|(_, text)| !text.is_empty());
     let rows = rows.map(|(what, text)| format!("  {what:<14} {text}\n"));
-    format!("{name}: {title}\n{}", rows.concat())
+    format!("{name}: {title}\n{}", rows.collect::<String>())
 }

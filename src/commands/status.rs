@@ -13,6 +13,7 @@ use crate::rules::Kind;
 use crate::settings::Environment;
 use crate::settings::flags::PolicyFlags;
 use crate::store::find;
+use crate::store::links::HostUrl;
 use crate::store::open::{Store, Url};
 use crate::store::rights::Purpose;
 use crate::store::status::{PlanReport, Status, read, read_plan};
@@ -21,15 +22,17 @@ use crate::text::{redact, shown_in};
 
 pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> {
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
-    let layout = flags.layout.get();
+    let (layout, host_url) = (flags.layout.get(), environment.host_url(flags.links)?);
     if let Some(name) = flags.plan {
         let url = environment.database(&flags.database)?;
-        let plan = plan(&mut url.open_to(Purpose::Show)?, &name, environment, &timeouts);
-        print(layout, &plan.map_err(|error| url.explain(error))?, report::plan);
+        let mut store = url.open_to(Purpose::Show)?;
+        let links = store.host.links(host_url.as_ref());
+        let plan = plan(&mut store, &name, environment, &timeouts).map_err(|error| url.explain(error))?;
+        print(layout, &plan.with_links(&links), report::plan);
         return Ok(Conclusion::Done);
     }
     let databases = environment.databases(&flags.database)?;
-    let status = |url: &Url| status(url, flags.tenant.as_deref(), &timeouts);
+    let status = |url: &Url| status(url, flags.tenant.as_deref(), host_url.as_ref(), &timeouts);
     match databases.only() {
         Some(url) => print(layout, &status(url)?, report::whole),
         None => return Ok(print_each(layout, &databases.find(), status)),
@@ -37,14 +40,16 @@ pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> 
     Ok(Conclusion::Done)
 }
 
-fn status(url: &Url, tenant: Option<&str>, timeouts: &Timeouts) -> Result<Status> {
+fn status(url: &Url, tenant: Option<&str>, host_url: Option<&HostUrl>, timeouts: &Timeouts) -> Result<Status> {
     let mut store = url.open_to(Purpose::Show)?;
     if let Some(tenant) = tenant {
         let Store { db, kinds, .. } = &mut store;
         db.in_transaction(Access::ReadOnly, timeouts, |db| find::tenant(db, kinds, tenant))
             .map_err(|abort| url.explain(abort.into()))?;
     }
-    read(&mut store, tenant, timeouts).map_err(|error| url.explain(error))
+    let links = store.host.links(host_url);
+    let status = read(&mut store, tenant, timeouts).map_err(|error| url.explain(error))?;
+    Ok(status.with_links(&links))
 }
 
 /// One of several databases, for programs: what one alone prints, and how it ended.

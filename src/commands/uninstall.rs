@@ -6,14 +6,15 @@ use super::terminal::{confirm, is_confirmed, is_interactive, print_wrapped, prom
 use crate::cli::MigrateFlags;
 use crate::conclusion::{Conclusion, usage};
 use crate::store::Access;
-use crate::store::migrate::{Removal, print_removal, removal, uninstall};
+use crate::store::migrate::{Extent, Removal, print_removal, removal, uninstall};
 use crate::store::open::Url;
 use crate::sweep::Cancel;
 
 pub fn run(url: &Url, flags: &MigrateFlags, quiet: bool) -> Result<Conclusion> {
     let access = if flags.print { Access::ReadOnly } else { Access::Write };
     let mut db = url.connect(access)?;
-    let removal = db.look(removal).map_err(|error| url.explain(error))?;
+    let extent = if flags.keep_ledger { Extent::AllButTheLedger } else { Extent::Everything };
+    let removal = db.look(|db| removal(db, extent)).map_err(|error| url.explain(error))?;
     if flags.print {
         say(&print_removal(&db, &removal)?);
         return Ok(Conclusion::Done);
@@ -26,13 +27,19 @@ pub fn run(url: &Url, flags: &MigrateFlags, quiet: bool) -> Result<Conclusion> {
         prompt("Nothing was removed.\n");
         return Ok(Conclusion::SomeFailed);
     }
-    let removed = uninstall(&mut db).map_err(|error| url.explain(error))?;
+    let removed = uninstall(&mut db, extent).map_err(|error| url.explain(error))?;
     confirm(quiet, &format!("Removed (host {}):\n  {}\n", removed.host.name(), removed.folders.join("\n  ")));
     Ok(Conclusion::Done)
 }
 
 fn shown(removal: &Removal) -> String {
     let host = removal.host.name();
+    if removal.extent == Extent::AllButTheLedger {
+        return format!(
+            "To be removed: sweep's views over the tables of its host {host}, and its triggers. What sweep remembers \
+             stays, and no sweep runs until `sweep migrate` has made them again.\n"
+        );
+    }
     let counted = |(table, rows): &(String, i64)| match rows {
         0 => None,
         1 => Some(format!("  {table}: 1 row\n")),

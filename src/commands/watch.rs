@@ -42,6 +42,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
     }
     let (policy, timeouts) = environment.policy(std::mem::take(&mut flags.policy))?;
     let (interval, tenant) = environment.watch(std::mem::take(&mut flags.interval), flags.tenant.take())?;
+    let host_url = environment.host_url(std::mem::take(&mut flags.links))?;
     let notify = environment.notify()?;
     let subscriptions = notify.subscriptions();
     if let Some(path) = flags.log.as_deref() {
@@ -68,6 +69,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
             policy,
             timeouts,
             subscriptions,
+            links: opened.store.host.links(host_url.as_ref()),
             zone: environment.zone(),
             interval: interval.to_std().unwrap_or_default(),
             examiner: if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher },

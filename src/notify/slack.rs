@@ -1,12 +1,12 @@
 //! Messages for an incoming webhook of Slack, in plain text.
 //!
-//! Titles are written by agents, and are not trusted: &, < and > are escaped, so that nothing is a mention, a link or a
-//! command; and Slack is asked not to format the rest either.
+//! Titles are written by agents, and are not trusted: &, < and > are escaped, so that nothing of theirs is a mention, a
+//! link or a command; and Slack is asked not to format the rest either. A link is there only to a subject's page.
 
 use serde_json::json;
 
 use super::client::HttpMessage;
-use super::display;
+use super::display::{self, Line};
 use crate::rules::display::is_invisible;
 use crate::store::outbox::delivery::Message;
 
@@ -15,16 +15,16 @@ pub fn message(message: &Message) -> HttpMessage {
 }
 
 pub fn test_message() -> HttpMessage {
-    http_message(&["sweep: a test, nothing happened. What needs a person is reported here.".to_owned()])
+    http_message(&["sweep: a test, nothing happened. What needs a person is reported here.".to_owned().into()])
 }
 
 /// The length of a text in bytes. Slack cuts it at 40,000 characters; people stop reading long before.
 const TEXT_MAX: usize = 4000;
 
-fn http_message(lines: &[String]) -> HttpMessage {
+fn http_message(lines: &[Line]) -> HttpMessage {
     let mut text = String::new();
     for line in lines {
-        let line = escaped(line);
+        let line = written(line);
         if TEXT_MAX < text.len() + line.len() {
             text.push_str("\n…");
             break;
@@ -43,7 +43,17 @@ fn http_message(lines: &[String]) -> HttpMessage {
     HttpMessage { headers: Vec::new(), body: body.to_string() }
 }
 
-/// A line without invisible characters and markup.
+/// `issue <https://board.example/ACM/issues/ACM-12|ACM-12> needs a person`
+fn written(Line { before, name, after }: &Line) -> String {
+    let name = match name {
+        Some((name, Some(url))) if !name.is_empty() => format!("<{}|{}>", escaped(url), escaped(name)),
+        Some((name, _)) => escaped(name),
+        None => String::new(),
+    };
+    format!("{}{name}{}", escaped(before), escaped(after))
+}
+
+/// Text without invisible characters and markup.
 fn escaped(line: &str) -> String {
     let mut escaped = String::with_capacity(line.len());
     for c in line.chars() {
@@ -65,7 +75,7 @@ mod tests {
     use rstest::rstest;
     use serde_json::Value;
 
-    use super::{TEXT_MAX, escaped, http_message};
+    use super::{Line, TEXT_MAX, escaped, http_message, written};
 
     #[rstest]
     #[case("<!channel> help", "&lt;!channel&gt; help")]
@@ -89,8 +99,21 @@ mod tests {
     }
 
     #[test]
+    fn a_name_leads_to_its_page_and_nothing_in_it_ends_the_link() {
+        let url = Some("https://board.example/a%3Eb?x=1&y=2".to_owned());
+        let line = |url| Line {
+            before: "issue ".to_owned(),
+            name: Some(("A|>-1".to_owned(), url)),
+            after: ": <!here>".to_owned(),
+        };
+        let linked = "issue <https://board.example/a%3Eb?x=1&amp;y=2|A|&gt;-1>: &lt;!here&gt;";
+        assert_eq!(written(&line(url)), linked);
+        assert_eq!(written(&line(None)), "issue A|&gt;-1: &lt;!here&gt;");
+    }
+
+    #[test]
     fn slack_is_asked_not_to_format_the_text() {
-        let message: Value = serde_json::from_str(&http_message(&["@here".to_owned()]).body).expect("JSON");
+        let message: Value = serde_json::from_str(&http_message(&["@here".to_owned().into()]).body).expect("JSON");
         for (switch, value) in
             [("mrkdwn", false), ("link_names", false), ("unfurl_links", false), ("unfurl_media", false)]
         {
@@ -101,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_message_stays_short() {
-        let message: Value = serde_json::from_str(&http_message(&vec!["&".repeat(300); 50]).body).expect("JSON");
+        let lines: Vec<Line> = vec!["&".repeat(300); 50].into_iter().map(Line::from).collect();
+        let message: Value = serde_json::from_str(&http_message(&lines).body).expect("JSON");
         let text = message["text"].as_str().expect("a text");
         assert!(text.len() < TEXT_MAX + 10 && text.ends_with("\n…"), "{}", text.len());
     }

@@ -5,12 +5,14 @@ use owo_colors::OwoColorize;
 use serde_json::{Value, json};
 
 use super::grid::{self, CELL_MAX};
+use super::page::Page;
 use crate::rules::display::{HumanDuration, format_utc};
 use crate::rules::session::AgentState;
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
 use crate::store::Label;
 use crate::store::Subject;
 use crate::store::ledger::{Past, Recovery};
+use crate::store::links::Links;
 use crate::store::quarantine::Failure;
 use crate::text::{cut, redact};
 
@@ -21,6 +23,8 @@ const SCHEMA: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct Explanation {
     pub label: Label,
+    /// Its page in the host's own board.
+    url: Option<String>,
     kind: Kind,
     title: String,
     assignee: Assignee,
@@ -40,10 +44,12 @@ impl Explanation {
         label: Label,
         facts: &S,
         policy: &Policy,
+        links: &Links,
         past: Past,
         failure: Option<Failure>,
     ) -> Explanation {
         Explanation {
+            url: links.to(&facts.page(&label.id)),
             label,
             kind: S::KIND,
             title: facts.title().to_owned(),
@@ -86,6 +92,7 @@ impl Explanation {
         let tenant = redact(self.label.tenant.as_deref().unwrap_or_default());
         let whose =
             format!("tenant {tenant}, assigned to {}, {}", redact(&self.assignee.describe()), self.label.redact_id());
+        let name = Page::of(std::io::stdout()).link(&name, self.url.as_deref());
         format!("{}  {title}\n{}\n", format!("{kind} {name}").bold(), whose.dimmed())
     }
 
@@ -191,6 +198,7 @@ impl Explanation {
             "id": label.redact_id(),
             "identifier": label.identifier.as_deref().map(redact),
             "tenant": label.tenant.as_deref().map(redact),
+            "url": self.url,
             "title": redact(title),
             "assignee": redact(&self.assignee.describe()),
             "defines": verdict.definition.0,

@@ -6,7 +6,7 @@
 use owo_colors::OwoColorize;
 use textwrap::core::display_width;
 
-use super::page;
+use super::page::{self, Page};
 use crate::text::cut;
 
 /// Rows kept of a list for people; JSON has them all.
@@ -30,35 +30,60 @@ const WORD_MAX: usize = 36;
 /// What stands below a row is indented by so many.
 const BELOW: usize = 4;
 
+/// A row of a table.
+pub struct Row<const N: usize> {
+    cells: [String; N],
+    /// To the page of what stands in the column `NAME`.
+    url: Option<String>,
+}
+
+/// Of a row that is about a subject: what it is called.
+const NAME: usize = 1;
+
+impl<const N: usize> From<[String; N]> for Row<N> {
+    fn from(cells: [String; N]) -> Row<N> {
+        Row { cells, url: None }
+    }
+}
+
+impl<const N: usize> Row<N> {
+    /// A row about a subject, whose name leads to its page.
+    pub fn of_subject(cells: [String; N], url: Option<&str>) -> Row<N> {
+        Row { cells, url: url.map(str::to_owned) }
+    }
+}
+
 /// Below their names, on stdout; `numbers`: the columns that are aligned to the right. Ends with a newline; empty
 /// without rows.
 pub fn with_header<const N: usize>(
     names: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
+    rows: impl IntoIterator<Item = impl Into<Row<N>>>,
     numbers: &[usize],
 ) -> String {
-    within(page::columns(std::io::stdout()), names, rows, numbers)
+    within(Page::of(std::io::stdout()), names, rows, numbers)
 }
 
-/// The same, on a page that is so wide.
+/// The same, on another page.
 pub fn within<const N: usize>(
-    columns: Option<usize>,
+    page: Page,
     names: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
+    rows: impl IntoIterator<Item = impl Into<Row<N>>>,
     numbers: &[usize],
 ) -> String {
-    let rows: Vec<[String; N]> = rows.into_iter().map(cut_cells).collect();
+    let rows = rows.into_iter().map(Into::into);
+    let rows: Vec<Row<N>> = rows.map(|row| Row { cells: cut_cells(row.cells), ..row }).collect();
     let header = names.map(|name| name.dimmed().to_string());
-    let header = (!rows.is_empty()).then_some(header);
-    let widths = Widths::fitting(columns, header.iter().chain(&rows), N.saturating_sub(3));
+    let header = (!rows.is_empty()).then(|| Row::from(header));
+    let cells = header.iter().chain(&rows).map(|row| &row.cells);
+    let widths = Widths::fitting(page, cells, N.saturating_sub(3));
     let header = header.iter().map(|header| widths.row(header, numbers));
-    header.chain(rows.iter().map(|row| widths.row(row, numbers) + &widths.below(&names, row))).collect()
+    header.chain(rows.iter().map(|row| widths.row(row, numbers) + &widths.below(&names, &row.cells))).collect()
 }
 
 /// By themselves.
 pub fn without_header<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let rows: Vec<[String; N]> = rows.into_iter().map(cut_cells).collect();
-    let widths = Widths::fitting(page::columns(std::io::stdout()), rows.iter(), 0);
+    let rows: Vec<Row<N>> = rows.into_iter().map(|cells| Row::from(cut_cells(cells))).collect();
+    let widths = Widths::fitting(Page::of(std::io::stdout()), rows.iter().map(|row| &row.cells), 0);
     rows.iter().map(|row| widths.row(row, &[])).collect()
 }
 
@@ -68,14 +93,14 @@ fn cut_cells<const N: usize>(row: [String; N]) -> [String; N] {
 
 /// How wide each column is; those behind them stand below.
 struct Widths {
-    page: Option<usize>,
+    page: Page,
     columns: Vec<usize>,
 }
 
 impl Widths {
     /// At most so many of the last columns leave the grid.
     fn fitting<'a, const N: usize>(
-        page: Option<usize>,
+        page: Page,
         rows: impl Iterator<Item = &'a [String; N]> + Clone,
         movable: usize,
     ) -> Widths {
@@ -83,7 +108,7 @@ impl Widths {
             (0..N).map(|n| rows.clone().map(|row| measure(&row[n])).max().unwrap_or_default()).collect()
         };
         let mut columns = widest(display_width);
-        let Some(room) = page else { return Widths { page, columns } };
+        let Some(room) = page.columns else { return Widths { page, columns } };
         let mut tight = widest(longest_word);
         let mut least = tight.clone();
         for (n, (least, natural)) in least.iter_mut().zip(&columns).enumerate() {
@@ -113,15 +138,17 @@ impl Widths {
     }
 
     /// One row, each of its cells on as many lines as it takes.
-    fn row(&self, cells: &[String], numbers: &[usize]) -> String {
+    fn row<const N: usize>(&self, row: &Row<N>, numbers: &[usize]) -> String {
         let cells: Vec<Vec<String>> =
-            cells.iter().zip(&self.columns).map(|(cell, width)| cell_lines(cell, *width)).collect();
+            row.cells.iter().zip(&self.columns).map(|(cell, width)| cell_lines(cell, *width)).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or_default();
         let line = |number: usize| {
             let columns = cells.iter().zip(&self.columns).enumerate().map(|(n, (lines, width))| {
                 let text = lines.get(number).map_or("", String::as_str);
                 let room = " ".repeat(width.saturating_sub(display_width(text)));
                 let gap = " ".repeat(GAP);
+                // Drawn last: a link has no width.
+                let text = self.page.link(text, row.url.as_deref().filter(|_| n == NAME));
                 if numbers.contains(&n) { format!("{gap}{room}{text}") } else { format!("{gap}{text}{room}") }
             });
             columns.collect::<String>().trim_end().to_owned() + "\n"
@@ -132,7 +159,7 @@ impl Widths {
     /// What has no room beside the rest: `attempt: 1 of 2; why: nudged to go on`. One column alone needs no name.
     fn below(&self, names: &[&str], cells: &[String]) -> String {
         let moved = self.columns.len()..cells.len();
-        let (Some(page), false) = (self.page, moved.is_empty()) else { return String::new() };
+        let (Some(page), false) = (self.page.columns, moved.is_empty()) else { return String::new() };
         let has_names = 1 < moved.len();
         let noted = moved.filter(|&n| !cells[n].is_empty()).map(|n| match has_names {
             true => format!("{}: {}", names[n], cells[n]),
@@ -161,7 +188,8 @@ fn cell_lines(cell: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::within;
+    use super::{Row, within};
+    use crate::report::page::Page;
 
     const NAMES: [&str; 5] = ["kind", "subject", "idle for", "attempt", "why"];
 
@@ -170,7 +198,7 @@ mod tests {
             ["session", "dmitri-2", "25m", "1 of 2", "nudged to go on"],
             ["step", "SOC 2 evidence #2", "2d 5h", "", "the plan has no agent to wake, and nobody else is there"],
         ];
-        let grid = within(columns, NAMES, rows.map(|row| row.map(str::to_owned)), &[2]);
+        let grid = within(Page { columns, ..Page::default() }, NAMES, rows.map(|row| row.map(str::to_owned)), &[2]);
         anstream::adapter::strip_str(&grid).to_string()
     }
 
@@ -208,5 +236,21 @@ mod tests {
             let table = table(Some(columns));
             assert!(table.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{table}");
         }
+    }
+
+    #[test]
+    fn a_name_leads_to_its_page_on_every_line_that_it_takes_and_widths_stay_as_they_are() {
+        let row = || ["step", "SOC 2 evidence of the whole year #2", "2d 5h", "", "nobody is there"].map(str::to_owned);
+        let drawn = |url, knows_links| {
+            let page = Page { columns: Some(70), knows_links };
+            within(page, NAMES, [Row::of_subject(row(), url)], &[2])
+        };
+        let plain = drawn(None, true);
+        let linked = drawn(Some("https://board.example/1"), true);
+        assert_eq!(linked.matches("\u{1b}]8;;https://board.example/1\u{1b}\\").count(), 2, "{linked:?}");
+        assert_eq!(linked.matches("\u{1b}]8;;\u{1b}\\").count(), 2, "{linked:?}");
+        let visible = |text: &str| anstream::adapter::strip_str(text).to_string();
+        assert_eq!(visible(&linked), visible(&plain));
+        assert_eq!(drawn(Some("https://board.example/1"), false), plain);
     }
 }

@@ -1,6 +1,7 @@
-//! How wide the page is that a report goes to, and prose that is wrapped at its words to fit.
+//! The page that a report goes to: how wide it is, whether it knows links, and prose that is wrapped at its words to
+//! fit.
 //!
-//! Only a terminal has a width. What goes to a file or a pipe is not wrapped: programs and diffs read lines.
+//! Only a terminal has a width, and links. What goes to a file or a pipe has neither: programs and diffs read lines.
 
 use std::os::fd::AsFd;
 
@@ -12,6 +13,31 @@ const COLUMNS_MIN: u16 = 20;
 
 /// Shorter words are no lists.
 const LIST_MIN: usize = 20;
+
+/// What a table is drawn on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Page {
+    /// None: it is no terminal, or does not say.
+    pub columns: Option<usize>,
+    pub knows_links: bool,
+}
+
+impl Page {
+    pub fn of(page: impl AsFd) -> Page {
+        let columns = columns(page);
+        Page { columns, knows_links: columns.is_some() && supports_hyperlinks::supports_hyperlinks() }
+    }
+
+    /// Text that leads to a URL (OSC 8). Neither has a character in it that ends the sequence.
+    pub fn link(self, text: &str, url: Option<&str>) -> String {
+        match url {
+            Some(url) if self.knows_links && !text.is_empty() => {
+                format!("\u{1b}]8;;{url}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
+            }
+            _ => text.to_owned(),
+        }
+    }
+}
 
 /// None: it is no terminal, or does not say.
 pub fn columns(of: impl AsFd) -> Option<usize> {

@@ -7,7 +7,7 @@ mod undelivered;
 use anyhow::Result;
 use owo_colors::OwoColorize;
 
-use super::grid::{CELL_MAX, with_header};
+use super::grid::{CELL_MAX, Row, with_header};
 use super::summary::emptiness;
 use crate::rules::display::{format_utc, humanize};
 use crate::store::status::{PlanReport, PlanSummary, Status, StepReport, SweepSummary};
@@ -93,9 +93,9 @@ pub fn plan(report: &PlanReport) -> String {
 }
 
 /// The limit is its own, else its plan's, else everybody's.
-fn cells(step: &StepReport, stalled_after_seconds: i64) -> [String; 7] {
+fn cells(step: &StepReport, stalled_after_seconds: i64) -> Row<7> {
     let limit = step.stalled_after_seconds.map_or(stalled_after_seconds, i64::from);
-    [
+    let cells = [
         step.position.to_string(),
         redact(&step.title),
         humanize(&redact(&step.status)),
@@ -103,5 +103,6 @@ fn cells(step: &StepReport, stalled_after_seconds: i64) -> [String; 7] {
         step.age_seconds.map(|_| duration(limit)).unwrap_or_default(),
         step.state.as_deref().map(coloured).unwrap_or_default(),
         redact(step.detail.as_deref().unwrap_or_default()),
-    ]
+    ];
+    Row::of_subject(cells, step.url.as_deref())
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use owo_colors::OwoColorize;
 
-use super::grid::{self, ROWS_MAX};
-use super::page;
+use super::grid::{self, ROWS_MAX, Row};
+use super::page::{self, Page};
 use super::summary::{coloured, counts, summary};
 use crate::rules::display::HumanDuration;
 use crate::sweep::heading::Mode;
@@ -25,11 +25,11 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// How wide its page is.
-    pub fn columns(self) -> Option<usize> {
+    /// What it is printed on.
+    fn page(self) -> Page {
         match self {
-            Detail::Summary | Detail::Table => page::columns(std::io::stdout()),
-            Detail::Whole => page::columns(std::io::stderr()),
+            Detail::Summary | Detail::Table => Page::of(std::io::stdout()),
+            Detail::Whole => Page::of(std::io::stderr()),
         }
     }
 }
@@ -79,9 +79,10 @@ impl Table {
     }
 
     pub(super) fn render(&self, sweep: &Summary) -> String {
-        let columns = self.detail.columns();
+        let page = self.detail.page();
+        let columns = page.columns;
         let mut text = page::wrapped_within(columns, &summary(sweep));
-        text += &self.grid(sweep.heading.mode, columns);
+        text += &self.grid(sweep.heading.mode, page);
         let more = self.touched.more + self.left.more;
         if 0 < more {
             text += &format!("  … and {more} more: --output ndjson shows all\n");
@@ -99,14 +100,14 @@ impl Table {
     }
 
     /// What was touched, then what was left, in the same columns.
-    fn grid(&self, mode: Mode, columns: Option<usize>) -> String {
+    fn grid(&self, mode: Mode, page: Page) -> String {
         let outcome = if mode == Mode::DryRun { "would be" } else { "outcome" };
         let parts = [&self.touched, &self.left].map(|rows| rows.sorted().into_iter().map(cells).collect::<Vec<_>>());
         let [touched, left] = parts;
-        let between = (!touched.is_empty() && !left.is_empty()).then(<[String; 7]>::default);
+        let between = (!touched.is_empty() && !left.is_empty()).then(|| Row::from(<[String; 7]>::default()));
         let rows = touched.into_iter().chain(between).chain(left);
         let names = ["kind", "subject", "finding", "idle for", outcome, "attempt", "why"];
-        let grid = grid::within(columns, names, rows, &[3]);
+        let grid = grid::within(page, names, rows, &[3]);
         if grid.is_empty() { grid } else { format!("\n{grid}") }
     }
 }
@@ -124,9 +125,9 @@ impl Rows {
     }
 }
 
-fn cells(row: &Examined) -> [String; 7] {
+fn cells(row: &Examined) -> Row<7> {
     let attempt = row.attempt.filter(|_| row.outcome.is_costly() && 0 < row.attempts_max);
-    [
+    let cells = [
         row.kind.to_string(),
         row.identifier.as_ref().unwrap_or(&row.id.0).clone(),
         row.finding.map(|finding| finding.to_string()).unwrap_or_default(),
@@ -134,5 +135,6 @@ fn cells(row: &Examined) -> [String; 7] {
         if row.shadow { format!("(shadow) {}", coloured(row.outcome)) } else { coloured(row.outcome) },
         attempt.map(|n| format!("{n} of {}", row.attempts_max)).unwrap_or_default(),
         row.reason.clone(),
-    ]
+    ];
+    Row::of_subject(cells, row.url.as_deref())
 }

@@ -51,6 +51,14 @@ pub fn one_line(text: &str) -> String {
 /// How a comment quotes what others wrote: `text::quoted`. The rules do not know what looks like a credential.
 pub type Quote = fn(&str) -> String;
 
+/// A quotation in a comment that leads to a page, in Markdown; `url` has nothing in it that ends a link.
+pub(super) fn linked(quotation: String, url: Option<&str>) -> String {
+    match url {
+        Some(url) => format!("[{quotation}]({url})"),
+        None => quotation,
+    }
+}
+
 /// Unicode's controls (Cc) and formats (Cf), and what it says to ignore where it cannot be drawn
 /// (Default_Ignorable_Code_Point): colours of a terminal, reversed orders, joiners, soft hyphens, fillers, variation
 /// selectors, tags. They change what is read, or hide in a text what only machines read. A test compares this with

@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::clause::{in_progress, is_in_progress, no_run_is_live, no_wake_is_pending};
-use super::display::{HumanDuration, Quote, humanize};
+use super::display::{HumanDuration, Quote, humanize, linked};
 use super::issue::tried;
 use super::{Assignee, Cause, Clause, Facts, Finding, History, Id, Policy, Reason};
 
@@ -165,13 +165,13 @@ fn progress_percent(steps: &[Step]) -> u8 {
 }
 
 /// The comment of an escalation on the linked issue. Markdown.
-pub fn escalation_comment(facts: &StepFacts, cause: &Cause, quote: Quote) -> String {
+pub fn escalation_comment(facts: &StepFacts, cause: &Cause, quote: Quote, url: Option<&str>) -> String {
     format!(
         "**A plan step needs a person.** Step {position} of its plan, {title}, has been in progress for {idle} and \
          nothing is on its way.\n\nTried: {tried} ({cause}).\n\nWhat you can do: finish, skip or restart the step; the \
          plan stays stalled until none of its steps is.",
         position = facts.step.position,
-        title = quote(&facts.step.title),
+        title = linked(quote(&facts.step.title), url),
         idle = HumanDuration(facts.history.idle_for()),
         tried = tried(&facts.history),
     )

@@ -14,6 +14,7 @@ use crate::report::Format;
 use crate::rules::{After, Escalation, Kind};
 use crate::schedule::CronPattern;
 use crate::store::candidates::Shard;
+use crate::store::links::HostUrl;
 use crate::store::open::StatementCache;
 use crate::store::outbox::Event;
 use crate::sweep::KindMode;
@@ -269,6 +270,7 @@ written! {
     std::net::SocketAddr: ToString::to_string,
     Tz: ToString::to_string,
     CronPattern: ToString::to_string,
+    HostUrl: |url| url.as_str().to_owned(),
     Shard: |shard| format!("{}/{}", shard.index, shard.count),
     Event: |event| event.name().to_owned(),
     bool: |is_on| parse::SWITCH.name(*is_on).to_owned(),

@@ -8,7 +8,7 @@ use super::table::{
     CacheFlag, HOW_IT_RUNS, LAST, LIMITS, LimitFlags, MachineFlags, RecoveryFlags, ScheduleFlags, SelectionFlags,
     StrandedFlags, TimeoutFlags, WHAT_TO_SWEEP,
 };
-pub use super::table::{ConfigFlag, IntervalFlag, OutputFlag};
+pub use super::table::{ConfigFlag, IntervalFlag, LinkFlag, OutputFlag};
 use crate::parse;
 use crate::rules::Kind;
 
@@ -89,6 +89,8 @@ pub struct ScopeFlags {
     pub selection: SelectionFlags,
     #[command(flatten)]
     pub machine: MachineFlags,
+    #[command(flatten)]
+    pub links: LinkFlag,
     #[command(flatten)]
     pub limits: LimitFlags,
     /// Go on although most of the work looks stranded

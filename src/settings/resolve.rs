@@ -12,7 +12,7 @@ use tracing::warn;
 
 use super::database::LISTEN_URL;
 use super::environment::Environment;
-use super::flags::{DaemonFlags, IntervalFlag, PolicyFlags, SweepFlags};
+use super::flags::{DaemonFlags, IntervalFlag, LinkFlag, PolicyFlags, SweepFlags};
 use super::table::Variables;
 use crate::conclusion::{config, usage};
 use crate::cycle::CycleOptions;
@@ -25,6 +25,7 @@ use crate::screen::event::VARIABLE;
 use crate::store::Timeouts;
 use crate::store::candidates::Shard;
 use crate::store::databases::Databases;
+use crate::store::links::HostUrl;
 use crate::store::open::Url;
 use crate::supervisor::keeper::KeeperOptions;
 use crate::sweep::plan::Plan;
@@ -102,6 +103,7 @@ impl Settings {
         }
         machine.apply(&mut options);
 
+        options.host_url = environment.host_url(scope.links)?;
         let notify = environment.notify()?;
         options.subscriptions = notify.subscriptions();
         options.dry_run = flags.dry_run;
@@ -229,6 +231,11 @@ impl Environment {
         let IntervalFlag { watch_interval } = interval.or(&variables)?;
         let tenant = if tenant.is_some() { tenant } else { variables.tenant()? };
         Ok((watch_interval.unwrap_or(KeeperOptions::INTERVAL), tenant))
+    }
+
+    /// Where the host's own pages are.
+    pub fn host_url(&self, flag: LinkFlag) -> Result<Option<HostUrl>> {
+        Ok(flag.or(&self.variables()?)?.host_url)
     }
 
     /// The zone of this machine, for times that name none.

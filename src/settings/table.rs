@@ -22,6 +22,7 @@ use crate::rules::{After, Escalation, Kind, Policy};
 use crate::schedule::CronPattern;
 use crate::store::Timeouts;
 use crate::store::candidates::Shard;
+use crate::store::links::HostUrl;
 use crate::store::open::{StatementCache, Url};
 use crate::store::outbox::Event;
 use crate::supervisor::keeper::KeeperOptions;
@@ -129,6 +130,12 @@ settings! {
             /// Prepare statements: on, or off behind a transaction pooler that does not know them, such as PgBouncer
             /// before 1.21
             statement_cache: StatementCache, "CACHE", STATEMENT_CACHE, or StatementCache::default();
+        }
+        LinkFlag, heading HOW_IT_RUNS {
+            /// Where the host's own pages are, such as https://board.example: with it, subjects are links to their
+            /// pages
+            #[arg(allow_hyphen_values = false)]
+            host_url: HostUrl, "URL", HostUrl::parse;
         }
         TimeoutFlags, heading HOW_IT_RUNS {
             let timeouts: Timeouts = Timeouts::default();

@@ -130,6 +130,11 @@ pub fn is_derived(folder: &str) -> bool {
     folder.starts_with("facts/") || folder.starts_with("board/")
 }
 
+/// Is it what sweep remembers, whatever its host looks like?
+pub fn is_of_the_ledger(folder: &str) -> bool {
+    folder.starts_with("postgres/") || folder.starts_with("ledger/")
+}
+
 /// Every database has it that a released version has migrated.
 pub fn version_of_the_ledger() -> String {
     inside("ledger").first().map(|folder| version(folder)).unwrap_or_default()

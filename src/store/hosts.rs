@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::ids::IdType;
 use crate::rules::Kind;
+use crate::store::links::{HostUrl, Links};
 use manifest::Manifest;
 pub(super) use recognition::detect;
 pub(super) use record::{RECORD, gone, record, recorded, recorded_by_guest, statements};
@@ -59,6 +60,8 @@ pub struct Description {
     pub oldest_release: Option<String>,
     /// None: sweep's own.
     pub tables: Vec<String>,
+    /// The templates of its pages, by kind.
+    pub links: BTreeMap<&'static str, String>,
     /// Their folders.
     pub migrations: Vec<String>,
 }
@@ -120,7 +123,7 @@ impl Host {
 
     /// What there is to say of it.
     pub fn describe(&self) -> Description {
-        let Manifest { name, title, recognition, tables, derived_facts, .. } = &self.manifest;
+        let Manifest { name, title, recognition, tables, derived_facts, links, .. } = &self.manifest;
         let recognition = recognition.as_ref();
         let has = |source: &str| !self.migrations(source).is_empty();
         let databases = [("PostgreSQL", "postgres"), ("SQLite", "sqlite")].into_iter();
@@ -135,6 +138,7 @@ impl Host {
             recognised_by: recognition.map_or(Vec::new(), |recognition| recognition.tables.clone()),
             oldest_release: recognition.and_then(|recognition| recognition.oldest_release.clone()),
             tables: tables.keys().cloned().collect(),
+            links: links.written().map(|(kind, template)| (kind.name(), template.to_owned())).collect(),
             migrations: SOURCES.iter().flat_map(|source| self.migrations(source)).collect(),
         }
     }
@@ -183,6 +187,11 @@ impl Host {
     /// Does sweep derive its facts itself, from its runs and wakes?
     pub(super) fn has_derived_facts(&self) -> bool {
         self.manifest.derived_facts
+    }
+
+    /// The links into its pages, which are here.
+    pub fn links(&self, base: Option<&HostUrl>) -> Links {
+        Links { templates: self.manifest.links.clone(), base: base.cloned() }
     }
 
     /// The host's own tables, in the schema `public`; none when they are sweep's.

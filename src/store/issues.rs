@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::candidates::Nominated;
+use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{comments, exemptions, issue_facts, issues, wakes};
@@ -96,7 +97,7 @@ impl Subject for IssueFacts {
         insert_one(db, "wakes", |db| wake.execute(db))
     }
 
-    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool> {
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, _links: &Links) -> QueryResult<bool> {
         comment(db, &self.id, &escalation_comment(self, cause, policy, quoted))?;
         match policy.escalation {
             Escalation::CommentOnly => Ok(false),

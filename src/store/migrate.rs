@@ -26,7 +26,7 @@ pub(super) use found::refuse_unmigrated;
 use found::{Found, look, refuse_broken};
 use source::Folder;
 use trust::{is_duplicate, take_turn};
-pub use uninstall::{Removal, print_removal, removal, uninstall};
+pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
 pub use wanted::{Listen, Superuser, Wanted};
 
 /// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights

@@ -132,6 +132,8 @@ pub struct Details {
     pub finding: Option<Finding>,
     pub reason: String,
     pub attempts: Option<u32>,
+    /// Its page in the host's own board.
+    pub url: Option<String>,
     /// Of what lasts: is it over? None of what happens once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<bool>,
@@ -150,7 +152,8 @@ impl Details {
     /// As they may be shown to others, and kept.
     fn redacted(&self) -> Details {
         let short = |text: &String| plain(&cut(&redact(text), TEXT_MAX));
-        let Details { identifier, title, tenant, agent, finding, reason, attempts, resolved, none_is_taken } = self;
+        let Details { identifier, title, tenant, agent, finding, reason, attempts, url, resolved, none_is_taken } =
+            self;
         Details {
             identifier: identifier.as_ref().map(short),
             title: title.as_ref().map(short),
@@ -159,6 +162,7 @@ impl Details {
             finding: *finding,
             reason: short(reason),
             attempts: *attempts,
+            url: url.clone(),
             resolved: *resolved,
             none_is_taken: *none_is_taken,
         }

@@ -8,6 +8,7 @@ use super::Label;
 use super::candidates::Nominated;
 use super::issues::comment;
 use super::label::{called, labels};
+use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
 use super::schema::{exemptions, session_commands, session_facts};
@@ -95,11 +96,12 @@ impl Subject for SessionFacts {
         insert_one(db, "session_commands", |db| command.execute(db))
     }
 
-    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool> {
-        match &self.issue {
-            Some(issue) => comment(db, &issue.id, &escalation_comment(self, cause, policy, quoted)).map(|()| false),
-            None => Ok(false),
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, links: &Links) -> QueryResult<bool> {
+        if let Some(issue) = &self.issue {
+            let url = links.to(&self.page(&self.session.id));
+            comment(db, &issue.id, &escalation_comment(self, cause, policy, quoted, url.as_deref()))?;
         }
+        Ok(false)
     }
 
     fn recover(&self, _db: &mut Db) -> QueryResult<()> {

@@ -4,6 +4,7 @@
 //! nothing.
 
 mod limits;
+mod links;
 mod plan;
 mod swept;
 mod undelivered;

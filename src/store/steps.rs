@@ -8,6 +8,7 @@ use super::Label;
 use super::candidates::Nominated;
 use super::issues::comment;
 use super::label::{called, labels};
+use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
 use super::schema::{exemptions, plans, step_facts, wakes};
@@ -94,10 +95,11 @@ impl Subject for StepFacts {
         insert_one(db, "wakes", |db| wake.execute(db))
     }
 
-    fn escalate(&self, db: &mut Db, cause: &Cause, _policy: &Policy) -> QueryResult<bool> {
+    fn escalate(&self, db: &mut Db, cause: &Cause, _policy: &Policy, links: &Links) -> QueryResult<bool> {
         self.set_plan_status(db, "stalled")?;
         if let Some(issue) = &self.issue_id {
-            comment(db, issue, &escalation_comment(self, cause, quoted))?;
+            let url = links.to(&self.page(&self.step.id));
+            comment(db, issue, &escalation_comment(self, cause, quoted, url.as_deref()))?;
         }
         Ok(false)
     }

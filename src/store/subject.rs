@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 
 use super::candidates::Nominated;
+use super::links::{Links, Page};
 use super::{Db, Label, Lock};
 use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
 
@@ -35,7 +36,13 @@ pub trait Subject: Facts + Nominated + Sized {
     fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
 
     /// Notifies a person. Returns whether the subject is blocked now.
-    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy) -> QueryResult<bool>;
+    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, links: &Links) -> QueryResult<bool>;
+
+    /// Its page on the host's own board.
+    fn page<'a>(&'a self, id: &'a Id) -> Page<'a> {
+        let (identifier, tenant, agent) = (self.identifier(), Some(self.tenant()), self.assignee().id());
+        Page { kind: Self::KIND, id, identifier, tenant, agent }
+    }
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.
     fn recover(&self, db: &mut Db) -> QueryResult<()>;

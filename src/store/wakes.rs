@@ -33,6 +33,8 @@ pub struct StuckWake {
     pub subject_id: Option<Id>,
     pub tenant: String,
     pub identifier: Option<String>,
+    /// The page of its subject in the host's own board.
+    pub url: Option<String>,
     pub title: Option<String>,
     pub agent: Option<String>,
     pub since: Option<DateTime<Utc>>,
@@ -99,6 +101,7 @@ impl WakeRow {
             subject_id: self.subject_id,
             tenant: self.tenant.into(),
             identifier: self.identifier.map(LossyText::into),
+            url: None,
             title: self.title.map(LossyText::into),
             agent: self.agent_name.map(LossyText::into),
             since,

@@ -17,6 +17,7 @@ use super::event::WatchEvent;
 use super::record::{SharedRecord, Snapshot};
 use crate::rules::session::SessionFacts;
 use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};
+use crate::store::links::Links;
 use crate::store::open::Url;
 use crate::store::outbox::Subscriptions;
 use crate::store::supervision::{self, Changes, ClaimedCommand, Lease, Takes, What};
@@ -37,6 +38,7 @@ pub struct KeeperOptions {
     /// Delivers the notifications that the examinations queue.
     pub alerts: Alerts,
     pub subscriptions: Subscriptions,
+    pub links: Links,
     /// The time zone of times in an agent's output that name none.
     pub zone: Tz,
     pub interval: Duration,
@@ -236,7 +238,7 @@ impl Keeper {
 
     /// Examines the session if something may be wrong or open. Returns whether what was decided is certainly done.
     fn examine(&mut self, db: &mut DbConnection, snapshot: &Snapshot) -> Result<bool, RoundError> {
-        let KeeperOptions { policy, timeouts, subscriptions, examiner, lease, .. } = &self.options;
+        let KeeperOptions { policy, timeouts, subscriptions, links, examiner, lease, .. } = &self.options;
         let is_quiet = snapshot.progressed_at == self.examined_progress;
         self.examined_progress = snapshot.progressed_at;
         let is_suspect = is_quiet || self.has_open_recovery || snapshot.end.is_some();
@@ -258,6 +260,7 @@ impl Keeper {
             plan: None,
             wakes: &wakes,
             subscriptions,
+            links,
             shadow: false,
         };
         let examination = examine::<SessionFacts>(db, &lease.id, &context);

@@ -4,6 +4,7 @@ use super::limits::WakeBudget;
 use super::plan::Plan;
 use crate::rules::{Id, Policy};
 use crate::store::candidates::{Part, Portion, Shard};
+use crate::store::links::Links;
 use crate::store::outbox::Subscriptions;
 use crate::store::{Access, Timeouts};
 
@@ -27,6 +28,8 @@ pub struct ExamineContext<'a> {
     pub wakes: &'a WakeBudget,
     /// Who is to be notified, and of what.
     pub subscriptions: &'a Subscriptions,
+    /// Into the host's own pages.
+    pub links: &'a Links,
     /// A kind in shadow is only looked at, in a sweep that writes otherwise.
     pub shadow: bool,
 }

@@ -17,7 +17,7 @@ fn name_of(assignee: &Assignee) -> Option<String> {
 }
 
 /// What people are notified of about a subject.
-pub fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
+pub fn details<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, context: &ExamineContext) -> Details {
     let agent = name_of(facts.assignee());
     Details {
         identifier: facts.identifier().map(str::to_owned),
@@ -27,6 +27,7 @@ pub fn details(facts: &impl Subject, verdict: &Verdict) -> Details {
         finding: verdict.finding,
         reason: verdict.decision.to_string(),
         attempts: Some(facts.history().attempts),
+        url: context.links.to(&facts.page(id)),
         ..Details::default()
     }
 }
@@ -40,6 +41,7 @@ pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, context: &Exa
         id: id.clone(),
         identifier: seen.and_then(|(facts, _)| facts.identifier()).map(str::to_owned),
         tenant: seen.map(|(facts, _)| facts.tenant().to_owned()),
+        url: seen.and_then(|(facts, _)| context.links.to(&facts.page(id))),
         finding: seen.and_then(|(_, verdict)| verdict.finding),
         decision: decision.map(Decision::name),
         reason: decision.map(Decision::to_string).unwrap_or_default(),

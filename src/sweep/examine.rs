@@ -235,7 +235,7 @@ fn carry_out<S: Subject>(
             (Action::Continue, facts.history().attempts_recorded() + 1, Some(&wake_id), false)
         }
         Decision::Escalate(cause) => {
-            let blocked = facts.escalate(db, cause, context.policy)?;
+            let blocked = facts.escalate(db, cause, context.policy, context.links)?;
             (Action::Escalate, facts.history().attempts, None, blocked)
         }
         Decision::Recovered(_) => {
@@ -262,6 +262,6 @@ fn carry_out<S: Subject>(
         Action::Recover => Event::Recovered,
         Action::Abandon => Event::Abandoned,
     };
-    let (kind, details) = (S::KIND.name(), details(facts, verdict));
+    let (kind, details) = (S::KIND.name(), details(id, facts, verdict, context));
     outbox::queue(db, context.subscriptions, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
 }

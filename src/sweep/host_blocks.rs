@@ -5,6 +5,7 @@ use super::context::ExamineContext;
 use super::logs;
 use crate::rules::Kind;
 use crate::store::host_blocks::{self, HostBlock};
+use crate::store::links::Page;
 use crate::store::outbox::{self, Details, Event, Notice};
 use crate::store::types::LossyText;
 use crate::store::{Access, Db, DbConnection};
@@ -26,10 +27,14 @@ pub fn announce(db: &mut DbConnection, context: &ExamineContext) {
 
 fn queue(db: &mut Db, block: HostBlock, context: &ExamineContext) -> diesel::QueryResult<()> {
     let HostBlock { id, tenant, identifier, title, agent_name, reason } = block;
+    let (identifier, tenant): (Option<String>, String) = (identifier.map(LossyText::into), tenant.into());
+    let (identifier_of, tenant_of) = (identifier.as_deref(), Some(tenant.as_str()));
+    let page = Page { kind: Kind::Issue, id: &id, identifier: identifier_of, tenant: tenant_of, agent: None };
     let details = Details {
-        identifier: identifier.map(LossyText::into),
+        url: context.links.to(&page),
+        identifier,
         title: Some(title.into()),
-        tenant: Some(tenant.into()),
+        tenant: Some(tenant),
         agent: agent_name.map(LossyText::into),
         reason: reason.into(),
         ..Details::default()

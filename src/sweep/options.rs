@@ -9,6 +9,7 @@ use crate::rules::{Guard, Id, Kind, Policy};
 use crate::store::Timeouts;
 use crate::store::candidates::{Portion, Shard};
 use crate::store::counts::KindMode;
+use crate::store::links::HostUrl;
 use crate::store::open::Url;
 use crate::store::outbox::Subscriptions;
 
@@ -37,6 +38,8 @@ pub struct Options {
     pub concludes_changed: bool,
     /// Who is notified, and of what.
     pub subscriptions: Subscriptions,
+    /// Where the host's own pages are; None: nothing is a link.
+    pub host_url: Option<HostUrl>,
     pub policy: Policy,
     pub timeouts: Timeouts,
 }
@@ -72,6 +75,7 @@ impl Options {
             connections: 4,
             concludes_changed: false,
             subscriptions: Subscriptions::default(),
+            host_url: None,
             policy: Policy::default(),
             timeouts: Timeouts::default(),
         }

@@ -152,6 +152,8 @@ pub struct Examined {
     pub id: Id,
     pub identifier: Option<String>,
     pub tenant: Option<String>,
+    /// Its page in the host's own board. Null: none is known.
+    pub url: Option<String>,
     pub finding: Option<Finding>,
     /// Null when it could not be decided.
     pub decision: Option<&'static str>,

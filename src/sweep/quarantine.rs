@@ -50,6 +50,7 @@ struct Failed {
     id: Id,
     identifier: Option<String>,
     tenant: Option<String>,
+    url: Option<String>,
     why: String,
 }
 
@@ -58,8 +59,8 @@ impl FailureRate {
         self.tried += 1;
         self.failed += u64::from(failed);
         if failed && self.reasons.len() < KEPT_MAX {
-            let Examined { id, identifier, tenant, reason, .. } = examined.clone();
-            self.reasons.push(Failed { id, identifier, tenant, why: redact(&reason) });
+            let Examined { id, identifier, tenant, url, reason, .. } = examined.clone();
+            self.reasons.push(Failed { id, identifier, tenant, url, why: redact(&reason) });
         }
     }
 
@@ -107,8 +108,8 @@ impl Failures {
     /// That it cannot be recorded is logged, and no reason for the sweep to fail.
     pub fn record(self, db: &mut DbConnection, kind: Kind, context: &ExamineContext, sweep_began_at: DateTime<Utc>) {
         let failed = [self.unreadable, self.unwritten].into_iter().flat_map(|trial| trial.own(kind));
-        for Failed { id, identifier, tenant, why } in failed {
-            let details = Details { identifier, tenant, reason: why.clone(), ..Details::default() };
+        for Failed { id, identifier, tenant, url, why } in failed {
+            let details = Details { identifier, tenant, url, reason: why.clone(), ..Details::default() };
             let (event, sweep_id) = (Event::Quarantined, context.sweep_id);
             let notice = Notice { event, kind: kind.name(), subject_id: Some(&id), sweep_id, details };
             let recorded = db.in_transaction(Access::Write, &context.timeouts, |db| {

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
 use super::format::{age, counted, duration, headline, paint, section};
-use crate::report::grid::{with_header, without_header};
+use crate::report::grid::{Row, with_header, without_header};
 use crate::rules::AHEAD_MAX;
 use crate::rules::display::HumanDuration;
 use crate::store::status::{Effect, PlanSummary, Status, SweepSummary, WorkItem};
@@ -13,14 +13,15 @@ use crate::text::redact;
 pub fn orphans(status: &Status) -> String {
     let Some(headline) = headline(status.orphans_total, "orphan", "orphans") else { return String::new() };
     let rows = status.orphans.iter().map(|work| {
-        [
+        let cells = [
             work.kind.to_string(),
             name(work),
             paint(work.state.name(), work.state.name()),
             age(work.age_seconds),
             agent(work),
             redact(&work.title),
-        ]
+        ];
+        Row::of_subject(cells, work.url.as_deref())
     });
     let table = with_header(["kind", "subject", "state", "for", "agent", "title"], rows, &[3]);
     section(
@@ -37,7 +38,8 @@ pub fn escalations(status: &Status) -> String {
     };
     let rows = status.escalations.iter().map(|work| {
         let why = redact(work.detail.as_deref().unwrap_or_default());
-        [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), why, redact(&work.title)]
+        let cells = [work.kind.to_string(), name(work), age(work.age_seconds), agent(work), why, redact(&work.title)];
+        Row::of_subject(cells, work.url.as_deref())
     });
     let table = with_header(["kind", "subject", "for", "agent", "why", "title"], rows, &[2]);
     section(&format!("{headline} for a person"), table, status.escalations_total, status.escalations.len())
@@ -62,7 +64,8 @@ pub fn abandoned(status: &Status) -> String {
     let Some(headline) = headline(status.abandoned_total, "subject is", "subjects are") else { return String::new() };
     let rows = status.abandoned.iter().map(|work| {
         let why = redact(work.detail.as_deref().unwrap_or_default());
-        [work.kind.to_string(), name(work), age(work.age_seconds), why, redact(&work.title)]
+        let cells = [work.kind.to_string(), name(work), age(work.age_seconds), why, redact(&work.title)];
+        Row::of_subject(cells, work.url.as_deref())
     });
     let table = with_header(["kind", "subject", "for", "why", "title"], rows, &[2]);
     section(
@@ -81,7 +84,8 @@ pub fn stuck_wakes(status: &Status) -> String {
         let kind = of(wake.kind.as_deref());
         let queued_for =
             ahead(wake.since, status).map_or_else(|| age(wake.age_seconds), |ahead| format!("dated in {ahead}"));
-        [kind, of(subject), queued_for, of(wake.agent.as_deref()), of(wake.title.as_deref())]
+        let cells = [kind, of(subject), queued_for, of(wake.agent.as_deref()), of(wake.title.as_deref())];
+        Row::of_subject(cells, wake.url.as_deref())
     });
     let table = with_header(["kind", "subject", "queued for", "agent", "title"], rows, &[2]);
     let limit = HumanDuration(TimeDelta::seconds(status.wake_stuck_after_seconds));
@@ -94,7 +98,8 @@ pub fn quarantined(status: &Status) -> String {
     let Some(headline) = headline(status.quarantined_total, "row is", "rows are") else { return String::new() };
     let rows = status.quarantined.iter().map(|row| {
         let name = redact(row.identifier.as_deref().unwrap_or(&row.id.0));
-        [redact(&row.kind), name, age(row.age_seconds), redact(&row.reason)]
+        let cells = [redact(&row.kind), name, age(row.age_seconds), redact(&row.reason)];
+        Row::of_subject(cells, row.url.as_deref())
     });
     let table = with_header(["kind", "subject", "for", "why"], rows, &[2]);
     section(

@@ -1,15 +1,22 @@
 //! The comment of an escalation on the issue of a session.
 
 use super::{Session, SessionFacts};
-use crate::rules::display::{HumanDuration, Quote};
+use crate::rules::display::{HumanDuration, Quote, linked};
 use crate::rules::issue::tried;
 use crate::rules::{Assignee, Cause, Finding, Policy};
 
 /// Markdown. Of the session's output it holds the question that its agent asks, quoted, and nothing else: the rest may
 /// hold anything.
-pub fn escalation_comment(facts: &SessionFacts, cause: &Cause, policy: &Policy, quote: Quote) -> String {
+/// Its name is a link to its page, if it has one.
+pub fn escalation_comment(
+    facts: &SessionFacts,
+    cause: &Cause,
+    policy: &Policy,
+    quote: Quote,
+    url: Option<&str>,
+) -> String {
     let Session { title, identifier, id, .. } = &facts.session;
-    let name = quote(identifier.as_ref().unwrap_or(&id.0));
+    let name = linked(quote(identifier.as_ref().unwrap_or(&id.0)), url);
     let agent = match &facts.assignee {
         Assignee::Agent { name: Some(name), .. } => format!(" of {}", quote(name)),
         Assignee::Agent { .. } | Assignee::Nobody => String::new(),

@@ -244,7 +244,7 @@ fn a_session_of_nobody_is_nudged_and_one_of_a_paused_agent_is_skipped() {
 fn the_comment_says_what_happened_and_holds_no_output() {
     let quote = |text: &str| format!("<{text}>");
     let comment_on =
-        |session: Session| escalation_comment(&facts(session), &Cause::Exhausted, &Policy::default(), quote);
+        |session: Session| escalation_comment(&facts(session), &Cause::Exhausted, &Policy::default(), quote, None);
     let (silent, crashed, looped) = (comment_on(session()), comment_on(ended(Some(137))), comment_on(looping()));
     assert!(silent.contains("It showed no sign of life for 10m."), "{silent}");
     assert!(crashed.contains("Its process ended with exit code 137, 1m ago."), "{crashed}");
@@ -258,8 +258,16 @@ fn the_comment_says_what_happened_and_holds_no_output() {
 fn the_comment_of_a_question_quotes_it_and_says_whose_it_is() {
     let quote = |text: &str| format!("<{text}>");
     let session = Session { agent: doing(Activity::Waiting, -60), ..session() };
-    let comment = escalation_comment(&facts(session), &asks(), &Policy::default(), quote);
+    let comment = escalation_comment(&facts(session), &asks(), &Policy::default(), quote, None);
     let comment_on = "Session <fence> of <Ada>, running <mend the fence>, asks for permission: <rm -rf ./important>.";
     assert!(comment.contains("waits for a person") && comment.contains(comment_on), "{comment}");
     assert!(!comment.contains("Tried"), "{comment}");
+}
+
+#[test]
+fn the_comment_leads_to_the_page_of_its_session() {
+    let quote = |text: &str| format!("<{text}>");
+    let (cause, url) = (Cause::Exhausted, Some("https://board.example/7"));
+    let comment = escalation_comment(&facts(session()), &cause, &Policy::default(), quote, url);
+    assert!(comment.contains("Session [<fence>](https://board.example/7) of <Ada>, running <mend"), "{comment}");
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::rules::Kind;
 use crate::store::ids::IdType;
+use crate::store::links::Templates;
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +28,9 @@ pub struct Manifest {
     /// when the tables are sweep's.
     #[serde(default)]
     pub tables: BTreeMap<String, Vec<String>>,
+    /// Where its own pages are.
+    #[serde(default)]
+    pub links: Templates,
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -119,6 +123,11 @@ mod tests {
     #[case::no_title("'Jobs'", "''", "title = \"\": expected one line")]
     #[case::a_mark_that_is_not_read("['job']", "['job', 'run']", "recognition.tables has \"run\": expected one of")]
     #[case::no_mark("['job']", "[]", "recognition.tables is empty")]
+    #[case::a_link_to_nobody_knows_what(
+        "[recognition]",
+        "[links]\nissue = '{base}/{name}'\n[recognition]",
+        "line 6: \"{base}/{name}\": {name}: expected one of {base}, {id}, {identifier}, {prefix}, {tenant}, {agent}"
+    )]
     #[case::a_table_with_a_quote("job = []", "job = []\n\"a'b\" = []", "tables: \"a'b\": expected a name without")]
     fn what_is_wrong_is_said_with_where_it_stands(#[case] from: &str, #[case] to: &str, #[case] expected: &str) {
         let why = Manifest::parse(&GOOD.replacen(from, to, 1)).expect_err("a mistake");

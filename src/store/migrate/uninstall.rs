@@ -1,5 +1,6 @@
-//! Removing sweep from a database: what it made is undone, the last first, and the database is as it was before. What
-//! somebody else has built on it stands in the way, and is named.
+//! Removing sweep from a database: what it made is undone, the last first, and the database is as it was before; or all
+//! but its ledger, so that the host can change its tables. What somebody else has built on it stands in the way, and is
+//! named.
 
 use std::sync::Arc;
 
@@ -13,18 +14,27 @@ use diesel::sql_types::{BigInt, Text};
 use super::found::{look, refuse_unmigrated};
 use super::trust;
 use super::wanted::Wanted;
-use crate::conclusion::config;
-use crate::store::catalog::{VERSIONS, down, folders, prefix, version};
+use crate::conclusion::{config, usage};
+use crate::store::catalog::{VERSIONS, down, folders, is_of_the_ledger, prefix, version};
 use crate::store::connection::{DbConnection, OURS};
 use crate::store::hosts::Host;
 use crate::store::{Db, errors};
 
+/// How much goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    Everything,
+    /// The views over the host's tables and its triggers go, and the next `sweep migrate` makes them again.
+    AllButTheLedger,
+}
+
 /// What goes.
 pub struct Removal {
     pub host: Arc<Host>,
+    pub extent: Extent,
     /// The folders of the migrations that have run, the last first.
     pub folders: Vec<String>,
-    /// Each table that sweep made, with how many rows it has.
+    /// Each table that sweep made and that goes, with how many rows it has.
     pub tables: Vec<(String, i64)>,
 }
 
@@ -36,7 +46,7 @@ impl Removal {
 }
 
 /// What removing sweep would take away.
-pub fn removal(db: &mut Db) -> Result<Removal> {
+pub fn removal(db: &mut Db, extent: Extent) -> Result<Removal> {
     let is_there = match db {
         Db::Postgres(db) => trust::refuse_strangers(db)?,
         Db::Sqlite(_) => true,
@@ -44,14 +54,23 @@ pub fn removal(db: &mut Db) -> Result<Removal> {
     let found = if is_there { look(db)? } else { return refuse_unmigrated(db) };
     let Some(host) = found.host else { return refuse_unmigrated(db) };
     let run = folders(db, &host).into_iter().rev().filter(|folder| found.applied.contains(&version(folder)));
-    let folders = run.collect();
-    let tables = tables(db).context("counting what is removed")?;
-    Ok(Removal { host, folders, tables })
+    let (folders, tables) = match extent {
+        Extent::Everything => (run.collect(), tables(db).context("counting what is removed")?),
+        Extent::AllButTheLedger if host.is_native() || matches!(db, Db::Sqlite(_)) => {
+            return Err(usage(
+                "--keep-ledger is for another program's tables on PostgreSQL: here, no view of sweep's stands \
+                              over any",
+            )
+            .into());
+        }
+        Extent::AllButTheLedger => (run.filter(|folder| !is_of_the_ledger(folder)).collect(), Vec::new()),
+    };
+    Ok(Removal { host, extent, folders, tables })
 }
 
 /// Removes it, wholly or not at all.
-pub fn uninstall(db: &mut DbConnection) -> Result<Removal> {
-    if db.look(removal)?.host.is_native() {
+pub fn uninstall(db: &mut DbConnection, extent: Extent) -> Result<Removal> {
+    if db.look(|db| removal(db, extent))?.host.is_native() {
         db.is_ours()?;
     }
     let is_sqlite = db.is_sqlite();
@@ -59,7 +78,7 @@ pub fn uninstall(db: &mut DbConnection) -> Result<Removal> {
         if let Db::Postgres(db) = db {
             trust::take_turn(db).context("waiting for migrations")?;
         }
-        let removal = removal(db)?;
+        let removal = removal(db, extent)?;
         for (what, statements) in statements(&removal, is_sqlite)? {
             let undone = match db {
                 Db::Postgres(db) => db.batch_execute(&statements),
@@ -88,11 +107,14 @@ pub fn print_removal(db: &DbConnection, removal: &Removal) -> Result<String> {
 /// Each with what it is about.
 fn statements(removal: &Removal, is_sqlite: bool) -> Result<Vec<(String, String)>> {
     let host = &*removal.host;
-    let versions = format!("drop table {}{VERSIONS};\n", prefix(host, is_sqlite));
-    let (first, last) = match is_sqlite {
-        true => (String::new(), versions),
-        false => (format!("set local search_path = {OURS};\n"), format!("{versions}drop schema sweep;\n")),
+    let versions = format!("{}{VERSIONS}", prefix(host, is_sqlite));
+    let gone: Vec<String> = removal.folders.iter().map(|folder| version(folder)).collect();
+    let last = match (removal.extent, is_sqlite) {
+        (Extent::AllButTheLedger, _) => format!("delete from {versions} where version in ('{}');\n", gone.join("', '")),
+        (Extent::Everything, true) => format!("drop table {versions};\n"),
+        (Extent::Everything, false) => format!("drop table {versions};\ndrop schema sweep;\n"),
     };
+    let first = if is_sqlite { String::new() } else { format!("set local search_path = {OURS};\n") };
     let undone = removal.folders.iter().map(|folder| Ok((folder.clone(), down(folder, host, is_sqlite)?)));
     let undone = undone.collect::<Result<Vec<_>>>()?;
     let names = ("where names are looked up".to_owned(), first);

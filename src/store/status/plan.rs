@@ -39,6 +39,8 @@ pub struct PlanReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct StepReport {
     pub id: Id,
+    /// Its page in the host's own board.
+    pub url: Option<String>,
     pub position: i32,
     pub title: String,
     /// As stored.
@@ -116,6 +118,7 @@ impl StepRow {
         let (_, age) = self.since.with_age(now);
         StepReport {
             id: self.id,
+            url: None,
             position: self.position,
             title: self.title.0,
             age_seconds: age.filter(|_| self.status.0 == "in_progress"),

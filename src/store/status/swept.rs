@@ -78,6 +78,8 @@ pub struct Quarantined {
     pub id: Id,
     /// As people call it; none: it has no such name, it cannot be read, or it is another tenant's than was asked for.
     pub identifier: Option<String>,
+    /// Its page in the host's own board.
+    pub url: Option<String>,
     pub reason: String,
     pub since: Option<DateTime<Utc>>,
     pub age_seconds: Option<i64>,
@@ -164,6 +166,7 @@ pub fn quarantined(
             kind: row.kind.into(),
             id: row.subject_id,
             identifier,
+            url: None,
             reason: row.reason.into(),
             since,
             age_seconds,

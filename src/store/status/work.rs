@@ -37,8 +37,12 @@ pub struct WorkItem {
     pub id: Id,
     pub tenant: String,
     pub identifier: Option<String>,
+    /// Its page in the host's own board.
+    pub url: Option<String>,
     pub title: String,
     pub agent: Option<String>,
+    #[serde(skip)]
+    pub agent_id: Option<Id>,
     pub state: BoardState,
     /// Why, in words.
     pub detail: Option<String>,
@@ -83,6 +87,8 @@ struct WorkRow {
     identifier: Option<LossyText>,
     #[diesel(sql_type = Text)]
     title: LossyText,
+    #[diesel(sql_type = Nullable<sql::Id>)]
+    agent_id: Option<Id>,
     #[diesel(sql_type = Nullable<Text>)]
     agent_name: Option<LossyText>,
     #[diesel(sql_type = Nullable<Text>)]
@@ -167,8 +173,8 @@ fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<WorkRo
     let of_tenant = tenant.map_or("", |_| "WHERE w.tenant = $1");
     let query = diesel::sql_query(format!(
         "SELECT * FROM ( \
-             SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_name, w.state, w.detail, w.since, {plan} AS \
-             plan_id, \
+             SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state, w.detail, \
+                 w.since, {plan} AS plan_id, \
                  count(*) OVER alike AS total, row_number() OVER (alike ORDER BY w.since, w.subject_id) AS place \
              FROM {kind}_work_state w {of_tenant} \
              WINDOW alike AS (PARTITION BY w.state) \
@@ -188,8 +194,10 @@ impl WorkRow {
             id: self.subject_id,
             tenant: self.tenant.0,
             identifier: self.identifier.map(|text| text.0),
+            url: None,
             title: self.title.0,
             agent: self.agent_name.map(|text| text.0),
+            agent_id: self.agent_id,
             state,
             detail: self.detail.map(|text| text.0),
             since,

@@ -66,7 +66,7 @@ pub fn removal(trial: &mut Trial, copy: &Sandbox) -> Result<Finding> {
         trial.stranded(kind)?;
     }
     trial.sweep()?;
-    migrate::uninstall(&mut trial.connect(Access::Write)?)?;
+    migrate::uninstall(&mut trial.connect(Access::Write)?, migrate::Extent::Everything)?;
     Ok(Finding::of("", differences(&before, &trial.outsider.catalog()?)))
 }
 

@@ -35,7 +35,7 @@ fn a_sweep_that_is_held_up_is_waited_for_and_one_of_the_missed_ones_is_made_up()
     assert_eq!(daemon.count("this sweep makes up for it"), 1, "{:?}", daemon.log());
     daemon.says_times(before.0 + 4, "sweep completed");
     daemon.ends_well();
-    assert_eq!(world.count(OVERLAPPING), 0);
+    assert_eq!(world.count(OVERLAPPING), 0, "{:?}", world.texts("row_to_json(sweeps)", "sweeps order by started_at"));
     assert_eq!(world.count("sweeps where ended is distinct from 'completed'"), 0);
 
     // The query sees sweeps that do overlap.

@@ -2,6 +2,8 @@
 //! a wait, and what must never be woken.
 
 mod board;
+mod links;
+mod releases;
 mod run_ends;
 mod stopped_by_people;
 

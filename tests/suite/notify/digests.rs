@@ -134,7 +134,7 @@ on_each_database! {
                 "subject_id": issue,
                 "identifier": "ACM-1", "title": "Mend the fence", "tenant": "acme", "agent": "Ada",
                 "finding": "orphaned",
-                "reason": "automatic continuation is off", "attempts": 0,
+                "reason": "automatic continuation is off", "attempts": 0, "url": null,
             }],
         });
         assert_eq!(reported, expected);

@@ -100,7 +100,7 @@ pub fn template(on: On) -> &'static str {
         let name = format!("sweep_template_{host}");
         new_database(&name);
         if on == On::Paperclip {
-            load_paperclip(&name);
+            load(&name, &paperclip_schema());
         }
         let host = hosts::named(host);
         migrate(&mut connect_as_sweep(&database_url(&name)), &Wanted { host, ..Wanted::default() })
@@ -146,15 +146,17 @@ pub fn new_database(name: &str) {
 }
 
 /// Paperclip's own schema, from its npm package, as `tests/paperclip` prepares it.
-pub fn load_paperclip(name: &str) {
+pub fn paperclip_schema() -> String {
     let schema = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/paperclip/schema.sql");
     let text = std::fs::read_to_string(&schema);
-    let text = text.unwrap_or_else(|_| panic!("{} is missing: run the tests by `make test`", schema.display()));
-    // Paperclip itself needs PostgreSQL 15 for one word of its indexes; the views over it do not.
-    let text = if is_15_or_newer() { text } else { text.replace(" NULLS NOT DISTINCT", "") };
-    let mut fitting = tempfile::NamedTempFile::new().expect("a file");
-    std::io::Write::write_all(&mut fitting, text.as_bytes()).expect("a schema");
-    psql(name, fitting.path());
+    text.unwrap_or_else(|_| panic!("{} is missing: run the tests by `make test`", schema.display()))
+}
+
+/// Runs SQL by psql in a database of this name.
+pub fn load(name: &str, sql: &str) {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    std::io::Write::write_all(&mut file, sql.as_bytes()).expect("a file");
+    psql(name, file.path());
 }
 
 fn psql(name: &str, file: &Path) {
@@ -167,18 +169,15 @@ fn psql(name: &str, file: &Path) {
     assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
 }
 
-/// A clone is written as files, which takes half as long as to write it through the log. Before PostgreSQL 15 there is
-/// no other way.
+/// A clone is written as files, which takes half as long as to write it through the log. PostgreSQL 14 knows no other
+/// way, and no word for it.
 fn by_files() -> &'static str {
-    if is_15_or_newer() { "strategy file_copy" } else { "" }
-}
-
-fn is_15_or_newer() -> bool {
-    static IS_SO: OnceLock<bool> = OnceLock::new();
-    *IS_SO.get_or_init(|| {
+    static IS_CHOSEN: OnceLock<bool> = OnceLock::new();
+    let is_chosen = IS_CHOSEN.get_or_init(|| {
         let version = diesel::sql_query("select 1 where current_setting('server_version_num')::int >= 150000");
         version.execute(&mut connect_server()).expect("a version") == 1
-    })
+    });
+    if *is_chosen { "strategy file_copy" } else { "" }
 }
 
 pub fn clone_of(template: &str) -> String {

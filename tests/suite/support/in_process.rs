@@ -4,6 +4,7 @@ use serde_json::Value;
 use sweep::conclusion::Conclusion;
 use sweep::report::{Detail, Format, Report};
 use sweep::rules::{Id, Policy};
+use sweep::store::links::Links;
 use sweep::store::outbox::Subscriptions;
 use sweep::store::{Access, DbConnection, Subject, Timeouts};
 use sweep::sweep::context::ExamineContext;
@@ -50,6 +51,7 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
     let (sweep_id, wakes, timeouts) = (Id::generate(), WakeBudget::new(10), Timeouts::default());
     let (tenant, group, shard, only_ids, plan) = (None, None, None, None, None);
     let (shadow, subscriptions) = (false, Subscriptions::default());
+    let links = Links::default();
     let context = ExamineContext {
         sweep_id: &sweep_id,
         access: Access::Write,
@@ -63,6 +65,7 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
         plan,
         wakes: &wakes,
         subscriptions: &subscriptions,
+        links: &links,
         shadow,
     };
     examine::<S>(db, id, &context).examined.outcome

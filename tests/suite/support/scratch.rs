@@ -11,7 +11,9 @@ use sweep::rules::Id;
 use sweep::store::{Db, snapshot};
 use tempfile::TempDir;
 
-use crate::support::databases::{clone_of, connect, connect_server, database_url, load_paperclip, new_database, run};
+use crate::support::databases::{
+    clone_of, connect, connect_server, database_url, load, new_database, paperclip_schema, run,
+};
 
 /// A PostgreSQL database without sweep.
 pub struct Scratch {
@@ -32,7 +34,7 @@ impl Scratch {
         const NAME: &str = "sweep_template_bare";
         TEMPLATE.get_or_init(|| {
             new_database(NAME);
-            load_paperclip(NAME);
+            load(NAME, &paperclip_schema());
         });
         Scratch::of(clone_of(NAME))
     }

@@ -34,6 +34,7 @@ fn examined(n: u32, outcome: Outcome, idle_minutes: i64, reason: &str) -> Examin
         id: Id(format!("00000000-0000-4000-8000-{n:012}")),
         identifier: Some(format!("ACM-{n}")),
         tenant: Some("acme".to_owned()),
+        url: None,
         finding: Some(Finding::Orphaned),
         decision: Some("continue"),
         reason: reason.to_owned(),
@@ -152,7 +153,7 @@ fn json_has_the_fields_that_programs_rely_on() {
   "policy": {"orphan_grace_seconds":120,"step_stalled_after_seconds":1800,"session_silent_after_seconds":300,"run_silent_after_seconds":3600,"session_waiting_after_seconds":10,"session_no_progress_after_seconds":900,"wake_stuck_after_seconds":3600,"abandoned_after_seconds":3600,"paused_after_seconds":null,"retry_delay_seconds":300,"attempts_max":1,"attempts_per_day_max":4,"escalation":"comment_and_block","nudge_delay_seconds":120,"nudges_max":2,"nudge_message":"You seem to be stuck. Go on with your task, or say what you need.","auto_relaunch":false,"relaunches_max":1},
   "newest_sweeps": [],
   "subjects": [
-    {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"agent_id":null,"idle_seconds":11520,"outcome":"continued","shadow":false}
+    {"kind":"issue","id":"00000000-0000-4000-8000-000000000001","identifier":"ACM-1","tenant":"acme","url":null,"finding":"orphaned","decision":"continue","reason":"nobody is working on it","attempt":1,"attempts_max":1,"agent_id":null,"idle_seconds":11520,"outcome":"continued","shadow":false}
   ],
   "began_at": "2024-10-04T00:00:00Z",
   "kinds": {"issues":{"provided":true,"mode":"on","guard":null,"held_back":[],"scanned":1,"continued":1,"escalated":0,"recovered":0,"handed_over":0,"abandoned":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"unreadable":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0},"steps":{"provided":false,"mode":"on","guard":null,"held_back":[],"scanned":0,"continued":0,"escalated":0,"recovered":0,"handed_over":0,"abandoned":0,"waiting":0,"skipped":0,"healthy":0,"changed":0,"deferred":0,"busy":0,"unknown":0,"unreadable":0,"failed":0,"oldest_deferred_at":null,"in_quarantine":0}},

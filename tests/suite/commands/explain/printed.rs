@@ -7,6 +7,7 @@ use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy};
 use sweep::store::Label;
 use sweep::store::ledger::{Past, Recovery};
+use sweep::store::links::Links;
 use sweep::store::quarantine::Failure;
 
 fn at(minutes: i64) -> DateTime<Utc> {
@@ -45,7 +46,7 @@ fn orphan() -> IssueFacts {
 
 fn print(facts: &IssueFacts, past: Past, failure: Option<Failure>) -> String {
     let label = Label { id: id(), tenant: Some("acme".to_owned()), identifier: Some("ACM-12".to_owned()) };
-    let text = Explanation::of(label, facts, &Policy::default(), past, failure).table();
+    let text = Explanation::of(label, facts, &Policy::default(), &Links::default(), past, failure).table();
     anstream::adapter::strip_str(&text).to_string()
 }
 

@@ -56,6 +56,7 @@ pub fn stuck_wake(n: u32, minutes: i64) -> StuckWake {
         subject_id: Some(id(n)),
         tenant: "acme".to_owned(),
         identifier: Some(format!("ACM-{n}")),
+        url: None,
         title: Some("Mend the fence".to_owned()),
         agent: Some("Ada".to_owned()),
         since: Some(now() - TimeDelta::minutes(minutes)),
@@ -65,7 +66,7 @@ pub fn stuck_wake(n: u32, minutes: i64) -> StuckWake {
 
 pub fn quarantined(n: u32) -> Quarantined {
     let (kind, identifier, reason) = ("issue".to_owned(), Some(format!("ACM-{n}")), "no plausible time".to_owned());
-    Quarantined { kind, id: id(n), identifier, reason, since: None, age_seconds: Some(60) }
+    Quarantined { kind, id: id(n), identifier, url: None, reason, since: None, age_seconds: Some(60) }
 }
 
 pub fn work(n: u32, state: BoardState, minutes: i64, detail: &str) -> WorkItem {
@@ -74,8 +75,10 @@ pub fn work(n: u32, state: BoardState, minutes: i64, detail: &str) -> WorkItem {
         id: id(n),
         tenant: "acme".to_owned(),
         identifier: Some(format!("ACM-{n}")),
+        url: None,
         title: "Mend the fence".to_owned(),
         agent: Some("Ada".to_owned()),
+        agent_id: None,
         state,
         detail: Some(detail.to_owned()),
         since: Some(now() - TimeDelta::minutes(minutes)),

@@ -122,22 +122,3 @@ fn a_schema_of_a_version_that_was_never_released_is_refused_with_the_way_to_begi
     std::fs::rename(&path, format!("{path}.old")).expect("the file");
     migrate_at(&file, []).run().done();
 }
-
-#[rstest]
-#[case::by_a_column("alter table issues drop column unblock_descriptor", "it lacks issues.unblock_descriptor")]
-#[case::by_some(
-    "alter table issues drop column harness_kind, drop column blocked_transition_at",
-    "lacks issues.harness_kind, issues.blocked_transition_at"
-)]
-#[case::by_a_table("drop table environment_leases cascade", "it lacks environment_leases")]
-fn a_paperclip_that_is_too_old_is_refused_with_the_oldest_that_works(#[case] older: &str, #[case] lacks: &str) {
-    let database = Scratch::paperclip();
-    database.run(older);
-    let before = database.catalog();
-    for arguments in [vec![], vec!["--print"], vec!["--host", "paperclip"]] {
-        migrate_at(&database.url, arguments)
-            .run()
-            .refused(CONFIG, &["is older than 2026.817.0", lacks, "upgrade Paperclip first"]);
-    }
-    assert_eq!(database.catalog(), before);
-}

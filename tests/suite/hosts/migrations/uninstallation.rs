@@ -1,6 +1,8 @@
 //! `sweep migrate --uninstall`: it shows what it removes, and leaves what it found.
 
 use super::*;
+use crate::support::scratch::psql;
+use crate::support::world::{On, World};
 
 const USAGE: i32 = 64;
 
@@ -67,6 +69,44 @@ fn the_sql_that_is_printed_removes_it_as_well() {
     assert_eq!(database.catalog(), up);
     database.run(&printed);
     assert_eq!(database.catalog(), before);
+}
+
+/// As an operator does whose host could not upgrade itself. Without the removal its upgrade fails.
+#[test]
+fn a_host_changes_a_column_that_a_view_reads_while_only_the_ledger_stays() {
+    let mut world = World::new(On::Paperclip);
+    let agent = world.agent("idle");
+    let issue = world.escalated_issue(&agent);
+    let upgrade = "alter table public.issues alter column identifier type varchar(100);
+                   alter table public.heartbeat_runs alter column status type varchar(100)";
+    let refused = psql(&world.url, upgrade).expect_err("a view reads it");
+    assert!(refused.contains("cannot alter type of a column used by a view"), "{refused}");
+
+    let printed = migrate_at(&world.url, ["--uninstall", "--keep-ledger", "--print"]).run().done().out;
+    let removed = migrate_at(&world.url, ["--uninstall", "--keep-ledger", "--yes"]).run().done().out;
+    psql(&world.url, upgrade).expect("an upgrade");
+    sweep_at(&world.url, []).run().refused(CONFIG, &["run `sweep migrate`"]);
+    migrate_at(&world.url, []).run().done();
+
+    assert!(printed.contains("drop view issue_facts") && !printed.contains("drop table"), "{printed}");
+    assert!(removed.contains("What sweep remembers stays"), "{removed}");
+    assert_eq!(world.count(&format!("recoveries where subject_id = '{issue}'")), 2);
+    let other = world.orphan(&agent);
+    let swept = world.sweep();
+    assert_eq!((swept.outcome(&issue), swept.outcome(&other)), ("not examined", "continued"));
+}
+
+#[test]
+fn where_no_view_stands_over_anothers_tables_there_is_no_ledger_to_keep() {
+    let (_directory, _, file) = new_file();
+    let database = Scratch::empty();
+    for url in [&file, &database.url] {
+        migrate_at(url, []).run().done();
+        let ran = migrate_at(url, ["--uninstall", "--keep-ledger", "--yes"]).run();
+        ran.refused(USAGE, &["--keep-ledger is for another program's tables on PostgreSQL"]);
+        sweep_at(url, []).run().done();
+    }
+    migrate_at(&database.url, ["--keep-ledger"]).run().refused(USAGE, &["--uninstall"]);
 }
 
 #[test]

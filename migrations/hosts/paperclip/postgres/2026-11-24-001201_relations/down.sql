@@ -6,4 +6,4 @@ drop view comments;
 drop view issues;
 drop view agents;
 drop view host_behavior;
-drop function refuse_update, insert_comment, update_issue, is_too_large, as_id, within_calendar;
+drop function refuse_update, insert_comment, update_issue, has_column, is_too_large, as_id, within_calendar;

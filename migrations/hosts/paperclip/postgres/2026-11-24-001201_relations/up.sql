@@ -16,6 +16,10 @@ return case when words ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then word
 create function is_too_large(document jsonb) returns boolean language sql stable
 return coalesce(pg_column_size(document) > 100000, false);
 
+-- Older releases lack some columns. A statement of a function that names one is planned only when it is reached.
+create function has_column(host_table text, column_name text) returns boolean language sql stable
+return exists (select from pg_attribute where attrelid = to_regclass(host_table) and attname = column_name and not attisdropped);
+
 -- What all of this host's facts go by, and what people are advised to do: one row. A few seconds after the end of a run its server
 -- queues what follows, and does not look whether somebody else has queued something.
 create view host_behavior as
@@ -26,8 +30,9 @@ select 15::float8 as run_end_grace_seconds,           -- after the end of a run 
 create view agents as
 select id, company_id, name, status from public.agents;
 
+-- What a person has to do is written, by the trigger below, and never read.
 create view issues as
-select id, company_id, identifier, title, status, assignee_agent_id, unblock_descriptor ->> 'action' as unblock_action, updated_at
+select id, company_id, identifier, title, status, assignee_agent_id, null::text as unblock_action, updated_at
 from public.issues;
 
 -- Why an issue is none that sweep resumes, and where a comment would reach nobody.
@@ -46,15 +51,19 @@ begin
     if not found then
         return null;
     end if;
-    -- An issue that is blocked while a run still holds it would be taken up again, or never be released. The board's inbox says
-    -- what is to be done if the descriptor and the time are there.
+    -- An issue that is blocked while a run still holds it would be taken up again, or never be released.
     if new.status = 'blocked' then
         update public.issues
-        set checkout_run_id = null, execution_run_id = null, execution_agent_name_key = null, execution_locked_at = null,
-            blocked_transition_at = clock_timestamp(),
-            unblock_descriptor = case when btrim(new.unblock_action) <> ''
-                then jsonb_build_object('owner', 'board', 'action', left(btrim(new.unblock_action), 2000)) end
+        set checkout_run_id = null, execution_run_id = null, execution_agent_name_key = null, execution_locked_at = null
         where id = old.id;
+        -- The board's inbox says what is to be done if the descriptor and the time are there. Releases before 2026.817 have neither.
+        if has_column('public.issues', 'unblock_descriptor') then
+            update public.issues
+            set blocked_transition_at = clock_timestamp(),
+                unblock_descriptor = case when btrim(new.unblock_action) <> ''
+                    then jsonb_build_object('owner', 'board', 'action', left(btrim(new.unblock_action), 2000)) end
+            where id = old.id;
+        end if;
     end if;
     return new;
 end $$;
@@ -112,4 +121,4 @@ end $$;
 create trigger log_recovery after insert on recoveries for each row execute function log_recovery();
 
 -- Else anybody could put a trigger function on a table of his own, and write to the host with its owner's rights.
-revoke execute on function within_calendar, as_id, is_too_large, update_issue, insert_comment, refuse_update, log_recovery from public;
+revoke execute on function within_calendar, as_id, is_too_large, has_column, update_issue, insert_comment, refuse_update, log_recovery from public;

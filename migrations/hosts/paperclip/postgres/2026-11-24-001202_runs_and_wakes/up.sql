@@ -94,8 +94,7 @@ create function is_conversation(run uuid) returns boolean language plpgsql stabl
 declare
     adapter text;
 begin
-    if exists (select from pg_attribute where attrelid = to_regclass('public.heartbeat_runs') and attname = 'runner_profile_json'
-               and not attisdropped) then
+    if has_column('public.heartbeat_runs', 'runner_profile_json') then
         select case when r.runtime_mode = 'legacy' then coalesce(
                    case when not is_too_large(r.runner_profile_json) then r.runner_profile_json #>> '{adapterDispatch,adapterType}' end,
                    a.adapter_type) end

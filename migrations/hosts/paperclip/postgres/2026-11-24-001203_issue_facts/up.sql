@@ -225,7 +225,8 @@ where l.actor_type = 'system' and l.entity_type = 'issue' and not is_too_large(l
        or l.action in ('issue.updated', 'issue.successful_run_handoff_escalated', 'issue.disposition_repair_escalated')
           and l.details ->> 'status' = 'blocked'
        or l.action = 'issue.workspace_preflight_blocked')
-  and i.status = 'blocked' and i.hidden_at is null and i.unblock_descriptor is null
+  and i.status = 'blocked' and i.hidden_at is null
+  and to_jsonb(i) ->> 'unblock_descriptor' is null  -- by name, as older releases lack the column
   and not exists (select from public.issue_relations b join public.issues blocker on blocker.id = b.issue_id
                   where b.company_id = i.company_id and b.related_issue_id = i.id and b.type = 'blocks'
                     and blocker.status not in ('done', 'cancelled'))

@@ -1,0 +1,167 @@
+//! Links into a host's own pages, all of them made here: by the templates of its `host.toml`, and by the setting that
+//! says where its pages are.
+//!
+//! What a link is filled with is others' text. It is percent-encoded but for letters, digits and `-._~`, so that
+//! nothing in it ends a link in a terminal, in Markdown, in Slack or in JSON; and text that may not be shown makes no
+//! link.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use strum::VariantArray;
+
+use crate::rules::{Id, Kind};
+use crate::text::redact;
+
+/// Longer ones are cut by some browsers and boards, and no link is.
+const URL_MAX: usize = 2000;
+
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// What of a URL is no placeholder may consist of these, beside letters and digits. None of them ends a link.
+const PLAIN: &str = "-._~:/?#[]@!$&+;=%";
+
+/// Where the pages of a host begin, such as `https://board.example`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostUrl(String);
+
+impl HostUrl {
+    /// # Errors
+    /// What was expected, without the URL itself.
+    pub fn parse(url: &str) -> Result<HostUrl, String> {
+        let expected = "expected https://HOST/… or http://HOST/…, without a user, a query or a fragment";
+        let rest = ["https://", "http://"].into_iter().find_map(|scheme| url.strip_prefix(scheme));
+        let host = rest.unwrap_or_default().split('/').next().unwrap_or_default();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/[]%".contains(c);
+        if host.is_empty() || host.starts_with(':') || !url.chars().all(is_plain) || URL_MAX / 2 < url.len() {
+            return Err(expected.to_owned());
+        }
+        Ok(HostUrl(url.trim_end_matches('/').to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a template is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, strum::IntoStaticStr, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+enum Placeholder {
+    /// The setting `SWEEP_HOST_URL`.
+    Base,
+    Id,
+    Identifier,
+    /// What its identifier begins with, before the first hyphen: `ACM` of `ACM-12`.
+    Prefix,
+    Tenant,
+    /// The id of its agent.
+    Agent,
+}
+
+/// The URL of a page, such as `{base}/issues/{identifier}`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Template(String);
+
+impl TryFrom<String> for Template {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Template, String> {
+        let known = || {
+            let names = Placeholder::VARIANTS.iter().map(|known| format!("{{{}}}", <&str>::from(known)));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        if !["{base}/", "https://", "http://"].iter().any(|beginning| text.starts_with(beginning)) {
+            return Err(format!("{text:?}: expected {{base}}/… or https://…"));
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
+        for (between, name) in parts(&text) {
+            if !between.chars().all(is_plain) {
+                return Err(format!("{text:?}: expected a URL, and in braces one of {}", known()));
+            }
+            if name.is_some_and(|name| name.parse::<Placeholder>().is_err()) {
+                return Err(format!("{text:?}: {{{}}}: expected one of {}", name.unwrap_or_default(), known()));
+            }
+        }
+        Ok(Template(text))
+    }
+}
+
+/// What stands before each placeholder, and its name; at the end without a name.
+fn parts(template: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    template.split_inclusive('}').map(|part| match part.strip_suffix('}').and_then(|part| part.split_once('{')) {
+        Some((between, name)) => (between, Some(name)),
+        None => (part, None),
+    })
+}
+
+/// `[links]` of a host's `host.toml`: the page of a subject, by its kind.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Templates {
+    session: Option<Template>,
+    issue: Option<Template>,
+    step: Option<Template>,
+}
+
+impl Templates {
+    fn of(&self, kind: Kind) -> Option<&Template> {
+        match kind {
+            Kind::Session => self.session.as_ref(),
+            Kind::Issue => self.issue.as_ref(),
+            Kind::Step => self.step.as_ref(),
+        }
+    }
+
+    /// Those that there are, as they are written.
+    pub fn written(&self) -> impl Iterator<Item = (Kind, &str)> {
+        Kind::ALL.iter().filter_map(|&kind| Some((kind, self.of(kind)?.0.as_str())))
+    }
+}
+
+/// What a link is to, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    pub kind: Kind,
+    pub id: &'a Id,
+    pub identifier: Option<&'a str>,
+    pub tenant: Option<&'a str>,
+    pub agent: Option<&'a Id>,
+}
+
+/// The links of one host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Links {
+    pub templates: Templates,
+    pub base: Option<HostUrl>,
+}
+
+impl Links {
+    /// None: the host has no such page, or it is not known where it is, or what its URL needs is missing.
+    pub fn to(&self, page: &Page) -> Option<String> {
+        let template = self.templates.of(page.kind)?;
+        let mut url = String::new();
+        for (between, name) in parts(&template.0) {
+            url.push_str(between);
+            let Some(name) = name else { continue };
+            match name.parse().ok()? {
+                Placeholder::Base => url.push_str(&self.base.as_ref()?.0),
+                Placeholder::Id => url.push_str(&encoded(&page.id.0)?),
+                Placeholder::Identifier => url.push_str(&encoded(page.identifier?)?),
+                Placeholder::Prefix => url.push_str(&encoded(page.identifier?.split_once('-')?.0)?),
+                Placeholder::Tenant => url.push_str(&encoded(page.tenant?)?),
+                Placeholder::Agent => url.push_str(&encoded(&page.agent?.0)?),
+            }
+        }
+        (url.len() <= URL_MAX).then_some(url)
+    }
+}
+
+/// None of nothing, of what may not be shown as it is, and of what browsers take for a way up.
+fn encoded(text: &str) -> Option<String> {
+    let is_dots = text.chars().all(|c| c == '.');
+    (!is_dots && redact(text) == text).then(|| utf8_percent_encode(text, ENCODED).to_string())
+}
+
+#[cfg(test)]
+mod tests;
