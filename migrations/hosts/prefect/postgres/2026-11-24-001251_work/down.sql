@@ -1,0 +1,5 @@
+drop view issues;
+drop view signs_of_life;
+drop view agents;
+drop view paused_queues;
+drop view host_behavior;

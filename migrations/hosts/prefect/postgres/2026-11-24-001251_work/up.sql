@@ -1,0 +1,72 @@
+-- Prefect's flow runs as issues, and its deployments as their agents. docs/prefect.md says what each of its states is here.
+
+create view host_behavior as
+select 0::float8 as run_end_grace_seconds,
+       'press Retry in Prefect''s UI, or run `prefect flow-run retry`. A run without a deployment is started anew where it was started'
+           as resume_advice;
+
+-- Where a worker looks for runs: why it takes none there.
+create view paused_queues as
+select q.id, case when q.is_paused then 'its work queue ' || left(q.name, 200) else 'its work pool ' || left(p.name, 200) end || ' is paused' as reason
+from public.work_queue q join public.work_pool p on p.id = q.work_pool_id
+where q.is_paused or p.is_paused;
+
+-- A run without a deployment is its flow's: nobody takes it up, but people are notified of it.
+create view agents as
+select d.id,
+       left((select f.name from public.flow f where f.id = d.flow_id), 500) || '/' || left(d.name, 499) as name,
+       case when d.paused or exists (select from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
+from public.deployment d
+union all
+select f.id, left(f.name, 1000), 'active' from public.flow f;
+
+-- The latest sign of life of a flow run. A heartbeat comes from its process every three minutes, unless that is switched off or its
+-- Prefect is older; then only what its flow logs and its tasks do shows that it lives, and a flow may do neither for long.
+create view signs_of_life as
+select f.id as flow_run_id, heartbeat.at is not null as has_heartbeats,
+       greatest(f.created, f.state_timestamp, heartbeat.at,
+                (select max(l.timestamp) from public.log l where l.flow_run_id = f.id),
+                (select max(t.updated) from public.task_run t where t.flow_run_id = f.id)) as last_at,
+       -- Three heartbeats and a minute.
+       case when heartbeat.at is not null then interval '10 minutes' else interval '1 hour' end as grace
+from public.flow_run f
+cross join lateral (
+    select max(e.occurred) as at from public.events e
+    where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text
+) heartbeat;
+
+create view issues as
+select f.id,
+       'default'::text as tenant,
+       -- Prefect's own index keeps it short.
+       f.name as identifier,
+       coalesce((select a.name from agents a where a.id = coalesce(f.deployment_id, f.flow_id)), 'a flow') as title,
+       case when f.state_type in ('RUNNING', 'PAUSED') then 'in_progress'
+            -- It was at work before, and is not yet again.
+            when f.state_type in ('SCHEDULED', 'PENDING') and f.start_time is not null then 'in_progress'
+            when f.state_type in ('SCHEDULED', 'PENDING') then 'todo'
+            when f.state_type = 'COMPLETED' then 'done'
+            -- A process that died unseen, or was found dead: people have to look.
+            when f.state_type = 'CRASHED' then 'blocked'
+            else coalesce(lower(f.state_type::text), 'todo') end as status,
+       coalesce(f.deployment_id, f.flow_id) as assignee_agent_id,
+       null::text as assignee_user_id,
+       null::uuid as checkout_run_id,
+       null::text as unblock_action,
+       case when f.state_type <> 'PAUSED' then null
+            when exists (select from public.flow_run_input i where i.flow_run_id = f.id) then 'input by a person, it is ' || left(f.state_name, 100)
+            else 'somebody resumes it, it is ' || left(f.state_name, 100) end as waiting_for,
+       null::timestamptz as wait_until,
+       f.start_time as started_at,
+       f.created as created_at,
+       (select s.last_at from signs_of_life s where s.flow_run_id = f.id) as updated_at,
+       -- Its own queue may be another than its deployment's.
+       (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
+       case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > statement_timestamp()
+            then 'it is ' || left(f.state_name, 100) || ', for ' || to_char(f.next_scheduled_start_time at time zone 'UTC', 'YYYY-MM-DD HH24:MI') end
+           as host_plan,
+       case when f.deployment_id is not null then null
+            when f.parent_task_run_id is not null then 'it is a subflow in another run''s process, and only that run can start it again'
+            when f.work_queue_id is not null then 'its deployment was deleted, and no worker takes up a run without one'
+            else 'it has no deployment: no worker takes it up' end as unreachable
+from public.flow_run f;

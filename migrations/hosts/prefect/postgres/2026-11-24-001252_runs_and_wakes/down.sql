@@ -1,0 +1,5 @@
+drop view comments;
+drop view wakes;
+drop trigger update_issue on issues;
+drop view runs;
+drop function insert_comment, insert_wake, update_issue, enter_state;

@@ -1,0 +1,72 @@
+-- As in postgres/: Prefect's flow runs as issues, and its deployments as their agents. Its times are text in UTC, without a zone.
+
+create view host_behavior as
+select 0.0 as run_end_grace_seconds,
+       'press Retry in Prefect''s UI, or run `prefect flow-run retry`. A run without a deployment is started anew where it was started'
+           as resume_advice;
+
+-- Where a worker looks for runs: why it takes none there.
+create view paused_queues as
+select q.id, case when q.is_paused then 'its work queue ' || substr(q.name, 1, 200) else 'its work pool ' || substr(p.name, 1, 200) end
+           || ' is paused' as reason
+from main.work_queue q join main.work_pool p on p.id = q.work_pool_id
+where q.is_paused or p.is_paused;
+
+-- A run without a deployment is its flow's: nobody takes it up, but people are notified of it.
+create view agents as
+select d.id,
+       substr((select f.name from main.flow f where f.id = d.flow_id), 1, 500) || '/' || substr(d.name, 1, 499) as name,
+       case when d.paused or exists (select 1 from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
+from main.deployment d
+union all
+select f.id, substr(f.name, 1, 1000), 'active' from main.flow f;
+
+-- The latest sign of life of a flow run. A heartbeat comes from its process every three minutes, unless that is switched off or its
+-- Prefect is older; then only what its flow logs and its tasks do shows that it lives, and a flow may do neither for long.
+create view signs_of_life as
+select flow_run_id, heartbeat_at is not null as has_heartbeats,
+       strftime('%Y-%m-%dT%H:%M:%fZ', max(began_at, coalesce(heartbeat_at, ''), coalesce(logged_at, ''), coalesce(task_at, ''))) as last_at,
+       -- Three heartbeats and a minute.
+       strftime('%Y-%m-%dT%H:%M:%fZ', 'now', case when heartbeat_at is not null then '-10 minutes' else '-1 hour' end) as alive_after
+from (
+    select f.id as flow_run_id, max(f.created, coalesce(f.state_timestamp, '')) as began_at,
+           (select max(e.occurred) from main.events e
+            where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id) as heartbeat_at,
+           (select max(l.timestamp) from main.log l where l.flow_run_id = f.id) as logged_at,
+           (select max(t.updated) from main.task_run t where t.flow_run_id = f.id) as task_at
+    from main.flow_run f
+);
+
+create view issues as
+select f.id,
+       'default' as tenant,
+       substr(f.name, 1, 1000) as identifier,
+       coalesce((select a.name from agents a where a.id = coalesce(f.deployment_id, f.flow_id)), 'a flow') as title,
+       case when f.state_type in ('RUNNING', 'PAUSED') then 'in_progress'
+            -- It was at work before, and is not yet again.
+            when f.state_type in ('SCHEDULED', 'PENDING') and f.start_time is not null then 'in_progress'
+            when f.state_type in ('SCHEDULED', 'PENDING') then 'todo'
+            when f.state_type = 'COMPLETED' then 'done'
+            -- A process that died unseen, or was found dead: people have to look.
+            when f.state_type = 'CRASHED' then 'blocked'
+            else coalesce(lower(f.state_type), 'todo') end as status,
+       coalesce(f.deployment_id, f.flow_id) as assignee_agent_id,
+       null as assignee_user_id,
+       null as checkout_run_id,
+       null as unblock_action,
+       case when f.state_type <> 'PAUSED' then null
+            when exists (select 1 from main.flow_run_input i where i.flow_run_id = f.id) then 'input by a person, it is ' || substr(f.state_name, 1, 100)
+            else 'somebody resumes it, it is ' || substr(f.state_name, 1, 100) end as waiting_for,
+       null as wait_until,
+       strftime('%Y-%m-%dT%H:%M:%fZ', f.start_time) as started_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', f.created) as created_at,
+       (select s.last_at from signs_of_life s where s.flow_run_id = f.id) as updated_at,
+       -- Its own queue may be another than its deployment's.
+       (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
+       case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > strftime('%Y-%m-%d %H:%M:%f', 'now')
+            then 'it is ' || substr(f.state_name, 1, 100) || ', for ' || strftime('%Y-%m-%d %H:%M', f.next_scheduled_start_time) end as host_plan,
+       case when f.deployment_id is not null then null
+            when f.parent_task_run_id is not null then 'it is a subflow in another run''s process, and only that run can start it again'
+            when f.work_queue_id is not null then 'its deployment was deleted, and no worker takes up a run without one'
+            else 'it has no deployment: no worker takes it up' end as unreachable
+from main.flow_run f;
