@@ -31,10 +31,12 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not (w.status = 'deferred'
            and exists (select 1 from runs r where (r.issue_id = w.issue_id{% if steps %} or r.plan_step_id = w.plan_step_id{% endif %})
                        and r.status in ('queued', 'scheduled_retry', 'running')));
+{%- if "wake_pickups" not in brings %}
 
 -- When wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
+{%- endif %}
 
 -- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as

@@ -1,3 +1,4 @@
+drop view open_issues;
 drop view issues;
 drop view signs_of_life;
 drop view agents;

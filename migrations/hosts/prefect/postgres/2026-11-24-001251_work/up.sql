@@ -20,20 +20,29 @@ from public.deployment d
 union all
 select f.id, left(f.name, 1000), 'active' from public.flow f;
 
--- The latest sign of life of a flow run. A heartbeat comes from its process every three minutes, unless that is switched off or its
--- Prefect is older; then only what its flow logs and its tasks do shows that it lives, and a flow may do neither for long.
+-- Is a flow run's process alive? It sends a heartbeat every three minutes, unless its operator chose another time: three of them may be
+-- missed, in ten minutes at least. Without any, since they are switched off or its Prefect is older, only what its flow logs and its
+-- tasks do shows that it lives, and a flow may do neither for long.
 create view signs_of_life as
-select f.id as flow_run_id, heartbeat.at is not null as has_heartbeats,
+select f.id as flow_run_id,
+       heartbeat.at is not null as has_heartbeats,
+       greatest(f.state_timestamp, heartbeat.at) > silent.before
+           or exists (select from public.log l where l.flow_run_id = f.id and l.timestamp > silent.before)
+           or exists (select from public.task_run t where t.flow_run_id = f.id and t.updated > silent.before) as is_alive,
        greatest(f.created, f.state_timestamp, heartbeat.at,
                 (select max(l.timestamp) from public.log l where l.flow_run_id = f.id),
-                (select max(t.updated) from public.task_run t where t.flow_run_id = f.id)) as last_at,
-       -- Three heartbeats and a minute.
-       case when heartbeat.at is not null then interval '10 minutes' else interval '1 hour' end as grace
+                (select max(t.updated) from public.task_run t where t.flow_run_id = f.id)) as last_at
 from public.flow_run f
 cross join lateral (
-    select max(e.occurred) as at from public.events e
-    where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text
-) heartbeat;
+    select max(h.at) as at, max(h.at) - min(h.at) as every
+    from (select e.occurred as at from public.events e
+          where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id::text and isfinite(e.occurred)
+          order by e.occurred desc limit 2) h
+) heartbeat
+cross join lateral (
+    select statement_timestamp() - case when heartbeat.at is null then interval '1 hour'
+                                        else least(greatest(3 * heartbeat.every, interval '10 minutes'), interval '1 hour') end as before
+) silent;
 
 create view issues as
 select f.id,
@@ -63,10 +72,16 @@ select f.id,
        -- Its own queue may be another than its deployment's.
        (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
        case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > statement_timestamp()
-            then 'it is ' || left(f.state_name, 100) || ', for ' || to_char(f.next_scheduled_start_time at time zone 'UTC', 'YYYY-MM-DD HH24:MI') end
+            then 'it is ' || left(f.state_name, 100) || ', for ' 
+                 || coalesce(to_char(f.next_scheduled_start_time at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'ever') end
            as host_plan,
        case when f.deployment_id is not null then null
             when f.parent_task_run_id is not null then 'it is a subflow in another run''s process, and only that run can start it again'
             when f.work_queue_id is not null then 'its deployment was deleted, and no worker takes up a run without one'
             else 'it has no deployment: no worker takes it up' end as unreachable
 from public.flow_run f;
+
+-- Prefect's index on the state finds them; none serves for a status.
+create view open_issues as
+select i.* from public.flow_run f join issues i on i.id = f.id
+where f.state_type in ('RUNNING', 'PAUSED', 'PENDING') or f.state_type = 'SCHEDULED' and f.start_time is not null;

@@ -11,12 +11,12 @@ select a.id,
        case when f.state_id is distinct from began.id then
                 case coalesce(ended.type, f.state_type) when 'COMPLETED' then 'succeeded' when 'FAILED' then 'failed' when 'CRASHED' then 'failed'
                      when 'CANCELLED' then 'cancelled' when 'CANCELLING' then 'cancelled' else 'interrupted' end
-            when life.last_at > statement_timestamp() - life.grace then 'running'
+            when life.is_alive then 'running'
             when life.has_heartbeats then 'interrupted: its heartbeats have stopped'
             else 'interrupted: it shows nothing, but it never sent heartbeats either' end as status,
        began.timestamp as created_at,
        case when f.state_id is distinct from began.id then coalesce(ended.timestamp, f.state_timestamp)
-            when life.last_at > statement_timestamp() - life.grace then null
+            when life.is_alive then null
             else life.last_at end as finished_at
 from public.flow_run_state a
 join public.flow_run f on f.id = a.flow_run_id
@@ -52,6 +52,12 @@ from public.flow_run_state s
 join public.flow_run f on f.id = s.flow_run_id
 join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.id
 where f.state_id <> s.id;
+
+-- When runs were taken up, by Prefect's indexes on these times: the history of all states has none.
+create view wake_pickups as
+select f.state_id as wake_id, f.start_time as taken_at from public.flow_run f where f.start_time is not null
+union all
+select f.state_id, f.state_timestamp from public.flow_run f where f.state_type = 'RUNNING' and f.run_count > 1;
 
 -- A flow run goes over into a state. Its states have times of their own each, and the new one is the latest, also if another
 -- machine's clock is ahead.

@@ -21,21 +21,35 @@ from main.deployment d
 union all
 select f.id, substr(f.name, 1, 1000), 'active' from main.flow f;
 
--- The latest sign of life of a flow run. A heartbeat comes from its process every three minutes, unless that is switched off or its
--- Prefect is older; then only what its flow logs and its tasks do shows that it lives, and a flow may do neither for long.
+-- Is a flow run's process alive? It sends a heartbeat every three minutes, unless its operator chose another time: three of them may be
+-- missed, in ten minutes at least. Without any, since they are switched off or its Prefect is older, only what its flow logs and its
+-- tasks do shows that it lives, and a flow may do neither for long.
+create view heartbeats as
+select f.id as flow_run_id,
+       (select max(e.occurred) from main.events e
+        where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id) as last_at,
+       (select e.occurred from main.events e
+        where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id
+        order by e.occurred desc limit 1 offset 1) as one_before_at
+from main.flow_run f;
+
 create view signs_of_life as
-select flow_run_id, heartbeat_at is not null as has_heartbeats,
-       strftime('%Y-%m-%dT%H:%M:%fZ', max(began_at, coalesce(heartbeat_at, ''), coalesce(logged_at, ''), coalesce(task_at, ''))) as last_at,
-       -- Three heartbeats and a minute.
-       strftime('%Y-%m-%dT%H:%M:%fZ', 'now', case when heartbeat_at is not null then '-10 minutes' else '-1 hour' end) as alive_after
-from (
-    select f.id as flow_run_id, max(f.created, coalesce(f.state_timestamp, '')) as began_at,
-           (select max(e.occurred) from main.events e
-            where e.event = 'prefect.flow-run.heartbeat' and e.resource_id = 'prefect.flow-run.' || f.id) as heartbeat_at,
-           (select max(l.timestamp) from main.log l where l.flow_run_id = f.id) as logged_at,
-           (select max(t.updated) from main.task_run t where t.flow_run_id = f.id) as task_at
-    from main.flow_run f
-);
+select f.id as flow_run_id,
+       h.last_at is not null as has_heartbeats,
+       max(coalesce(f.state_timestamp, ''), coalesce(h.last_at, '')) > s.silent_before
+           or exists (select 1 from main.log l where l.flow_run_id = f.id and l.timestamp > s.silent_before)
+           or exists (select 1 from main.task_run t where t.flow_run_id = f.id and t.updated > s.silent_before) as is_alive,
+       strftime('%Y-%m-%dT%H:%M:%fZ', max(
+           f.created, coalesce(f.state_timestamp, ''), coalesce(h.last_at, ''),
+           coalesce((select max(l.timestamp) from main.log l where l.flow_run_id = f.id), ''),
+           coalesce((select max(t.updated) from main.task_run t where t.flow_run_id = f.id), ''))) as last_at
+from main.flow_run f
+join heartbeats h on h.flow_run_id = f.id
+join (
+    select flow_run_id, strftime('%Y-%m-%d %H:%M:%f', 'now', printf('-%d seconds', case when last_at is null then 3600
+        else min(max(3 * 86400 * coalesce(julianday(last_at) - julianday(one_before_at), 0), 600), 3600) end)) as silent_before
+    from heartbeats
+) s on s.flow_run_id = f.id;
 
 create view issues as
 select f.id,
@@ -70,3 +84,8 @@ select f.id,
             when f.work_queue_id is not null then 'its deployment was deleted, and no worker takes up a run without one'
             else 'it has no deployment: no worker takes it up' end as unreachable
 from main.flow_run f;
+
+-- Prefect's index on the state finds them; none serves for a status.
+create view open_issues as
+select i.* from main.flow_run f join issues i on i.id = f.id
+where f.state_type in ('RUNNING', 'PAUSED', 'PENDING') or f.state_type = 'SCHEDULED' and f.start_time is not null;
