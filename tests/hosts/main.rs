@@ -1,5 +1,5 @@
-//! sweep beside the real servers of its hosts: what no schema tells, and only a running server shows. README.md says how
-//! to play it.
+//! sweep beside the real servers of its hosts: what no schema tells, and only a running server shows. README.md says
+//! how to play it.
 
 mod database;
 mod http;

@@ -88,7 +88,8 @@ impl Api {
 
     pub fn send_heartbeat(&self, run: &str, at: &str) {
         let event = json!({
-            "occurred": at, "event": "prefect.flow-run.heartbeat", "payload": {}, "id": uuid::Uuid::now_v7().to_string(),
+            "occurred": at, "event": "prefect.flow-run.heartbeat", "payload": {},
+            "id": uuid::Uuid::now_v7().to_string(),
             "resource": {"prefect.resource.id": format!("prefect.flow-run.{run}")},
         });
         self.post("/events", &json!([event]));

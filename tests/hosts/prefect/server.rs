@@ -1,4 +1,5 @@
-//! The real server and its workers: each started in a home of the test's own, and ended by its pid, also when a test fails.
+//! The real server and its workers: each started in a home of the test's own, and ended by its pid, also when a test
+//! fails.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,8 @@ select 0::float8 as run_end_grace_seconds,
 
 -- Where a worker looks for runs: why it takes none there.
 create view paused_queues as
-select q.id, case when q.is_paused then 'its work queue ' || left(q.name, 200) else 'its work pool ' || left(p.name, 200) end || ' is paused' as reason
+select q.id, case when q.is_paused then 'its work queue ' || left(q.name, 200) else 'its work pool ' || left(p.name, 200) end
+           || ' is paused' as reason
 from public.work_queue q join public.work_pool p on p.id = q.work_pool_id
 where q.is_paused or p.is_paused;
 
@@ -63,7 +64,8 @@ select f.id,
        null::uuid as checkout_run_id,
        null::text as unblock_action,
        case when f.state_type <> 'PAUSED' then null
-            when exists (select from public.flow_run_input i where i.flow_run_id = f.id) then 'input by a person, it is ' || left(f.state_name, 100)
+            when exists (select from public.flow_run_input i where i.flow_run_id = f.id)
+                then 'input by a person, it is ' || left(f.state_name, 100)
             else 'somebody resumes it, it is ' || left(f.state_name, 100) end as waiting_for,
        null::timestamptz as wait_until,
        f.start_time as started_at,
@@ -72,7 +74,7 @@ select f.id,
        -- Its own queue may be another than its deployment's.
        (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
        case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > statement_timestamp()
-            then 'it is ' || left(f.state_name, 100) || ', for ' 
+            then 'it is ' || left(f.state_name, 100) || ', for '
                  || coalesce(to_char(f.next_scheduled_start_time at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'ever') end
            as host_plan,
        case when f.deployment_id is not null then null

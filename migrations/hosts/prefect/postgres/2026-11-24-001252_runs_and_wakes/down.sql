@@ -1,4 +1,4 @@
-drop view wake_pickups;
+drop view if exists wake_pickups;
 drop view comments;
 drop view wakes;
 drop trigger update_issue on issues;

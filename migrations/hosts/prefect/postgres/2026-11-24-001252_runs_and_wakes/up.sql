@@ -9,11 +9,12 @@ select a.id,
        -- What follows RUNNING at once resumes it: Prefect's own retry of a flow that failed, or a wake of ours.
        case when before.type = 'RUNNING' then 'retry' end as retry_reason,
        case when f.state_id is distinct from began.id then
-                case coalesce(ended.type, f.state_type) when 'COMPLETED' then 'succeeded' when 'FAILED' then 'failed' when 'CRASHED' then 'failed'
-                     when 'CANCELLED' then 'cancelled' when 'CANCELLING' then 'cancelled' else 'interrupted' end
+                case coalesce(ended.type, f.state_type)
+                    when 'COMPLETED' then 'succeeded' when 'FAILED' then 'failed' when 'CRASHED' then 'failed'
+                    when 'CANCELLED' then 'cancelled' when 'CANCELLING' then 'cancelled' else 'interrupted' end
             when life.is_alive then 'running'
             when life.has_heartbeats then 'interrupted: its heartbeats have stopped'
-            else 'interrupted: it shows nothing, but it never sent heartbeats either' end as status,
+            else 'interrupted: it shows nothing, and no heartbeat of it is known' end as status,
        began.timestamp as created_at,
        case when f.state_id is distinct from began.id then coalesce(ended.timestamp, f.state_timestamp)
             when life.is_alive then null
@@ -76,7 +77,7 @@ begin
 end $$;
 
 -- A wake is what Prefect's own Retry makes: a state that the workers of its queue poll for. Here the run is looked at again, whose row
--- the sweep has locked; nobody locks the pauses, since what was scheduled before a pause waits for its end anyway.
+-- the sweep has locked. A pause is not locked: what it finds scheduled waits for its end.
 create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
     if not exists (

@@ -69,7 +69,8 @@ select f.id,
        null as checkout_run_id,
        null as unblock_action,
        case when f.state_type <> 'PAUSED' then null
-            when exists (select 1 from main.flow_run_input i where i.flow_run_id = f.id) then 'input by a person, it is ' || substr(f.state_name, 1, 100)
+            when exists (select 1 from main.flow_run_input i where i.flow_run_id = f.id)
+                then 'input by a person, it is ' || substr(f.state_name, 1, 100)
             else 'somebody resumes it, it is ' || substr(f.state_name, 1, 100) end as waiting_for,
        null as wait_until,
        strftime('%Y-%m-%dT%H:%M:%fZ', f.start_time) as started_at,

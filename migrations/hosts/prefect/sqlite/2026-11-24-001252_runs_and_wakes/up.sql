@@ -9,11 +9,12 @@ select a.id,
        -- What follows RUNNING at once resumes it: Prefect's own retry of a flow that failed, or a wake of ours.
        case when before.type = 'RUNNING' then 'retry' end as retry_reason,
        case when f.state_id is not began.id then
-                case coalesce(ended.type, f.state_type) when 'COMPLETED' then 'succeeded' when 'FAILED' then 'failed' when 'CRASHED' then 'failed'
-                     when 'CANCELLED' then 'cancelled' when 'CANCELLING' then 'cancelled' else 'interrupted' end
+                case coalesce(ended.type, f.state_type)
+                    when 'COMPLETED' then 'succeeded' when 'FAILED' then 'failed' when 'CRASHED' then 'failed'
+                    when 'CANCELLED' then 'cancelled' when 'CANCELLING' then 'cancelled' else 'interrupted' end
             when life.is_alive then 'running'
             when life.has_heartbeats then 'interrupted: its heartbeats have stopped'
-            else 'interrupted: it shows nothing, but it never sent heartbeats either' end as status,
+            else 'interrupted: it shows nothing, and no heartbeat of it is known' end as status,
        strftime('%Y-%m-%dT%H:%M:%fZ', began.timestamp) as created_at,
        case when f.state_id is not began.id then strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(ended.timestamp, f.state_timestamp))
             when life.is_alive then null
@@ -57,6 +58,24 @@ select f.state_id as wake_id, strftime('%Y-%m-%dT%H:%M:%fZ', f.start_time) as ta
 union all
 select f.state_id, strftime('%Y-%m-%dT%H:%M:%fZ', f.state_timestamp) from main.flow_run f where f.state_type = 'RUNNING' and f.run_count > 1;
 
+-- What is inserted here is a state that a flow run goes over into: its states have times of their own each, and the new one is the
+-- latest, also if another machine's clock is ahead.
+create view entered_states as
+select s.id, s.flow_run_id, s.type, s.name, s.message, s.state_details from main.flow_run_state s;
+
+create trigger enter_state instead of insert on entered_states begin
+    insert into flow_run_state (id, flow_run_id, type, name, timestamp, message, state_details)
+    select new.id, new.flow_run_id, new.type, new.name,
+           max(strftime('%Y-%m-%d %H:%M:%f000', 'now'), coalesce(strftime('%Y-%m-%d %H:%M:%f000', max(s.timestamp), '+0.001 seconds'), '')),
+           new.message, new.state_details
+    from flow_run_state s where s.flow_run_id = new.flow_run_id;
+    update flow_run
+    set state_id = new.id, state_type = new.type, state_name = new.name,
+        state_timestamp = (select s.timestamp from flow_run_state s where s.id = new.id),
+        updated = strftime('%Y-%m-%d %H:%M:%f000', 'now')
+    where id = new.flow_run_id;
+end;
+
 -- A wake is what Prefect's own Retry makes: a state that the workers of its queue poll for. Here the run is looked at again.
 create trigger insert_wake instead of insert on wakes begin
     select raise(abort, 'the flow run is no longer as it was seen')
@@ -66,18 +85,12 @@ create trigger insert_wake instead of insert on wakes begin
           and i.unreachable is null and i.obstacle is null
           and not exists (select 1 from runs r where r.issue_id = i.id and r.status = 'running')
     );
-    -- Its states have times of their own each, and the new one is the latest, also if another machine's clock is ahead.
-    insert into flow_run_state (id, flow_run_id, type, name, timestamp, message, state_details)
-    select new.id, new.issue_id, 'SCHEDULED', 'AwaitingRetry',
-           max(strftime('%Y-%m-%d %H:%M:%f000', 'now'), coalesce(strftime('%Y-%m-%d %H:%M:%f000', max(s.timestamp), '+0.001 seconds'), '')),
-           'sweep: nobody was at work on it any more, so it is started once more',
-           json_object('flow_run_id', new.issue_id, 'scheduled_time', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
-    from flow_run_state s where s.flow_run_id = new.issue_id;
+    insert into entered_states
+    values (new.id, new.issue_id, 'SCHEDULED', 'AwaitingRetry', 'sweep: nobody was at work on it any more, so it is started once more',
+            json_object('flow_run_id', new.issue_id, 'scheduled_time', strftime('%Y-%m-%dT%H:%M:%fZ', 'now')));
     -- As Prefect's own: no worker takes up what its process was to try again itself.
     update flow_run
-    set state_id = new.id, state_type = 'SCHEDULED', state_name = 'AwaitingRetry',
-        state_timestamp = (select s.timestamp from flow_run_state s where s.id = new.id),
-        next_scheduled_start_time = strftime('%Y-%m-%d %H:%M:%f000', 'now'), updated = strftime('%Y-%m-%d %H:%M:%f000', 'now'),
+    set next_scheduled_start_time = strftime('%Y-%m-%d %H:%M:%f000', 'now'),
         empirical_policy = case when json_valid(empirical_policy)
             then json_set(empirical_policy, '$.retry_type', 'reschedule', '$.resuming', json('false'), '$.pause_keys', json('[]'))
             else empirical_policy end
@@ -87,17 +100,13 @@ end;
 -- An escalation: the run has crashed, and its timeline says what to do. That frees its place under the limits that count runs at
 -- work, and a person can press Retry.
 create trigger update_issue instead of update on issues when new.status = 'blocked' begin
-    insert into flow_run_state (flow_run_id, type, name, timestamp, message, state_details)
-    select old.id, 'CRASHED', 'Crashed',
-           max(strftime('%Y-%m-%d %H:%M:%f000', 'now'), coalesce(strftime('%Y-%m-%d %H:%M:%f000', max(s.timestamp), '+0.001 seconds'), '')),
-           'sweep: this run needs a person. ' || substr(new.unblock_action, 1, 2000), json_object('flow_run_id', old.id)
-    from flow_run_state s where s.flow_run_id = old.id;
-    update flow_run
-    set (state_id, state_timestamp, end_time) = (
-            select s.id, s.timestamp, s.timestamp from flow_run_state s where s.flow_run_id = old.id order by s.timestamp desc limit 1
-        ),
-        state_type = 'CRASHED', state_name = 'Crashed', next_scheduled_start_time = null, updated = strftime('%Y-%m-%d %H:%M:%f000', 'now')
-    where id = old.id;
+    insert into entered_states
+    -- An id as Prefect makes them.
+    values (lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a'
+                  || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))),
+            old.id, 'CRASHED', 'Crashed', 'sweep: this run needs a person. ' || substr(new.unblock_action, 1, 2000),
+            json_object('flow_run_id', old.id));
+    update flow_run set end_time = state_timestamp, next_scheduled_start_time = null where id = old.id;
 end;
 
 -- What people read of a run beside its states are its artifacts.
