@@ -204,7 +204,7 @@ impl Host {
         self.files.keys().filter_map(up).collect()
     }
 
-    /// The views that its text makes.
+    /// The views that its text makes: none of them is derived.
     pub(super) fn views(&self) -> Vec<String> {
         let made = self.files.values().flat_map(|text| text.split("create view ").skip(1));
         made.filter_map(|text| text.split(' ').next().map(str::to_owned)).collect()

@@ -3,4 +3,4 @@ drop view if exists issue_relaunches;
 drop view if exists issue_sessions;
 drop view unserved_continuations;
 drop view if exists wake_pickups;
-drop view untaken_wakes;
+drop view if exists untaken_wakes;

@@ -50,7 +50,8 @@ select f.id,
        'default'::text as tenant,
        -- Prefect's own index keeps it short.
        f.name as identifier,
-       coalesce((select a.name from agents a where a.id = coalesce(f.deployment_id, f.flow_id)), 'a flow') as title,
+       (select left(flow.name, 500) from public.flow where flow.id = f.flow_id)
+           || coalesce('/' || (select left(d.name, 499) from public.deployment d where d.id = f.deployment_id), '') as title,
        case when f.state_type in ('RUNNING', 'PAUSED') then 'in_progress'
             -- It was at work before, and is not yet again.
             when f.state_type in ('SCHEDULED', 'PENDING') and f.start_time is not null then 'in_progress'

@@ -1,4 +1,6 @@
 drop view if exists wake_pickups;
+drop view if exists untaken_wakes;
+drop view if exists pending_wakes;
 drop view comments;
 drop view wakes;
 drop trigger update_issue on issues;

@@ -55,7 +55,8 @@ create view issues as
 select f.id,
        'default' as tenant,
        substr(f.name, 1, 1000) as identifier,
-       coalesce((select a.name from agents a where a.id = coalesce(f.deployment_id, f.flow_id)), 'a flow') as title,
+       (select substr(flow.name, 1, 500) from main.flow where flow.id = f.flow_id)
+           || coalesce('/' || (select substr(d.name, 1, 499) from main.deployment d where d.id = f.deployment_id), '') as title,
        case when f.state_type in ('RUNNING', 'PAUSED') then 'in_progress'
             -- It was at work before, and is not yet again.
             when f.state_type in ('SCHEDULED', 'PENDING') and f.start_time is not null then 'in_progress'

@@ -35,22 +35,29 @@ left join main.flow_run_state ended on ended.id = (
 )
 where a.type in ('SCHEDULED', 'PENDING', 'RUNNING') and coalesce(before.type not in ('SCHEDULED', 'PENDING'), 1) and began.type = 'RUNNING';
 
--- What is due and has not begun, and what was such a state once: of that only what sweep made is of interest.
+-- The wakes that sweep made: the states by whose ids the ledger knows them.
 create view wakes as
-select f.state_id as id, coalesce(f.deployment_id, f.flow_id) as agent_id, f.id as issue_id,
-       'due' as reason, '{}' as payload,
-       case when exists (select 1 from recoveries r where r.kind = 'issue' and r.subject_id = f.id and r.wake_id = f.state_id)
-            then 'sweep' else 'Prefect' end as requested_by,
-       case f.state_type when 'SCHEDULED' then 'queued' else 'claimed' end as status,
-       strftime('%Y-%m-%dT%H:%M:%fZ', case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end) as created_at
-from main.flow_run f
-where f.state_type = 'PENDING' or f.state_type = 'SCHEDULED' and f.next_scheduled_start_time <= strftime('%Y-%m-%d %H:%M:%f', 'now')
-union all
-select r.wake_id, coalesce(f.deployment_id, f.flow_id), f.id, 'issue_continuation_needed', '{}', 'sweep', 'completed', r.created_at
+select s.id, coalesce(f.deployment_id, f.flow_id) as agent_id, f.id as issue_id, 'issue_continuation_needed' as reason, '{}' as payload,
+       'sweep' as requested_by, case when f.state_id = s.id then 'queued' else 'completed' end as status, r.created_at
 from main.flow_run_state s
 join main.flow_run f on f.id = s.flow_run_id
-join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.id
-where f.state_id <> s.id;
+join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.id;
+
+-- What is due and has not begun, whoever scheduled it. sweep's own view of such wakes would read the history of all runs.
+create view pending_wakes as
+select f.state_id as id, f.id as issue_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end) as created_at,
+       'it is ' || substr(f.state_name, 1, 100)
+           || coalesce(' in the work queue ' || (select substr(q.name, 1, 200) from main.work_queue q where q.id = f.work_queue_id), '') as detail
+from main.flow_run f
+where f.state_type = 'PENDING' or f.state_type = 'SCHEDULED' and f.next_scheduled_start_time <= strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+create view untaken_wakes as
+select w.id, 'issue' as kind, i.id as subject_id, i.tenant, i.identifier as identifier, i.title, a.name as agent_name,
+       case when i.obstacle is not null then 'paused' else a.status end as agent_status, w.created_at
+from pending_wakes w
+join issues i on i.id = w.issue_id
+join agents a on a.id = i.assignee_agent_id;
 
 -- When runs were taken up, by Prefect's indexes on these times: the history of all states has none.
 create view wake_pickups as
