@@ -41,6 +41,7 @@ fn play(store: Store) {
     server.uninstall();
     assert_eq!(server.store.schema(), before, "its schema is as it was, to the letter");
     server.kill();
+    server.verify();
     let found = server.store.text("select count(*) from log where name = 'writer'");
     assert_eq!(found, Some(written.to_string()), "no write of the server's is lost");
 }

@@ -55,13 +55,17 @@ impl Server {
         self.store.make_older(minutes, "events", &["occurred"], &format!("resource_id = 'prefect.flow-run.{run}'"));
     }
 
-    /// What a sweep of this run alone says about it.
+    /// What a sweep of this run alone says about it. A worker that polls writes to its deployment all the time, and what
+    /// is locked is left for the next sweep.
     pub fn sweep(&self, run: &str, arguments: &[&str]) -> Value {
         let url = self.store.url_of_sweep();
-        let mut program = sweep(self.home());
-        program.args(["--no-guard", "--issue", run, "--database", &url]).args(arguments);
-        let report = report_of(&mut program);
-        said_of(&report, run).cloned().unwrap_or_else(|| panic!("nothing of {run}: {report}"))
+        wait_for("it is not busy", seconds(30), || {
+            let mut program = sweep(self.home());
+            program.args(["--no-guard", "--issue", run, "--database", &url]).args(arguments);
+            let report = report_of(&mut program);
+            let said = said_of(&report, run).unwrap_or_else(|| panic!("nothing of {run}: {report}"));
+            (said["outcome"] != "busy").then(|| said.clone())
+        })
     }
 
     /// In one word.

@@ -80,7 +80,13 @@ impl Server {
         succeed(sweep(self.home()).args(["migrate", "--uninstall", "--yes", "--database", &self.store.url()]));
     }
 
-    /// Somebody whom the server writes for all the time.
+    /// `sweep host verify`, on the tables that the server has made.
+    pub fn verify(&self) {
+        let arguments = ["host", "verify", "prefect", "--rows", "2000", "--database", &self.store.url()];
+        println!("{}", succeed(sweep(self.home()).args(arguments)));
+    }
+
+    /// Somebody for whom the server writes all the time.
     pub fn keep_writing(&self) -> Writer {
         let (api, is_over) = (self.api.clone(), Arc::new(AtomicBool::new(false)));
         let over = Arc::clone(&is_over);

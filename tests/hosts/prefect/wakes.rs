@@ -37,6 +37,7 @@ pub fn a_run_whose_worker_and_process_were_killed_is_completed_once_by_a_live_wo
     for mut sweep in sweeps {
         sweep.wait().expect("an end");
     }
+    server.sweep(&run, &[]);
     wait_for("a live worker completes it", STARTS, || (server.api.state(&run) == "COMPLETED").then_some(()));
 
     let states = server.api.states(&run);

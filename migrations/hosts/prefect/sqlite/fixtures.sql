@@ -48,9 +48,10 @@ from (select strftime('%Y-%m-%d %H:%M:%f000', {{ at }}) as at union all select s
 
 -- fixture issue: stops
 update flow_run_state
-set timestamp = strftime('%Y-%m-%d %H:%M:%f000', {{ at }}, printf('-%f seconds', 0.001 * (
-    select count(*) from flow_run_state s where s.flow_run_id = {{ issue }} and s.timestamp > flow_run_state.timestamp)))
-where flow_run_id = {{ issue }} and timestamp > strftime('%Y-%m-%d %H:%M:%f000', {{ at }});
+set timestamp = s.at
+from (select id, strftime('%Y-%m-%d %H:%M:%f000', {{ at }}, printf('-%f seconds', 0.001 * row_number() over (order by timestamp desc))) as at
+      from flow_run_state where flow_run_id = {{ issue }}) s
+where flow_run_state.id = s.id and timestamp > s.at;
 update flow_run set state_timestamp = min(state_timestamp, strftime('%Y-%m-%d %H:%M:%f000', {{ at }})) where id = {{ issue }};
 update events set occurred = min(occurred, strftime('%Y-%m-%d %H:%M:%f000', {{ at }})) where resource_id = 'prefect.flow-run.' || {{ issue }};
 update log set timestamp = min(timestamp, strftime('%Y-%m-%d %H:%M:%f000', {{ at }})) where flow_run_id = {{ issue }};
@@ -102,7 +103,7 @@ from flow_run f, (values ('SCHEDULED', '+0.001 seconds'), ('PENDING', '+0.002 se
                          ('COMPLETED', '+0.004 seconds')) s
 where f.deployment_id = {{ agent }} and f.state_type = 'COMPLETED' and f.state_id is null;
 update flow_run
-set state_id = (select s.id from flow_run_state s where s.flow_run_id = flow_run.id and s.type = 'COMPLETED')
+set state_id = (select s.id from flow_run_state s where s.flow_run_id = flow_run.id order by s.timestamp desc limit 1)
 where deployment_id = {{ agent }} and state_id is null;
 insert into events (event, resource_id, occurred, received, recorded, resource, payload)
 select 'prefect.flow-run.heartbeat', 'prefect.flow-run.' || f.id, f.created, f.created, f.created, '{}', '{}'

@@ -12,14 +12,12 @@ select q.id, case when q.is_paused then 'its work queue ' || left(q.name, 200) e
 from public.work_queue q join public.work_pool p on p.id = q.work_pool_id
 where q.is_paused or p.is_paused;
 
--- A run without a deployment is its flow's: nobody takes it up, but people are notified of it.
+-- Subqueries: a lock of an agent is to be one of its deployment, and of nothing else.
 create view agents as
 select d.id,
-       left((select f.name from public.flow f where f.id = d.flow_id), 500) || '/' || left(d.name, 499) as name,
+       (select left(f.name, 500) from public.flow f where f.id = d.flow_id) || '/' || left(d.name, 499) as name,
        case when d.paused or exists (select from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
-from public.deployment d
-union all
-select f.id, left(f.name, 1000), 'active' from public.flow f;
+from public.deployment d;
 
 -- Is a flow run's process alive? It sends a heartbeat every three minutes, unless its operator chose another time: three of them may be
 -- missed, in ten minutes at least. Without any, since they are switched off or its Prefect is older, only what its flow logs and its
@@ -60,6 +58,7 @@ select f.id,
             -- A process that died unseen, or was found dead: people have to look.
             when f.state_type = 'CRASHED' then 'blocked'
             else coalesce(lower(f.state_type::text), 'todo') end as status,
+       -- Of a run without a deployment: none that there is, and `unreachable` says why.
        coalesce(f.deployment_id, f.flow_id) as assignee_agent_id,
        null::text as assignee_user_id,
        null::uuid as checkout_run_id,

@@ -56,10 +56,10 @@ where f.state_type = 'PENDING' or f.state_type = 'SCHEDULED' and f.next_schedule
 
 create view untaken_wakes as
 select w.id, 'issue' as kind, i.id as subject_id, i.tenant, i.identifier::text as identifier, i.title, a.name as agent_name,
-       case when i.obstacle is not null then 'paused' else a.status end as agent_status, w.created_at
+       case when i.obstacle is not null then 'paused' else coalesce(a.status, 'terminated') end as agent_status, w.created_at
 from pending_wakes w
 join issues i on i.id = w.issue_id
-join agents a on a.id = i.assignee_agent_id;
+left join agents a on a.id = i.assignee_agent_id;
 
 -- When runs were taken up, by Prefect's indexes on these times: the history of all states has none.
 create view wake_pickups as
@@ -84,7 +84,7 @@ begin
 end $$;
 
 -- A wake is what Prefect's own Retry makes: a state that the workers of its queue poll for. Here the run is looked at again, whose row
--- the sweep has locked. A pause is not locked: what it finds scheduled waits for its end.
+-- the sweep has locked, with its deployment's.
 create function insert_wake() returns trigger language plpgsql security definer set search_path = sweep, pg_temp as $$
 begin
     if not exists (

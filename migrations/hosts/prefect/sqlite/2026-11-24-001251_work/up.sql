@@ -12,14 +12,12 @@ select q.id, case when q.is_paused then 'its work queue ' || substr(q.name, 1, 2
 from main.work_queue q join main.work_pool p on p.id = q.work_pool_id
 where q.is_paused or p.is_paused;
 
--- A run without a deployment is its flow's: nobody takes it up, but people are notified of it.
+-- Subqueries: a lock of an agent is to be one of its deployment, and of nothing else.
 create view agents as
 select d.id,
-       substr((select f.name from main.flow f where f.id = d.flow_id), 1, 500) || '/' || substr(d.name, 1, 499) as name,
+       (select substr(f.name, 1, 500) from main.flow f where f.id = d.flow_id) || '/' || substr(d.name, 1, 499) as name,
        case when d.paused or exists (select 1 from paused_queues q where q.id = d.work_queue_id) then 'paused' else 'active' end as status
-from main.deployment d
-union all
-select f.id, substr(f.name, 1, 1000), 'active' from main.flow f;
+from main.deployment d;
 
 -- Is a flow run's process alive? It sends a heartbeat every three minutes, unless its operator chose another time: three of them may be
 -- missed, in ten minutes at least. Without any, since they are switched off or its Prefect is older, only what its flow logs and its
@@ -33,16 +31,20 @@ select f.id as flow_run_id,
         order by e.occurred desc limit 1 offset 1) as one_before_at
 from main.flow_run f;
 
+-- What is no time is no sign, and where there is none at all nobody can say that it is silent.
 create view signs_of_life as
 select f.id as flow_run_id,
        h.last_at is not null as has_heartbeats,
-       max(coalesce(f.state_timestamp, ''), coalesce(h.last_at, '')) > s.silent_before
+       max(coalesce(strftime('%Y-%m-%d %H:%M:%f', f.state_timestamp), ''), coalesce(strftime('%Y-%m-%d %H:%M:%f', h.last_at), '')) > s.silent_before
            or exists (select 1 from main.log l where l.flow_run_id = f.id and l.timestamp > s.silent_before)
            or exists (select 1 from main.task_run t where t.flow_run_id = f.id and t.updated > s.silent_before) as is_alive,
-       strftime('%Y-%m-%dT%H:%M:%fZ', max(
-           f.created, coalesce(f.state_timestamp, ''), coalesce(h.last_at, ''),
-           coalesce((select max(l.timestamp) from main.log l where l.flow_run_id = f.id), ''),
-           coalesce((select max(t.updated) from main.task_run t where t.flow_run_id = f.id), ''))) as last_at
+       strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(nullif(max(
+           coalesce(strftime('%Y-%m-%d %H:%M:%f', f.created), ''),
+           coalesce(strftime('%Y-%m-%d %H:%M:%f', f.state_timestamp), ''),
+           coalesce(strftime('%Y-%m-%d %H:%M:%f', h.last_at), ''),
+           coalesce(strftime('%Y-%m-%d %H:%M:%f', (select max(l.timestamp) from main.log l where l.flow_run_id = f.id)), ''),
+           coalesce(strftime('%Y-%m-%d %H:%M:%f', (select max(t.updated) from main.task_run t where t.flow_run_id = f.id)), '')
+       ), ''), 'now')) as last_at
 from main.flow_run f
 join heartbeats h on h.flow_run_id = f.id
 join (
@@ -65,6 +67,7 @@ select f.id,
             -- A process that died unseen, or was found dead: people have to look.
             when f.state_type = 'CRASHED' then 'blocked'
             else coalesce(lower(f.state_type), 'todo') end as status,
+       -- Of a run without a deployment: none that there is, and `unreachable` says why.
        coalesce(f.deployment_id, f.flow_id) as assignee_agent_id,
        null as assignee_user_id,
        null as checkout_run_id,

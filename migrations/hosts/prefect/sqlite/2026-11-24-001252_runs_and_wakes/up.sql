@@ -46,7 +46,8 @@ join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.
 -- What is due and has not begun, whoever scheduled it. sweep's own view of such wakes would read the history of all runs.
 create view pending_wakes as
 select f.state_id as id, f.id as issue_id,
-       strftime('%Y-%m-%dT%H:%M:%fZ', case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end) as created_at,
+       coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end),
+                strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as created_at,
        'it is ' || substr(f.state_name, 1, 100)
            || coalesce(' in the work queue ' || (select substr(q.name, 1, 200) from main.work_queue q where q.id = f.work_queue_id), '') as detail
 from main.flow_run f
@@ -54,10 +55,10 @@ where f.state_type = 'PENDING' or f.state_type = 'SCHEDULED' and f.next_schedule
 
 create view untaken_wakes as
 select w.id, 'issue' as kind, i.id as subject_id, i.tenant, i.identifier as identifier, i.title, a.name as agent_name,
-       case when i.obstacle is not null then 'paused' else a.status end as agent_status, w.created_at
+       case when i.obstacle is not null then 'paused' else coalesce(a.status, 'terminated') end as agent_status, w.created_at
 from pending_wakes w
 join issues i on i.id = w.issue_id
-join agents a on a.id = i.assignee_agent_id;
+left join agents a on a.id = i.assignee_agent_id;
 
 -- When runs were taken up, by Prefect's indexes on these times: the history of all states has none.
 create view wake_pickups as
