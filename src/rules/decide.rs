@@ -89,7 +89,7 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
         return Decision::Leave(Reason::Exempt(exemption.reason.clone()));
     }
     match (facts.assignee().unavailable(), facts.unreachable(policy)) {
-        // That there is nobody to be woken has a reason, which its host gives: a person is notified of that one at once.
+        // That there is nobody to be woken has a reason, which its host gives: a person is notified of it at once.
         (Some(Unavailable::NoSuchAgent), Some(Cause::WakesInVain(_))) | (None, _) => {}
         (Some(unavailable), _) => return skip(unavailable, history, policy),
     }

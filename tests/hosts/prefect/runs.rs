@@ -55,8 +55,8 @@ impl Server {
         self.store.make_older(minutes, "events", &["occurred"], &format!("resource_id = 'prefect.flow-run.{run}'"));
     }
 
-    /// What a sweep of this run alone says about it. A worker that polls writes to its deployment all the time, and what
-    /// is locked is left for the next sweep.
+    /// What a sweep of this run alone says about it. For each worker that polls, the server writes to its deployment,
+    /// and what is locked is left for the next sweep.
     pub fn sweep(&self, run: &str, arguments: &[&str]) -> Value {
         let url = self.store.url_of_sweep();
         wait_for("it is not busy", seconds(30), || {

@@ -65,8 +65,8 @@ select f.id,
        null::text as unblock_action,
        case when f.state_type <> 'PAUSED' then null
             when exists (select from public.flow_run_input i where i.flow_run_id = f.id)
-                then 'input by a person, it is ' || left(f.state_name, 100)
-            else 'somebody resumes it, it is ' || left(f.state_name, 100) end as waiting_for,
+                then 'input by a person, it is ' || left(coalesce(f.state_name, f.state_type::text), 100)
+            else 'somebody resumes it, it is ' || left(coalesce(f.state_name, f.state_type::text), 100) end as waiting_for,
        null::timestamptz as wait_until,
        f.start_time as started_at,
        f.created as created_at,
@@ -74,7 +74,7 @@ select f.id,
        -- Its own queue may be another than its deployment's.
        (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
        case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > statement_timestamp()
-            then 'it is ' || left(f.state_name, 100) || ', for '
+            then 'it is ' || left(coalesce(f.state_name, f.state_type::text), 100) || ', for '
                  || coalesce(to_char(f.next_scheduled_start_time at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'ever') end
            as host_plan,
        case when f.deployment_id is not null then null

@@ -49,7 +49,7 @@ join recoveries r on r.kind = 'issue' and r.subject_id = f.id and r.wake_id = s.
 create view pending_wakes as
 select f.state_id as id, f.id as issue_id,
        case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end as created_at,
-       'it is ' || left(f.state_name, 100)
+       'it is ' || left(coalesce(f.state_name, f.state_type::text), 100)
            || coalesce(' in the work queue ' || (select left(q.name, 200) from public.work_queue q where q.id = f.work_queue_id), '') as detail
 from public.flow_run f
 where f.state_type = 'PENDING' or f.state_type = 'SCHEDULED' and f.next_scheduled_start_time <= statement_timestamp();

@@ -74,8 +74,8 @@ select f.id,
        null as unblock_action,
        case when f.state_type <> 'PAUSED' then null
             when exists (select 1 from main.flow_run_input i where i.flow_run_id = f.id)
-                then 'input by a person, it is ' || substr(f.state_name, 1, 100)
-            else 'somebody resumes it, it is ' || substr(f.state_name, 1, 100) end as waiting_for,
+                then 'input by a person, it is ' || substr(coalesce(f.state_name, f.state_type), 1, 100)
+            else 'somebody resumes it, it is ' || substr(coalesce(f.state_name, f.state_type), 1, 100) end as waiting_for,
        null as wait_until,
        strftime('%Y-%m-%dT%H:%M:%fZ', f.start_time) as started_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', f.created) as created_at,
@@ -83,7 +83,7 @@ select f.id,
        -- Its own queue may be another than its deployment's.
        (select q.reason from paused_queues q where q.id = f.work_queue_id) as obstacle,
        case when f.state_type = 'SCHEDULED' and f.next_scheduled_start_time > strftime('%Y-%m-%d %H:%M:%f', 'now')
-            then 'it is ' || substr(f.state_name, 1, 100) || ', for ' || strftime('%Y-%m-%d %H:%M', f.next_scheduled_start_time) end as host_plan,
+            then 'it is ' || substr(coalesce(f.state_name, f.state_type), 1, 100) || ', for ' || strftime('%Y-%m-%d %H:%M', f.next_scheduled_start_time) end as host_plan,
        case when f.deployment_id is not null then null
             when f.parent_task_run_id is not null then 'it is a subflow in another run''s process, and only that run can start it again'
             when f.work_queue_id is not null then 'its deployment was deleted, and no worker takes up a run without one'

@@ -48,7 +48,7 @@ create view pending_wakes as
 select f.state_id as id, f.id as issue_id,
        coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', case f.state_type when 'SCHEDULED' then f.next_scheduled_start_time else f.state_timestamp end),
                 strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) as created_at,
-       'it is ' || substr(f.state_name, 1, 100)
+       'it is ' || substr(coalesce(f.state_name, f.state_type), 1, 100)
            || coalesce(' in the work queue ' || (select substr(q.name, 1, 200) from main.work_queue q where q.id = f.work_queue_id), '') as detail
 from main.flow_run f
 where f.state_type = 'PENDING' or f.state_type = 'SCHEDULED' and f.next_scheduled_start_time <= strftime('%Y-%m-%d %H:%M:%f', 'now');
