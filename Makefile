@@ -29,7 +29,7 @@ test-postgres: ## Run the suite on another PostgreSQL, 14 to 18 (fetches it once
 	@tests/paperclip
 	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} tests/postgres-version $(VERSION) tests/postgres run cargo test --locked --test suite -- $(ARGS)
 
-test-hosts: ## Play the real Paperclip server beside sweep (installs 1.5 GB once): make test-hosts ARGS=inbox
+test-hosts: ## Play the real servers beside sweep (installs 1.7 GB once), or one: make test-hosts ARGS=prefect
 	@tests/prerequisites test
 	@tests/hosts/run $(ARGS)
 

@@ -14,8 +14,8 @@
            else t.text{% endmacro -%}
 {%- macro other_since(kind) %}when w.reason = 'escalated' then {{ latest_escalation(kind, "created_at") }}
            else w.idle_since{% endmacro -%}
-{%- macro exemption_and_agent() %}when e.subject_id is not null then 'exempt'
-               when f.agent_id is not null and f.agent_status is null then 'no_such_agent'
+{%- macro exemption_and_agent(reachable) %}when e.subject_id is not null then 'exempt'
+               when f.agent_id is not null and f.agent_status is null{{ reachable }} then 'no_such_agent'
                when f.agent_id is not null and not {{ is_one_of("f.agent_status", "wakeable") }} then 'unavailable'{% endmacro -%}
 {%- macro wake_branches(since) %}when {{ since }} between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
                     and {{ after("f.observed_at", "p.clock_ahead_max_seconds") }} then 'pending_wake'

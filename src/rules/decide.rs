@@ -88,8 +88,10 @@ fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     if let Some(exemption) = history.exemption.as_ref().filter(|exemption| exemption.holds(history.observed_at)) {
         return Decision::Leave(Reason::Exempt(exemption.reason.clone()));
     }
-    if let Some(unavailable) = facts.assignee().unavailable() {
-        return skip(unavailable, history, policy);
+    match (facts.assignee().unavailable(), facts.unreachable(policy)) {
+        // That there is nobody to be woken has a reason, which its host gives: a person is notified of it at once.
+        (Some(Unavailable::NoSuchAgent), Some(Cause::WakesInVain(_))) | (None, _) => {}
+        (Some(unavailable), _) => return skip(unavailable, history, policy),
     }
     if history.escalated {
         return Decision::Leave(Reason::Escalated);

@@ -119,7 +119,11 @@ fn an_agent_that_does_not_exist_or_that_the_host_forbids_to_wake_is_skipped() {
 fn an_issue_whose_host_takes_no_wake_up_is_a_persons_at_once() {
     let why = "its environment was never released".to_owned();
     let facts = IssueFacts { unreachable: Some(why.clone()), ..orphan() };
-    assert_eq!(decision(&facts), Decision::Escalate(Cause::WakesInVain(why)));
+    assert_eq!(decision(&facts), Decision::Escalate(Cause::WakesInVain(why.clone())));
+    let nobodys = IssueFacts { assignee: agent(None), ..facts.clone() };
+    assert_eq!(decision(&nobodys), Decision::Escalate(Cause::WakesInVain(why)));
+    let paused = IssueFacts { assignee: agent(Some("paused")), ..facts };
+    assert!(matches!(decision(&paused), Decision::Skip(_)));
 }
 
 #[rstest]

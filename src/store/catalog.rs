@@ -103,6 +103,7 @@ fn text(path: &str, host: &Host, is_sqlite: bool) -> Result<String> {
         own => prefix(host, is_sqlite),
         id => host.id(),
         native => host.is_native(),
+        brings => host.views(),
         steps => host.kinds().contains(&Kind::Step),
         sessions => host.kinds().contains(&Kind::Session),
     };

@@ -97,10 +97,11 @@ impl Column {
 impl Contract {
     /// What this host has to make, or may.
     fn of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
-        let (kinds, derives) = (host.kinds(), host.has_derived_facts());
+        let (kinds, derives, brings) = (host.kinds(), host.has_derived_facts(), host.views());
         self.relations.iter().filter(move |relation| {
             let is_of_its_kinds = relation.kind.is_none_or(|kind| kinds.contains(&kind));
-            is_of_its_kinds && if derives { !relation.derived } else { !relation.for_derived }
+            let is_derived = relation.derived && !brings.contains(&relation.name);
+            is_of_its_kinds && if derives { !is_derived } else { !relation.for_derived }
         })
     }
 

@@ -213,6 +213,12 @@ impl Host {
         self.files.keys().filter_map(up).collect()
     }
 
+    /// The views that its text makes: none of them is derived.
+    pub(super) fn views(&self) -> Vec<String> {
+        let made = self.files.values().flat_map(|text| text.split("create view ").skip(1));
+        made.filter_map(|text| text.split(' ').next().map(str::to_owned)).collect()
+    }
+
     /// The text of a file, by its path as in `migrations`.
     pub(super) fn file(&self, path: &str) -> Option<&str> {
         let below = path.strip_prefix("hosts/")?.strip_prefix(self.name())?.strip_prefix('/')?;

@@ -1,20 +1,12 @@
-//! sweep beside the real Paperclip server: what no schema tells, and only a running server shows. README.md says how to
-//! play it.
+//! sweep beside the real servers of its hosts: what no schema tells, and only a running server shows. README.md says
+//! how to play it.
 
-mod api;
-mod cancels;
-mod crashes;
 mod database;
-mod doubles;
-mod inbox;
-mod leases;
-mod runs;
-mod sampler;
-mod server;
-mod soak;
-mod soak_table;
-mod swept;
-mod wakes;
+mod http;
+mod paperclip;
+mod prefect;
+mod processes;
+mod program;
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -32,6 +32,6 @@ fn one_of_a_teams_own_is_shown_as_it_would_be_installed() {
     let directory = tempfile::tempdir().expect("a directory");
     let empty = directory.path().display().to_string();
     sweep(["host", "show", "--host-dir", &empty]).run().refused(78, &[&empty, "host.toml: No such file or directory"]);
-    sweep(["host", "show", "redmine"]).run().refused(64, &["expected native or paperclip"]);
+    sweep(["host", "show", "redmine"]).run().refused(64, &["expected native, paperclip or prefect"]);
     sweep(["host", "show"]).run().refused(64, &["HOST is missing"]);
 }

@@ -112,6 +112,20 @@ fn what_a_trigger_did_not_write_is_not_recorded_as_done(#[case] from: &str, #[ca
     assert_eq!(texts(&database, "select count(*)::text from jobs where id > 3"), ["0"]);
 }
 
+/// The second case is the negative control: whatever its view does not name is not looked at.
+#[rstest]
+#[case("i.status = 'in_progress'", 1)]
+#[case("false", 0)]
+fn what_a_host_brings_is_not_derived(#[case] is_open: &str, #[case] continued: i64) {
+    let (database, folder) = (tasks(), Folder::new());
+    let view = format!("create view open_issues as select i.* from issues i where {is_open};\n");
+    folder.write("postgres/0002_open/up.sql", &view);
+    folder.write("postgres/0002_open/down.sql", "drop view open_issues;\n");
+    folder.migrate(&database).done();
+    let swept = sweep_at(&database.url, ["--output", "json"]).run().done().json();
+    assert_eq!(swept["kinds"]["issues"]["continued"], continued, "{swept:#}");
+}
+
 #[test]
 fn two_sweeps_at_once_queue_one_job() {
     let database = tasks();

@@ -20,7 +20,7 @@ from (
                when {{ before("f.observed_at", "f.run_end_grace_seconds") }} <= f.last_run_ended_at then 'recent'
                when f.observed_at < f.episode_began_at
                     or {{ before("f.observed_at", "p.orphan_grace_seconds") }} <= f.idle_since then 'recent'
-               {{ exemption_and_agent() }}
+               {{ exemption_and_agent(" and f.unreachable is null") }}
                when f.obstacle is not null then 'obstacle'
                when f.escalated then 'escalated'
                -- A day's escalations are used up: it would be escalated once more, and is left.

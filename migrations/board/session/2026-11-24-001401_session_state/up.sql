@@ -22,7 +22,7 @@ from (
                -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
                -- and escalated until one sees that it ended.
                when f.ended_at is null and not f.is_quiet and not (f.escalated and f.is_watched) then 'recent'
-               {{ exemption_and_agent() }}
+               {{ exemption_and_agent("") }}
                when f.escalated and (f.idle_since <= f.open_recovery_at or f.ended_at is null and not f.is_quiet)
                     or {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day then 'escalated'
                when f.ended_at is null then 'silent'

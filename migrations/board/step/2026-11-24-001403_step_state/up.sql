@@ -14,7 +14,7 @@ from (
                when f.has_live_run then 'live_run'
                {{ wake_branches("f.pending_wake_since") }}
                when {{ before("f.observed_at", "coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)") }} <= f.idle_since then 'recent'
-               {{ exemption_and_agent() }}
+               {{ exemption_and_agent("") }}
                when f.escalated then 'escalated'
                -- A day's escalations are used up: it would be escalated once more, and is left.
                when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day

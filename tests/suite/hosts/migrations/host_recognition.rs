@@ -1,5 +1,8 @@
 //! Whose database it is, and that nothing of the host's is touched.
 
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+
 use super::*;
 
 #[rstest]
@@ -50,6 +53,21 @@ fn what_is_called_paperclips_must_have_its_tables() {
         );
     }
     assert_eq!(database.catalog(), before);
+}
+
+/// What its server makes of all that sweep writes is played by tests/hosts.
+#[test]
+fn a_prefect_is_recognised_on_both_databases_and_one_that_is_too_old_is_refused() {
+    let tables = ["flow_run", "flow_run_state", "deployment", "work_pool", "events"];
+    let tables = tables.map(|table| format!("create table {table} (id int);")).concat();
+    let (postgres, (_directory, file, url)) = (Scratch::empty(), new_file());
+    postgres.run(&tables);
+    let mut owner = SqliteConnection::establish(&file.display().to_string()).expect("a file");
+    owner.batch_execute(&tables).expect("the tables");
+    for url in [&postgres.url, &url] {
+        let ran = migrate_at(url, []).run();
+        ran.refused(CONFIG, &["this Prefect is older than 3.8.0", "it lacks artifact, flow, flow_run_input, "]);
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 -- Which issues are nominated.
+{%- set issues_to_scan = "open_issues" if "open_issues" in brings else "issues" %}
 
 -- In progress, healthy or not: what the candidates are a share of.
 create view issue_subjects as
-select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from issues i
+select i.id as subject_id, i.assignee_agent_id as group_id, i.tenant from {{ issues_to_scan }} i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null;
 
 -- In progress, an agent's, and at first sight nobody is on it. A wake hides its issue for a minute only,
@@ -10,7 +11,7 @@ where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assigne
 -- swept alone; the agent is the group, so that its oldest work is examined first however many workers there are.
 create view unattended_issues as
 select i.id as subject_id, i.assignee_agent_id as group_id, i.updated_at as since, i.tenant
-from issues i
+from {{ issues_to_scan }} i
 where i.status = 'in_progress' and i.assignee_agent_id is not null and i.assignee_user_id is null
   and not exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
 {%- if sessions %}

@@ -2,5 +2,5 @@ drop view false_rescues;
 drop view if exists issue_relaunches;
 drop view if exists issue_sessions;
 drop view unserved_continuations;
-drop view wake_pickups;
-drop view untaken_wakes;
+drop view if exists wake_pickups;
+drop view if exists untaken_wakes;

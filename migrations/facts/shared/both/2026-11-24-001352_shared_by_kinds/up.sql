@@ -1,4 +1,5 @@
 -- What the facts of all kinds go by. docs/host-reference.md explains every column.
+{%- if "untaken_wakes" not in brings %}
 
 -- Wakes that nobody has taken up: no run of theirs has begun. One that is deferred waits for the run that is live meanwhile.
 create view untaken_wakes as
@@ -31,10 +32,13 @@ where w.status in ('queued', 'deferred', 'claimed')
   and not (w.status = 'deferred'
            and exists (select 1 from runs r where (r.issue_id = w.issue_id{% if steps %} or r.plan_step_id = w.plan_step_id{% endif %})
                        and r.status in ('queued', 'scheduled_retry', 'running')));
+{%- endif %}
+{%- if "wake_pickups" not in brings %}
 
 -- When wakes were taken up: the beginnings of their runs.
 create view wake_pickups as
 select r.wake_id, r.created_at as taken_at from runs r where r.wake_id is not null and r.status <> 'queued';
+{%- endif %}
 
 -- The wakes of the ledger that were dropped, or whose agent was terminated, before any run: none of them is an attempt.
 create view unserved_continuations as

@@ -11,6 +11,7 @@ select r.id, r.issue_id, r.wake_id, r.status, r.created_at, r.finished_at, r.ret
        coalesce((select w.requested_by = 'sweep' from wakes w where w.id = r.wake_id), false) as is_ours
 from runs r
 where r.issue_id is not null;
+{%- if "pending_wakes" not in brings %}
 
 -- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
 -- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
@@ -25,6 +26,7 @@ left join lateral (
     where r.wake_id = w.id order by live desc, r.created_at desc limit 1
 ) run on true
 where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.status <> 'terminated');
+{%- endif %}
 {%- if steps %}
 
 -- The runs that work on a plan step: they name it, or were started by a wake that does. They work on the plan's issue, too.

@@ -18,6 +18,7 @@ select r.issue_id, r.created_at
 from issue_runs r
 where r.is_continuation
   and not exists (select 1 from recoveries c where c.kind = 'issue' and c.subject_id = r.issue_id and c.wake_id = r.wake_id);
+{%- if "pending_wakes" not in brings %}
 
 -- A wake is pending until it is served or dropped: one that was taken is no longer when its run has ended, whatever its status says.
 -- One of an agent that was terminated is none, unless its run is live: nobody will take it up.
@@ -31,6 +32,7 @@ from wakes w
 join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
   and coalesce((select max(r.status in ('queued', 'scheduled_retry', 'running')) from runs r where r.wake_id = w.id), a.status <> 'terminated');
+{%- endif %}
 {%- if steps %}
 
 -- The steps on which a run works: it names the step, or was started by a wake that does. Not one `union all` of both: SQLite

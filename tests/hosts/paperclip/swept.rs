@@ -2,23 +2,22 @@
 //! `sweeper`.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::server::Server;
+use crate::paperclip::server::Server;
+use crate::program::{grant_roles, report_of, succeed, sweep};
 
 impl Server {
     /// `sweep migrate --with-listen`, and deploy/postgres/role.sql.
     pub fn migrate(&self) {
         let url = self.database.url();
-        succeed(sweep(self).args(["migrate", "--with-listen", "--database", &url]));
-        let roles = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql");
-        succeed(Command::new("psql").args(["-q", "-X", "-o", "/dev/null", "-f"]).arg(roles).arg(&url));
+        succeed(sweep(self.home.path()).args(["migrate", "--with-listen", "--database", &url]));
+        grant_roles(&url);
     }
 
     fn sweeper(&self) -> String {
@@ -27,26 +26,21 @@ impl Server {
 
     /// One sweep; its report.
     pub fn sweep(&self, arguments: &[&str]) -> Value {
-        let url = self.sweeper();
-        let output =
-            sweep(self).args(["--output", "json", "--database", &url]).args(arguments).output().expect("sweep");
-        let text = String::from_utf8_lossy(&output.stdout);
-        serde_json::from_str(&text)
-            .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+        report_of(sweep(self.home.path()).args(["--database", &self.sweeper()]).args(arguments))
     }
 
     /// What a sweep would do about an issue that has been idle for a moment, and why.
     pub fn explain(&self, issue: &str) -> Value {
         let arguments =
             ["explain", "issue", issue, "--output", "json", "--orphan-grace", "1s", "--database", &self.sweeper()];
-        let text = succeed(sweep(self).args(arguments));
+        let text = succeed(sweep(self.home.path()).args(arguments));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
     /// `sweep daemon --listen on` with further arguments, and defaults for all that is not said.
     pub fn daemon(&self, arguments: &[&str]) -> Daemon {
         let url = self.sweeper();
-        let mut command = sweep(self);
+        let mut command = sweep(self.home.path());
         command.args(["daemon", "--listen", "on", "--http", "off", "--database", &url]).args(arguments);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("sweep starts");
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -58,33 +52,6 @@ impl Server {
         });
         Daemon { child, log }
     }
-}
-
-/// What an explanation found for a demand.
-pub fn found_of<'a>(explained: &'a Value, demand: &str) -> &'a str {
-    let clauses = explained["clauses"].as_array().expect("clauses");
-    let clause = clauses.iter().find(|clause| clause["demand"] == demand);
-    clause.and_then(|clause| clause["found"].as_str()).unwrap_or_else(|| panic!("no {demand}: {explained}"))
-}
-
-/// What a report says of an issue; nothing if it was no candidate.
-pub fn said_of<'a>(report: &'a Value, issue: &str) -> Option<&'a Value> {
-    report["subjects"].as_array().expect("subjects").iter().find(|subject| subject["id"] == issue)
-}
-
-fn sweep(server: &Server) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sweep"));
-    command.env_clear().env("RUST_BACKTRACE", "1").env("PATH", "/usr/bin:/bin").current_dir(server.home.path());
-    // Not the server's home, by which its agents are known.
-    command.env("HOME", "/nonexistent").stdin(Stdio::null());
-    command
-}
-
-fn succeed(command: &mut Command) -> String {
-    let output = command.output().expect("a program");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {out}{err}");
-    out.into_owned()
 }
 
 pub struct Daemon {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::runs::LIVE;
-use crate::sampler::Sampled;
-use crate::server::Server;
+use crate::paperclip::runs::LIVE;
+use crate::paperclip::sampler::Sampled;
+use crate::paperclip::server::Server;
 
 pub struct Table {
     rows: Vec<(&'static str, String)>,

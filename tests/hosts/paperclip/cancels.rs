@@ -4,9 +4,9 @@ use std::thread;
 
 use serde_json::Value;
 
-use crate::api::Adapter;
-use crate::server::Server;
-use crate::swept::found_of;
+use crate::paperclip::api::Adapter;
+use crate::paperclip::server::Server;
+use crate::program::found_of;
 use crate::{seconds, wait_for};
 
 #[test]

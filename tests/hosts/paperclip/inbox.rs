@@ -1,8 +1,8 @@
 //! What sweep could not help is on the board's list, with what to do about it, and looks like the server's own notices.
 
-use crate::api::Adapter;
-use crate::server::Server;
-use crate::swept::said_of;
+use crate::paperclip::api::Adapter;
+use crate::paperclip::server::Server;
+use crate::program::said_of;
 use crate::{seconds, wait_for};
 
 #[test]

@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use crate::api::Adapter;
-use crate::sampler::Sampler;
-use crate::server::Server;
-use crate::swept::said_of;
+use crate::paperclip::api::Adapter;
+use crate::paperclip::sampler::Sampler;
+use crate::paperclip::server::Server;
+use crate::program::said_of;
 use crate::{seconds, wait_for};
 
 /// A conversation that crashes is tried again by the server, twice, half a minute apart. Then nobody does anything.

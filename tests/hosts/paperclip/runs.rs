@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::server::Server;
+use crate::paperclip::server::Server;
 
 /// Of a run that has not ended.
 pub const LIVE: &str = "('queued', 'scheduled_retry', 'running')";

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::database::rows;
-use crate::runs::LIVE;
-use crate::server::Server;
+use crate::paperclip::runs::LIVE;
+use crate::paperclip::server::Server;
 
 const INTERVAL: Duration = Duration::from_millis(200);
 

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::api::Adapter;
-use crate::sampler::Sampler;
+use crate::paperclip::api::Adapter;
+use crate::paperclip::sampler::Sampler;
+use crate::paperclip::server::Server;
+use crate::paperclip::soak_table::Table;
 use crate::seconds;
-use crate::server::Server;
-use crate::soak_table::Table;
 
 /// What the issues do, over and over again. With defaults sweep looks at an issue fifteen seconds after its run has
 /// ended.

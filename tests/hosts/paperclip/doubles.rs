@@ -3,9 +3,9 @@
 
 use std::thread;
 
-use crate::api::Adapter;
-use crate::sampler::Sampler;
-use crate::server::Server;
+use crate::paperclip::api::Adapter;
+use crate::paperclip::sampler::Sampler;
+use crate::paperclip::server::Server;
 use crate::{seconds, wait_for};
 
 #[test]

@@ -1,0 +1,1 @@
+-- All of it is temporary: there is nothing to undo.

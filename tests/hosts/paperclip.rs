@@ -1,0 +1,15 @@
+//! Beside the real Paperclip server.
+
+mod api;
+mod cancels;
+mod crashes;
+mod doubles;
+mod inbox;
+mod leases;
+mod runs;
+mod sampler;
+mod server;
+mod soak;
+mod soak_table;
+mod swept;
+mod wakes;

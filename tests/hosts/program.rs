@@ -1,0 +1,48 @@
+//! The built program, and how its answers are read.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// With nothing of this machine's own: no home, by which a server's processes are known, and no settings.
+pub fn sweep(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sweep"));
+    command.env_clear().env("RUST_BACKTRACE", "1").env("PATH", "/usr/bin:/bin").current_dir(directory);
+    command.env("HOME", "/nonexistent").stdin(Stdio::null());
+    command
+}
+
+/// What it says; a failure ends the test.
+pub fn succeed(command: &mut Command) -> String {
+    let output = command.output().expect("a program");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {out}{err}");
+    out.into_owned()
+}
+
+/// The report of one sweep, however that ends.
+pub fn report_of(command: &mut Command) -> Value {
+    let output = command.args(["--output", "json"]).output().expect("sweep");
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Makes the roles of deploy/postgres/role.sql: `sweeper` may do what a sweep needs.
+pub fn grant_roles(url: &str) {
+    let roles = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql");
+    succeed(Command::new("psql").args(["-q", "-X", "-o", "/dev/null", "-f"]).arg(roles).arg(url));
+}
+
+/// What an explanation found for a demand.
+pub fn found_of<'a>(explained: &'a Value, demand: &str) -> &'a str {
+    let clauses = explained["clauses"].as_array().expect("clauses");
+    let clause = clauses.iter().find(|clause| clause["demand"] == demand);
+    clause.and_then(|clause| clause["found"].as_str()).unwrap_or_else(|| panic!("no {demand}: {explained}"))
+}
+
+/// What a report says of an issue; nothing if it was no candidate.
+pub fn said_of<'a>(report: &'a Value, issue: &str) -> Option<&'a Value> {
+    report["subjects"].as_array().expect("subjects").iter().find(|subject| subject["id"] == issue)
+}
