@@ -30,7 +30,8 @@ const BESIDE_THE_LEDGER: [&str; 13] = [
 fn revert(db: &mut Db, sources: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
     let folders = sources.iter().flat_map(|source| std::fs::read_dir(root.join(source)).expect("migrations"));
-    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.expect("a folder").path()).collect();
+    let folders = folders.map(|entry| entry.expect("a folder").path());
+    let mut folders: Vec<PathBuf> = folders.filter(|path| path.is_dir()).collect();
     folders.sort_by_key(|path| path.file_name().map(|name| name.to_owned()));
     for folder in folders.iter().rev() {
         let name = folder.file_name().and_then(|name| name.to_str()).expect("a name");
