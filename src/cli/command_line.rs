@@ -63,7 +63,7 @@ pub enum Command {
 pub struct MigrateFlags {
     #[command(flatten)]
     pub database: DatabaseFlag,
-    /// Whose database it is: native (sweep's own tables), paperclip [default: as detected]
+    /// Whose database it is, as `sweep host list` calls it [default: as detected]
     #[arg(long, value_parser = HOST, hide_possible_values = true)]
     pub host: Option<&'static str>,
     /// It is the database of the host in this directory, which docs/hosts.md describes

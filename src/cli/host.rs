@@ -23,7 +23,7 @@ pub enum HostCommand {
 /// Which host.
 #[derive(Debug, Args)]
 pub struct HostFlags {
-    /// native, paperclip
+    /// One that is built in: see `sweep host list`
     #[arg(value_name = "HOST", value_parser = HOST, hide_possible_values = true, required_unless_present = "host_dir",
           conflicts_with = "host_dir")]
     pub host: Option<&'static str>,

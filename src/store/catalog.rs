@@ -103,7 +103,7 @@ fn text(path: &str, host: &Host, is_sqlite: bool) -> Result<String> {
         own => prefix(host, is_sqlite),
         id => host.id(),
         native => host.is_native(),
-        brings => host.views(),
+        brings => host.views(is_sqlite),
         steps => host.kinds().contains(&Kind::Step),
         sessions => host.kinds().contains(&Kind::Session),
     };

@@ -97,10 +97,11 @@ impl Column {
 impl Contract {
     /// What this host has to make, or may.
     fn of<'a>(&'a self, host: &Host) -> impl Iterator<Item = &'a Relation> {
-        let (kinds, derives, brings) = (host.kinds(), host.has_derived_facts(), host.views());
+        let (kinds, derives) = (host.kinds(), host.has_derived_facts());
+        let brings = [host.views(false), host.views(true)].concat();
         self.relations.iter().filter(move |relation| {
             let is_of_its_kinds = relation.kind.is_none_or(|kind| kinds.contains(&kind));
-            let is_derived = relation.derived && !brings.contains(&relation.name);
+            let is_derived = relation.derived && !brings.contains(&relation.name.as_str());
             is_of_its_kinds && if derives { !is_derived } else { !relation.for_derived }
         })
     }

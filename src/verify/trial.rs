@@ -165,6 +165,11 @@ impl<'a> Trial<'a> {
         }
     }
 
+    /// What becomes of a stranded subject of this kind at first.
+    pub fn first_outcome(&self, kind: Kind) -> Outcome {
+        if self.takes_wakes(kind) { Outcome::Continued } else { Outcome::Escalated }
+    }
+
     pub fn takes_wakes(&self, kind: Kind) -> bool {
         self.fixtures.has(&Block::Of(kind, Event::Wakes))
     }

@@ -15,8 +15,7 @@ const ROUNDS_MAX: u32 = 10;
 pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let made = trial.stranded(kind)?;
     let before = trial.waiting(&made)?;
-    let expected = if before.is_some() { Outcome::Continued } else { Outcome::Escalated };
-    let mut evidence: Vec<String> = trial.sweep()?.expect(&made, expected).err().into_iter().collect();
+    let mut evidence: Vec<String> = trial.sweep()?.expect(&made, trial.first_outcome(kind)).err().into_iter().collect();
     evidence.extend(refuse_waiting(trial, &made, before.unwrap_or_default() + 1)?);
     evidence.extend(refuse_second_sweep(trial, &made)?);
     let seen = match (kind, before) {
@@ -109,8 +108,7 @@ pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let control = trial.stranded(kind)?;
     let swept = trial.sweep()?;
     let mut evidence: Vec<String> = left.iter().filter_map(|(made, why)| swept.refuse_touched(made, why)).collect();
-    let expected = if trial.takes_wakes(kind) { Outcome::Continued } else { Outcome::Escalated };
-    evidence.extend(swept.expect(&control, expected).err());
+    evidence.extend(swept.expect(&control, trial.first_outcome(kind)).err());
     Ok(Finding::of(format!("{}: {} states", kind.plural(), left.len()), evidence))
 }
 

@@ -116,7 +116,7 @@ mod arguments {
     #[case::misspelt("--limt 3", "`sweep` has no option --limt; did you mean --limit?")]
     #[case::unknown("--frobnicate", "`sweep` has no option --frobnicate")]
     #[case::an_unknown_command("frobnicate", "there is no command frobnicate")]
-    #[case::an_unknown_host("migrate --host mars", "--host mars: expected native or paperclip")]
+    #[case::an_unknown_host("migrate --host mars", "--host mars: expected native, paperclip or prefect")]
     fn an_argument_that_is_wrong_is_refused(#[case] line: &str, #[case] says: &str) {
         sweep(line.split(' ')).run().refused(USAGE, &[says]);
     }

@@ -32,7 +32,7 @@ fn answers(url: &str, line: &str) -> Vec<String> {
 #[case::kinds("--only s", &["sessions", "steps"])]
 #[case::further_kinds("--only issues,st", &["issues,steps"])]
 #[case::modes("--issues ", &["on", "shadow", "off"])]
-#[case::hosts("migrate --host ", &["native", "paperclip"])]
+#[case::hosts("migrate --host ", &["native", "paperclip", "prefect"])]
 #[case::shells("completions b", &["bash"])]
 #[case::kinds_of_one("explain i", &["issue"])]
 #[case::switches("daemon --at-start o", &["on", "off"])]
