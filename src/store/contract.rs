@@ -101,7 +101,7 @@ impl Contract {
         let brings = [host.views(false), host.views(true)].concat();
         self.relations.iter().filter(move |relation| {
             let is_of_its_kinds = relation.kind.is_none_or(|kind| kinds.contains(&kind));
-            let is_derived = relation.derived && !brings.contains(&relation.name.as_str());
+            let is_derived = relation.derived && !brings.contains(&relation.name);
             is_of_its_kinds && if derives { !is_derived } else { !relation.for_derived }
         })
     }

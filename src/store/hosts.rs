@@ -214,11 +214,12 @@ impl Host {
     }
 
     /// The views that it makes on this kind of database: none of them is derived.
-    pub(super) fn views(&self, is_sqlite: bool) -> Vec<&str> {
+    pub(super) fn views(&self, is_sqlite: bool) -> Vec<String> {
         let sources = ["both", if is_sqlite { "sqlite" } else { "postgres" }];
         let folders = sources.iter().flat_map(|source| self.migrations(source));
         let texts = folders.filter_map(|folder| self.file(&format!("{folder}/up.sql")));
-        texts.flat_map(|text| text.split("create view ").skip(1)).filter_map(|text| text.split(' ').next()).collect()
+        let made = texts.flat_map(|text| text.split("create view ").skip(1));
+        made.filter_map(|text| text.split(' ').next().map(str::to_owned)).collect()
     }
 
     /// The text of a file, by its path as in `migrations`.
