@@ -18,10 +18,12 @@ use checks::{candidates, cost, footprint, rivals, story};
 use fixtures::Fixtures;
 use trial::Trial;
 
+use crate::conclusion::Failure;
 use crate::rules::Kind;
 use crate::store::hosts::Host;
 use crate::store::open::Url;
 use crate::store::sandbox::Sandbox;
+use crate::sweep::Cancel;
 
 /// What to verify, and where.
 pub struct Options {
@@ -33,9 +35,9 @@ pub struct Options {
     pub program: Subprocess,
 }
 
-/// Tries every promise. An error says why it could not begin; what is wrong with the host stands in the certificate.
-/// `progress` is called with the name of each check before it begins.
-pub fn verify(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Certificate> {
+/// Tries every promise. An error says why it could not begin, or that a signal came; what is wrong with the host stands
+/// in the certificate. `progress` is called with the name of each check before it begins.
+pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)) -> Result<Certificate> {
     let Options { host, database, rows, program } = options;
     let is_sqlite = matches!(database, Url::Sqlite(_));
     let fixtures = Fixtures::of(host, is_sqlite)?;
@@ -43,12 +45,15 @@ pub fn verify(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Certi
     let version = copy.connect(host)?.version()?;
     let installed = copy.copy()?;
     let mut verification =
-        Verification { host, fixtures: &fixtures, installed: &installed, checks: Vec::new(), progress };
+        Verification { host, fixtures: &fixtures, installed: &installed, checks: Vec::new(), cancel, progress };
     verification.check(INSTALLATION, || footprint::installation(&installed, host));
     // Without its views there is nothing to try.
     if verification.holds() {
         verification.play(*rows, program);
         verification.check(REMOVAL, || footprint::removal(&mut Trial::new(&installed, host, &fixtures)?, &copy));
+    }
+    if let Some(conclusion) = cancel.conclusion() {
+        return Err(Failure::new(conclusion, "a signal came: there is no certificate".to_owned()).into());
     }
     Ok(Certificate {
         schema: 1,
@@ -83,6 +88,7 @@ struct Verification<'a> {
     fixtures: &'a Fixtures,
     installed: &'a Sandbox,
     checks: Vec<Check>,
+    cancel: &'a Cancel,
     progress: &'a mut dyn FnMut(&str),
 }
 
@@ -110,8 +116,11 @@ impl Verification<'_> {
         self.check(promise, || Ok(Finding::all(host.kinds().into_iter().map(of_kind).collect::<Result<_>>()?)));
     }
 
-    /// What fails is broken, whatever was promised.
+    /// What fails is broken, whatever was promised. After a signal nothing more is tried, and the copies are dropped.
     fn check(&mut self, (name, promise): Promise, body: impl FnOnce() -> Result<Finding>) {
+        if self.cancel.is_set() {
+            return;
+        }
         (self.progress)(name);
         let began = Instant::now();
         let finding = body().unwrap_or_else(|error| Finding::Broken(vec![format!("{error:#}")]));

@@ -16,6 +16,7 @@ use crate::report::grid;
 use crate::settings::Environment;
 use crate::store::Access;
 use crate::store::hosts::{self, Description, Host};
+use crate::sweep::Cancel;
 use crate::verify::{self, Subprocess};
 
 pub fn run(command: &HostCommand, environment: &Environment) -> Result<Conclusion> {
@@ -61,8 +62,8 @@ fn verify(flags: &HostVerifyFlags, environment: &Environment) -> Result<Conclusi
     let path = std::env::current_exe().context("looking for this program, to be killed in the middle of sweeps")?;
     let withheld = environment.own_variables().into_iter().filter(|name| !name.starts_with("PG")).collect();
     let options = verify::Options { host, database, rows: *rows, program: Subprocess { path, withheld } };
-    let trying = Trying::begin();
-    let certificate = verify::verify(&options, &mut |check| trying.now(check));
+    let (cancel, trying) = (Cancel::on_signals()?, Trying::begin());
+    let certificate = verify::verify(&options, &cancel, &mut |check| trying.now(check));
     drop(trying);
     let certificate = certificate.map_err(|error| options.database.explain(error))?;
     match layout.get() {

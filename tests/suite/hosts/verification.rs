@@ -4,14 +4,20 @@
 use std::path::Path;
 
 use diesel::connection::SimpleConnection;
-use diesel::{Connection, SqliteConnection};
+use diesel::dsl::sql;
+use diesel::sql_types::BigInt;
+use diesel::{Connection, RunQueryDsl, SqliteConnection};
 use rstest::rstest;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use sweep::store::Db;
 use tempfile::TempDir;
 
+use crate::support::databases::connect_server;
 use crate::support::folder::{Folder, example};
 use crate::support::program::{Ran, command_at};
-use crate::support::scratch::{Scratch, new_file};
+use crate::support::scratch::{Role, Scratch, new_file};
+use crate::support::wait::wait_for;
 
 const SOME_FAILED: i32 = 1;
 const CONFIG: i32 = 78;
@@ -228,6 +234,29 @@ fn a_fixture_that_fails_is_named(#[case] from: &str, #[case] to: &str, #[case] e
     let ran = verify(&tables().url, &["--host-dir", &folder.path().display().to_string()]);
     assert_eq!(ran.code, SOME_FAILED, "{ran}");
     assert!(ran.out.contains(expected), "{ran}");
+}
+
+#[test]
+fn a_verification_that_is_ended_by_a_signal_leaves_no_copy_behind() {
+    let (role, database) = (Role::new(), Scratch::empty());
+    database.run(&format!("alter role {} createdb", role.name));
+    let copies = format!("pg_database d join pg_roles r on r.oid = d.datdba where rolname = '{}'", role.name);
+    let url = role.at(&database.url);
+    let mut program = command_at(&url, ["host", "verify", "native"]);
+    let child = program.start();
+    wait_for("two copies", || (1 < count(&copies)).then_some(()));
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("a process");
+    let ran = program.ended(child.wait_with_output().expect("an end"));
+    assert_eq!(ran.code, 143, "{ran}");
+    assert!(ran.err.contains("there is no certificate"), "{ran}");
+    assert_eq!(count(&copies), 0);
+}
+
+fn count(from: &str) -> i64 {
+    match &mut connect_server() {
+        Db::Postgres(db) => sql::<BigInt>(&format!("SELECT count(*) FROM {from}")).get_result(db).expect("a number"),
+        Db::Sqlite(_) => unreachable!("a server"),
+    }
 }
 
 #[test]
