@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::Db;
 use super::catalog::is_readable;
-use super::schema::{untaken_wakes, wake_pickups};
+use super::schema::{recoveries, untaken_wakes, wake_pickups, wakes};
 use super::types::{Instant, LossyText, RawInstant};
-use crate::rules::{AHEAD_MAX, Id, RESTING, TERMINATED};
+use crate::rules::{AHEAD_MAX, Id, Kind, RESTING, TERMINATED};
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -77,6 +77,14 @@ fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateT
     let Some(newest) = newest.and_then(|at| at.instant()) else { return Ok(false) };
     let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(Instant(newest), Instant(now)));
     Ok(!select(is_any(taken)).get_result::<bool>(db)?)
+}
+
+/// For which agents a subject's continuations have queued wakes, as the host has them.
+pub fn agents_woken(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Vec<Id>> {
+    let of_subject = recoveries::table.filter(recoveries::kind.eq(kind.name())).filter(recoveries::subject_id.eq(id));
+    let wakes_of: Vec<Option<Id>> = of_subject.select(recoveries::wake_id).load(db)?;
+    let wakes_of: Vec<Id> = wakes_of.into_iter().flatten().collect();
+    wakes::table.filter(wakes::id.eq_any(wakes_of)).select(wakes::agent_id).load(db)
 }
 
 #[derive(Queryable, Selectable)]

@@ -1,8 +1,10 @@
 //! What becomes of stranded work: a wake, and what follows it.
 
 use anyhow::Result;
+use diesel::QueryResult;
 
-use crate::rules::Kind;
+use crate::rules::{Facts, Kind};
+use crate::store::{Access, Db, Subject, Timeouts, for_kind, wakes};
 use crate::sweep::Outcome;
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Made};
@@ -13,10 +15,14 @@ const ROUNDS_MAX: u32 = 10;
 
 /// Stranded work gets one wake in the host's own queue, and a second sweep does nothing.
 pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
+    // There are others as well, who must not be woken.
+    let other = trial.stranded(kind)?;
+    trial.happens(Event::Finished, &other, JUST_NOW)?;
     let made = trial.stranded(kind)?;
     let before = trial.waiting(&made)?;
     let mut evidence: Vec<String> = trial.sweep()?.expect(&made, trial.first_outcome(kind)).err().into_iter().collect();
     evidence.extend(refuse_waiting(trial, &made, before.unwrap_or_default() + 1)?);
+    evidence.extend(refuse_others(trial, &made)?);
     evidence.extend(refuse_second_sweep(trial, &made)?);
     let seen = match (kind, before) {
         (_, None) => "a person at once",
@@ -74,6 +80,7 @@ pub fn escalation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
         ));
     }
     evidence.extend(refuse_waiting(trial, &made, 0)?);
+    evidence.extend(refuse_others(trial, &made)?);
     evidence.extend(refuse_second_sweep(trial, &made)?);
     Ok(Finding::of(format!("{}: after {continuations} in vain", kind.plural()), evidence))
 }
@@ -104,12 +111,48 @@ pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Finding> {
         trial.play(&block, &made, JUST_NOW)?;
         left.push((made, format!("`-- fixture {block}`: it must be left alone")));
     }
+    left.extend(touched_a_moment_ago(trial, kind)?);
     // The control: without them it is not left.
     let control = trial.stranded(kind)?;
     let swept = trial.sweep()?;
     let mut evidence: Vec<String> = left.iter().filter_map(|(made, why)| swept.refuse_touched(made, why)).collect();
     evidence.extend(swept.expect(&control, trial.first_outcome(kind)).err());
     Ok(Finding::of(format!("{}: {} states", kind.plural(), left.len()), evidence))
+}
+
+/// It is too early to call these stranded: one that was made a moment ago, and an issue whose run has just ended.
+fn touched_a_moment_ago(trial: &mut Trial, kind: Kind) -> Result<Vec<(Made, String)>> {
+    let new = trial.unmade(kind);
+    trial.play(&Block::Agent, &new, 0)?;
+    trial.play(&Block::Stranded(kind), &new, 0)?;
+    let mut early = vec![(new, format!("`-- fixture {kind}`: it was made a moment ago"))];
+    if kind == Kind::Issue {
+        let ended = trial.stranded(kind)?;
+        trial.happens(Event::AtWork, &ended, JUST_NOW)?;
+        trial.happens(Event::Stops, &ended, 0)?;
+        early.push((ended, format!("`-- fixture {kind}: stops`: it stopped a moment ago")));
+    }
+    Ok(early)
+}
+
+/// Was only its own agent woken, and has that agent the work still?
+fn refuse_others(trial: &mut Trial, made: &Made) -> Result<Vec<String>> {
+    let (kind, id) = (made.kind, &made.id);
+    let mut db = trial.connect(Access::ReadOnly)?;
+    let look = |db: &mut Db| {
+        let assignee = for_kind!(kind, S => S::read(db, id)?.and_then(|facts| facts.assignee().existing_id().cloned()));
+        let woken = if kind == Kind::Session { Vec::new() } else { wakes::agents_woken(db, kind, id)? };
+        QueryResult::Ok((assignee, woken))
+    };
+    let (assignee, woken) = db.in_transaction(Access::ReadOnly, &Timeouts::default(), look)?;
+    let mut evidence = Vec::new();
+    if assignee.as_ref() != Some(&made.agent) {
+        let now = assignee.map_or("nobody's".to_owned(), |agent| format!("agent {agent}'s"));
+        evidence.push(format!("{}: was agent {}'s, and is {now} now", name(made), made.agent));
+    }
+    let others = woken.iter().filter(|agent| **agent != made.agent);
+    evidence.extend(others.map(|agent| format!("{}: agent {agent} was woken for it, which is another's", name(made))));
+    Ok(evidence)
 }
 
 /// Is that how many wakes wait?

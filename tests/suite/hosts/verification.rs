@@ -104,6 +104,24 @@ const INSERT_A_JOB: &str =
 #[case::no_wake_and_none_returned(
     "continuation", "its trigger wrote nothing", "new.reason);\n    return new;", "new.reason);\n    return null;"
 )]
+#[case::a_wake_for_another_worker(
+    "continuation",
+    "was woken for it, which is another's",
+    "values (new.issue_id, new.agent_id) returning",
+    "select new.issue_id, min(id) from public.workers returning"
+)]
+#[case::an_assignee_that_is_changed(
+    "escalation",
+    "and is nobody's now",
+    "set state = 'stuck', note",
+    "set worker_id = null, state = 'stuck', note"
+)]
+#[case::a_sign_of_life_that_is_not_seen(
+    "patience", "it was made a moment ago", "t.changed_at as updated_at", "timestamptz '2026-01-01' as updated_at"
+)]
+#[case::the_end_of_a_run_that_is_not_seen(
+    "patience", "it stopped a moment ago", "j.ended_at as finished_at", "j.queued_at as finished_at"
+)]
 #[case::live_runs_that_are_not_seen(
     "patience",
     "`-- fixture issue: at work`",
