@@ -43,8 +43,7 @@ pub enum Place {
 
 impl Conninfo<'_> {
     pub fn read(text: &str) -> Conninfo<'_> {
-        let rest = ["postgres://", "postgresql://"].iter().find_map(|scheme| text.strip_prefix(scheme));
-        let parameters = match rest {
+        let parameters = match rest_of_uri(text) {
             Some(rest) => of_uri(text, rest),
             None => of_pairs(text),
         };
@@ -116,7 +115,7 @@ pub fn is_name(name: &str) -> bool {
 
 /// The same string with one more parameter, which counts whatever was there before.
 pub fn with(text: &str, name: &str, value: &str) -> String {
-    let Some((_, rest)) = text.split_once("://") else {
+    let Some(rest) = rest_of_uri(text) else {
         let value = value.replace('\\', "\\\\").replace('\'', "\\'");
         return format!("{text} {name}='{value}'").trim_start().to_owned();
     };
@@ -136,6 +135,11 @@ fn place(host: &str) -> Place {
         Ok(address) if address.is_loopback() => Place::Loopback,
         Ok(_) | Err(_) => Place::Remote,
     }
+}
+
+/// What stands behind the scheme of a URI. Pairs may have a `://` as well, in a value.
+fn rest_of_uri(text: &str) -> Option<&str> {
+    ["postgres://", "postgresql://"].iter().find_map(|scheme| text.strip_prefix(scheme))
 }
 
 /// `user:password@host:port,host:port/database?name=value&name=value`

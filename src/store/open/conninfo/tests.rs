@@ -65,6 +65,7 @@ fn the_last_value_counts(#[case] text: &str, #[case] name: &str, #[case] expecte
 #[case("postgres://q:p?w@h/db", "postgres://q:p?w@h/db?t=1")]
 #[case("postgres:///db?host=/tmp/a@b", "postgres:///db?host=/tmp/a@b&t=1")]
 #[case("host=h t = 3", "host=h t = 3 t='1'")]
+#[case("host=h application_name=a://b", "host=h application_name=a://b t='1'")]
 #[case("", "t='1'")]
 fn a_parameter_is_added_behind_all_others(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(with(text, "t", "1"), expected);
