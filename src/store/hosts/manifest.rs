@@ -42,6 +42,11 @@ pub struct Recognition {
     pub oldest_release: Option<String>,
 }
 
+/// A table or a column that cannot be named: names become a part of statements.
+pub fn is_odd(name: &str) -> bool {
+    name.is_empty() || name.contains(|c: char| c.is_control() || "'\"\\".contains(c))
+}
+
 const NAME_MAX: usize = 40;
 const TITLE_MAX: usize = 100;
 
@@ -78,10 +83,8 @@ impl Manifest {
         if kinds.is_empty() {
             return Some("kinds = []: expected at least one of session, issue, step".to_owned());
         }
-        // They become a part of statements.
-        let is_odd = |c: char| c.is_control() || "'\"\\".contains(c);
         let mut names = tables.iter().flat_map(|(table, columns)| [table].into_iter().chain(columns));
-        if let Some(odd) = names.find(|name| name.is_empty() || name.contains(is_odd)) {
+        if let Some(odd) = names.find(|name| is_odd(name)) {
             return Some(format!("tables: {odd:?}: expected a name without quotes and backslashes"));
         }
         let marks = recognition.as_ref().map_or(&[] as &[String], |recognition| &recognition.tables);

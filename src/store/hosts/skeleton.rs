@@ -10,6 +10,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
+use super::manifest::is_odd;
 use super::{FILES, Host, names};
 use crate::conclusion::config;
 use crate::store::contract::{CONTRACT, Relation, Usage};
@@ -23,6 +24,8 @@ const MIGRATION: &str = "0001_work";
 struct Table {
     name: String,
     columns: String,
+    /// Can `host.toml` name it?
+    is_named: bool,
 }
 
 #[derive(Serialize)]
@@ -47,7 +50,7 @@ struct ColumnToFill {
 pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
     let is_sqlite = matches!(db, Db::Sqlite(_));
     let (tables, id) = tables(db).context("looking for tables")?;
-    if tables.is_empty() {
+    if !tables.iter().any(|table| table.is_named) {
         let name = catalog::name(db)?;
         return Err(config(format!("{name} has no tables: expected the database of a control plane")).into());
     }
@@ -145,10 +148,12 @@ fn tables(db: &mut Db) -> QueryResult<(Vec<Table>, &'static str)> {
     let id = ids.into_iter().rev().max_by_key(|id| has(id)).unwrap_or("text");
     let mut tables: Vec<Table> = Vec::new();
     for (table, column, of_type, _) in rows {
-        let column = format!("{column} {of_type}");
+        let is_named = !is_odd(&table);
+        // They stand in comments, of one line each.
+        let [table, column] = [table, format!("{column} {of_type}")].map(|text| text.replace(char::is_control, " "));
         match tables.last_mut().filter(|last| last.name == table) {
             Some(last) => last.columns = format!("{}, {column}", last.columns),
-            None => tables.push(Table { name: table, columns: column }),
+            None => tables.push(Table { name: table, columns: column, is_named }),
         }
     }
     Ok((tables, id))
