@@ -14,7 +14,7 @@ use anyhow::Result;
 
 pub use certificate::{Certificate, Check, Finding, Verdict};
 pub use checks::rivals::Subprocess;
-use checks::{candidates, cost, footprint, rivals, story};
+use checks::{candidates, cost, footprint, patience, rivals, story};
 use fixtures::Fixtures;
 use trial::Trial;
 
@@ -98,7 +98,7 @@ impl Verification<'_> {
         self.of_each_kind(CONTINUATION, story::continuation);
         self.of_each_kind(RECOVERY, story::recovery);
         self.of_each_kind(ESCALATION, story::escalation);
-        self.of_each_kind(PATIENCE, story::patience);
+        self.of_each_kind(PATIENCE, patience::patience);
         self.of_each_kind(CANDIDATES, candidates::candidates);
         self.of_each_kind(RIVALS, rivals::rivals);
         self.of_each_kind(LOCKS, rivals::locks);

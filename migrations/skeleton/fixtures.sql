@@ -11,10 +11,13 @@
 -- Makes {{ '{{ issue }}' }}: in progress, {{ '{{ agent }}' }}'s, and nobody has been at work on it since {{ '{{ at }}' }}.
 
 -- fixture issue: at work
--- Since {{ '{{ at }}' }} {{ '{{ agent }}' }} has been at work on {{ '{{ issue }}' }}.
+-- Since {{ '{{ at }}' }} {{ '{{ agent }}' }} has been at work on {{ '{{ issue }}' }}, and is now: with a sign of life of this moment, if there are such.
 
 -- fixture issue: stops
 -- What was at work on {{ '{{ issue }}' }} ended at {{ '{{ at }}' }}, and it is in progress as before.
+
+-- fixture issue: queued
+-- At {{ '{{ at }}' }} your scheduler queued a wake of {{ '{{ issue }}' }} by itself, which nobody has taken up yet.
 
 -- fixture issue: wakes
 -- One query: how many wakes of {{ '{{ issue }}' }} wait in your queue?
@@ -29,6 +32,9 @@ select 0
 -- fixture issue: escalated
 -- One query: what do people see of {{ '{{ issue }}' }} when it was escalated? No row if it was not.
 select 'nothing' where false
+
+-- fixture issue: noted
+-- Somebody wrote {{ '{{ words }}' }} where an escalation writes as well. Remove this block if there is no such place.
 
 -- fixture issue: crowd
 -- Makes {{ '{{ count }}' }} finished issues of {{ '{{ agent }}' }}, with what was at work on them.

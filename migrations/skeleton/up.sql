@@ -1,5 +1,6 @@
 -- What sweep reads and writes of this database. Fill in each column, and remove `where false`. All that is to be known of a column is in
--- docs/host-reference.md.
+-- docs/host-reference.md.{% if sqlite %} All of it is temporary. What has to last, such as which wake became what, goes into a table of the
+-- folder sqlite_lasting/: docs/hosts.md, "Hosts on SQLite".{% endif %}
 --
 -- The tables that are there:
 {%- for table in tables %}

@@ -2,6 +2,8 @@
 
 mod outsider;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -9,7 +11,7 @@ use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::{Array, BigInt, Text};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -51,7 +53,10 @@ impl Sandbox {
         let sandbox = match source {
             Url::Postgres(url, _) if host.is_native() => Sandbox::on_server(source, url, EMPTY)?,
             Url::Postgres(url, _) => {
-                let name = refuse_large(&mut connect(source)?)?;
+                let mut db = connect(source)?;
+                refuse_foreign(&mut db, host)?;
+                let name = refuse_large(&mut db)?;
+                drop(db);
                 Sandbox::on_server(source, url, &name)?
             }
             Url::Sqlite(path) => Sandbox::in_file((!host.is_native()).then_some(path))?,
@@ -78,21 +83,45 @@ impl Sandbox {
 
     /// A connection that is none of sweep's.
     pub fn connect(&self, host: &Host) -> Result<Outsider> {
-        Outsider::new(connect(&self.url)?, host).context("connecting as the host does")
+        Outsider::new(self.connect_inside()?, host).context("connecting as the host does")
+    }
+
+    /// What a connection pooler calls by the copy's name may be another database, which nothing may happen to.
+    fn connect_inside(&self) -> Result<Db> {
+        let mut db = connect(&self.url)?;
+        if let Place::Server { name, .. } = &self.place {
+            let reached = catalog::name(&mut db)?;
+            if reached != *name {
+                return Err(config(format!(
+                    "a connection to the copy {name} reached the database {reached}, so nothing was tried: expected \
+                     a server, or a pooler that lets every database be reached by its own name"
+                ))
+                .into());
+            }
+        }
+        Ok(db)
     }
 
     fn on_server(like: &Url, beside: &str, template: &str) -> Result<Sandbox> {
         let name = format!("sweep_verify_{}", Uuid::now_v7().simple());
         let Url::Postgres(_, cache) = like else { unreachable!("a server's URL") };
         let mut db = connect(&Url::postgres(beside))?;
-        let create = format!("CREATE DATABASE {name} TEMPLATE {}", quoted(template));
+        let create = format!("CREATE DATABASE {name} TEMPLATE {} ALLOW_CONNECTIONS false", quoted(template));
         db.batch_execute(&create).map_err(|error| refuse_creation(&error, template))?;
         let url = Url::postgres(conninfo::with(beside, "dbname", &name)).with(*cache);
-        Ok(Sandbox { url, place: Place::Server { beside: beside.to_owned(), name } })
+        let sandbox = Sandbox { url, place: Place::Server { beside: beside.to_owned(), name: name.clone() } };
+        // What stands in the copy is nobody else's business, whoever may connect to the database it was made from.
+        for change in ["REVOKE CONNECT ON DATABASE {} FROM PUBLIC", "ALTER DATABASE {} ALLOW_CONNECTIONS true"] {
+            db.batch_execute(&change.replace("{}", &name))?;
+        }
+        // Sweeps connect by themselves.
+        sandbox.connect_inside()?;
+        Ok(sandbox)
     }
 
     fn in_file(source: Option<&PathBuf>) -> Result<Sandbox> {
-        let directory = tempfile::tempdir().context("making a directory for copies")?;
+        let directory = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir();
+        let directory = directory.context("making a directory for copies")?;
         let path = directory.path().join("copy.db");
         let url = Url::Sqlite(path.clone());
         match source {
@@ -106,7 +135,7 @@ impl Sandbox {
         if host.is_native() {
             return Ok(());
         }
-        let mut db = connect(&self.url)?;
+        let mut db = self.connect_inside()?;
         let tables: Vec<String> = host.tables().into_iter().map(quoted).collect();
         let statements = match &mut db {
             Db::Postgres(_) => {
@@ -159,6 +188,26 @@ fn refuse_large(db: &mut Db) -> Result<String> {
         .into());
     }
     Ok(name)
+}
+
+/// What is written to a foreign table, or to one that has such a table as a part, leaves the copy.
+fn refuse_foreign(db: &mut Db, host: &Host) -> Result<()> {
+    const OTHERS: &str = "WITH RECURSIVE named AS (
+        SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('public') AND relname = ANY (";
+    const OF_THESE: &str = ")
+        UNION SELECT inhrelid FROM pg_inherits JOIN named ON inhparent = named.oid
+    ) SELECT c.relname::text FROM pg_class c JOIN named ON named.oid = c.oid WHERE relkind NOT IN ('r', 'p') ORDER BY 1";
+    let Db::Postgres(db) = db else { return Ok(()) };
+    let tables: Vec<String> = host.tables().into_iter().map(str::to_owned).collect();
+    let others: Vec<String> = sql::<Text>(OTHERS).bind::<Array<Text>, _>(tables).sql(OF_THESE).load(db)?;
+    if others.is_empty() {
+        return Ok(());
+    }
+    let (name, others) = (host.name(), others.join(", "));
+    Err(config(format!(
+        "the host {name} names {others}, or a table of which it is a part: expected tables of this database alone"
+    ))
+    .into())
 }
 
 fn refuse_creation(error: &Error, template: &str) -> Failure {

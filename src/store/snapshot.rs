@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::sql_types::{BigInt, Text};
 
 use super::Db;
 
@@ -19,8 +19,16 @@ pub fn catalog(db: &mut Db) -> QueryResult<BTreeSet<String>> {
     Ok(lines.into_iter().collect())
 }
 
+/// What is wrong with the rights in sweep's schema, in sentences. A file has none.
+pub fn rights(db: &mut Db) -> QueryResult<Vec<String>> {
+    match db {
+        Db::Postgres(db) => sql::<Text>(include_str!("snapshot/rights.sql")).load(db),
+        Db::Sqlite(_) => Ok(Vec::new()),
+    }
+}
+
 /// The rows of each table by their primary keys, each as one text. A table of PostgreSQL's schema `public` is called by
-/// its name alone.
+/// its name alone, and the parts of one that is partitioned are not called anything.
 pub type Rows = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The rows of all tables that this role can see.
@@ -33,6 +41,18 @@ pub fn rows(db: &mut Db) -> QueryResult<Rows> {
         Ok((table, rows.into_iter().collect()))
     };
     queries(db)?.into_iter().map(|query| rows(db, query)).collect()
+}
+
+/// How many there are.
+pub fn count(db: &mut Db) -> QueryResult<i64> {
+    let of_each = queries(db)?.into_iter().map(|(_, query)| {
+        let count = format!("SELECT count(*) FROM ({query}) AS counted");
+        match db {
+            Db::Postgres(db) => sql::<BigInt>(&count).get_result::<i64>(db),
+            Db::Sqlite(db) => sql::<BigInt>(&count).get_result(db),
+        }
+    });
+    of_each.sum()
 }
 
 /// Each table, and what reads its rows as texts. A row of a table without a key is its own.

@@ -3,5 +3,6 @@
 pub mod candidates;
 pub mod cost;
 pub mod footprint;
+pub mod patience;
 pub mod rivals;
 pub mod story;

@@ -16,6 +16,9 @@ use crate::text::redact;
 
 const BEGINNING: &str = "-- fixture ";
 
+/// What a person wrote, and what must stay.
+pub const WORDS: &str = "Grace spoke with the client on Monday";
+
 /// A block, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Block {
@@ -38,9 +41,12 @@ pub enum Block {
 )]
 #[strum(serialize_all = "lowercase")]
 pub enum Event {
-    /// Since then somebody is at work on it.
+    /// Since then somebody is at work on it, with a sign of life of this moment if the host has such. Of a session it
+    /// is one of that time.
     #[strum(serialize = "at work")]
     AtWork,
+    /// The host itself queued a wake then, which has not been taken up yet.
+    Queued,
     /// What was at work on it ended or fell silent then: it is stranded.
     Stops,
     /// Its agent finished it then.
@@ -52,6 +58,8 @@ pub enum Event {
     TakenUp,
     /// What are people shown of it if it is escalated? One query, without a row if it is not.
     Escalated,
+    /// Somebody wrote WORDS where an escalation writes as well.
+    Noted,
     /// Makes many that are finished, with what was at work on them.
     Crowd,
 }
@@ -75,7 +83,8 @@ impl Block {
         })
     }
 
-    /// Those that no host with these kinds can do without. Sessions may take no commands.
+    /// Those that no host with these kinds can do without. Sessions may take no commands, and people may have nowhere
+    /// to write.
     fn needed(kinds: &[Kind]) -> impl Iterator<Item = Block> {
         let of_kind = |kind: Kind| {
             let events: &[Event] = match kind {
@@ -83,7 +92,8 @@ impl Block {
                 Kind::Step => &[Event::AtWork, Event::Stops, Event::Finished, Event::Wakes, Event::TakenUp],
                 Kind::Issue => <Event as strum::VariantArray>::VARIANTS,
             };
-            [Block::Stranded(kind)].into_iter().chain(events.iter().map(move |event| Block::Of(kind, *event)))
+            let events = events.iter().filter(|event| **event != Event::Noted);
+            [Block::Stranded(kind)].into_iter().chain(events.map(move |event| Block::Of(kind, *event)))
         };
         [Block::Agent].into_iter().chain(kinds.iter().copied().flat_map(of_kind))
     }
@@ -176,6 +186,7 @@ impl Fixtures {
             ("id", literal(&values.fresh).into()),
             ("at", self.time(values.at).into()),
             ("count", values.count.into()),
+            ("words", format!("'{WORDS}'").into()),
             ("sqlite", self.is_sqlite.into()),
         ]);
         templates.render_str(template, context).map_err(|error| failed(redact(&format!("{error:#}"))))

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use diesel::QueryResult;
 
 use super::fixtures::{Block, Event, Fixtures, Made, Values};
-use crate::rules::{Id, Kind};
+use crate::rules::{Escalation, Id, Kind, Policy};
 use crate::store::hosts::Host;
 use crate::store::ids::IdType;
 use crate::store::sandbox::{Outsider, Sandbox};
@@ -22,6 +22,11 @@ pub const AN_HOUR: i64 = 60;
 /// since an issue would be orphaned already.
 pub const JUST_NOW: i64 = 4;
 
+/// A run that began so many minutes ago and goes on is healthy.
+pub const LONG_AGO: i64 = 120;
+/// What is kept for a day or two only is gone by then.
+pub const DAYS_AGO: i64 = 3 * 24 * 60;
+
 /// Numbers below these may be the host's own.
 const FIRST: u32 = 1_000_000;
 
@@ -29,6 +34,8 @@ pub struct Trial<'a> {
     pub host: &'a Host,
     pub fixtures: &'a Fixtures,
     pub outsider: Outsider,
+    /// What escalations of sweeps do.
+    pub escalation: Escalation,
     sandbox: Sandbox,
     made: u32,
 }
@@ -81,12 +88,15 @@ impl<'a> Trial<'a> {
     pub fn new(installed: &Sandbox, host: &'a Host, fixtures: &'a Fixtures) -> Result<Trial<'a>> {
         let sandbox = installed.copy()?;
         let outsider = sandbox.connect(host)?;
-        Ok(Trial { host, fixtures, outsider, sandbox, made: 0 })
+        let escalation = Policy::default().escalation;
+        Ok(Trial { host, fixtures, outsider, escalation, sandbox, made: 0 })
     }
 
     /// For sweeps.
     pub fn options(&self) -> Options {
-        Options { guard: None, wakes_per_agent_max: u32::MAX, connections: 2, ..Options::of(self.sandbox.url.clone()) }
+        let policy = Policy { escalation: self.escalation, ..Policy::default() };
+        let options = Options { policy, ..Options::of(self.sandbox.url.clone()) };
+        Options { guard: None, wakes_per_agent_max: u32::MAX, connections: 2, ..options }
     }
 
     pub fn sweep(&self) -> Result<Swept> {
@@ -145,10 +155,22 @@ impl<'a> Trial<'a> {
 
     /// Stranded for an hour, of an agent of its own.
     pub fn stranded(&mut self, kind: Kind) -> Result<Made> {
+        self.stranded_since(kind, AN_HOUR)
+    }
+
+    /// Stranded for so many minutes, of an agent of its own.
+    pub fn stranded_since(&mut self, kind: Kind, minutes: i64) -> Result<Made> {
         let made = self.unmade(kind);
-        self.play(&Block::Agent, &made, AN_HOUR)?;
-        self.play(&Block::Stranded(kind), &made, AN_HOUR)?;
+        self.play(&Block::Agent, &made, minutes)?;
+        self.play(&Block::Stranded(kind), &made, minutes)?;
         Ok(made)
+    }
+
+    /// Another one of the same agent, also stranded for an hour.
+    pub fn another_of(&mut self, made: &Made) -> Result<Made> {
+        let another = Made { agent: made.agent.clone(), ..self.unmade(made.kind) };
+        self.play(&Block::Stranded(another.kind), &another, AN_HOUR)?;
+        Ok(another)
     }
 
     /// How many wakes, or commands, of a subject wait until the host takes them up; none: its kind takes none.

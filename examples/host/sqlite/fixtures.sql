@@ -17,6 +17,9 @@ insert into jobs (task_id, worker_id, state, queued_at) values ({{ issue }}, {{ 
 update jobs set state = 'failed', queued_at = min(queued_at, datetime({{ at }})), ended_at = datetime({{ at }})
 where task_id = {{ issue }} and state = 'running';
 
+-- fixture issue: queued
+insert into jobs (task_id, worker_id, queued_at) values ({{ issue }}, {{ agent }}, datetime({{ at }}));
+
 -- fixture issue: wakes
 select count(*) from jobs where task_id = {{ issue }} and state = 'queued'
 
@@ -29,6 +32,9 @@ update jobs set state = 'done', ended_at = datetime({{ at }}) where task_id = {{
 
 -- fixture issue: escalated
 select note from tasks where id = {{ issue }} and state = 'stuck'
+
+-- fixture issue: noted
+update tasks set note = {{ words }} where id = {{ issue }};
 
 -- fixture issue: crowd
 insert into tasks (title, state, worker_id, changed_at)

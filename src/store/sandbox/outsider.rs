@@ -132,9 +132,19 @@ impl Outsider {
         snapshot::catalog(&mut self.db)
     }
 
+    /// See `snapshot::rights`.
+    pub fn rights(&mut self) -> QueryResult<Vec<String>> {
+        snapshot::rights(&mut self.db)
+    }
+
     /// See `snapshot::rows`.
     pub fn rows(&mut self) -> QueryResult<Rows> {
         snapshot::rows(&mut self.db)
+    }
+
+    /// How many rows there are in all tables.
+    pub fn count_rows(&mut self) -> QueryResult<i64> {
+        snapshot::count(&mut self.db)
     }
 
     /// The names of all tables that sweep keeps on every host.

@@ -6,4 +6,4 @@ cross join lateral (
     from pg_index join pg_attribute on attrelid = indrelid and attnum = any (indkey)
     where indrelid = c.oid and indisprimary
 ) key
-where relkind = 'r' and nspname not in ('pg_catalog', 'information_schema') and nspname not like 'pg\_%'
+where relkind in ('r', 'p') and not relispartition and nspname not in ('pg_catalog', 'information_schema') and nspname not like 'pg\_%'

@@ -30,7 +30,12 @@ pub fn cost(trial: &mut Trial, kind: Kind, count: u32) -> Result<Finding> {
     let agent = trial.unmade(kind);
     trial.play(&Block::Agent, &agent, AN_HOUR)?;
     let sql = trial.sql_for(&crowd, &agent, AN_HOUR, count)?;
+    let before = trial.outsider.count_rows()?;
     trial.outsider.run(&sql).with_context(|| format!("`-- fixture {crowd}`"))?;
+    let grown = trial.outsider.count_rows()? - before;
+    if grown < i64::from(count) {
+        return Ok(Finding::Broken(vec![format!("`-- fixture {crowd}` made {grown} rows, expected at least {count}")]));
+    }
     let stranded = (0..STRANDED).map(|_| trial.stranded(kind)).collect::<Result<Vec<_>>>()?;
     trial.outsider.analyze()?;
     let mut db = trial.connect(Access::ReadOnly)?;

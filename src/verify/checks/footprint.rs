@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::story::in_vain;
-use crate::rules::Kind;
+use crate::rules::{Id, Kind};
 use crate::store::hosts::Host;
 use crate::store::sandbox::{Outsider, Sandbox};
 use crate::store::snapshot::Rows;
@@ -15,7 +15,7 @@ use crate::store::{Access, migrate};
 use crate::sweep::{self, Cancel, Options};
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Event, Made};
-use crate::verify::trial::{JUST_NOW, Trial};
+use crate::verify::trial::{DAYS_AGO, JUST_NOW, Trial};
 
 /// Evidence shows so much of a row.
 const ROW_MAX: usize = 300;
@@ -56,6 +56,7 @@ pub fn installation(copy: &Sandbox, host: &Arc<Host>) -> Result<Finding> {
     let after = outsider.rows()?;
     let changed = rows.iter().filter(|(table, rows)| after.get(*table) != Some(rows));
     evidence.extend(changed.map(|(table, _)| format!("the rows of {table} were changed")));
+    evidence.extend(outsider.rights()?);
     Ok(Finding::of("", evidence))
 }
 
@@ -78,18 +79,15 @@ pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     if trial.takes_wakes(kind) {
         in_vain(trial, &[&in_vain_before])?;
     }
-    let bystanders = [trial.stranded(kind)?, trial.stranded(kind)?];
-    trial.happens(Event::AtWork, &bystanders[0], JUST_NOW)?;
-    trial.happens(Event::Finished, &bystanders[1], JUST_NOW)?;
     let touched = [in_vain_before, trial.stranded(kind)?];
-
+    let bystanders = [bystanders(trial, &touched[0])?, bystanders(trial, &touched[1])?].concat();
     let before = trial.rows()?;
     sweep::run(&Options { dry_run: true, ..trial.options() }, &Cancel::default(), &mut ())?;
     let mut evidence: Vec<String> = changes(&before, &trial.rows()?)
         .into_iter()
         .map(|change| format!("a dry run changed {}: {}", change.table, cut(&change.row)))
         .collect();
-    trial.sweep()?;
+    evidence.extend(trial.sweep()?.expect(&touched[1], trial.first_outcome(kind)).err());
     let after = trial.rows()?;
     let declared = trial.host.tables();
     for Change { table, row } in changes(&before, &after).into_iter().filter(|change| !trial.is_of_sweep(&change.table))
@@ -97,7 +95,7 @@ pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Finding> {
         if !trial.host.is_native() && !declared.contains(&table.as_str()) {
             evidence.push(format!("{table} was written, and is not among the tables of host.toml: {}", cut(&row)));
         }
-        if !touched.iter().any(|made| is_about(&row, made)) {
+        if !touched.iter().any(|made| is_about(&row, made, &bystanders)) {
             evidence
                 .push(format!("a row of {table} was written that is about no subject that was touched: {}", cut(&row)));
         }
@@ -106,9 +104,30 @@ pub fn footprint(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     Ok(Finding::of(kind.plural(), evidence))
 }
 
-/// Does it name the subject, or its agent?
-fn is_about(row: &str, made: &Made) -> bool {
-    [&made.id, &made.agent, &made.plan].iter().any(|id| row.contains(&id.0))
+/// Of the same agent: one that is at work, one that was finished just now, and one of long ago.
+fn bystanders(trial: &mut Trial, touched: &Made) -> Result<[Made; 3]> {
+    let [at_work, finished] = [trial.another_of(touched)?, trial.another_of(touched)?];
+    trial.happens(Event::AtWork, &at_work, JUST_NOW)?;
+    trial.happens(Event::Finished, &finished, JUST_NOW)?;
+    let old = trial.stranded_since(touched.kind, DAYS_AGO)?;
+    trial.happens(Event::AtWork, &old, DAYS_AGO)?;
+    trial.happens(Event::Finished, &old, DAYS_AGO)?;
+    Ok([at_work, finished, old])
+}
+
+/// Does it name the subject, or its agent and nothing else of it?
+fn is_about(row: &str, made: &Made, bystanders: &[Made]) -> bool {
+    let of_agent = [&made.agent, &made.plan].iter().any(|id| has(row, id));
+    has(row, &made.id) || (of_agent && !bystanders.iter().any(|other| has(row, &other.id)))
+}
+
+/// Does it have the whole id, and not as a part of another one?
+fn has(row: &str, id: &Id) -> bool {
+    let is_more = |c: char| c.is_ascii_alphanumeric();
+    row.match_indices(&id.0).any(|(at, found)| {
+        let (before, behind) = (&row[..at], &row[at + found.len()..]);
+        !before.ends_with(is_more) && !behind.starts_with(is_more)
+    })
 }
 
 /// A row that is not as it was, or was not there.

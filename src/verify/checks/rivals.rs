@@ -110,6 +110,9 @@ pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
             (_, false) => {}
         }
     }
+    // The control: a sweep has such work in hand.
+    let control = trial.stranded(kind)?;
+    evidence.extend(trial.sweep()?.expect(&control, trial.first_outcome(kind)).err());
     // A writer of SQLite's is waited for: nobody could be passed over.
     if !trial.outsider.is_sqlite() {
         evidence.extend(refuse_uncommitted(trial, kind)?);

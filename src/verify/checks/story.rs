@@ -3,12 +3,13 @@
 use anyhow::Result;
 use diesel::QueryResult;
 
-use crate::rules::{Facts, Kind};
+use crate::rules::issue::NEEDS_A_PERSON;
+use crate::rules::{Escalation, Facts, Kind};
 use crate::store::{Access, Db, Subject, Timeouts, for_kind, wakes};
 use crate::sweep::Outcome;
 use crate::verify::certificate::Finding;
-use crate::verify::fixtures::{Block, Event, Made};
-use crate::verify::trial::{JUST_NOW, Trial, name};
+use crate::verify::fixtures::{Block, Event, Made, WORDS};
+use crate::verify::trial::{AN_HOUR, JUST_NOW, Trial, name};
 
 /// More attempts than any policy allows by default.
 const ROUNDS_MAX: u32 = 10;
@@ -35,7 +36,7 @@ pub fn continuation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
 /// Work that goes on after a wake is left alone, and so is what is finished.
 pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let made = trial.stranded(kind)?;
-    trial.sweep()?;
+    let mut evidence: Vec<String> = trial.sweep()?.expect(&made, trial.first_outcome(kind)).err().into_iter().collect();
     if trial.takes_wakes(kind) {
         trial.happens(Event::TakenUp, &made, JUST_NOW)?;
     }
@@ -43,7 +44,6 @@ pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     if kind == Kind::Session {
         trial.happens(Event::AtWork, &made, JUST_NOW)?;
     }
-    let mut evidence = Vec::new();
     evidence.extend(trial.sweep()?.refuse_touched(&made, "its agent is at work again"));
     evidence.extend(refuse_waiting(trial, &made, 0)?);
     trial.happens(Event::Finished, &made, 0)?;
@@ -55,34 +55,83 @@ pub fn recovery(trial: &mut Trial, kind: Kind) -> Result<Finding> {
 /// When no attempt helped, a person is notified where people look, once.
 pub fn escalation(trial: &mut Trial, kind: Kind) -> Result<Finding> {
     let made = trial.stranded(kind)?;
-    let (mut evidence, mut continuations) = (Vec::new(), 0);
-    let attempts_max = loop {
-        let swept = trial.sweep()?;
-        match swept.expect(&made, Outcome::Continued) {
-            Ok(_) if continuations < ROUNDS_MAX => continuations += 1,
-            _ => break swept.expect(&made, Outcome::Escalated),
-        }
-        in_vain(trial, &[&made])?;
-    };
-    match attempts_max {
-        Err(why) => return Ok(Finding::Broken(vec![format!("after {continuations} continuations in vain, {why}")])),
-        Ok(attempts_max) if trial.takes_wakes(kind) && attempts_max != continuations => {
-            evidence.push(format!("{}: continued {continuations} times, of {attempts_max}", name(&made)));
-        }
-        Ok(_) => {}
+    let noted = Block::Of(kind, Event::Noted);
+    let is_noted = trial.fixtures.has(&noted);
+    if is_noted {
+        trial.play(&noted, &made, AN_HOUR)?;
     }
-    if trial.fixtures.has(&Block::Of(kind, Event::Escalated)) && trial.ask(Event::Escalated, &made)?.len() != 1 {
-        let shown = trial.ask(Event::Escalated, &made)?;
-        evidence.push(format!(
-            "{}: was escalated, and `-- fixture {kind}: escalated` finds {} of it, expected one row",
-            name(&made),
-            shown.len()
-        ));
+    let continuations = match until_escalated(trial, &made)? {
+        Ok(continuations) => continuations,
+        Err(why) => return Ok(Finding::Broken(vec![why])),
+    };
+    let mut evidence: Vec<String> = refuse_unseen(trial, &made)?.into_iter().collect();
+    if is_noted && !trial.rows()?.values().flat_map(|rows| rows.values()).any(|row| row.contains(WORDS)) {
+        evidence.push(format!("{}: what `-- fixture {noted}` wrote is gone", name(&made)));
     }
     evidence.extend(refuse_waiting(trial, &made, 0)?);
     evidence.extend(refuse_others(trial, &made)?);
     evidence.extend(refuse_second_sweep(trial, &made)?);
+    if kind == Kind::Issue {
+        evidence.extend(comment_only(trial)?);
+    }
     Ok(Finding::of(format!("{}: after {continuations} in vain", kind.plural()), evidence))
+}
+
+/// How often it was continued before it was escalated, or why it was not, or not in time.
+fn until_escalated(trial: &mut Trial, made: &Made) -> Result<Result<u32, String>> {
+    let mut continuations = 0;
+    let escalated = loop {
+        let swept = trial.sweep()?;
+        match swept.expect(made, Outcome::Continued) {
+            Ok(_) if continuations < ROUNDS_MAX => continuations += 1,
+            _ => break swept.expect(made, Outcome::Escalated),
+        }
+        in_vain(trial, &[made])?;
+    };
+    Ok(match escalated {
+        Err(why) => Err(format!("after {continuations} continuations in vain, {why}")),
+        Ok(attempts_max) if trial.takes_wakes(made.kind) && attempts_max != continuations => {
+            Err(format!("{}: continued {continuations} times, of {attempts_max}", name(made)))
+        }
+        Ok(_) => Ok(continuations),
+    })
+}
+
+/// Do people see a text about it, once?
+fn refuse_unseen(trial: &mut Trial, made: &Made) -> Result<Option<String>> {
+    let block = Block::Of(made.kind, Event::Escalated);
+    if !trial.fixtures.has(&block) {
+        return Ok(None);
+    }
+    let shown = trial.ask(Event::Escalated, made)?;
+    let is_seen = matches!(shown.as_slice(), [text] if !text.trim().is_empty());
+    Ok((!is_seen).then(|| {
+        let found = shown.len();
+        format!(
+            "{}: was escalated, and `-- fixture {block}` finds {found} of it, expected one row with a text",
+            name(made)
+        )
+    }))
+}
+
+/// With `comment_only` an issue stays in progress, and people read a comment.
+fn comment_only(trial: &mut Trial) -> Result<Vec<String>> {
+    trial.escalation = Escalation::CommentOnly;
+    let before = comments(trial)?;
+    let made = trial.stranded(Kind::Issue)?;
+    let mut evidence: Vec<String> = until_escalated(trial, &made)?.err().into_iter().collect();
+    if comments(trial)? <= before {
+        evidence.push(format!("{}: was escalated, and no row of the host's has the comment", name(&made)));
+    }
+    evidence.extend(refuse_second_sweep(trial, &made)?);
+    Ok(evidence.into_iter().map(|why| format!("with SWEEP_ESCALATION=comment_only, {why}")).collect())
+}
+
+/// How many rows of the host's people read that something needs them.
+fn comments(trial: &mut Trial) -> QueryResult<usize> {
+    let rows = trial.rows()?;
+    let of_host = rows.iter().filter(|(table, _)| !trial.is_of_sweep(table));
+    Ok(of_host.flat_map(|(_, rows)| rows.values()).filter(|row| row.contains(NEEDS_A_PERSON)).count())
 }
 
 /// The host takes the wakes up, and what they began ends and leaves the subjects stranded; half an hour goes by.
@@ -95,44 +144,6 @@ pub fn in_vain(trial: &mut Trial, all: &[&Made]) -> Result<()> {
         }
     }
     Ok(trial.outsider.age_the_ledger(30)?)
-}
-
-/// What is at work, waits, is finished or must not be woken is left alone.
-pub fn patience(trial: &mut Trial, kind: Kind) -> Result<Finding> {
-    let states = trial.fixtures.those(|block| match block {
-        Block::AgentPaused => true,
-        Block::Left(of, _) => *of == kind,
-        Block::Of(of, event) => *of == kind && matches!(event, Event::AtWork | Event::Finished),
-        _ => false,
-    });
-    let mut left = Vec::new();
-    for block in states {
-        let made = trial.stranded(kind)?;
-        trial.play(&block, &made, JUST_NOW)?;
-        left.push((made, format!("`-- fixture {block}`: it must be left alone")));
-    }
-    left.extend(touched_a_moment_ago(trial, kind)?);
-    // The control: without them it is not left.
-    let control = trial.stranded(kind)?;
-    let swept = trial.sweep()?;
-    let mut evidence: Vec<String> = left.iter().filter_map(|(made, why)| swept.refuse_touched(made, why)).collect();
-    evidence.extend(swept.expect(&control, trial.first_outcome(kind)).err());
-    Ok(Finding::of(format!("{}: {} states", kind.plural(), left.len()), evidence))
-}
-
-/// It is too early to call these stranded: one that was made a moment ago, and an issue whose run has just ended.
-fn touched_a_moment_ago(trial: &mut Trial, kind: Kind) -> Result<Vec<(Made, String)>> {
-    let new = trial.unmade(kind);
-    trial.play(&Block::Agent, &new, 0)?;
-    trial.play(&Block::Stranded(kind), &new, 0)?;
-    let mut early = vec![(new, format!("`-- fixture {kind}`: it was made a moment ago"))];
-    if kind == Kind::Issue {
-        let ended = trial.stranded(kind)?;
-        trial.happens(Event::AtWork, &ended, JUST_NOW)?;
-        trial.happens(Event::Stops, &ended, 0)?;
-        early.push((ended, format!("`-- fixture {kind}: stops`: it stopped a moment ago")));
-    }
-    Ok(early)
 }
 
 /// Was only its own agent woken, and has that agent the work still?

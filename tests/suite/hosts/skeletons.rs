@@ -61,8 +61,35 @@ fn a_beginning_is_installed_as_it_is_and_finds_nothing_on_sqlite() {
 fn finds_what_is_missing(url: &str, folder: &str) {
     let ran = command_at(url, ["host", "verify", "--host-dir", folder, "--rows", "10"]).run();
     assert_eq!(ran.code, 1, "{ran}");
-    for part in ["  installation  kept", "  continuation  broken", "issue_candidates does not name it", "\nBroken: "] {
+    for part in ["  installation  kept", "issue_candidates does not name it", "\nBroken: "] {
         assert!(ran.out.contains(part), "{part}: {ran}");
+    }
+    for check in ["continuation", "recovery", "escalation", "patience", "locks", "footprint"] {
+        assert!(ran.out.contains(&format!("  {check:<12}  broken")), "{check}: {ran}");
+    }
+}
+
+/// Names that end a line, a string or a key.
+#[test]
+fn tables_with_odd_names_are_shown_in_comments_and_named_where_they_can_be() {
+    let names = ["a\nselect 1;", "b\"c", "d'e", "f\\g", "[h]", "i = j", "k.l", "é #"];
+    let tables =
+        names.map(|name| format!("create table \"{0}\" (\"{0}\" int primary key);", name.replace('"', "\"\"")));
+    let (_file, path, url) = new_file();
+    let mut db = SqliteConnection::establish(&path.display().to_string()).expect("a file");
+    db.batch_execute(&tables.concat()).expect("tables");
+    let database = Scratch::empty();
+    database.run(&tables.concat());
+    for (url, source) in [(&url, "sqlite"), (&database.url, "postgres")] {
+        let (_directory, folder) = new_folder(url);
+        let manifest = text(&folder, "host.toml");
+        for named in &names[4..] {
+            assert!(manifest.contains(&format!("\n\"{named}\" = []\n")), "{named}: {manifest}");
+        }
+        assert!(!manifest.contains("select 1"), "{manifest}");
+        let up = text(&folder, &format!("{source}/0001_work/up.sql"));
+        assert!(up.contains("\n--   a select 1; (a select 1; int"), "{up}");
+        assert!(migrate_at(url, ["--host-dir", &folder]).run().done().out.contains("host our_work"));
     }
 }
 

@@ -1,23 +1,20 @@
 //! `sweep host verify`: each host that is built in, and the example of a team's own, keeps every promise; one that does
 //! not is found out, by the promise that it breaks.
 
+mod broken_promises;
+mod copies;
+
 use std::path::Path;
 
 use diesel::connection::SimpleConnection;
-use diesel::dsl::sql;
-use diesel::sql_types::BigInt;
-use diesel::{Connection, RunQueryDsl, SqliteConnection};
+use diesel::{Connection, SqliteConnection};
 use rstest::rstest;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use sweep::store::Db;
 use tempfile::TempDir;
 
-use crate::support::databases::connect_server;
 use crate::support::folder::{Folder, example};
 use crate::support::program::{Ran, command_at};
-use crate::support::scratch::{Role, Scratch, new_file};
-use crate::support::wait::wait_for;
+use crate::support::scratch::{Scratch, new_file};
 
 const SOME_FAILED: i32 = 1;
 const CONFIG: i32 = 78;
@@ -66,6 +63,24 @@ fn a_teams_own_tables_keep_every_promise_on_postgres() {
     keeps_all(verify(&tables().url, &["--host-dir", &example("").display().to_string()]));
 }
 
+/// What is written to a part is written to its table.
+#[test]
+fn tables_in_parts_keep_every_promise() {
+    let database = tables();
+    database.run(
+        "drop table jobs; create sequence job_ids;
+         create table jobs (
+             id bigint not null default nextval('job_ids'), task_id bigint not null references tasks,
+             worker_id bigint not null references workers, state text not null default 'queued',
+             queued_at timestamptz not null default now(), ended_at timestamptz
+         ) partition by hash (task_id);
+         create table jobs_0 partition of jobs for values with (modulus 2, remainder 0);
+         create table jobs_1 partition of jobs for values with (modulus 2, remainder 1);
+         create index on jobs (task_id, queued_at); create index on jobs (queued_at) where state = 'queued'",
+    );
+    keeps_all(verify(&database.url, &["--host-dir", &example("").display().to_string()]));
+}
+
 #[test]
 fn a_teams_own_tables_keep_every_promise_on_sqlite() {
     let (_directory, path, url) = file();
@@ -80,128 +95,6 @@ fn file() -> (TempDir, std::path::PathBuf, String) {
     let tables = std::fs::read_to_string(example("tables.sqlite.sql")).expect("the tables");
     db.batch_execute(&tables).expect("the tables");
     (directory, path, url)
-}
-
-const UP: &str = "postgres/0001_work/up.sql";
-const INSERT_A_JOB: &str =
-    "insert into public.jobs (task_id, worker_id) values (new.issue_id, new.agent_id) returning id into job;";
-
-#[rstest]
-#[case::two_wakes(
-    "continuation",
-    "expected 1",
-    INSERT_A_JOB,
-    "insert into public.jobs (task_id, worker_id)
-    values (new.issue_id, new.agent_id); insert into public.jobs (task_id, worker_id)
-    values (new.issue_id, new.agent_id) returning id into job;"
-)]
-#[case::no_wake_and_a_row_returned(
-    "continuation",
-    "finds 0, expected 1",
-    "insert into wake_jobs values (new.id, job, new.requested_by, new.reason);",
-    "delete from public.jobs where id = job;"
-)]
-#[case::no_wake_and_none_returned(
-    "continuation", "its trigger wrote nothing", "new.reason);\n    return new;", "new.reason);\n    return null;"
-)]
-#[case::a_wake_for_another_worker(
-    "continuation",
-    "was woken for it, which is another's",
-    "values (new.issue_id, new.agent_id) returning",
-    "select new.issue_id, min(id) from public.workers returning"
-)]
-#[case::an_assignee_that_is_changed(
-    "escalation",
-    "and is nobody's now",
-    "set state = 'stuck', note",
-    "set worker_id = null, state = 'stuck', note"
-)]
-#[case::a_sign_of_life_that_is_not_seen(
-    "patience", "it was made a moment ago", "t.changed_at as updated_at", "timestamptz '2026-01-01' as updated_at"
-)]
-#[case::the_end_of_a_run_that_is_not_seen(
-    "patience", "it stopped a moment ago", "j.ended_at as finished_at", "j.queued_at as finished_at"
-)]
-#[case::live_runs_that_are_not_seen(
-    "patience",
-    "`-- fixture issue: at work`",
-    "when 'done' then 'succeeded' else j.state",
-    "when 'failed' then 'failed' else 'succeeded'"
-)]
-#[case::a_paused_agent_that_is_woken(
-    "patience",
-    "`-- fixture agent: paused`",
-    "case when enabled then 'active' else 'paused' end",
-    "'active'"
-)]
-#[case::an_escalation_that_nobody_sees("escalation", "finds 0 of it", "set state = 'stuck', note", "set note")]
-#[case::an_escalation_that_is_none(
-    "escalation",
-    "finds 0 of it",
-    "where id = old.id and state = 'doing';\n    return case when found then new end",
-    "where false;\n    return new"
-)]
-#[case::a_comment_on_every_task(
-    "footprint", "is about no subject that was touched", "new.body) where id = new.issue_id", "new.body) where true"
-)]
-#[case::a_table_that_is_not_named(
-    "footprint",
-    "audit was written, and is not among",
-    INSERT_A_JOB,
-    "insert into public.audit values (new.issue_id);
-    insert into public.jobs (task_id, worker_id) values (new.issue_id, new.agent_id) returning id into job;"
-)]
-#[case::a_row_that_is_deleted(
-    "footprint",
-    "a row of jobs was deleted",
-    INSERT_A_JOB,
-    "delete from public.jobs where state = 'failed';
-    insert into public.jobs (task_id, worker_id) values (new.issue_id, new.agent_id) returning id into job;"
-)]
-#[case::something_outside_of_the_schema(
-    "installation",
-    "was not there before",
-    "create view host_behavior",
-    "create view public.ours as select 1 as one; create view host_behavior"
-)]
-#[case::something_that_stays(
-    "removal",
-    "cannot drop",
-    "create view host_behavior",
-    "create table more (id int); create view host_behavior"
-)]
-#[case::a_host_that_is_not_locked(
-    "locks",
-    "did not wait while a sweep had it in hand",
-    "from public.tasks t;",
-    "from public.tasks_now() t;"
-)]
-#[case::facts_that_are_slow_with_many_rows(
-    "cost",
-    "issue_facts took",
-    "null::text as obstacle",
-    "case when (select count(*) from public.tasks) > 1000 then pg_sleep(0.11)::text end as obstacle"
-)]
-fn a_host_that_breaks_a_promise_is_found_out_by_it(
-    #[case] check: &str,
-    #[case] why: &str,
-    #[case] from: &str,
-    #[case] to: &str,
-) {
-    let database = tables();
-    database.run(
-        "create table audit (task_id bigint);
-         create function tasks_now() returns setof tasks language sql stable as 'select * from public.tasks'",
-    );
-    let folder = Folder::new();
-    folder.replace(UP, from, to);
-    let ran = verify(&database.url, &["--host-dir", &folder.path().display().to_string()]);
-    assert_eq!(ran.code, SOME_FAILED, "{ran}");
-    let certificate = ran.json();
-    let broken = certificate["checks"].as_array().expect("checks").iter().find(|of| of["name"] == check);
-    let broken = broken.unwrap_or_else(|| panic!("{certificate:#}"));
-    assert_eq!((&broken["verdict"], &certificate["holds"]), (&"broken".into(), &false.into()), "{certificate:#}");
-    assert!(broken["evidence"].to_string().contains(why), "{broken:#}");
 }
 
 /// A host with derived facts has its candidates made by sweep: here they are the host's own.
@@ -245,6 +138,9 @@ fn fixtures_that_are_wrong_are_refused(#[case] change: Option<(&str, &str)>, #[c
     "insert into people",
     "`-- fixture agent`: relation \\\"people\\\" does not exist"
 )]
+#[case::a_crowd_that_is_none(
+    "generate_series(1, {{ count }})", "generate_series(1, 1)", "made 2 rows, expected at least 2000"
+)]
 #[case::a_value_that_there_is_not("{{ issue }}, 'Mend", "{{ task }}, 'Mend", "undefined value")]
 fn a_fixture_that_fails_is_named(#[case] from: &str, #[case] to: &str, #[case] expected: &str) {
     let folder = Folder::new();
@@ -255,41 +151,10 @@ fn a_fixture_that_fails_is_named(#[case] from: &str, #[case] to: &str, #[case] e
 }
 
 #[test]
-fn a_verification_that_is_ended_by_a_signal_leaves_no_copy_behind() {
-    let (role, database) = (Role::new(), Scratch::empty());
-    database.run(&format!("alter role {} createdb", role.name));
-    let copies = format!("pg_database d join pg_roles r on r.oid = d.datdba where rolname = '{}'", role.name);
-    let url = role.at(&database.url);
-    let mut program = command_at(&url, ["host", "verify", "native"]);
-    let child = program.start();
-    wait_for("two copies", || (1 < count(&copies)).then_some(()));
-    kill_process(Pid::from_child(&child), Signal::TERM).expect("a process");
-    let ran = program.ended(child.wait_with_output().expect("an end"));
-    assert_eq!(ran.code, 143, "{ran}");
-    assert!(ran.err.contains("there is no certificate"), "{ran}");
-    assert_eq!(count(&copies), 0);
-}
-
-fn count(from: &str) -> i64 {
-    match &mut connect_server() {
-        Db::Postgres(db) => sql::<BigInt>(&format!("SELECT count(*) FROM {from}")).get_result(db).expect("a number"),
-        Db::Sqlite(_) => unreachable!("a server"),
-    }
-}
-
-#[test]
-fn a_database_that_others_use_is_not_copied() {
-    let database = tables();
-    let _other = database.connect();
-    let ran = verify(&database.url, &["--host-dir", &example("").display().to_string()]);
-    ran.refused(75, &["cannot be copied while others are connected to it"]);
-}
-
-#[test]
 fn people_read_what_is_broken_below_the_table() {
     let database = tables();
     let folder = Folder::new();
-    folder.replace(UP, "case when enabled then 'active' else 'paused' end", "'active'");
+    folder.replace("postgres/0001_work/up.sql", "case when enabled then 'active' else 'paused' end", "'active'");
     let path = folder.path().display().to_string();
     let ran = command_at(&database.url, ["host", "verify", "--host-dir", &path, "--rows", "100"]).run();
     assert_eq!((ran.code, ran.err.as_str()), (SOME_FAILED, ""), "{ran}");

@@ -16,6 +16,10 @@ insert into runs (id, agent_id, issue_id, status, created_at) values ({{ id }}, 
 -- fixture issue: stops
 update runs set status = 'failed', finished_at = {{ at }} where issue_id = {{ issue }} and status = 'running';
 
+-- fixture issue: queued
+insert into wakes (id, agent_id, issue_id, reason, requested_by, created_at)
+values ({{ id }}, {{ agent }}, {{ issue }}, 'assigned', 'host', {{ at }});
+
 -- fixture issue: wakes
 select count(*) from wakes where issue_id = {{ issue }} and status = 'queued'
 
@@ -30,6 +34,9 @@ update issues set status = 'done', updated_at = {{ at }} where id = {{ issue }};
 
 -- fixture issue: escalated
 select unblock_action from issues where id = {{ issue }} and status = 'blocked'
+
+-- fixture issue: noted
+insert into comments (id, issue_id, author, body) values ({{ id }}, {{ issue }}, 'grace', {{ words }});
 
 -- fixture issue: crowd
 insert into issues (id, identifier, title, status, assignee_agent_id, created_at, updated_at)
@@ -67,6 +74,10 @@ insert into runs (id, agent_id, plan_step_id, status, created_at) values ({{ id 
 
 -- fixture step: stops
 update runs set status = 'failed', finished_at = {{ at }} where plan_step_id = {{ step }} and status = 'running';
+
+-- fixture step: queued
+insert into wakes (id, agent_id, plan_step_id, reason, requested_by, created_at)
+values ({{ id }}, {{ agent }}, {{ step }}, 'assigned', 'host', {{ at }});
 
 -- fixture step: wakes
 select count(*) from wakes where plan_step_id = {{ step }} and status = 'queued'

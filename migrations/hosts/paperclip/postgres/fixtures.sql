@@ -21,6 +21,12 @@ update heartbeat_runs set status = 'failed', created_at = least(created_at, {{ a
 where context_snapshot ->> 'issueId' = {{ issue }} and status = 'running';
 update agent_wakeup_requests set status = 'completed' where payload ->> 'issueId' = {{ issue }} and status = 'claimed';
 
+-- fixture issue: queued
+insert into agent_wakeup_requests (id, company_id, agent_id, source, status, payload, created_at, updated_at)
+values ({{ id }}, '00000000-0000-4000-8000-000000000001', {{ agent }}, 'assignment', 'queued', jsonb_build_object('issueId', {{ issue }}), {{ at }}, {{ at }});
+insert into heartbeat_runs (company_id, agent_id, status, wakeup_request_id, context_snapshot, created_at, updated_at)
+values ('00000000-0000-4000-8000-000000000001', {{ agent }}, 'queued', {{ id }}, jsonb_build_object('issueId', {{ issue }}), {{ at }}, {{ at }});
+
 -- fixture issue: wakes
 select count(*) from heartbeat_runs where context_snapshot ->> 'issueId' = {{ issue }} and status = 'queued'
 
@@ -37,6 +43,10 @@ update issues set status = 'done', updated_at = {{ at }} where id = {{ issue }};
 
 -- fixture issue: escalated
 select unblock_descriptor ->> 'action' from issues where id = {{ issue }} and status = 'blocked'
+
+-- fixture issue: noted
+insert into issue_comments (company_id, issue_id, author_user_id, body)
+values ('00000000-0000-4000-8000-000000000001', {{ issue }}, 'user-1', {{ words }});
 
 -- fixture issue: crowd
 insert into issues (company_id, title, status, assignee_agent_id, created_at, updated_at)

@@ -46,6 +46,14 @@ update events set occurred = least(occurred, {{ at }}) where resource_id = 'pref
 update log set timestamp = least(timestamp, {{ at }}) where flow_run_id = {{ issue }};
 update task_run set updated = least(updated, {{ at }}) where flow_run_id = {{ issue }};
 
+-- fixture issue: queued
+insert into flow_run_state (id, flow_run_id, type, name, timestamp)
+select {{ id }}, {{ issue }}, 'SCHEDULED', 'AwaitingRetry', greatest({{ at }}, max(timestamp) + interval '1 microsecond')
+from flow_run_state where flow_run_id = {{ issue }};
+update flow_run f
+set state_id = s.id, state_type = s.type, state_name = s.name, state_timestamp = s.timestamp, next_scheduled_start_time = {{ at }}
+from flow_run_state s where s.id = {{ id }} and f.id = {{ issue }};
+
 -- fixture issue: wakes
 select count(*) from flow_run f
 where f.id = {{ issue }} and f.state_type = 'SCHEDULED' and f.next_scheduled_start_time <= now() and f.work_queue_id is not null

@@ -57,6 +57,15 @@ update events set occurred = min(occurred, strftime('%Y-%m-%d %H:%M:%f000', {{ a
 update log set timestamp = min(timestamp, strftime('%Y-%m-%d %H:%M:%f000', {{ at }})) where flow_run_id = {{ issue }};
 update task_run set updated = min(updated, strftime('%Y-%m-%d %H:%M:%f000', {{ at }})) where flow_run_id = {{ issue }};
 
+-- fixture issue: queued
+insert into flow_run_state (id, flow_run_id, type, name, timestamp)
+select {{ id }}, {{ issue }}, 'SCHEDULED', 'AwaitingRetry', max(strftime('%Y-%m-%d %H:%M:%f000', {{ at }}), strftime('%Y-%m-%d %H:%M:%f000', max(timestamp), '+0.001 seconds'))
+from flow_run_state where flow_run_id = {{ issue }};
+update flow_run
+set (state_id, state_type, state_name, state_timestamp) = (select id, type, name, timestamp from flow_run_state where id = {{ id }}),
+    next_scheduled_start_time = strftime('%Y-%m-%d %H:%M:%f000', {{ at }})
+where id = {{ issue }};
+
 -- fixture issue: wakes
 select count(*) from flow_run f
 where f.id = {{ issue }} and f.state_type = 'SCHEDULED' and f.next_scheduled_start_time <= strftime('%Y-%m-%d %H:%M:%f999', 'now')

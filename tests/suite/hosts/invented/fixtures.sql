@@ -16,6 +16,10 @@ values ({% raw %}{{ issue }}, {{ agent }}{% endraw %}, {{ at | write }}, {{ runn
 update {{ runs }} set {{ state }} = {{ failed }}, {{ began }} = least({{ began }}, {{ at | write }}), {{ ended }} = {{ at | write }}
 where {{ issue }} = {% raw %}{{ issue }}{% endraw %} and {{ state }} = {{ running }};
 
+-- fixture issue: queued
+insert into {{ runs }} ({{ issue }}, {{ owner }}, {{ began }}, {{ state }})
+values ({% raw %}{{ issue }}, {{ agent }}{% endraw %}, {{ at | write }}, {{ queued }});
+
 -- fixture issue: wakes
 select count(*) from {{ runs }} where {{ issue }} = {% raw %}{{ issue }}{% endraw %} and {{ state }} = {{ queued }}
 

@@ -1,0 +1,241 @@
+//! A host that breaks a promise is found out, and by that promise: each case is one change of the example.
+
+use rstest::rstest;
+
+use super::{SOME_FAILED, tables, verify};
+use crate::support::folder::Folder;
+
+const UP: &str = "postgres/0001_work/up.sql";
+const INSERT_A_JOB: &str =
+    "insert into public.jobs (task_id, worker_id) values (new.issue_id, new.agent_id) returning id into job;";
+
+#[rstest]
+#[case::two_wakes(
+    "continuation",
+    "expected 1",
+    INSERT_A_JOB,
+    "insert into public.jobs (task_id, worker_id)
+    values (new.issue_id, new.agent_id); insert into public.jobs (task_id, worker_id)
+    values (new.issue_id, new.agent_id) returning id into job;"
+)]
+#[case::no_wake_and_a_row_returned(
+    "continuation",
+    "finds 0, expected 1",
+    "insert into wake_jobs values (new.id, job, new.requested_by, new.reason);",
+    "delete from public.jobs where id = job;"
+)]
+#[case::no_wake_and_none_returned(
+    "continuation", "its trigger wrote nothing", "new.reason);\n    return new;", "new.reason);\n    return null;"
+)]
+#[case::a_wake_for_another_worker(
+    "continuation",
+    "was woken for it, which is another's",
+    "values (new.issue_id, new.agent_id) returning",
+    "select new.issue_id, min(id) from public.workers returning"
+)]
+#[case::an_assignee_that_is_changed(
+    "escalation",
+    "and is nobody's now",
+    "set state = 'stuck', note",
+    "set worker_id = null, state = 'stuck', note"
+)]
+#[case::a_sign_of_life_that_is_not_seen(
+    "patience", "it was made a moment ago", "t.changed_at as updated_at", "timestamptz '2026-01-01' as updated_at"
+)]
+#[case::the_end_of_a_run_that_is_not_seen(
+    "patience", "it stopped a moment ago", "j.ended_at as finished_at", "j.queued_at as finished_at"
+)]
+#[case::live_runs_that_are_not_seen(
+    "patience",
+    "`-- fixture issue: at work`",
+    "when 'done' then 'succeeded' else j.state",
+    "when 'failed' then 'failed' else 'succeeded'"
+)]
+#[case::a_paused_agent_that_is_woken(
+    "patience",
+    "`-- fixture agent: paused`",
+    "case when enabled then 'active' else 'paused' end",
+    "'active'"
+)]
+#[case::an_escalation_that_nobody_sees("escalation", "finds 0 of it", "set state = 'stuck', note", "set note")]
+#[case::an_escalation_that_is_none(
+    "escalation",
+    "finds 0 of it",
+    "where id = old.id and state = 'doing';\n    return case when found then new end",
+    "where false;\n    return new"
+)]
+#[case::runs_of_the_worker_and_not_of_the_task(
+    "patience",
+    "expected to be continued",
+    "left join wake_jobs w on w.job_id = j.id;",
+    "left join wake_jobs w on w.job_id = j.id union all
+     select -j.id - t.id, j.worker_id, t.id, null, null, 'running', j.queued_at, null
+     from public.jobs j join public.tasks t using (worker_id) where j.state = 'running' and t.id <> j.task_id;"
+)]
+#[case::long_runs_that_are_called_dead(
+    "patience",
+    "it has been at work for 120 minutes, and still is",
+    "when 'done' then 'succeeded' else j.state",
+    "when 'done' then 'succeeded' 
+          when 'running' then case when j.queued_at < now() - interval '1 hour' then 'failed' else 'running' end
+     else j.state"
+)]
+#[case::an_escalation_without_a_word(
+    "escalation",
+    "expected one row with a text",
+    "set state = 'stuck', note = concat_ws(E'\\n', nullif(note, ''), new.unblock_action)",
+    "set state = 'stuck', note = ''"
+)]
+#[case::a_persons_words_that_are_written_over(
+    "escalation",
+    "what `-- fixture issue: noted` wrote is gone",
+    "note = concat_ws(E'\\n', nullif(note, ''), new.body)",
+    "note = new.body"
+)]
+#[case::a_comment_that_nobody_reads(
+    "escalation",
+    "with SWEEP_ESCALATION=comment_only, issue",
+    "update public.tasks set note = concat_ws(E'\\n', nullif(note, ''), new.body) where id = new.issue_id;",
+    "perform from public.tasks where id = new.issue_id;"
+)]
+#[case::old_rows_that_are_deleted(
+    "footprint",
+    "a row of jobs was deleted",
+    INSERT_A_JOB,
+    "delete from public.jobs where ended_at < now() - interval '1 day';
+    insert into public.jobs (task_id, worker_id) values (new.issue_id, new.agent_id) returning id into job;"
+)]
+#[case::other_work_of_the_same_worker(
+    "footprint",
+    "is about no subject that was touched",
+    "set state = 'stuck', note = concat_ws(E'\\n', nullif(note, ''), new.unblock_action), changed_at = new.updated_at
+    where id = old.id",
+    "set state = 'stuck', note = concat_ws(E'\\n', nullif(note, ''), new.unblock_action), changed_at = new.updated_at
+    where worker_id = old.assignee_agent_id"
+)]
+#[case::a_function_that_anybody_may_call(
+    "installation",
+    "everybody may call it",
+    "revoke execute on function update_issue, insert_wake, insert_comment from public;",
+    ""
+)]
+#[case::a_function_that_finds_the_tables_of_others(
+    "installation",
+    "finds tables by the search path of whoever calls it",
+    "security definer set search_path = sweep, pg_temp as $$
+declare",
+    "security definer as $$
+declare"
+)]
+#[case::a_function_that_may_not_write(
+    "installation",
+    "writes with the rights of whoever sweeps",
+    "security definer set search_path = sweep, pg_temp as $$
+declare",
+    "set search_path = sweep, pg_temp as $$
+declare"
+)]
+#[case::a_view_for_everybody(
+    "installation",
+    "everybody has the right to select sweep.issues",
+    "create view comments",
+    "grant select on issues to public; create view comments"
+)]
+#[case::a_policy_on_a_table_of_the_hosts(
+    "installation",
+    "was not there before: public policy",
+    "create view comments",
+    "create policy ours on public.tasks using (true); create view comments"
+)]
+#[case::a_trigger_of_the_hosts_that_is_switched_off(
+    "installation",
+    "is gone: public CREATE TRIGGER",
+    "create view comments",
+    "alter table public.audit disable trigger audited; create view comments"
+)]
+#[case::a_comment_on_every_task(
+    "footprint", "is about no subject that was touched", "new.body) where id = new.issue_id", "new.body) where true"
+)]
+#[case::a_table_that_is_not_named(
+    "footprint",
+    "audit was written, and is not among",
+    INSERT_A_JOB,
+    "insert into public.audit values (new.issue_id);
+    insert into public.jobs (task_id, worker_id) values (new.issue_id, new.agent_id) returning id into job;"
+)]
+#[case::a_row_that_is_deleted(
+    "footprint",
+    "a row of jobs was deleted",
+    INSERT_A_JOB,
+    "delete from public.jobs where state = 'failed';
+    insert into public.jobs (task_id, worker_id) values (new.issue_id, new.agent_id) returning id into job;"
+)]
+#[case::something_outside_of_the_schema(
+    "installation",
+    "was not there before",
+    "create view host_behavior",
+    "create view public.ours as select 1 as one; create view host_behavior"
+)]
+#[case::something_that_stays(
+    "removal",
+    "cannot drop",
+    "create view host_behavior",
+    "create table more (id int); create view host_behavior"
+)]
+#[case::a_host_that_is_not_locked(
+    "locks",
+    "did not wait while a sweep had it in hand",
+    "from public.tasks t;",
+    "from public.tasks_now() t;"
+)]
+#[case::facts_that_are_slow_with_many_rows(
+    "cost",
+    "issue_facts took",
+    "null::text as obstacle",
+    "case when (select count(*) from public.tasks) > 1000 then pg_sleep(0.11)::text end as obstacle"
+)]
+fn a_host_that_breaks_a_promise_is_found_out_by_it(
+    #[case] check: &str,
+    #[case] why: &str,
+    #[case] from: &str,
+    #[case] to: &str,
+) {
+    let folder = Folder::new();
+    folder.replace(UP, from, to);
+    is_found_out(&folder, check, why);
+}
+
+/// Their queue stands in neither view.
+#[test]
+fn wakes_of_the_host_that_are_not_seen_are_found_out() {
+    let folder = Folder::new();
+    folder.replace(
+        UP,
+        "where j.state = 'queued' and not exists (select from wake_jobs w where w.job_id = j.id);",
+        "where false;",
+    );
+    folder.replace(
+        UP,
+        "left join wake_jobs w on w.job_id = j.id;",
+        "left join wake_jobs w on w.job_id = j.id where j.state <> 'queued';",
+    );
+    is_found_out(&folder, "patience", "`-- fixture issue: queued`");
+}
+
+#[track_caller]
+fn is_found_out(folder: &Folder, check: &str, why: &str) {
+    let database = tables();
+    database.run(
+        "create table audit (task_id bigint);
+         create function audited() returns trigger language plpgsql as 'begin return new; end';
+         create trigger audited before insert on audit for each row execute function audited();
+         create function tasks_now() returns setof tasks language sql stable as 'select * from public.tasks'",
+    );
+    let ran = verify(&database.url, &["--host-dir", &folder.path().display().to_string()]);
+    assert_eq!(ran.code, SOME_FAILED, "{ran}");
+    let certificate = ran.json();
+    let broken = certificate["checks"].as_array().expect("checks").iter().find(|of| of["name"] == check);
+    let broken = broken.unwrap_or_else(|| panic!("{certificate:#}"));
+    assert_eq!((&broken["verdict"], &certificate["holds"]), (&"broken".into(), &false.into()), "{certificate:#}");
+    assert!(broken["evidence"].to_string().contains(why), "{broken:#}");
+}
