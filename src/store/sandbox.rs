@@ -196,7 +196,8 @@ fn refuse_foreign(db: &mut Db, host: &Host) -> Result<()> {
         SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('public') AND relname = ANY (";
     const OF_THESE: &str = ")
         UNION SELECT inhrelid FROM pg_inherits JOIN named ON inhparent = named.oid
-    ) SELECT c.relname::text FROM pg_class c JOIN named ON named.oid = c.oid WHERE relkind NOT IN ('r', 'p') ORDER BY 1";
+    ) SELECT c.relname::text FROM pg_class c JOIN named ON named.oid = c.oid
+    WHERE relkind NOT IN ('r', 'p') ORDER BY relname";
     let Db::Postgres(db) = db else { return Ok(()) };
     let tables: Vec<String> = host.tables().into_iter().map(str::to_owned).collect();
     let others: Vec<String> = sql::<Text>(OTHERS).bind::<Array<Text>, _>(tables).sql(OF_THESE).load(db)?;
