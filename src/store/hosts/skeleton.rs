@@ -24,8 +24,8 @@ const MIGRATION: &str = "0001_work";
 struct Table {
     name: String,
     columns: String,
-    /// Can `host.toml` name it?
-    is_named: bool,
+    /// What `host.toml` calls it; none, if it cannot name it.
+    key: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ struct ColumnToFill {
 pub fn skeleton(db: &mut Db, folder: &str) -> Result<BTreeMap<String, String>> {
     let is_sqlite = matches!(db, Db::Sqlite(_));
     let (tables, id) = tables(db).context("looking for tables")?;
-    if !tables.iter().any(|table| table.is_named) {
+    if !tables.iter().any(|table| table.key.is_some()) {
         let name = catalog::name(db)?;
         return Err(config(format!("{name} has no tables: expected the database of a control plane")).into());
     }
@@ -82,6 +82,13 @@ fn render(template: &str, context: Value) -> Result<String> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     Ok(templates.render_str(file.unwrap_or_default(), context)? + "\n")
+}
+
+/// In quotes where TOML needs them.
+fn key_of(table: &str) -> Option<String> {
+    let is_bare = table.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let key = if is_bare { table.to_owned() } else { format!("\"{table}\"") };
+    (!is_odd(table)).then_some(key)
 }
 
 /// What a host may be called, made of what its folder is called.
@@ -148,12 +155,12 @@ fn tables(db: &mut Db) -> QueryResult<(Vec<Table>, &'static str)> {
     let id = ids.into_iter().rev().max_by_key(|id| has(id)).unwrap_or("text");
     let mut tables: Vec<Table> = Vec::new();
     for (table, column, of_type, _) in rows {
-        let is_named = !is_odd(&table);
+        let key = key_of(&table);
         // They stand in comments, of one line each.
         let [table, column] = [table, format!("{column} {of_type}")].map(|text| text.replace(char::is_control, " "));
         match tables.last_mut().filter(|last| last.name == table) {
             Some(last) => last.columns = format!("{}, {column}", last.columns),
-            None => tables.push(Table { name: table, columns: column, is_named }),
+            None => tables.push(Table { name: table, columns: column, key }),
         }
     }
     Ok((tables, id))
