@@ -2,6 +2,7 @@
 
 mod after_run_ends;
 mod clock_differences;
+mod databases_alike;
 mod guard;
 mod journald;
 mod limits;
