@@ -204,6 +204,11 @@ fn nearest_to(url: &str) -> String {
     if is_name { nearest::hint(Path::new(url)) } else { String::new() }
 }
 
+/// A path as SQLite takes it.
+pub(super) fn text_of(path: &Path) -> Result<&str, Failure> {
+    sqlite::text_of(path)
+}
+
 /// A file of another program's, as it is now.
 pub(super) fn read_only(path: &Path) -> Result<diesel::SqliteConnection> {
     sqlite::read_only(path)

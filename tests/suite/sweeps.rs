@@ -3,6 +3,7 @@
 mod after_run_ends;
 mod clock_differences;
 mod databases_alike;
+mod file_patterns;
 mod guard;
 mod journald;
 mod limits;

@@ -102,10 +102,14 @@ fn open(path: &Path, access: Access) -> Result<SqliteConnection, Failure> {
     SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()))
 }
 
+/// SQLite takes text: in place of a path that is none it would open another one.
+pub(super) fn text_of(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| config(format!("{}: the path is no UTF-8", path.display())))
+}
+
 /// SQLite takes a URI, in which each character of the path stands for itself, and none makes a file that is missing.
 fn uri(path: &Path, access: Access) -> Result<String, Failure> {
-    let text = path.to_str().ok_or_else(|| config(format!("{}: the path is no UTF-8", path.display())))?;
-    let text = text.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let text = text_of(path)?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     // What follows two slashes would be a host.
     let authority = if path.is_absolute() { "//" } else { "" };
     let mode = match access {
@@ -128,7 +132,13 @@ fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
             nearest::hint(path)
         )),
         Err(error) => refuse(&files::error_text(&error)),
-        Ok(metadata) if metadata.is_dir() => refuse("is a directory, expected a SQLite database"),
+        Ok(metadata) if metadata.is_dir() => match std::fs::read_dir(path) {
+            Ok(_) => refuse("is a directory, expected a SQLite database"),
+            Err(error) => refuse(&format!(
+                "the directory cannot be read, so what is in it is not known: {}",
+                files::error_text(&error)
+            )),
+        },
         Ok(metadata) if !metadata.is_file() => refuse("is no regular file, expected a SQLite database"),
         Ok(metadata) if access == Access::Write && metadata.permissions().readonly() => {
             refuse("is read-only; only a dry run works on it")
