@@ -80,7 +80,7 @@ impl Environment {
         warn_if_unverified(&url);
         let url = url.or("fallback_application_name", "sweep");
         let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
-        if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url }
+        url.or("connect_timeout", self.get("PGCONNECT_TIMEOUT").unwrap_or("10"))
     }
 
     fn named_databases(&self, flags: &[String]) -> Result<Vec<Url>> {

@@ -2,6 +2,7 @@
 
 pub mod conninfo;
 mod nearest;
+mod patience;
 pub mod pattern;
 mod postgres;
 mod sqlite;
