@@ -8,9 +8,10 @@ use anyhow::Result;
 use tracing::{Span, error, error_span, warn};
 
 use crate::conclusion::{Conclusion, Failure, conclusion_of};
-use crate::metrics::{self, Source};
+use crate::metrics;
 use crate::notify::ping::{Ping, ping};
 use crate::notify::{Notify, deliver};
+use crate::store::databases::Found;
 use crate::store::open::Url;
 use crate::sweep::{self, Cancel, Observer, Options, Selection, Summary};
 use crate::text::redact;
@@ -51,42 +52,44 @@ impl CycleOptions {
 pub fn run(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
     begin(options);
     let swept = sweep_and_deliver(options, cancel, observer);
-    let source = Source { name: None, database: options.sweep.database.clone() };
-    end(options, &[source], std::slice::from_ref(&swept), observer.has_failed());
+    let found = Found { name: None, url: options.sweep.database.clone() };
+    end(options, &[found], std::slice::from_ref(&swept), observer.has_failed());
     swept
 }
 
 /// Sweeps each of several databases.
 pub fn run_each(
     options: &CycleOptions,
-    databases: &[Url],
+    databases: &[Found],
     cancel: &Cancel,
     observer: &mut impl Observer,
 ) -> Vec<Result<Summary>> {
     begin(options);
     let swept = databases.iter().map(|database| {
         let _span = of_database(database).entered();
-        observer.database(&database.name());
+        observer.database(database.name.as_deref().unwrap_or_default());
         let swept = match cancel.conclusion() {
-            None => sweep_and_deliver(&options.at(database), cancel, observer),
+            None => sweep_and_deliver(&options.at(&database.url), cancel, observer),
             Some(conclusion) => Err(Failure::new(conclusion, "not begun: a signal came before".to_owned()).into()),
         };
         observer.database_ends(&swept);
         swept
     });
     let swept: Vec<Result<Summary>> = swept.collect();
-    let sources: Vec<Source> = databases.iter().map(Source::named).collect();
-    end(options, &sources, &swept, observer.has_failed());
+    end(options, databases, &swept, observer.has_failed());
     swept
 }
 
 /// What all log lines are in that are about this one of several databases.
-pub fn of_database(database: &Url) -> Span {
-    error_span!("database", database_name = %redact(&database.name()))
+pub fn of_database(database: &Found) -> Span {
+    match &database.name {
+        Some(name) => error_span!("database", database_name = %name),
+        None => Span::none(),
+    }
 }
 
 /// What went wrong with one of several databases stands in the report, and in the log for whoever reads that alone.
-pub fn logged<T>(database: &Url, done: Result<T>) -> Result<T> {
+pub fn logged<T>(database: &Found, done: Result<T>) -> Result<T> {
     done.inspect_err(|error| of_database(database).in_scope(|| error!("{}", redact(&format!("{error:#}")))))
 }
 
@@ -105,10 +108,10 @@ fn sweep_and_deliver(options: &CycleOptions, cancel: &Cancel, observer: &mut imp
     swept
 }
 
-fn end(options: &CycleOptions, sources: &[Source], swept: &[Result<Summary>], is_unreported: bool) {
+fn end(options: &CycleOptions, databases: &[Found], swept: &[Result<Summary>], is_unreported: bool) {
     let CycleOptions { sweep, notify, metrics_file } = options;
     if let (Some(path), false) = (metrics_file, sweep.dry_run) {
-        metrics::publish(path, sources, &sweep.timeouts);
+        metrics::publish(path, databases, &sweep.timeouts);
     }
     if options.is_scheduled() {
         ping_of_end(swept, is_unreported).into_iter().for_each(|end| ping(notify, end));

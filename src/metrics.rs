@@ -12,29 +12,12 @@ use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::registry::Registry;
 
 use crate::store::metrics::Reading;
-use crate::store::open::Url;
-use crate::text::redact;
 pub use daemon_state::{DaemonState, DatabaseState};
 use families::Families;
 pub use file::{publish, refuse_path};
 
 /// Of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// A database to read from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// Its label; none when there is only one.
-    pub name: Option<String>,
-    pub database: Url,
-}
-
-impl Source {
-    /// One of several.
-    pub fn named(database: &Url) -> Source {
-        Source { name: Some(redact(&database.name())), database: database.clone() }
-    }
-}
 
 /// All that is known of each database that answered, and what the daemon knows by itself.
 pub fn text(readings: Vec<(Option<String>, Reading)>, daemon: Option<DaemonState>) -> String {

@@ -12,6 +12,7 @@ use crate::report::{ended, failure, heading, page, status as report};
 use crate::rules::Kind;
 use crate::settings::Environment;
 use crate::settings::flags::PolicyFlags;
+use crate::store::databases::Found;
 use crate::store::find;
 use crate::store::links::HostUrl;
 use crate::store::open::{Store, Url};
@@ -63,9 +64,9 @@ struct OneOfSeveral<'a> {
 }
 
 /// Of several databases, each under its name, or why it cannot be shown.
-fn print_each(layout: Layout, databases: &[Url], status: impl Fn(&Url) -> Result<Status>) -> Conclusion {
-    let statuses: Vec<(String, Result<Status>)> =
-        databases.iter().map(|url| (redact(&url.name()), logged(url, status(url)))).collect();
+fn print_each(layout: Layout, databases: &[Found], status: impl Fn(&Url) -> Result<Status>) -> Conclusion {
+    let status_of = |found: &Found| (found.name.clone().unwrap_or_default(), logged(found, status(&found.url)));
+    let statuses: Vec<(String, Result<Status>)> = databases.iter().map(status_of).collect();
     let conclusion = |status: &Result<Status>| status.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
     match layout {
         Layout::Table => {

@@ -10,9 +10,9 @@ use super::work::{BackgroundWork, Look};
 use super::{Daemon, display};
 use crate::conclusion::{Conclusion, Failure, conclusion_of};
 use crate::cycle::conclusion_of_sweep;
+use crate::store::databases::Found;
 use crate::store::open::Url;
 use crate::sweep::Summary;
-use crate::text::redact;
 
 impl Daemon {
     /// Looks whether these databases can be swept: at the start, and while they are away.
@@ -40,7 +40,7 @@ impl Daemon {
         let cycle = self.resolved.options.cycle.clone();
         self.work = Some(match self.resolved.options.databases.only() {
             Some(_) => BackgroundWork::cycle(cycle),
-            None => BackgroundWork::cycles(cycle, self.databases()),
+            None => BackgroundWork::cycles(cycle, self.found(|_| true)),
         });
         Ok(())
     }
@@ -50,22 +50,25 @@ impl Daemon {
         if databases.len() == self.places.len() {
             return self.sweep_all().await;
         }
-        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), databases));
+        let found = self.found(|found| databases.contains(&found.url));
+        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), found));
         Ok(())
     }
 
-    pub(super) fn databases(&self) -> Vec<Url> {
-        self.places.iter().map(|place| place.database().clone()).collect()
+    pub(super) fn found(&self, is_meant: impl Fn(&Found) -> bool) -> Vec<Found> {
+        self.places.iter().map(|place| place.found.clone()).filter(is_meant).collect()
     }
 
     /// Looks for the databases anew: files may have come, and others gone.
     fn find(&mut self) {
-        let before = self.databases();
+        let before = self.found(|_| true);
         self.places = places(std::mem::take(&mut self.places), &self.resolved.options);
-        let now = self.databases();
-        let names = |these: &[Url], those: &[Url]| {
-            let names = these.iter().filter(|url| !those.contains(url)).map(Url::name).collect::<Vec<_>>();
-            Some(redact(&names.join(", "))).filter(|names| !names.is_empty())
+        let now = self.found(|_| true);
+        let names = |these: &[Found], those: &[Found]| {
+            let others: Vec<&Url> = those.iter().map(|found| &found.url).collect();
+            let these = these.iter().filter(|found| !others.contains(&&found.url));
+            let names = these.filter_map(|found| found.name.as_deref()).collect::<Vec<_>>();
+            Some(names.join(", ")).filter(|names| !names.is_empty())
         };
         if let Some(new) = names(&now, &before) {
             info!("swept from now on: {new}");
@@ -102,7 +105,7 @@ impl Daemon {
             }
         }
         if refused.len() == all {
-            return Err(refusal(refused));
+            return Err(self.refusal(refused));
         }
         refused.iter().for_each(|(database, error)| self.failed(database, error));
         if !self.is_stopping && !due.is_empty() {
@@ -140,20 +143,22 @@ impl Daemon {
         self.place(database).into_iter().for_each(|place| place.failed(error));
     }
 
+    /// Why it cannot begin. The only database's reason says enough.
+    fn refusal(&self, mut refused: Vec<(Url, Error)>) -> Error {
+        if refused.len() == 1 {
+            return refused.remove(0).1;
+        }
+        let gravest = Conclusion::gravest(refused.iter().map(|(_, error)| conclusion_of(error)));
+        let name = |url: &Url| self.found(|found| found.url == *url).into_iter().find_map(|found| found.name);
+        let each: Vec<String> =
+            refused.iter().map(|(url, error)| format!("{}: {error:#}", name(url).unwrap_or_default())).collect();
+        Failure::new(gravest, each.join("; ")).into()
+    }
+
     /// What those who ask are answered.
     pub(super) fn report_health(&self) {
         let databases = self.places.iter().map(Place::health).collect();
         let timeouts = self.resolved.options.cycle.sweep.timeouts;
         self.shared.update(|state| (state.databases, state.timeouts) = (databases, timeouts));
     }
-}
-
-/// Why a daemon cannot begin. The only database's reason says enough.
-fn refusal(mut refused: Vec<(Url, Error)>) -> Error {
-    if refused.len() == 1 {
-        return refused.remove(0).1;
-    }
-    let gravest = Conclusion::gravest(refused.iter().map(|(_, error)| conclusion_of(error)));
-    let each: Vec<String> = refused.iter().map(|(database, error)| format!("{}: {error:#}", database.name())).collect();
-    Failure::new(gravest, each.join("; ")).into()
 }

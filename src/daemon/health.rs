@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::metrics::{DaemonState, Source};
+use crate::metrics::DaemonState;
 use crate::store::Timeouts;
+use crate::store::databases::Found;
 
 /// Of this process.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +24,7 @@ pub struct Health {
 /// Of one database.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatabaseHealth {
-    pub source: Source,
+    pub found: Found,
     pub state: Database,
     pub is_listening: bool,
 }
@@ -81,7 +82,7 @@ impl DatabaseHealth {
             Database::Gone => "is unavailable",
             Database::Refuses => "cannot be swept; the log says why",
         };
-        let name = self.source.name.iter().map(|name| format!(" {name}")).collect::<String>();
+        let name = self.found.name.iter().map(|name| format!(" {name}")).collect::<String>();
         Some(format!("the database{name} {why}"))
     }
 }

@@ -9,7 +9,8 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use super::health::{Database, DatabaseHealth, Health};
-use crate::metrics::{DaemonState, DatabaseState, Source, text};
+use crate::metrics::{DaemonState, DatabaseState, text};
+use crate::store::databases::Found;
 use crate::store::metrics::{Reading, read_from};
 use crate::text::redact;
 
@@ -31,14 +32,14 @@ impl Reader {
     /// One database after the other. What was read is there although the next one does not answer.
     async fn read(&self, state: &Health, read: &Readings) {
         let is_there = |database: &&DatabaseHealth| database.state != Database::Gone;
-        let sources: Vec<Source> =
-            state.databases.iter().filter(is_there).map(|database| database.source.clone()).collect();
+        let databases: Vec<Found> =
+            state.databases.iter().filter(is_there).map(|database| database.found.clone()).collect();
         let (timeouts, read) = (state.timeouts, Arc::clone(read));
         let turn = Arc::clone(&self.0).lock_owned().await;
         let reading = spawn_blocking(move || {
             let _turn = turn;
-            for Source { name, database } in sources {
-                match read_from(&database, &timeouts) {
+            for Found { name, url } in databases {
+                match read_from(&url, &timeouts) {
                     Ok(reading) => lock(&read).push((name, reading)),
                     Err(error) => debug!("metrics: {}", redact(&format!("{error:#}"))),
                 }
@@ -57,7 +58,7 @@ fn lock(read: &Readings) -> MutexGuard<'_, Vec<(Option<String>, Reading)>> {
 
 fn of_process(state: Health) -> DaemonState {
     let database = |database: DatabaseHealth| DatabaseState {
-        name: database.source.name,
+        name: database.found.name,
         is_up: database.state == Database::Up,
         is_listening: database.is_listening,
     };

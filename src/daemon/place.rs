@@ -13,15 +13,15 @@ use super::outage::Outage;
 use super::run_ends::RunEndQueue;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::of_database;
-use crate::metrics::Source;
 use crate::rules::Kind;
 use crate::store::candidates::Portion;
+use crate::store::databases::Found;
 use crate::store::open::Url;
 use crate::sweep::Summary;
 use crate::text::redact;
 
 pub struct Place {
-    pub source: Source,
+    pub found: Found,
     pub state: Database,
     pub outage: Outage,
     /// None: it was not asked for.
@@ -36,9 +36,9 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn new(source: Source) -> Place {
+    pub fn new(found: Found) -> Place {
         Place {
-            source,
+            found,
             state: Database::Unknown,
             outage: Outage::none(),
             listening: None,
@@ -50,20 +50,17 @@ impl Place {
     }
 
     pub fn database(&self) -> &Url {
-        &self.source.database
+        &self.found.url
     }
 
     /// Log lines of it name it, if there are several.
     pub fn log<T>(&self, log: impl FnOnce() -> T) -> T {
-        match self.source.name {
-            Some(_) => of_database(self.database()).in_scope(log),
-            None => log(),
-        }
+        of_database(&self.found).in_scope(log)
     }
 
     pub fn health(&self) -> DatabaseHealth {
         let is_listening = self.listening.as_ref().is_some_and(|listening| listening.hearing == Hearing::Connected);
-        DatabaseHealth { source: self.source.clone(), state: self.state, is_listening }
+        DatabaseHealth { found: self.found.clone(), state: self.state, is_listening }
     }
 
     /// Was it never looked at, or is not known yet what its listener has to know?
@@ -134,11 +131,9 @@ impl Place {
 
 /// The places of these databases. One that is known stays what it is.
 pub fn places(mut known: Vec<Place>, options: &DaemonOptions) -> Vec<Place> {
-    let is_one = options.databases.only().is_some();
-    let source = |database: Url| if is_one { Source { name: None, database } } else { Source::named(&database) };
-    let mut take = |source: Source| match known.iter().position(|place| place.source == source) {
+    let mut take = |found: Found| match known.iter().position(|place| place.found == found) {
         Some(at) => known.swap_remove(at),
-        None => Place::new(source),
+        None => Place::new(found),
     };
-    options.databases.find().into_iter().map(|database| take(source(database))).collect()
+    options.databases.find().into_iter().map(&mut take).collect()
 }

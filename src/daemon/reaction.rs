@@ -69,7 +69,7 @@ impl Daemon {
         let policy = Policy { grace_after_run: Some(grace), ..sweep.policy.clone() };
         let limit = sweep.limit.into_iter().chain(allowed).min();
         let (database, selection) = (place.database().clone(), Selection::Issues(due));
-        let span = place.source.name.as_ref().map(|_| of_database(&database));
+        let span = of_database(&place.found);
         self.work = Some(BackgroundWork::reaction(Options { database, selection, policy, limit, held, ..sweep }, span));
     }
 

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::sweep::cancel::{LISTENING, exit_at_the_second_signal};
+use crate::sweep::cancel::{LISTENING, exit_at_the_second_signal, exit_if_it_hangs};
 
 pub enum Asked {
     Stop,
@@ -20,6 +20,7 @@ impl Signals {
     /// Listens from now on.
     pub fn listen() -> Result<Signals> {
         exit_at_the_second_signal()?;
+        exit_if_it_hangs()?;
         Ok(Signals {
             terminate: signal(SignalKind::terminate()).context(LISTENING)?,
             interrupt: signal(SignalKind::interrupt()).context(LISTENING)?,

@@ -11,6 +11,7 @@ use super::clock;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::{self, CycleOptions};
 use crate::notify::{Delivered, deliver};
+use crate::store::databases::Found;
 use crate::store::listen::{Source, run_end_grace};
 use crate::store::open::Url;
 use crate::store::{Access, Timeouts};
@@ -87,18 +88,18 @@ impl BackgroundWork {
     }
 
     /// Of several databases.
-    pub fn cycles(options: CycleOptions, databases: Vec<Url>) -> BackgroundWork {
+    pub fn cycles(options: CycleOptions, databases: Vec<Found>) -> BackgroundWork {
         BackgroundWork::begin(Task::Sweep, move |cancel, progress| {
             let swept = cycle::run_each(&options, &databases, cancel, progress);
-            Done::Swept(databases.into_iter().zip(swept).collect())
+            Done::Swept(databases.into_iter().map(|found| found.url).zip(swept).collect())
         })
     }
 
     /// The sweep alone: its notifications wait for a moment in which no run ends, not the other way round. `span`: what
     /// it logs in.
-    pub fn reaction(options: Options, span: Option<Span>) -> BackgroundWork {
+    pub fn reaction(options: Options, span: Span) -> BackgroundWork {
         BackgroundWork::begin(Task::Reaction, move |cancel, progress| {
-            let _span = span.map(Span::entered);
+            let _span = span.entered();
             let swept = sweep::run(&options, cancel, progress);
             Done::Reacted(options.database, Box::new(swept))
         })

@@ -9,8 +9,9 @@ use anyhow::Error;
 use tempfile::NamedTempFile;
 use tracing::warn;
 
-use super::{Source, text};
+use super::text;
 use crate::store::Timeouts;
+use crate::store::databases::Found;
 use crate::store::metrics::read_from;
 use crate::text::redact;
 
@@ -19,7 +20,7 @@ const MODE: u32 = 0o644;
 
 /// Writes what the databases say now. What fails is logged; when none of them answers, the old file stays: its age
 /// shows it.
-pub fn publish(path: &Path, sources: &[Source], timeouts: &Timeouts) {
+pub fn publish(path: &Path, databases: &[Found], timeouts: &Timeouts) {
     let warn = |error: &Error| {
         warn!(
             "the metrics could not be written to {}: {}",
@@ -28,8 +29,8 @@ pub fn publish(path: &Path, sources: &[Source], timeouts: &Timeouts) {
         );
     };
     let mut readings = Vec::new();
-    for Source { name, database } in sources {
-        match read_from(database, timeouts) {
+    for Found { name, url } in databases {
+        match read_from(url, timeouts) {
             Ok(reading) => readings.push((name.clone(), reading)),
             Err(error) => warn(&error),
         }

@@ -11,7 +11,7 @@ use super::environment::Environment;
 use super::flags::DatabaseFlag;
 use crate::conclusion::{config, usage};
 use crate::files;
-use crate::store::databases::{Databases, Named};
+use crate::store::databases::{Databases, Found, Named};
 use crate::store::open::Url;
 use crate::store::open::conninfo::Place;
 use crate::text::redact;
@@ -30,12 +30,12 @@ impl Environment {
     pub fn database(&self, flags: &DatabaseFlag) -> Result<Url> {
         let databases = self.databases(flags)?;
         match (databases.only(), databases.find().as_slice()) {
-            (Some(url), _) | (None, [url]) => Ok(url.clone()),
+            (Some(url), _) | (None, [Found { url, .. }]) => Ok(url.clone()),
             (None, several) => {
                 let number = several.len();
-                let mut names: Vec<String> = several.iter().take(NAMES_MAX).map(Url::name).collect();
-                names.extend((NAMES_MAX < number).then(|| "…".to_owned()));
-                let names = redact(&names.join(", "));
+                let names = several.iter().take(NAMES_MAX).filter_map(|found| found.name.as_deref());
+                let names: Vec<&str> = names.chain((NAMES_MAX < number).then_some("…")).collect();
+                let names = names.join(", ");
                 Err(usage(format!("{number} databases are named, and this command takes one: {names}")).into())
             }
         }
@@ -80,7 +80,7 @@ impl Environment {
         warn_if_unverified(&url);
         let url = url.or("fallback_application_name", "sweep");
         let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
-        if self.get("PGCONNECT_TIMEOUT").is_none() { url.or("connect_timeout", "10") } else { url }
+        url.or("connect_timeout", self.get("PGCONNECT_TIMEOUT").unwrap_or("10"))
     }
 
     fn named_databases(&self, flags: &[String]) -> Result<Vec<Url>> {

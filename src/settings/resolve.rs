@@ -24,7 +24,7 @@ use crate::rules::{Kind, Policy};
 use crate::screen::event::VARIABLE;
 use crate::store::Timeouts;
 use crate::store::candidates::Shard;
-use crate::store::databases::Databases;
+use crate::store::databases::{Databases, Found};
 use crate::store::links::HostUrl;
 use crate::store::open::Url;
 use crate::supervisor::keeper::KeeperOptions;
@@ -54,7 +54,7 @@ impl Settings {
         let scope = flags.scope;
         let (policy, timeouts) = scope.policy.resolve(&variables)?;
         let databases = environment.databases(&scope.database)?;
-        let first = databases.find().swap_remove(0);
+        let first = databases.find().swap_remove(0).url;
         let mut options = Options { policy, timeouts, ..Options::of(first) };
 
         let subjects = flags.subjects.named();
@@ -134,7 +134,7 @@ impl DaemonOptions {
         flags.schedule.or(&environment.variables()?)?.apply(&mut options);
         options.listen_url = environment.listen_url()?;
         let sweep = &options.cycle.sweep;
-        let is_sqlite = |url: &Url| matches!(url, Url::Sqlite(_));
+        let is_sqlite = |found: &Found| matches!(found.url, Url::Sqlite(_));
         if options.listen && options.databases.find().iter().all(is_sqlite) {
             return Err(config("--listen: only PostgreSQL can notify of runs that end, this database is SQLite").into());
         }
@@ -142,7 +142,8 @@ impl DaemonOptions {
             return Err(config(format!("{LISTEN_URL} is of one database, and several are named: unset it")).into());
         }
         options.listen &= sweep.selection.kinds().contains(&Kind::Issue) && sweep.mode(Kind::Issue) != KindMode::Off;
-        let listens_at = options.listen_url.clone().map_or_else(|| options.databases.find(), |url| vec![url]);
+        let swept = || options.databases.find().into_iter().map(|found| found.url).collect();
+        let listens_at: Vec<Url> = options.listen_url.clone().map_or_else(swept, |url| vec![url]);
         let pooler = listens_at.iter().find_map(|url| environment.pooler(url));
         pooler.iter().filter(|_| options.listen).for_each(|pooler| warn_of_silence(pooler));
         Ok(options)

@@ -133,7 +133,7 @@ settings! {
         }
         LinkFlag, heading HOW_IT_RUNS {
             /// Where the host's own pages are, such as https://board.example: with it, subjects are links to their
-            /// pages
+            /// pages. One for all databases
             #[arg(allow_hyphen_values = false)]
             host_url: HostUrl, "URL", HostUrl::parse;
         }

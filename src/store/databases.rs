@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use super::open::Url;
+use super::open::conninfo::Conninfo;
 use super::open::pattern::{is_pattern, matching};
+use crate::text::redact;
 
 /// What was named, in that order: never nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,14 @@ impl Named {
     }
 }
 
+/// A database that there is now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// What it alone is called among those that were found; no secret is in it. None: only one was named.
+    pub name: Option<String>,
+    pub url: Url,
+}
+
 impl Databases {
     /// The only one; none when several were named, or a pattern, however many files it matches now.
     pub fn only(&self) -> Option<&Url> {
@@ -50,20 +60,50 @@ impl Databases {
     }
 
     /// Those that there are now, each once: at least one.
-    pub fn find(&self) -> Vec<Url> {
-        let mut seen = BTreeSet::new();
-        self.0.iter().flat_map(Named::find).filter(|url| seen.insert(place(url))).collect()
+    pub fn find(&self) -> Vec<Found> {
+        if let Some(url) = self.only() {
+            return vec![Found { name: None, url: url.clone() }];
+        }
+        let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());
+        let found = self.0.iter().flat_map(Named::find).filter(|url| seen.insert(Identity::of(url)));
+        found.map(|url| Found { name: Some(name_among(&mut names, &url)), url }).collect()
     }
 }
 
-/// Two names of one place are one database: a file has one inode, whatever leads to it.
-fn place(url: &Url) -> String {
-    match url {
-        Url::Sqlite(path) => match std::fs::metadata(path) {
-            Ok(metadata) => format!("{}:{}", metadata.dev(), metadata.ino()),
-            Err(_) => url.name(),
-        },
-        Url::Postgres(..) => url.name(),
+/// Its name; if another one is called so, with a number behind it.
+fn name_among(names: &mut BTreeSet<String>, url: &Url) -> String {
+    let name = redact(&url.name());
+    let numbered = (2..).map(|number| format!("{name} ({number})"));
+    let mut free = std::iter::once(name.clone()).chain(numbered).filter(|name| names.insert(name.clone()));
+    free.next().unwrap_or_default()
+}
+
+/// Two URLs that have this in common lead to one database. In doubt they have not: a second sweep finds nothing left to
+/// do, while nobody would notice one that is left out.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    /// Of a file, whatever leads to it: its device and its inode.
+    File(u64, u64),
+    /// A file that is not there.
+    Path(PathBuf),
+    /// What decides where libpq connects.
+    Server(Vec<Option<String>>),
+    /// libpq refuses it.
+    Malformed(String),
+}
+
+impl Identity {
+    fn of(url: &Url) -> Identity {
+        match url {
+            Url::Sqlite(path) => match std::fs::metadata(path) {
+                Ok(metadata) => Identity::File(metadata.dev(), metadata.ino()),
+                Err(_) => Identity::Path(path.clone()),
+            },
+            Url::Postgres(text, _) => match Conninfo::read(text).destination() {
+                Some(parameters) => Identity::Server(parameters.map(|value| value.map(str::to_owned)).into()),
+                None => Identity::Malformed(text.clone()),
+            },
+        }
     }
 }
 
@@ -78,8 +118,8 @@ mod tests {
     }
 
     fn names(databases: &Databases) -> Vec<String> {
-        let name = |url: &Url| PathBuf::from(url.name()).file_name().map(|name| name.to_string_lossy().into_owned());
-        databases.find().iter().filter_map(name).collect()
+        let name = |name: String| name.rsplit('/').next().map(str::to_owned);
+        databases.find().into_iter().filter_map(|database| database.name.and_then(name)).collect()
     }
 
     #[test]
@@ -120,12 +160,30 @@ mod tests {
             Url::Sqlite(link),
             Url::Sqlite(linked),
             Url::postgres("postgres://ada:secret@db.example/agents"),
-            Url::postgres("host=db.example port=5432 dbname=agents user=eve"),
+            Url::postgres("host=db.example dbname=agents user=ada password=secret application_name=x"),
             Url::postgres("postgres://db.example/others"),
         ];
         let twice = urls.iter().chain(&urls).cloned().map(Named::of).collect();
-        let found: Vec<String> = Databases(twice).find().iter().map(Url::name).collect();
-        let first = directory.path().join("b.db").display().to_string();
-        assert_eq!(found, [first.as_str(), "db.example/agents", "db.example/others"]);
+        assert_eq!(names(&Databases(twice)), ["b.db", "agents", "others"]);
+    }
+
+    #[test]
+    fn those_that_are_called_alike_are_numbered_and_no_secret_is_shown() {
+        let urls = [
+            "postgres://ada:hunter2@db.example/agents",
+            "postgres://eve@db.example/agents",
+            "host=db.example dbname='agents (2)'",
+            "postgres://ada@db.example/agents?options=endpoint%3Dhunter2",
+            "password=hunter2",
+            "password='hunter2",
+            "password='hunter3",
+        ];
+        let found = Databases(urls.map(|url| Named::of(Url::postgres(url))).into()).find();
+        let names: Vec<String> = found.into_iter().filter_map(|database| database.name).collect();
+        let expected = [
+            "db.example/agents", "db.example/agents (2)", "db.example/agents (2) (2)", "db.example/agents (3)",
+            "localhost/", "***", "*** (2)",
+        ];
+        assert_eq!(names, expected);
     }
 }

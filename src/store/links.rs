@@ -5,6 +5,8 @@
 //! nothing in it ends a link in a terminal, in Markdown, in Slack or in JSON; and text that may not be shown makes no
 //! link.
 
+use std::net::Ipv6Addr;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use strum::VariantArray;
@@ -30,9 +32,9 @@ impl HostUrl {
     pub fn parse(url: &str) -> Result<HostUrl, String> {
         let expected = "expected https://HOST/… or http://HOST/…, without a user, a query or a fragment";
         let rest = ["https://", "http://"].into_iter().find_map(|scheme| url.strip_prefix(scheme));
-        let host = rest.unwrap_or_default().split('/').next().unwrap_or_default();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/[]%".contains(c);
-        if host.is_empty() || host.starts_with(':') || !url.chars().all(is_plain) || URL_MAX / 2 < url.len() {
+        let (server, path) = rest.map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len()))).unwrap_or_default();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/%".contains(c);
+        if !is_server(server) || !path.chars().all(is_plain) || URL_MAX / 2 < url.len() {
             return Err(expected.to_owned());
         }
         Ok(HostUrl(url.trim_end_matches('/').to_owned()))
@@ -41,6 +43,21 @@ impl HostUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// `board.example`, `10.0.0.1:3100` or `[::1]:3100`.
+fn is_server(server: &str) -> bool {
+    let (host, port) = match server.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        Some(_) | None => (server, None),
+    };
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_address = address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    let is_name = host.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    let is_port =
+        |port: &str| port.bytes().all(|c| c.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| 0 < port);
+    (is_address || is_name) && port.is_none_or(is_port)
 }
 
 /// What a template is filled with.

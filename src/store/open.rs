@@ -2,6 +2,7 @@
 
 pub mod conninfo;
 mod nearest;
+mod patience;
 pub mod pattern;
 mod postgres;
 mod sqlite;
@@ -202,6 +203,11 @@ fn is_file_by_its_name(url: &str) -> bool {
 fn nearest_to(url: &str) -> String {
     let is_name = url.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
     if is_name { nearest::hint(Path::new(url)) } else { String::new() }
+}
+
+/// A path as SQLite takes it.
+pub(super) fn text_of(path: &Path) -> Result<&str, Failure> {
+    sqlite::text_of(path)
 }
 
 /// A file of another program's, as it is now.

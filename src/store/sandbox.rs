@@ -16,8 +16,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::hosts::Host;
-use super::open::Url;
-use super::open::conninfo;
+use super::open::{Url, conninfo, read_only, text_of};
 use super::{Access, Db, catalog};
 use crate::conclusion::{Failure, busy, config};
 pub use outsider::Outsider;
@@ -169,7 +168,7 @@ impl Drop for Sandbox {
 fn connect(url: &Url) -> Result<Db> {
     match url {
         Url::Postgres(..) => Ok(url.connect(Access::Write)?.into_db()),
-        Url::Sqlite(path) => Ok(Db::Sqlite(SqliteConnection::establish(&path.display().to_string())?)),
+        Url::Sqlite(path) => Ok(Db::Sqlite(SqliteConnection::establish(text_of(path)?)?)),
     }
 }
 
@@ -222,8 +221,8 @@ fn refuse_creation(error: &Error, template: &str) -> Failure {
 
 /// As it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it is.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
-    let mut db = super::open::read_only(from)?;
-    let copied = diesel::sql_query("VACUUM INTO ?").bind::<Text, _>(to.display().to_string()).execute(&mut db);
+    let mut db = read_only(from)?;
+    let copied = diesel::sql_query("VACUUM INTO ?").bind::<Text, _>(text_of(to)?).execute(&mut db);
     copied.map(drop).with_context(|| format!("copying {}", from.display()))
 }
 

@@ -1,13 +1,19 @@
 //! How a sweep is asked to end.
 //!
-//! SIGTERM and Ctrl-C: the first ends the sweep after what is in hand, the second at once.
+//! SIGTERM and Ctrl-C: the first ends the sweep after what is in hand, the second at once. What hangs is not waited for
+//! for long.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{Builder, sleep};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::exit;
+use tracing::error;
 
 use crate::conclusion::Conclusion;
 
@@ -35,16 +41,20 @@ impl Cancel {
 
     /// How a run ends that was asked to.
     pub fn conclusion(&self) -> Option<Conclusion> {
-        match self.signal.load(Ordering::Relaxed) as i32 {
-            SIGTERM => Some(Conclusion::Terminated),
-            SIGINT => Some(Conclusion::Interrupted),
-            _ => None,
-        }
+        conclusion_of(self.signal.load(Ordering::Relaxed) as i32)
     }
 
     /// Asks the sweep to end, as SIGTERM does.
     pub fn set(&self) {
         self.signal.store(SIGTERM as usize, Ordering::Relaxed);
+    }
+}
+
+fn conclusion_of(signal: i32) -> Option<Conclusion> {
+    match signal {
+        SIGTERM => Some(Conclusion::Terminated),
+        SIGINT => Some(Conclusion::Interrupted),
+        _ => None,
     }
 }
 
@@ -58,5 +68,24 @@ pub fn exit_at_the_second_signal() -> Result<()> {
         flag::register_conditional_shutdown(signal, conclusion as i32, Arc::clone(&was_asked)).context(LISTENING)?;
         flag::register(signal, Arc::clone(&was_asked)).context(LISTENING)?;
     }
+    Ok(())
+}
+
+/// How long what is in hand may take after a signal: less than service managers wait before they kill a process.
+const IN_HAND_MAX: Duration = Duration::from_secs(20);
+
+/// A database that has fallen silent in the middle of a sweep would keep the process for ever: after a while the first
+/// signal ends it as the second one would.
+pub fn exit_if_it_hangs() -> Result<()> {
+    let mut signals = Signals::new([SIGTERM, SIGINT]).context(LISTENING)?;
+    let wait = move || {
+        let Some(conclusion) = signals.forever().find_map(conclusion_of) else { return };
+        sleep(IN_HAND_MAX);
+        error!(
+            "what is in hand has not ended within {IN_HAND_MAX:?} of the signal: its open transactions are rolled back"
+        );
+        exit(conclusion as i32);
+    };
+    Builder::new().name("signals".to_owned()).spawn(wait).context(LISTENING)?;
     Ok(())
 }

@@ -4,6 +4,7 @@ mod bad_databases;
 mod broken_schema;
 mod encodings;
 mod guest_files;
+mod guest_journals;
 mod host_folders;
 mod id_types;
 mod invented_schemas;

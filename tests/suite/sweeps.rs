@@ -2,6 +2,8 @@
 
 mod after_run_ends;
 mod clock_differences;
+mod databases_alike;
+mod file_patterns;
 mod guard;
 mod journald;
 mod limits;

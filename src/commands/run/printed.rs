@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::conclusion::{Conclusion, some_failed};
 use crate::cycle::{self, CycleOptions, conclusion_of_sweep, logged};
 use crate::report::Report;
-use crate::store::open::Url;
+use crate::store::databases::Found;
 use crate::sweep::{Cancel, Summary};
 use crate::telemetry::Loudness;
 
@@ -24,7 +24,7 @@ pub fn sweep_and_print(options: &CycleOptions, mut report: Report, cancel: &Canc
 /// Sweeps several databases.
 pub fn sweep_each_and_print(
     options: &CycleOptions,
-    databases: &[Url],
+    databases: &[Found],
     mut report: Report,
     cancel: &Cancel,
 ) -> Result<Conclusion> {

@@ -83,6 +83,17 @@ fn another_template_is_refused_with_what_was_expected(#[case] template: &str, #[
 #[case("https://board.example/#top")]
 #[case("https://board.example/ ")]
 #[case("javascript://board.example")]
+#[case("https://%")]
+#[case("https://..")]
+#[case("https://[::1")]
+#[case("https://[board]")]
+#[case("https://board.example:port")]
+#[case("https://board.example:65536")]
+#[case("https://board.example:0/")]
+#[case("https://a:b:c")]
+#[case("https://board.example/a\u{1b}b")]
+#[case("https://board.example/a[b]")]
+#[case(" https://board.example")]
 fn another_base_is_refused_and_not_shown(#[case] url: &str) {
     let why = HostUrl::parse(url).expect_err("a mistake");
     assert!(why.starts_with("expected https://HOST/…") && !why.contains("hunter2"), "{why}");

@@ -72,7 +72,7 @@ impl Conninfo<'_> {
         if self.parameters.is_none() {
             return HIDDEN.to_owned();
         }
-        let ports: Vec<&str> = self.ports().filter(|port| !["", "5432"].contains(port)).collect();
+        let ports: Vec<&str> = self.ports().filter(|port| *port != "5432").collect();
         let port = if ports.is_empty() { String::new() } else { format!(":{}", ports.join(",")) };
         let server = self.get("host").or_else(|| self.get("hostaddr")).or_else(|| self.get("service"));
         let database = self.get("dbname").or_else(|| self.get("user")).unwrap_or_default();
@@ -83,9 +83,17 @@ impl Conninfo<'_> {
 
     /// The ports that it names.
     pub fn ports(&self) -> impl Iterator<Item = &str> {
-        self.parameters()
-            .filter(|parameter| parameter.name == "port")
-            .flat_map(|port| port.value.split(',').map(str::trim))
+        let ports = self.parameters().filter(|parameter| parameter.name == "port");
+        ports.flat_map(|port| port.value.split(',').map(str::trim)).filter(|port| !port.is_empty())
+    }
+
+    /// What decides where libpq connects, and as whom: another user may see other rows. None: libpq refuses the string.
+    pub fn destination(&self) -> Option<[Option<&str>; 10]> {
+        const DECIDING: [&str; 10] = [
+            "host", "hostaddr", "port", "dbname", "user", "service", "servicefile", "options", "target_session_attrs",
+            "load_balance_hosts",
+        ];
+        self.parameters.as_ref().map(|_| DECIDING.map(|name| self.get(name)))
     }
 
     /// Has it a password, or what serves as one?
@@ -153,7 +161,11 @@ fn of_uri(uri: &str, rest: &str) -> Option<Vec<Parameter>> {
     let (servers, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let (hosts, ports): (Vec<&str>, Vec<Option<&str>>) = servers.split(',').map(host_and_port).unzip();
     let host = Parameter { value: decoded(&hosts.join(",")), ..parameter("host", servers) };
-    let ports = ports.into_iter().flatten().map(|port| parameter("port", port));
+    // One for each host, with an empty one where none is named.
+    let ports = ports.iter().any(Option::is_some).then(|| Parameter {
+        value: decoded(&ports.iter().map(|port| port.unwrap_or_default()).collect::<Vec<_>>().join(",")),
+        ..parameter("port", servers)
+    });
     let (database, query) = path.split_once('?').unwrap_or((path, ""));
     let database = database.strip_prefix('/').filter(|database| !database.is_empty());
     let query = query.strip_suffix('&').unwrap_or(query);

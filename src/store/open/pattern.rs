@@ -1,8 +1,13 @@
 //! Patterns for files: `boards/*.db`. In one with a `*`, `?` and `[a-z]` have their meaning as well.
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::DirEntry;
+use std::io::{Error, ErrorKind, Result};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use glob::MatchOptions;
+use glob::{MatchOptions, Pattern};
 
 /// A pattern that is given without `sqlite://`, as a file that is there may be. What has another character may be a
 /// connection string, or a password.
@@ -18,13 +23,68 @@ pub fn is_pattern(path: &Path) -> bool {
 }
 
 /// The databases among the files that match, in the order of their names: not those that are hidden, nor the logs that
-/// SQLite keeps beside a file.
+/// SQLite keeps beside a file. What cannot be read is among them, so that whoever opens it says why.
 pub fn matching(pattern: &Path) -> Vec<PathBuf> {
-    const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
+    let components: Vec<&OsStr> = pattern.iter().collect();
+    let mut found = BTreeSet::new();
+    walk(PathBuf::new(), &components, &mut found);
+    found.into_iter().collect()
+}
+
+/// Goes on from this place by the components that are left. Nobody looks first whether it is a directory: what cannot
+/// be read is not the same as what is none.
+fn walk(place: PathBuf, components: &[&OsStr], found: &mut BTreeSet<PathBuf>) {
+    let Some((component, rest)) = components.split_first() else {
+        found.extend(is_meant(&place).then_some(place));
+        return;
+    };
+    let text = component.to_string_lossy();
+    if !text.contains(['*', '?', '[']) {
+        return walk(place.join(component), rest, found);
+    }
+    let is_any_depth = text == "**";
+    if is_any_depth {
+        walk(place.clone(), rest, found);
+    }
+    let Ok(pattern) = Pattern::new(&text) else { return };
+    match entries(&place) {
+        Ok(entries) => {
+            for (name, is_directory) in entries.into_iter().filter(|(name, _)| is_match(&pattern, name)) {
+                if !is_any_depth || is_directory {
+                    walk(place.join(name), if is_any_depth { components } else { rest }, found);
+                }
+            }
+        }
+        Err(error) if is_nothing(&error) => {}
+        Err(_) => drop(found.insert(place)),
+    }
+}
+
+/// The names in a directory, and which of them are directories themselves: links are not.
+fn entries(directory: &Path) -> Result<Vec<(OsString, bool)>> {
+    let directory = if directory == Path::new("") { Path::new(".") } else { directory };
+    let entry = |entry: Result<DirEntry>| {
+        entry.map(|entry| (entry.file_name(), entry.file_type().is_ok_and(|kind| kind.is_dir())))
+    };
+    std::fs::read_dir(directory)?.map(entry).collect()
+}
+
+/// `*` matches a name that is no UTF-8 as well; no hidden one, unless the pattern has its dot.
+fn is_match(pattern: &Pattern, name: &OsStr) -> bool {
     let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::default() };
-    let found = glob::glob_with(&pattern.to_string_lossy(), options).into_iter().flatten().flatten();
-    let is_log = |path: &PathBuf| LOGS.iter().any(|log| path.to_string_lossy().ends_with(log));
-    let mut files: Vec<PathBuf> = found.filter(|path| path.is_file() && !is_log(path)).collect();
-    files.sort();
-    files
+    pattern.matches_with(&name.to_string_lossy(), options)
+}
+
+/// A file that is no log of SQLite's, a link to nothing, or what cannot be looked at.
+fn is_meant(path: &Path) -> bool {
+    const LOGS: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
+    match path.metadata() {
+        Ok(metadata) => metadata.is_file() && !LOGS.iter().any(|log| path.as_os_str().as_bytes().ends_with(log)),
+        Err(error) => !is_nothing(&error) || path.is_symlink(),
+    }
+}
+
+/// There is nothing at the path, or it leads through a file.
+fn is_nothing(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

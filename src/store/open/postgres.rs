@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::conninfo::{self, Conninfo, Place};
+use super::patience;
 use crate::conclusion::{Failure, config, unavailable};
 use crate::store::{Access, Db, DbConnection};
 
@@ -23,7 +24,14 @@ pub enum StatementCache {
 /// Connects to a server.
 pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> {
     refuse_ports(url)?;
-    let mut db = establish(url).map_err(refuse_connection)?;
+    let connection = match patience::of(url) {
+        None => establish(url),
+        Some(patience) => {
+            let its_url = url.to_owned();
+            patience::within(patience, url, move || establish(&its_url))?
+        }
+    };
+    let mut db = connection.map_err(refuse_connection)?;
     db.set_prepared_statement_cache_size(match cache {
         StatementCache::On => CacheSize::Unbounded,
         StatementCache::Off => CacheSize::Disabled,

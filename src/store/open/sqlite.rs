@@ -73,14 +73,28 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
 
 /// Has a writer that used no write-ahead log been killed? Its journal says what to take back, which only a writer can.
 fn is_half_written(path: &Path, error: &diesel::result::Error) -> bool {
-    let journal = path.as_os_str().to_owned().into_string().map(|path| format!("{path}-journal"));
-    error.to_string().contains("readonly") && journal.is_ok_and(|journal| Path::new(&journal).exists())
+    error.to_string().contains("readonly") && beside(path, "-journal").exists()
 }
 
-/// Every writer of SQLite's does this with its first look. Without a write-ahead log there is none to lose when it
-/// closes.
+/// What SQLite keeps beside a file: beside the file itself, whatever link leads to it.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
+    name.push(ending);
+    name.into()
+}
+
+/// Every writer of SQLite's does this with its first look. One that finds a write-ahead log would also write that into
+/// the file and delete it when it closes, so then nothing is done.
 fn take_back(path: &Path, access: Access) -> Result<(), Failure> {
     let shown = path.display();
+    if beside(path, "-wal").exists() {
+        let journal = beside(path, "-journal");
+        return Err(config(format!(
+            "{shown}: {} stands beside a write-ahead log, and a database has one or the other: let its program open \
+             it, or move the journal away if it is another file's",
+            journal.display()
+        )));
+    }
     if access == Access::ReadOnly {
         return Err(config(format!(
             "{shown}: it is half written: whoever wrote it last was killed. Let its program open it, or run `sweep` \
@@ -102,10 +116,14 @@ fn open(path: &Path, access: Access) -> Result<SqliteConnection, Failure> {
     SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()))
 }
 
+/// SQLite takes text: in place of a path that is none it would open another one.
+pub(super) fn text_of(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| config(format!("{}: the path is no UTF-8", path.display())))
+}
+
 /// SQLite takes a URI, in which each character of the path stands for itself, and none makes a file that is missing.
 fn uri(path: &Path, access: Access) -> Result<String, Failure> {
-    let text = path.to_str().ok_or_else(|| config(format!("{}: the path is no UTF-8", path.display())))?;
-    let text = text.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let text = text_of(path)?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     // What follows two slashes would be a host.
     let authority = if path.is_absolute() { "//" } else { "" };
     let mode = match access {
@@ -128,7 +146,13 @@ fn refuse_unless_file(path: &Path, access: Access) -> Result<(), Failure> {
             nearest::hint(path)
         )),
         Err(error) => refuse(&files::error_text(&error)),
-        Ok(metadata) if metadata.is_dir() => refuse("is a directory, expected a SQLite database"),
+        Ok(metadata) if metadata.is_dir() => match std::fs::read_dir(path) {
+            Ok(_) => refuse("is a directory, expected a SQLite database"),
+            Err(error) => refuse(&format!(
+                "the directory cannot be read, so what is in it is not known: {}",
+                files::error_text(&error)
+            )),
+        },
         Ok(metadata) if !metadata.is_file() => refuse("is no regular file, expected a SQLite database"),
         Ok(metadata) if access == Access::Write && metadata.permissions().readonly() => {
             refuse("is read-only; only a dry run works on it")

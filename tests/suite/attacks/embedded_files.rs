@@ -15,7 +15,7 @@ use rstest::rstest;
 use sweep::store::Db;
 
 use crate::support::databases::{connect, run};
-use crate::support::program::{BINARY, Program, migrate_at, sweep, sweep_at};
+use crate::support::program::{BINARY, Program, command_at, migrate_at, sweep, sweep_at};
 use crate::support::scratch::{new_file, url_of};
 
 const USAGE: i32 = 64;
@@ -184,6 +184,15 @@ fn a_home_whose_name_is_no_text_is_refused() {
     let home = directory.path().join(std::ffi::OsStr::from_bytes(b"home\xff"));
     std::fs::create_dir(&home).expect("a directory");
     sweep(["migrate"]).env("HOME", &home).run().refused(CONFIG, &["is no UTF-8"]);
+}
+
+#[test]
+fn a_directory_for_copies_whose_name_is_no_text_is_refused() {
+    let ((directory, _, url), host) = (new_file(), ["host", "verify", "native"]);
+    migrate_at(&url, []).run().done();
+    let copies = directory.path().join(std::ffi::OsStr::from_bytes(b"copies\xff"));
+    std::fs::create_dir(&copies).expect("a directory");
+    command_at(&url, host).env("TMPDIR", &copies).run().says_once(CONFIG, &["is no UTF-8"]);
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! SQLite files of other programs: sweep is a guest there. Its ledger alone lasts; the program's tables, journal and
 //! version stay as they were; and no write of the program's is lost.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
@@ -18,11 +17,11 @@ const CONFIG: i32 = 78;
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/host");
 
 /// The program whose file it is: this process.
-struct Owner {
-    _directory: TempDir,
-    path: PathBuf,
-    url: String,
-    db: SqliteConnection,
+pub struct Owner {
+    pub directory: TempDir,
+    pub path: PathBuf,
+    pub url: String,
+    pub db: SqliteConnection,
 }
 
 impl Owner {
@@ -44,20 +43,20 @@ impl Owner {
         )
         .expect("the work");
         let url = format!("sqlite://{}", path.display());
-        Owner { _directory: directory, path, url, db }
+        Owner { directory, path, url, db }
     }
 
-    fn with_sweep(journal: &str) -> Owner {
+    pub fn with_sweep(journal: &str) -> Owner {
         let owner = Owner::new(journal);
         migrate_at(&owner.url, ["--host-dir", EXAMPLE]).run().done();
         owner
     }
 
-    fn run(&mut self, statements: &str) {
+    pub fn run(&mut self, statements: &str) {
         self.db.batch_execute(statements).unwrap_or_else(|error| panic!("{error}: {statements}"));
     }
 
-    fn texts(&mut self, query: &str) -> Vec<String> {
+    pub fn texts(&mut self, query: &str) -> Vec<String> {
         sql::<Text>(query).load(&mut self.db).unwrap_or_else(|error| panic!("{error}: {query}"))
     }
 
@@ -156,22 +155,6 @@ fn no_write_of_the_owners_is_lost_when_sweep_closes_its_file() {
         });
         assert_eq!(left, "before, after", "{words:?}");
     }
-}
-
-/// Who writes without a write-ahead log and is killed leaves a journal, by which the next one takes back what was half
-/// written. One that only reads cannot.
-#[test]
-fn a_writer_that_was_killed_keeps_no_sweep_from_the_file() {
-    let mut owner = Owner::with_sweep("delete");
-    let mut killed = Command::new("sqlite3").arg(&owner.path).stdin(Stdio::piped()).spawn().expect("sqlite3");
-    let half = "pragma cache_size = 1; begin immediate; update tasks set note = zeroblob(99999);";
-    let half = format!("{half}\n.shell kill -9 $PPID\n");
-    killed.stdin.take().expect("a pipe").write_all(half.as_bytes()).expect("sqlite3 reads");
-    assert!(!killed.wait().expect("an end").success());
-
-    sweep_at(&owner.url, ["--dry-run"]).run().refused(CONFIG, &["half written", "run `sweep`"]);
-    assert!(sweep_at(&owner.url, []).run().done().out.contains("1 continued"));
-    assert_eq!(owner.texts("select note from tasks where note <> ''"), Vec::<String>::new());
 }
 
 /// The negative control: any other program that opens and closes the file takes the owner's writes with it.

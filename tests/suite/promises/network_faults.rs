@@ -6,6 +6,7 @@ mod cut_connections;
 mod failover;
 mod few_connections;
 mod pgbouncer;
+mod silent_servers;
 
 const DONE: i32 = 0;
 const SOME_FAILED: i32 = 1;

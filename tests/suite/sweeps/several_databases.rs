@@ -28,7 +28,7 @@ pub fn board(directory: &Path, name: &str) -> World {
     world
 }
 
-fn orphan(world: &mut World) -> Id {
+pub fn orphan(world: &mut World) -> Id {
     let agent = world.agent("idle");
     world.orphan(&agent)
 }
@@ -42,17 +42,17 @@ fn boards() -> (TempDir, Vec<World>, String) {
     (directory, worlds, pattern)
 }
 
-fn at<'a>(urls: impl IntoIterator<Item = &'a str>, further: &[&'a str]) -> Program {
+pub fn at<'a>(urls: impl IntoIterator<Item = &'a str>, further: &[&'a str]) -> Program {
     let databases = urls.into_iter().flat_map(|url| ["--database", url]);
     sweep(databases.chain(further.iter().copied()))
 }
 
-fn swept(worlds: &mut [World]) -> Vec<(i64, i64)> {
+pub fn swept(worlds: &mut [World]) -> Vec<(i64, i64)> {
     worlds.iter_mut().map(|world| (world.count("sweeps"), world.count("wakes"))).collect()
 }
 
 /// The names of the databases in a report, and how each ended.
-fn ends(ran: &Ran) -> Vec<(String, i64)> {
+pub fn ends(ran: &Ran) -> Vec<(String, i64)> {
     let databases = ran.json()["databases"].as_array().cloned().expect("databases");
     let end = |of: &Value| {
         let name = of["database_name"].as_str().expect("a name").rsplit('/').next().expect("a name");

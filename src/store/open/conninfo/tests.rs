@@ -33,6 +33,30 @@ fn the_ports_are_those_that_libpq_sees(#[case] url: &str, #[case] expected: &[&s
 }
 
 #[rstest]
+#[case::another_name_of_the_application(
+    "postgres://h/d?application_name=a", "host=h dbname=d application_name=b", true
+)]
+#[case::another_password("postgres://u:p@h/d", "host=h dbname=d user=u password=q", true)]
+#[case::another_user("postgres://u@h/d", "postgres://v@h/d", false)]
+#[case::another_address("host=h hostaddr=10.0.0.1", "host=h hostaddr=10.0.0.2", false)]
+#[case::another_host("postgres://h/d", "postgres://i/d", false)]
+#[case::the_hosts_in_another_order("postgres://h,i/d", "postgres://i,h/d", false)]
+#[case::the_port_of_another_host("postgres://h:1,i/d", "postgres://h,i:1/d", false)]
+#[case::another_port_of_the_first_host("postgres://h:1,i:2/d", "postgres://h:3,i:2/d", false)]
+#[case::another_database("postgres://h/d", "postgres://h/e", false)]
+#[case::another_that_is_hidden("host=h dbname='postgres://h/d'", "host=h dbname='postgres://h/e'", false)]
+#[case::another_service("service=a", "service=b", false)]
+#[case::another_endpoint("postgres://h/d?options=endpoint%3Da", "postgres://h/d?options=endpoint%3Db", false)]
+#[case::another_role_of_the_server("postgres://h,i/d", "postgres://h,i/d?target_session_attrs=standby", false)]
+fn two_strings_lead_to_one_place_if_all_that_decides_is_alike(
+    #[case] one: &str,
+    #[case] other: &str,
+    #[case] is_alike: bool,
+) {
+    assert_eq!(Conninfo::read(one).destination() == Conninfo::read(other).destination(), is_alike);
+}
+
+#[rstest]
 #[case("postgres://app:x@db", true)]
 #[case("postgres://app:@db", false)]
 #[case("postgres://db?options=x", false)]

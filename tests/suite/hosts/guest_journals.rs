@@ -1,0 +1,74 @@
+//! SQLite files of other programs whose writer was killed, and the journals that it left.
+
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+
+use super::guest_files::Owner;
+use crate::support::program::sweep_at;
+use crate::support::scratch::url_of;
+
+const CONFIG: i32 = 78;
+
+/// Runs these statements as another program, which is killed before it can close the file.
+fn killed_after(owner: &Owner, statements: &str) {
+    let mut killed = Command::new("sqlite3").arg(&owner.path).stdin(Stdio::piped()).spawn().expect("sqlite3");
+    let statements = format!("{statements}\n.shell kill -9 $PPID\n");
+    killed.stdin.take().expect("a pipe").write_all(statements.as_bytes()).expect("sqlite3 reads");
+    assert!(!killed.wait().expect("an end").success());
+}
+
+const HALF: &str = "pragma cache_size = 1; begin immediate; update tasks set note = zeroblob(99999);";
+
+/// Who writes without a write-ahead log and is killed leaves a journal, by which the next one takes back what was half
+/// written. One that only reads cannot.
+#[test]
+fn a_writer_that_was_killed_keeps_no_sweep_from_the_file() {
+    let mut owner = Owner::with_sweep("delete");
+    killed_after(&owner, HALF);
+
+    sweep_at(&owner.url, ["--dry-run"]).run().refused(CONFIG, &["half written", "run `sweep`"]);
+    assert!(sweep_at(&owner.url, []).run().done().out.contains("1 continued"));
+    assert_eq!(owner.texts("select note from tasks where note <> ''"), Vec::<String>::new());
+}
+
+/// SQLite keeps the journal beside the file itself, whatever the file is called.
+#[test]
+fn its_journal_is_found_through_a_link_as_well() {
+    let (mut owner, elsewhere) = (Owner::with_sweep("delete"), tempfile::tempdir().expect("a directory"));
+    let link = elsewhere.path().join("link.db");
+    symlink(&owner.path, &link).expect("a link");
+    killed_after(&owner, HALF);
+
+    let url = url_of(&link);
+    sweep_at(&url, ["--dry-run"]).run().refused(CONFIG, &["half written", "run `sweep`"]);
+    assert!(sweep_at(&url, []).run().done().out.contains("1 continued"));
+    assert_eq!(owner.texts("select note from tasks where note <> ''"), Vec::<String>::new());
+}
+
+/// Whoever takes back what is half written writes the log into the file as well, and deletes it.
+#[test]
+fn a_journal_beside_a_write_ahead_log_is_reported_and_both_are_left_alone() {
+    let mut owner = Owner::with_sweep("wal");
+    owner.run("pragma wal_checkpoint(truncate)");
+    // SQLite deletes the log when the last one closes the file.
+    owner.db = diesel::Connection::establish(":memory:").expect("another one");
+    killed_after(&owner, "update tasks set note = 'in the log';");
+    let beside = |ending: &str| owner.directory.path().join(format!("tasks.db{ending}"));
+    std::fs::write(beside("-journal"), "somebody left this").expect("a file");
+    let read = || ["", "-wal", "-journal"].map(|ending| std::fs::read(beside(ending)).expect("a file"));
+    let before = read();
+    assert!(!before[1].is_empty());
+
+    for arguments in [&["--dry-run"][..], &[]] {
+        let ran = sweep_at(&owner.url, arguments.iter().copied()).run();
+        ran.refused(CONFIG, &["tasks.db-journal stands beside a write-ahead log"]);
+    }
+
+    assert!(before == read(), "something was changed");
+    // The control: without the journal it is swept.
+    std::fs::remove_file(beside("-journal")).expect("a file");
+    assert!(sweep_at(&owner.url, []).run().done().out.contains("1 continued"));
+    owner.db = diesel::Connection::establish(&owner.path.display().to_string()).expect("the file");
+    assert_eq!(owner.texts("select distinct note from tasks"), ["in the log"]);
+}
