@@ -136,8 +136,8 @@ pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, qu
     };
     let last = facts.last_run_end.as_ref().map(|end| format!(" Its last run: {}.", quote(end))).unwrap_or_default();
     format!(
-        "**This issue {NEEDS_A_PERSON}.** It was in progress and assigned to {agent}, but since {since} no run was live, \
-         no wake queued and no wait declared.{last}{moved}\n\n\
+        "**This issue {NEEDS_A_PERSON}.** It was in progress and assigned to {agent}, but since {since} no run was \
+         live, no wake queued and no wait declared.{last}{moved}\n\n\
          Tried: {tried} ({cause}).\n\n\
          What you can do: {action} The assignee was left as it is.",
         since = to_the_minute(facts.history.idle_since),
