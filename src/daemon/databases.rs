@@ -40,7 +40,7 @@ impl Daemon {
         let cycle = self.resolved.options.cycle.clone();
         self.work = Some(match self.resolved.options.databases.only() {
             Some(_) => BackgroundWork::cycle(cycle),
-            None => BackgroundWork::cycles(cycle, self.found(|_| true)),
+            None => BackgroundWork::cycles(cycle, self.databases()),
         });
         Ok(())
     }
@@ -50,20 +50,21 @@ impl Daemon {
         if databases.len() == self.places.len() {
             return self.sweep_all().await;
         }
-        let found = self.found(|found| databases.contains(&found.url));
-        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), found));
+        let mut meant = self.databases();
+        meant.retain(|found| databases.contains(&found.url));
+        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), meant));
         Ok(())
     }
 
-    pub(super) fn found(&self, is_meant: impl Fn(&Found) -> bool) -> Vec<Found> {
-        self.places.iter().map(|place| place.found.clone()).filter(is_meant).collect()
+    pub(super) fn databases(&self) -> Vec<Found> {
+        self.places.iter().map(|place| place.found.clone()).collect()
     }
 
     /// Looks for the databases anew: files may have come, and others gone.
     fn find(&mut self) {
-        let before = self.found(|_| true);
+        let before = self.databases();
         self.places = places(std::mem::take(&mut self.places), &self.resolved.options);
-        let now = self.found(|_| true);
+        let now = self.databases();
         let names = |these: &[Found], those: &[Found]| {
             let others: Vec<&Url> = those.iter().map(|found| &found.url).collect();
             let these = these.iter().filter(|found| !others.contains(&&found.url));
@@ -149,9 +150,11 @@ impl Daemon {
             return refused.remove(0).1;
         }
         let gravest = Conclusion::gravest(refused.iter().map(|(_, error)| conclusion_of(error)));
-        let name = |url: &Url| self.found(|found| found.url == *url).into_iter().find_map(|found| found.name);
-        let each: Vec<String> =
-            refused.iter().map(|(url, error)| format!("{}: {error:#}", name(url).unwrap_or_default())).collect();
+        let name = |url: &Url| {
+            let place = self.places.iter().find(|place| place.database() == url);
+            place.and_then(|place| place.found.name.as_deref()).unwrap_or_default()
+        };
+        let each: Vec<String> = refused.iter().map(|(url, error)| format!("{}: {error:#}", name(url))).collect();
         Failure::new(gravest, each.join("; ")).into()
     }
 

@@ -118,9 +118,9 @@ impl Daemon {
                 }
                 self.resolved = resolved;
                 self.ticks = ticks(&self.resolved.options, &self.service_manager);
-                let before = self.found(|_| true);
+                let before = self.databases();
                 self.places = places(std::mem::take(&mut self.places), &self.resolved.options);
-                let is_moved = before != self.found(|_| true);
+                let is_moved = before != self.databases();
                 match self.work.as_ref().map(|work| work.task) {
                     // What it looks at is swept no more.
                     Some(Task::Check) if is_moved => self.check(|_| true),
