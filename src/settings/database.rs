@@ -14,6 +14,7 @@ use crate::files;
 use crate::store::databases::{Databases, Found, Named};
 use crate::store::open::Url;
 use crate::store::open::conninfo::Place;
+use crate::store::open::patience::CONNECT_TIMEOUT;
 use crate::text::redact;
 
 /// After half a minute a connection over TCP counts as lost whose other end confirms nothing (seconds, milliseconds).
@@ -80,7 +81,7 @@ impl Environment {
         warn_if_unverified(&url);
         let url = url.or("fallback_application_name", "sweep");
         let url = DEAD_AFTER.iter().fold(url, |url, (parameter, value)| url.or(parameter, value));
-        url.or("connect_timeout", self.get("PGCONNECT_TIMEOUT").unwrap_or("10"))
+        url.or("connect_timeout", self.get("PGCONNECT_TIMEOUT").unwrap_or(CONNECT_TIMEOUT))
     }
 
     fn named_databases(&self, flags: &[String]) -> Result<Vec<Url>> {

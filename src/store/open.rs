@@ -2,7 +2,7 @@
 
 pub mod conninfo;
 mod nearest;
-mod patience;
+pub mod patience;
 pub mod pattern;
 mod postgres;
 mod sqlite;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::conninfo::Conninfo;
 use crate::conclusion::{Failure, unavailable};
 
-/// When the URL does not say.
-const CONNECT_TIMEOUT: u32 = 10;
+/// For how many seconds libpq tries a host, when nobody says.
+pub const CONNECT_TIMEOUT: &str = "10";
 
 /// libpq takes less for this.
 const CONNECT_TIMEOUT_MIN: u32 = 2;
@@ -28,8 +28,8 @@ static ABANDONED: Mutex<Vec<(String, JoinHandle<()>)>> = Mutex::new(Vec::new());
 /// How long connecting may take by this URL, which may name several hosts. None: it says to wait for ever.
 pub fn of(url: &str) -> Option<Duration> {
     let conninfo = Conninfo::read(url);
-    let seconds = conninfo.get("connect_timeout").map_or(Some(CONNECT_TIMEOUT), |text| text.trim().parse().ok());
-    let seconds = seconds.filter(|seconds| 0 < *seconds)?.max(CONNECT_TIMEOUT_MIN);
+    let text = conninfo.get("connect_timeout").unwrap_or(CONNECT_TIMEOUT);
+    let seconds = text.trim().parse().ok().filter(|seconds: &u32| 0 < *seconds)?.max(CONNECT_TIMEOUT_MIN);
     let hosts = u32::try_from(conninfo.places().len()).unwrap_or(u32::MAX).max(1);
     Some(Duration::from_secs(seconds.saturating_mul(TIMEOUTS_PER_HOST).saturating_mul(hosts).into()))
 }

@@ -33,7 +33,11 @@ fn a_verification_that_is_ended_by_a_signal_leaves_no_copy_behind() {
 }
 
 fn count(from: &str) -> i64 {
-    match &mut connect_server() {
+    count_by(&mut connect_server(), from)
+}
+
+fn count_by(db: &mut Db, from: &str) -> i64 {
+    match db {
         Db::Postgres(db) => sql::<BigInt>(&format!("SELECT count(*) FROM {from}")).get_result(db).expect("a number"),
         Db::Sqlite(_) => unreachable!("a server"),
     }
@@ -62,7 +66,7 @@ fn a_pooler_that_leads_to_another_database_is_refused_before_anything_is_tried()
         verify(&pooler.url("work"), host)
             .refused(CONFIG, &["reached the database", database.name(), "nothing was tried"]);
         assert_eq!(database.catalog(), before);
-        assert_eq!(count_in(&database, "tasks"), 1);
+        assert_eq!(count_by(&mut database.connect(), "tasks"), 1);
     }
 }
 
@@ -98,11 +102,4 @@ fn copies_are_closed_to_everybody_else() {
     kill_process(Pid::from_child(&child), Signal::TERM).expect("a process");
     program.ended(child.wait_with_output().expect("an end"));
     assert_eq!(seen, Some(0));
-}
-
-fn count_in(database: &Scratch, table: &str) -> i64 {
-    match &mut database.connect() {
-        Db::Postgres(db) => sql::<BigInt>(&format!("SELECT count(*) FROM {table}")).get_result(db).expect("a number"),
-        Db::Sqlite(_) => unreachable!("a server"),
-    }
 }
