@@ -43,8 +43,9 @@ pub struct Undelivered {
     pub age_seconds: Option<i64>,
     pub attempts: i32,
     pub last_error: Option<String>,
+    /// Its place among them.
     #[serde(skip)]
-    pub(in crate::store) place: RawInstant,
+    pub place: RawInstant,
 }
 
 #[derive(Queryable, Selectable)]
