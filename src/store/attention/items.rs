@@ -100,7 +100,7 @@ pub enum What {
     StuckWake,
     /// It failed so often that sweeps leave it out.
     Quarantined,
-    /// A notification was given up.
+    /// A notification was given up, or is late although it was tried.
     Undelivered,
     /// The guard held work back.
     HeldBack,

@@ -125,6 +125,13 @@ on_each_host! {
         assert_eq!(items(&shown)[0], ("undelivered", issue.0.as_str()));
         let why = "the notification “session stuck” could not be delivered to slack: it answers 404";
         assert_eq!((&shown["items"][0]["why"], &shown["items_total"]), (&why.into(), &2.into()));
+        world.run("update notifications set dead_at = null, attempts = 3");
+        let late = world.attention();
+        let why = "the notification “session stuck” has not been delivered to slack: it answers 404";
+        assert_eq!(late["items"][0]["why"], why);
+        let now = world.ago(1);
+        world.run(&format!("update notifications set created_at = {now}"));
+        assert_eq!(world.attention()["items_total"], 1, "it is not late yet");
     }
 
     fn what_the_next_sweep_would_do_is_what_a_dry_run_says(world) {

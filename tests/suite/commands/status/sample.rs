@@ -114,6 +114,7 @@ pub fn unreported() -> Notifications {
         attempts: 30,
         last_error: Some("HTTP 404".to_owned()),
         place: RawInstant::Beginning,
+        is_given_up: true,
     };
     let guard = Undelivered { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
     Notifications {
