@@ -1,6 +1,7 @@
 //! The command line: what may stand there, what `--help` says of it, and what is said of a mistake.
 
 mod host;
+mod mcp;
 mod program;
 mod subjects;
 mod watch;
@@ -14,6 +15,7 @@ mod read;
 pub use command_line::{Cli, Command, MigrateFlags, NotifyCommand, StatusFlags};
 pub use help::{EXIT_CODES, Page, command, page_of};
 pub use host::{HostCommand, HostFlags, HostListFlags, HostNewFlags, HostShowFlags, HostVerifyFlags};
+pub use mcp::McpFlags;
 pub use mistake::render_mistake;
 pub use program::{CompletionsFlags, ConfigFlags, DemoAt, DemoFlags, ManFlags};
 pub use subjects::{

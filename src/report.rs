@@ -12,6 +12,7 @@ mod printer;
 mod progress;
 mod several;
 pub mod status;
+mod subject;
 mod summary;
 mod table;
 
@@ -24,11 +25,13 @@ use crate::rules::Kind;
 use crate::sweep::heading::Heading;
 use crate::sweep::plan::Plan;
 use crate::sweep::{Examined, Observer, Summary};
+pub use json::end as summary_document;
 use out::Out;
 use printer::Printer;
 use progress::ProgressLine;
 use several::Several;
 pub use several::{databases, ended, failure, heading};
+pub use subject::explain_named;
 pub use table::Detail;
 use table::Table;
 

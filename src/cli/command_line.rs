@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::host::HostCommand;
+use super::mcp::McpFlags;
 use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
 use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
 use super::watch::WatchFlags;
@@ -49,6 +50,8 @@ pub enum Command {
     Host(HostCommand),
     /// Run an agent, or watch its tmux pane, and keep its session
     Watch(WatchFlags),
+    /// Offer agents the state of the work, as a server of the Model Context Protocol
+    Mcp(McpFlags),
     /// Show every setting and where it comes from, without secrets
     Config(ConfigFlags),
     /// Print the script that completes sweep's arguments in your shell

@@ -141,6 +141,15 @@ const PAGES: &[Page] = &[
         examples: &[("From an agent's hook", r#"sweep watch event '{"state": "idle"}'"#)],
         notes: "",
     },
+    Page {
+        command: &["mcp"],
+        examples: &[
+            ("Give an agent the state of the work, as it stands in its settings", "sweep mcp"),
+            ("Have Claude Code start it", "claude mcp add sweep -- sweep mcp --database sqlite:///var/lib/agents.db"),
+        ],
+        notes: "It speaks the Model Context Protocol on stdin and stdout, and ends with stdin. Without --allow-changes \
+                it reads only: a standby will do, and a role that may only read.",
+    },
     Page { command: &["config"], examples: &[("What is set, and where", "sweep config")], notes: "" },
     Page {
         command: &["completions"],

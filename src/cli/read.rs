@@ -62,6 +62,7 @@ impl Command {
             Command::Quarantine(QuarantineCommand::Release(flags)) => &mut flags.database.database,
             Command::Migrate(flags) => &mut flags.database.database,
             Command::Watch(flags) => &mut flags.database.database,
+            Command::Mcp(flags) => &mut flags.database.database,
             Command::Demo(flags) => &mut flags.database,
             Command::Host(HostCommand::New(flags)) => &mut flags.database.database,
             Command::Host(HostCommand::Verify(flags)) => &mut flags.database.database,
@@ -91,6 +92,7 @@ impl Command {
             | Command::Notify(_)
             | Command::Migrate(_)
             | Command::Watch(_)
+            | Command::Mcp(_)
             | Command::Completions(_)
             | Command::Man(_)
             | Command::Demo(_) => return None,

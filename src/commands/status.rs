@@ -6,51 +6,32 @@ use serde_json::{Value, json};
 
 use super::terminal::say;
 use crate::cli::{Layout, StatusFlags};
-use crate::conclusion::{Conclusion, conclusion_of, usage};
+use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::logged;
 use crate::report::{ended, failure, heading, page, status as report};
-use crate::rules::Kind;
 use crate::settings::Environment;
 use crate::settings::flags::PolicyFlags;
 use crate::store::databases::Found;
-use crate::store::find;
-use crate::store::links::HostUrl;
-use crate::store::open::{Store, Url};
-use crate::store::rights::Purpose;
-use crate::store::status::{PlanReport, Status, read, read_plan};
-use crate::store::{Access, Timeouts};
-use crate::text::{redact, shown_in};
+use crate::store::open::Url;
+use crate::store::status::{Status, of_database, of_plan};
+use crate::text::shown_in;
 
 pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> {
     let (_, timeouts) = environment.policy(PolicyFlags::default())?;
     let (layout, host_url) = (flags.layout.get(), environment.host_url(flags.links)?);
     if let Some(name) = flags.plan {
-        let url = environment.database(&flags.database)?;
-        let mut store = url.open_to(Purpose::Show)?;
-        let links = store.host.links(host_url.as_ref());
-        let plan = plan(&mut store, &name, environment, &timeouts).map_err(|error| url.explain(error))?;
-        print(layout, &plan.with_links(&links), report::plan);
+        let (url, stalled_after) = (environment.database(&flags.database)?, environment.step_stalled_after()?);
+        let plan = of_plan(&url, &name, stalled_after, host_url.as_ref(), &timeouts)?;
+        print(layout, &plan, report::plan);
         return Ok(Conclusion::Done);
     }
     let databases = environment.databases(&flags.database)?;
-    let status = |url: &Url| status(url, flags.tenant.as_deref(), host_url.as_ref(), &timeouts);
+    let status = |url: &Url| of_database(url, flags.tenant.as_deref(), host_url.as_ref(), &timeouts);
     match databases.only() {
         Some(url) => print(layout, &status(url)?, report::whole),
         None => return Ok(print_each(layout, &databases.find(), status)),
     }
     Ok(Conclusion::Done)
-}
-
-fn status(url: &Url, tenant: Option<&str>, host_url: Option<&HostUrl>, timeouts: &Timeouts) -> Result<Status> {
-    let mut store = url.open_to(Purpose::Show)?;
-    if let Some(tenant) = tenant {
-        let Store { db, kinds, .. } = &mut store;
-        db.in_transaction(Access::ReadOnly, timeouts, |db| find::tenant(db, kinds, tenant))
-            .map_err(|abort| url.explain(abort.into()))?;
-    }
-    let links = store.host.links(host_url);
-    let status = read(&mut store, tenant, timeouts).map_err(|error| url.explain(error))?;
-    Ok(status.with_links(&links))
 }
 
 /// One of several databases, for programs: what one alone prints, and how it ended.
@@ -86,16 +67,6 @@ fn print_each(layout: Layout, databases: &[Found], status: impl Fn(&Url) -> Resu
         }
     }
     Conclusion::gravest(statuses.iter().map(|(_, status)| conclusion(status)))
-}
-
-fn plan(store: &mut Store, name: &str, environment: &Environment, timeouts: &Timeouts) -> Result<PlanReport> {
-    if !store.kinds.contains(&Kind::Step) {
-        return Err(usage("--plan: plan steps: not provided by this database").into());
-    }
-    let found = store.db.in_transaction(Access::ReadOnly, timeouts, |db| find::plan(db, name))?;
-    let id = found.one("plan", name)?.id;
-    let plan = read_plan(store, &id, environment.step_stalled_after()?, timeouts)?;
-    plan.ok_or_else(|| usage(format!("there is no plan {} in this database", redact(name))).into())
 }
 
 fn print<T: Serialize>(layout: Layout, document: &T, table: impl FnOnce(&T) -> String) {

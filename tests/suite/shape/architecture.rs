@@ -87,7 +87,7 @@ const RANKS: [&[&str]; 13] = [
     &["verify"],
     &["metrics", "supervisor", "report"],
     &["cycle"],
-    &["daemon"],
+    &["daemon", "mcp"],
     // From here on it is the command line's.
     &["parse"],
     &["settings"],
