@@ -9,7 +9,9 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 15] = [
+pub const DOCUMENTS: [(&str, &str); 17] = [
+    ("steps_total", "plan-status-page"),
+    ("subjects_total", "dry-run-page"),
     ("counts", "message"),
     ("type", "report-line"),
     ("databases", "databases"),
