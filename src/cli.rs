@@ -12,7 +12,7 @@ mod help;
 mod mistake;
 mod read;
 
-pub use command_line::{Cli, Command, MigrateFlags, NotifyCommand, StatusFlags};
+pub use command_line::{AttentionFlags, Cli, Command, MigrateFlags, NotifyCommand, StatusFlags};
 pub use help::{EXIT_CODES, Page, command, page_of};
 pub use host::{HostCommand, HostFlags, HostListFlags, HostNewFlags, HostShowFlags, HostVerifyFlags};
 pub use mcp::McpFlags;

@@ -1,9 +1,11 @@
 //! The commands: each reads its flags, calls the library and prints.
 
+mod attention;
 pub mod completions;
 mod config;
 mod daemon;
 mod demo;
+mod each_database;
 mod exempt;
 mod explain;
 mod host;
@@ -53,6 +55,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Daemon(flags)) => daemon::run(flags, file, environment),
         Some(Command::Migrate(flags)) => migrate::run(flags, quiet, environment),
         Some(Command::Status(flags)) => status::run(flags, environment),
+        Some(Command::Attention(flags)) => attention::run(flags, environment),
         Some(Command::Notify(command)) => notify::run(command, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),

@@ -10,6 +10,7 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 use crate::rules::After;
+use crate::store::attention::{Cursor, PageRequest};
 use crate::store::candidates::Shard;
 use crate::store::outbox::Event;
 pub use choice::{
@@ -103,6 +104,15 @@ pub fn number(value: &str) -> Parsed<u32> {
 
 pub fn positive(value: &str) -> Parsed<u32> {
     between(value, 1, u32::MAX)
+}
+
+pub fn page_limit(value: &str) -> Parsed<usize> {
+    Ok(between(value, 1, PageRequest::LIMIT_MAX)? as usize)
+}
+
+/// Where a page of what needs a person begins.
+pub fn cursor(value: &str) -> Parsed<Cursor> {
+    value.parse().map_err(str::to_owned)
 }
 
 pub fn connections(value: &str) -> Parsed<u32> {

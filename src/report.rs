@@ -2,6 +2,7 @@
 //!
 //! Memory does not grow with the table: JSON is written row by row, and of a long table the first rows are kept.
 
+pub mod attention;
 pub mod certificate;
 pub mod explain;
 pub mod grid;

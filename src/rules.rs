@@ -4,6 +4,7 @@
 //! that has none of these is diagnosed by its kind (`issue`, `step`); what follows is the same for all kinds and
 //! stands here, in `decide`. Pure: no clock but `History::observed_at`, no database, no settings but `Policy`.
 
+pub mod advice;
 mod assignee;
 pub mod board;
 mod clause;

@@ -5,6 +5,8 @@
 //! foreign-key checks, and for those `lock_timeout` is shorter than the server's `deadlock_timeout`: the sweep gives
 //! way, its host is never the victim.
 
+mod after;
+pub mod attention;
 pub mod beginnings;
 mod boards;
 pub mod candidates;

@@ -12,7 +12,7 @@
                t.text, '{status}', replace(w.agent_status, '_', ' ')), '{agent}', coalesce(w.agent_name, ''))
            when 'escalated' then {{ latest_escalation(kind, "reason") }}
            else t.text{% endmacro -%}
-{%- macro other_since(kind) %}when w.reason = 'escalated' then {{ latest_escalation(kind, "created_at") }}
+{%- macro other_since(kind) %}when w.reason = 'escalated' then coalesce({{ latest_escalation(kind, "created_at") }}, w.idle_since)
            else w.idle_since{% endmacro -%}
 {%- macro exemption_and_agent(reachable) %}when e.subject_id is not null then 'exempt'
                when f.agent_id is not null and f.agent_status is null{{ reachable }} then 'no_such_agent'

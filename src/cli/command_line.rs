@@ -11,6 +11,7 @@ use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
 use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, SweepFlags};
+use crate::store::attention::Cursor;
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a
 /// person.
@@ -32,6 +33,8 @@ pub enum Command {
     Daemon(DaemonFlags),
     /// Show how the work stands and what waits for a person
     Status(StatusFlags),
+    /// Show what needs a person, whether sweeps run, and what the next one would do
+    Attention(AttentionFlags),
     /// Explain one subject, and what a sweep would do about it
     Explain(ExplainFlags),
     /// Keep sweeps away from work that is in progress on purpose
@@ -107,6 +110,28 @@ pub struct StatusFlags {
     /// Only this tenant's work; sweeps and what came of them are everybody's
     #[arg(long, value_name = "TENANT", conflicts_with = "plan")]
     pub tenant: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct AttentionFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub links: LinkFlag,
+    #[command(flatten)]
+    pub layout: LayoutFlag,
+    /// Only this tenant's work; sweeps and days are everybody's
+    #[arg(long, value_name = "TENANT", value_parser = parse::non_empty)]
+    pub tenant: Option<String>,
+    /// Only this agent's work: its name, or its id
+    #[arg(long, value_name = "AGENT", value_parser = parse::non_empty)]
+    pub agent: Option<String>,
+    /// List so many things that need a person, from 1 to 500 [default: 50]
+    #[arg(long, value_name = "N", value_parser = parse::page_limit)]
+    pub limit: Option<usize>,
+    /// List those that follow: `next_page` of the JSON of the page before
+    #[arg(long, value_name = "PLACE", value_parser = parse::cursor)]
+    pub after: Option<Cursor>,
 }
 
 #[derive(Debug, Subcommand)]

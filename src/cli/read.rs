@@ -53,6 +53,7 @@ impl Command {
         Some(match self {
             Command::Daemon(flags) => &mut flags.scope.database.database,
             Command::Status(flags) => &mut flags.database.database,
+            Command::Attention(flags) => &mut flags.database.database,
             Command::Explain(flags) => &mut flags.database.database,
             Command::Exempt(ExemptCommand::Add(flags)) => &mut flags.database.database,
             Command::Exempt(ExemptCommand::List(flags)) | Command::Quarantine(QuarantineCommand::List(flags)) => {
@@ -77,6 +78,7 @@ impl Command {
     fn layout(&mut self) -> Option<&mut Option<Layout>> {
         Some(match self {
             Command::Status(flags) => &mut flags.layout.output,
+            Command::Attention(flags) => &mut flags.layout.output,
             Command::Explain(flags) => &mut flags.layout.output,
             Command::Exempt(ExemptCommand::List(flags)) | Command::Quarantine(QuarantineCommand::List(flags)) => {
                 &mut flags.layout.output

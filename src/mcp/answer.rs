@@ -82,7 +82,7 @@ pub fn small(document: Value, lists: &[(&str, Keep)]) -> Value {
 
 /// A name and an address are of use only if they are whole.
 fn with_short_texts(name: &str, document: Value) -> Value {
-    let is_whole = matches!(name, "id" | "url" | "next_cursor") || name.ends_with("_id");
+    let is_whole = matches!(name, "id" | "url" | "next_page") || name.ends_with("_id");
     match document {
         Value::String(text) if !is_whole => Value::String(cut(&text, TEXT_MAX)),
         Value::Array(values) => values.into_iter().map(|value| with_short_texts(name, value)).collect(),
@@ -103,16 +103,17 @@ mod tests {
 
     use super::{BYTES_MAX, Keep, Page, small};
 
+    fn page(number: usize, text: &str, limit: usize) -> (usize, Option<String>) {
+        let page = Page::of(rows(number, text), limit);
+        (page.rows.len(), page.next)
+    }
+
     fn rows(number: usize, text: &str) -> Vec<(String, Value)> {
         (0..number).map(|n| (n.to_string(), json!({ "id": n.to_string(), "title": text }))).collect()
     }
 
     #[test]
     fn a_page_ends_at_its_limit_or_when_it_is_full_and_says_where_it_goes_on() {
-        let page = |number, text, limit| {
-            let page = Page::of(rows(number, text), limit);
-            (page.rows.len(), page.next)
-        };
         assert_eq!(page(3, "a", 20), (3, None));
         assert_eq!(page(20, "a", 20), (20, None));
         assert_eq!(page(21, "a", 20), (20, Some("19".to_owned())));

@@ -84,6 +84,11 @@ fn expected(property: &Value) -> String {
     }
 }
 
+/// The argument `after` is no place between two pages.
+pub fn no_place(after: &str) -> Failure {
+    usage(format!("after: {}: expected the next_page of an earlier answer", shown(&json!(after))))
+}
+
 /// The names of the kinds, for schemas.
 pub fn kinds() -> Vec<&'static str> {
     Kind::ALL.iter().map(|kind| kind.name()).collect()

@@ -1,5 +1,6 @@
 //! The tools, in the order in which they are listed: what each is good for, what it takes, and what it answers.
 
+mod attention;
 mod dry_run;
 mod explain;
 mod plan;
@@ -50,11 +51,22 @@ impl Definition {
 
 pub const TOOLS: &[Definition] = &[
     Definition {
+        name: "list_attention",
+        title: "What needs a person",
+        description: "What needs a person now, the oldest first, page by page: work that was escalated, abandoned, \
+            stuck, blocked or held back, each with why, what was tried, and what a person can do about it. It says \
+            also whether sweeps run at all. Use it first, to find out what is wrong.",
+        arguments: || Arc::new(schema::<attention::Arguments>()),
+        answer: || whole(include_str!("../../docs/schemas/attention-page.schema.json")),
+        changes: false,
+        call: attention::call,
+    },
+    Definition {
         name: "get_plan_status",
         title: "Status of a plan",
         description: "How far one plan is: its status as stored and as derived from its steps, whether it is stalled, \
             its progress in percent, the current step, for how long it has been stuck, and its steps page by page. \
-            Use it when you know the plan; list_attention names the plans that have a stalled step.",
+            Use it when you know the plan; status names those that have a stalled step.",
         arguments: || Arc::new(schema::<plan::Arguments>()),
         answer: || whole(include_str!("../../docs/schemas/plan-status-page.schema.json")),
         changes: false,

@@ -1,6 +1,6 @@
 //! The status for people: what needs attention first, and nothing that there is not.
 
-mod format;
+pub(super) mod format;
 mod sections;
 mod undelivered;
 
@@ -13,6 +13,7 @@ use crate::rules::display::{format_utc, humanize};
 use crate::store::status::{PlanReport, PlanSummary, Status, StepReport, SweepSummary};
 use crate::text::{cut, redact};
 use format::{coloured, counted, duration};
+pub use sections::kinds;
 
 /// A schedule that has not succeeded for so long has stopped.
 const STALE_SECONDS: i64 = 86_400;
@@ -27,7 +28,7 @@ pub fn whole(status: &Status) -> String {
         sections::stuck_wakes(status),
         sections::quarantined(status),
         undelivered::undelivered(status),
-        sections::work(status),
+        kinds(&status.kinds, sections::exemptions(status)),
         sections::sweeps(status),
         sections::effect(status),
     ];

@@ -141,16 +141,16 @@ pub fn escalation_comment(facts: &IssueFacts, cause: &Cause, policy: &Policy, qu
          Tried: {tried} ({cause}).\n\n\
          What you can do: {action} The assignee was left as it is.",
         since = to_the_minute(facts.history.idle_since),
-        tried = tried(&facts.history),
-        action = unblock_action(facts),
+        tried = tried(facts.history.attempts, facts.history.last_attempt_at),
+        action = unblock_action(&facts.resume_advice),
     )
 }
 
 /// What a person can do about an issue that was escalated, in one or two sentences; fewer than 2,000 characters.
-pub fn unblock_action(facts: &IssueFacts) -> String {
+pub fn unblock_action(resume_advice: &str) -> String {
     format!(
         "Read its last run, then {}. Or say what it waits for, or close it.",
-        facts.resume_advice.chars().take(1000).collect::<String>()
+        resume_advice.chars().take(1000).collect::<String>()
     )
 }
 
@@ -158,9 +158,9 @@ fn to_the_minute(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// What was tried, in words.
-pub(super) fn tried(history: &History) -> String {
-    match (history.attempts, history.last_attempt_at) {
+/// What was tried in an episode, in words.
+pub fn tried(attempts: u32, last_attempt_at: Option<DateTime<Utc>>) -> String {
+    match (attempts, last_attempt_at) {
         (0, _) | (_, None) => "no automatic continuation in this episode".to_owned(),
         (1, Some(last)) => format!("one automatic continuation, at {}", to_the_minute(last)),
         (n, Some(last)) => format!("{n} automatic continuations, the last at {}", to_the_minute(last)),

@@ -173,7 +173,7 @@ pub fn escalation_comment(facts: &StepFacts, cause: &Cause, quote: Quote, url: O
         position = facts.step.position,
         title = linked(quote(&facts.step.title), url),
         idle = HumanDuration(facts.history.idle_for()),
-        tried = tried(&facts.history),
+        tried = tried(facts.history.attempts, facts.history.last_attempt_at),
     )
 }
 

@@ -23,6 +23,7 @@ pub struct Id(pub String);
     Serialize,
     Deserialize,
     strum::Display,
+    strum::EnumString,
     strum::IntoStaticStr,
     strum::VariantArray,
 )]
@@ -46,6 +47,11 @@ impl Kind {
 
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Rows of sweep's own, and of hosts, name a kind as text.
+    pub fn parse(name: &str) -> Option<Kind> {
+        name.parse().ok()
     }
 
     pub fn plural(self) -> &'static str {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::candidates::Portion;
 use super::types::Document;
 use crate::rules::{Id, Kind};
+use crate::text::{cut, redact};
 
 /// What a sweep says of one kind, in its row and in the JSON report; a kind that the database does not provide, or that
 /// is off, has zeros.
@@ -141,3 +142,56 @@ pub struct HeldBack {
     #[serde(skip)]
     pub portion: Portion,
 }
+
+impl Guarded {
+    /// One plain sentence with both numbers.
+    pub fn sentence(&self, kind: Kind) -> String {
+        format!("{}: no {kind} was touched", self.finding(&format!("{} in progress", kind.plural())))
+    }
+
+    fn finding(&self, them: &str) -> String {
+        let Guarded { stranded, at_least, in_progress } = self;
+        let at_least = if *at_least { "at least " } else { "" };
+        format!(
+            "Guard: {at_least}{stranded} of the {in_progress} {them} look stranded, more likely a false picture than \
+                the truth"
+        )
+    }
+
+    /// Both together.
+    pub fn and(self, other: Guarded) -> Guarded {
+        Guarded {
+            stranded: self.stranded + other.stranded,
+            at_least: self.at_least || other.at_least,
+            in_progress: self.in_progress + other.in_progress,
+        }
+    }
+}
+
+impl HeldBack {
+    pub fn new(portion: Portion, agent: Option<&str>, guarded: Guarded) -> HeldBack {
+        let name = |name: &str| cut(&redact(name), NAME_MAX);
+        HeldBack {
+            tenant: name(&portion.tenant),
+            agent_id: portion.group.as_ref().map(|id| Id(redact(&id.0))),
+            agent: agent.map(name).filter(|_| portion.group.is_some()),
+            guarded,
+            portion,
+        }
+    }
+
+    /// One plain sentence with both numbers.
+    pub fn sentence(&self, kind: Kind) -> String {
+        let HeldBack { tenant, agent_id, agent, guarded, portion: _ } = self;
+        let whose = match (agent_id, agent) {
+            (Some(id), Some(name)) => format!("the agent {name} ({id}), tenant {tenant}"),
+            (Some(id), None) => format!("the agent {id}, tenant {tenant}"),
+            (None, _) => format!("the tenant {tenant}"),
+        };
+        let finding = guarded.finding(&format!("{} in progress of {whose}", kind.plural()));
+        format!("{finding}: none of these was touched")
+    }
+}
+
+/// Characters of a name in a sentence.
+const NAME_MAX: usize = 80;

@@ -114,8 +114,8 @@ impl Store {
 
 /// What the subject of a row of sweep's own is called; by its id when it is gone, or of no kind that is provided.
 pub fn label_of_row(db: &mut Db, kinds: &[Kind], kind: &str, id: &Id) -> QueryResult<Label> {
-    let label = match kinds.iter().find(|known| known.name() == kind) {
-        Some(kind) => label(db, *kind, id)?,
+    let label = match Kind::parse(kind).filter(|kind| kinds.contains(kind)) {
+        Some(kind) => label(db, kind, id)?,
         None => None,
     };
     Ok(label.unwrap_or_else(|| Label::of_id(id.clone())))

@@ -101,7 +101,7 @@ impl Subject for IssueFacts {
         comment(db, &self.id, &escalation_comment(self, cause, policy, quoted))?;
         match policy.escalation {
             Escalation::CommentOnly => Ok(false),
-            Escalation::CommentAndBlock => self.block(db, &unblock_action(self)).map(|()| true),
+            Escalation::CommentAndBlock => self.block(db, &unblock_action(&self.resume_advice)).map(|()| true),
         }
     }
 

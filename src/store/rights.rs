@@ -22,6 +22,9 @@ const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
 const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
 
 const TO_SHOW: &[Right] = &[
+    ("host_behavior", "SELECT"),
+    ("host_blocks", "SELECT"),
+    ("escalated_issues", "SELECT"),
     ("plans", "SELECT"),
     ("policy", "SELECT"),
     ("false_rescues", "SELECT"),

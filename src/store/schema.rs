@@ -126,6 +126,7 @@ relations! {
     }
     host_behavior (run_end_grace_seconds) {
         run_end_grace_seconds -> Double,
+        resume_advice -> Text,
     }
     issues (id) {
         id -> Id,
@@ -205,6 +206,18 @@ relations! {
         detail -> Nullable<Text>,
         since -> Instant,
         plan_id -> Id,
+    }
+    escalated_issues (subject_id) {
+        subject_id -> Id,
+        tenant -> Text,
+        identifier -> Nullable<Text>,
+        title -> Text,
+        agent_id -> Nullable<Id>,
+        agent_name -> Nullable<Text>,
+        reason -> Text,
+        attempt -> Integer,
+        since -> Instant,
+        last_attempt_at -> Nullable<Instant>,
     }
     policy (orphan_grace_seconds) {
         orphan_grace_seconds -> Double,

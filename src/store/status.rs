@@ -18,6 +18,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde::Serialize;
 
+use super::after::After;
 use super::links::HostUrl;
 use super::open::{Store, Url};
 use super::rights::Purpose;
@@ -30,10 +31,12 @@ use crate::text::redact;
 pub(super) use limits::Limits;
 pub use limits::ROWS_MAX;
 use limits::SCHEMA;
+pub(super) use limits::lost_row;
 pub use plan::{PlanReport, PlanSummary, StepReport};
-pub(super) use swept::false_rescues;
 pub use swept::{Effect, Exemptions, Quarantined, SweepSummary};
+pub(super) use swept::{false_rescues, latest};
 pub use undelivered::{Notifications, Undelivered};
+pub(super) use undelivered::{count_given_up, given_up};
 pub use work::{Counts, WorkItem};
 
 /// The fields are those of the JSON.
@@ -135,7 +138,7 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
         let (escalations, escalations_total) = lists.escalations.oldest();
         let (abandoned, abandoned_total) = lists.abandoned.oldest();
         let stuck = wakes::stuck(db, tenant, limits.wake_stuck_after, now)?;
-        let stuck_wakes = wakes::oldest(db, tenant, limits.wake_stuck_after, now, ROWS_MAX)?;
+        let stuck_wakes = wakes::oldest(db, tenant, limits.wake_stuck_after, now, &After::Nothing, ROWS_MAX)?;
         let (quarantined, quarantined_total) = swept::quarantined(db, kinds, tenant, now)?;
         let last_success_at = latest::success(db, now)?;
         Ok(Status {
@@ -184,12 +187,16 @@ pub fn read_plan(
 /// Compiling the views' many expressions takes PostgreSQL seconds, evaluating them for ten thousand issues half a one.
 const WITHOUT_COMPILATION: &str = "SET LOCAL jit = off";
 
-fn snapshot<T>(db: &mut DbConnection, timeouts: &Timeouts, read: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+pub(super) fn snapshot<T>(
+    db: &mut DbConnection,
+    timeouts: &Timeouts,
+    read: impl FnOnce(&mut Db) -> QueryResult<T>,
+) -> Result<T> {
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
         if let Db::Postgres(db) = db {
             db.batch_execute(WITHOUT_COMPILATION)?;
         }
         read(db)
     });
-    read.map_err(anyhow::Error::from).context("reading the status")
+    read.map_err(anyhow::Error::from).context("reading how the work stands")
 }

@@ -47,7 +47,7 @@ impl diesel::sql_types::SqlOrd for sql::Instant {}
 
 /// A place in the order of the scan. Unlike `DateTime`, it holds whatever the column holds, so that one absurd
 /// timestamp cannot end a scan: on PostgreSQL microseconds with both infinities, on SQLite any text.
-#[derive(Clone, Debug, PartialEq, AsExpression, FromSqlRow)]
+#[derive(Clone, Debug, PartialEq, PartialOrd, AsExpression, FromSqlRow)]
 #[diesel(sql_type = sql::Instant)]
 pub enum RawInstant {
     /// Before every timestamp.

@@ -8,6 +8,7 @@ use diesel::prelude::*;
 use serde::Serialize;
 
 use super::Db;
+use super::after::{After, after};
 use super::catalog::is_readable;
 use super::schema::{recoveries, untaken_wakes, wake_pickups, wakes};
 use super::types::{Instant, LossyText, RawInstant};
@@ -39,6 +40,8 @@ pub struct StuckWake {
     pub agent: Option<String>,
     pub since: Option<DateTime<Utc>>,
     pub age_seconds: Option<i64>,
+    #[serde(skip)]
+    pub place: RawInstant,
 }
 
 /// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's
@@ -114,22 +117,25 @@ impl WakeRow {
             agent: self.agent_name.map(LossyText::into),
             since,
             age_seconds,
+            place: self.created_at,
         }
     }
 }
 
-/// The oldest of them.
+/// The oldest of them, from a place on.
 pub fn oldest(
     db: &mut Db,
     tenant: Option<&str>,
     after: TimeDelta,
     now: DateTime<Utc>,
+    from: &After,
     limit: i64,
 ) -> QueryResult<Vec<StuckWake>> {
     if !is_readable(db, "untaken_wakes")? {
         return Ok(Vec::new());
     }
     let wakes = stuck!(tenant, after, now).select(WakeRow::as_select());
-    let rows = wakes.order((untaken_wakes::created_at, untaken_wakes::id)).limit(limit).load(db)?;
+    let later = after!(wakes, from, untaken_wakes::created_at, untaken_wakes::id);
+    let rows = later.order((untaken_wakes::created_at, untaken_wakes::id)).limit(limit).load(db)?;
     Ok(rows.into_iter().map(|row| row.into_wake(now)).collect())
 }

@@ -15,11 +15,11 @@ use sha2::{Digest, Sha256};
 use super::Call;
 use crate::conclusion::usage;
 use crate::mcp::answer::{Page, ROWS, small};
-use crate::mcp::arguments::{kinds, read};
+use crate::mcp::arguments::{kinds, no_place, read};
 use crate::report::summary_document;
 use crate::rules::Kind;
 use crate::sweep::{self, Examined, Observer, Options, Outcome, Selection};
-use crate::text::{cut, redact, shown_in};
+use crate::text::shown_in;
 
 /// Clients do not wait for longer. What is not looked at by then is counted as deferred.
 const DEADLINE: TimeDelta = TimeDelta::seconds(30);
@@ -39,14 +39,14 @@ pub struct Arguments {
     /// How many subjects at most; 20, unless you say otherwise.
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
-    /// The next_cursor of the answer before, for the subjects behind it.
+    /// The next_page of the answer before, for the subjects behind it.
     #[schemars(length(min = 1, max = 100))]
-    cursor: Option<String>,
+    after: Option<String>,
 }
 
 pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
-    let Arguments { kind, subject, tenant, limit, cursor } = read(arguments)?;
-    let after = cursor.as_deref().map(Place::from_str).transpose()?;
+    let Arguments { kind, subject, tenant, limit, after } = read(arguments)?;
+    let after = after.as_deref().map(Place::from_str).transpose()?;
     let configured = &call.options.sweep;
     let selection = match (kind, subject) {
         (None, None) => configured.selection.clone(),
@@ -71,7 +71,7 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let Page { rows, next } = Page::of(rows, limit);
     let mut document = json!({
         "schema": heading.schema, "mode": heading.mode, "host": heading.host, "subjects": rows,
-        "subjects_total": seen.total, "next_cursor": next,
+        "subjects_total": seen.total, "next_page": next,
     });
     if let (Value::Object(document), Value::Object(end)) = (&mut document, shown_in(summary_document(&summary))) {
         document.extend(end);
@@ -117,14 +117,14 @@ impl Display for Place {
 impl FromStr for Place {
     type Err = anyhow::Error;
 
-    fn from_str(cursor: &str) -> Result<Place> {
+    fn from_str(text: &str) -> Result<Place> {
         let read = || {
-            let [group, kind, idle_since, hash] = cursor.split(':').collect::<Vec<_>>().try_into().ok()?;
+            let [group, kind, idle_since, hash] = text.split(':').collect::<Vec<_>>().try_into().ok()?;
             let kind = Kind::ALL.iter().copied().find(|known| known.name() == kind)?;
             let (group, idle_since) = (group.parse().ok()?, idle_since.parse().ok()?);
             Some(Place { group, kind, idle_since, hash: hash.parse().ok()? })
         };
-        let refused = || usage(format!("cursor: {}: expected the next_cursor of an answer", cut(&redact(cursor), 100)));
+        let refused = || no_place(text);
         Ok(read().ok_or_else(refused)?)
     }
 }

@@ -7,11 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Call;
-use crate::conclusion::usage;
 use crate::mcp::answer::{Page, ROWS, small};
-use crate::mcp::arguments::read;
+use crate::mcp::arguments::{no_place, read};
 use crate::store::status::of_plan;
-use crate::text::{cut, redact, shown_in};
+use crate::text::shown_in;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,14 +21,14 @@ pub struct Arguments {
     /// How many steps at most; 20, unless you say otherwise.
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
-    /// The next_cursor of the answer before, for the steps behind it.
+    /// The next_page of the answer before, for the steps behind it.
     #[schemars(length(min = 1, max = 100))]
-    cursor: Option<String>,
+    after: Option<String>,
 }
 
 pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
-    let Arguments { plan, limit, cursor } = read(arguments)?;
-    let after = cursor.as_deref().map_or(Ok(0), passed)?;
+    let Arguments { plan, limit, after } = read(arguments)?;
+    let passed = after.as_deref().map_or(Ok(0), read_place)?;
     let options = &call.options.sweep;
     let (url, host_url) = (&options.database, options.host_url.as_ref());
     let plan = of_plan(url, &plan, call.options.step_stalled_after, host_url, &options.timeouts)?;
@@ -37,15 +36,14 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let mut document = shown_in(json!(plan));
     let steps = document["steps"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let places = (1..).map(|place: usize| place.to_string());
-    let Page { rows, next } = Page::of(places.zip(steps).skip(after), limit.unwrap_or(ROWS));
+    let Page { rows, next } = Page::of(places.zip(steps).skip(passed), limit.unwrap_or(ROWS));
     document["steps"] = rows.into();
     document["steps_total"] = total.into();
-    document["next_cursor"] = next.into();
+    document["next_page"] = next.into();
     Ok(small(document, &[]))
 }
 
 /// How many steps were given before.
-fn passed(cursor: &str) -> Result<usize> {
-    let expected = "expected the next_cursor of an answer";
-    Ok(cursor.parse().map_err(|_| usage(format!("cursor: {}: {expected}", cut(&redact(cursor), 100))))?)
+fn read_place(text: &str) -> Result<usize> {
+    Ok(text.parse().map_err(|_| no_place(text))?)
 }

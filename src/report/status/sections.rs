@@ -1,5 +1,7 @@
 //! The sections of the status: a sentence each, and below it the rows.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
@@ -7,7 +9,7 @@ use super::format::{age, counted, duration, headline, paint, section};
 use crate::report::grid::{Row, with_header, without_header};
 use crate::rules::AHEAD_MAX;
 use crate::rules::display::HumanDuration;
-use crate::store::status::{Effect, PlanSummary, Status, SweepSummary, WorkItem};
+use crate::store::status::{Counts, Effect, PlanSummary, Status, SweepSummary, WorkItem};
 use crate::text::redact;
 
 pub fn orphans(status: &Status) -> String {
@@ -110,10 +112,9 @@ pub fn quarantined(status: &Status) -> String {
     )
 }
 
-/// All work by its state; a state in which nothing is, is left out.
-pub fn work(status: &Status) -> String {
-    let mut lines: Vec<(&str, String)> = Vec::new();
-    for (kind, counts) in &status.kinds {
+/// All work by its state; a state in which nothing is, is left out. `further`: a line below.
+pub fn kinds(kinds: &BTreeMap<&'static str, Counts>, further: Option<[String; 2]>) -> String {
+    let lines = kinds.iter().map(|(kind, counts)| {
         let text = match &counts.0 {
             None => "not provided by this database".to_owned(),
             Some(states) => {
@@ -123,15 +124,18 @@ pub fn work(status: &Status) -> String {
                 if text.is_empty() { "none".to_owned() } else { text.join(", ") }
             }
         };
-        lines.push((kind, text));
-    }
-    match (status.exemptions.holding, status.exemptions.expired) {
-        (0, 0) => {}
-        (holding, 0) => lines.push(("exemptions", holding.to_string())),
-        (holding, expired) => lines.push(("exemptions", format!("{holding}, and {expired} expired"))),
-    }
-    let lines = without_header(lines.into_iter().map(|(name, text)| [name.to_owned(), text]));
-    format!("{}\n\n{lines}", "All work in progress".bold())
+        [(*kind).to_owned(), text]
+    });
+    format!("{}\n\n{}", "All work in progress".bold(), without_header(lines.chain(further)))
+}
+
+pub fn exemptions(status: &Status) -> Option<[String; 2]> {
+    let exemptions = match (status.exemptions.holding, status.exemptions.expired) {
+        (0, 0) => return None,
+        (holding, 0) => holding.to_string(),
+        (holding, expired) => format!("{holding}, and {expired} expired"),
+    };
+    Some(["exemptions".to_owned(), exemptions])
 }
 
 pub fn sweeps(status: &Status) -> String {

@@ -35,7 +35,7 @@ pub fn escalation_comment(
         "**A session needs a person.** {session}, is stuck. {happened}\n\n\
          Tried: {tried} ({cause}).\n\n\
          What you can do: look at it and answer it, end it, or start it again. It was left as it is.",
-        tried = tried(&facts.history),
+        tried = tried(facts.history.attempts, facts.history.last_attempt_at),
     )
 }
 

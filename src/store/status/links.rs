@@ -13,12 +13,14 @@ impl Status {
             work.url = links.to(&Page { kind: work.kind, id: &work.id, identifier, tenant, agent });
         }
         for wake in stuck_wakes {
-            let (Some(kind), Some(id)) = (wake.kind.as_deref().and_then(kind_of), &wake.subject_id) else { continue };
+            let (Some(kind), Some(id)) = (wake.kind.as_deref().and_then(Kind::parse), &wake.subject_id) else {
+                continue;
+            };
             let (identifier, tenant) = (wake.identifier.as_deref(), Some(wake.tenant.as_str()));
             wake.url = links.to(&Page { kind, id, identifier, tenant, agent: None });
         }
         for row in quarantined {
-            let Some(kind) = kind_of(&row.kind) else { continue };
+            let Some(kind) = Kind::parse(&row.kind) else { continue };
             let identifier = row.identifier.as_deref();
             row.url = links.to(&Page { kind, id: &row.id, identifier, tenant: None, agent: None });
         }
@@ -35,9 +37,4 @@ impl PlanReport {
         }
         self
     }
-}
-
-/// Rows of sweep's own, and of hosts, name a kind as text.
-fn kind_of(name: &str) -> Option<Kind> {
-    Kind::ALL.iter().copied().find(|kind| kind.name() == name)
 }

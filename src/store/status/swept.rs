@@ -47,7 +47,12 @@ pub struct SweepSummary {
 impl SweepSummary {
     /// Did it do all that it had to? One that is under way, or of an older version, has not said otherwise.
     pub fn is_well(&self) -> bool {
-        self.exit_code.is_none_or(|code| Conclusion::of(code).is_some_and(Conclusion::is_success))
+        SweepSummary::did_all(self.exit_code)
+    }
+
+    /// The same of an exit code.
+    pub fn did_all(exit_code: Option<i32>) -> bool {
+        exit_code.is_none_or(|code| Conclusion::of(code).is_some_and(Conclusion::is_success))
     }
 
     /// Did the guard hold work back?

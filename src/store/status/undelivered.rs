@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::limits::ROWS_MAX;
 use crate::rules::Id;
 use crate::store::Db;
+use crate::store::after::{After, after};
 use crate::store::outbox::delivery::waiting;
 use crate::store::schema::notifications;
 use crate::store::types::{Document, Instant, LossyText, RawInstant};
@@ -42,6 +43,8 @@ pub struct Undelivered {
     pub age_seconds: Option<i64>,
     pub attempts: i32,
     pub last_error: Option<String>,
+    #[serde(skip)]
+    pub place: RawInstant,
 }
 
 #[derive(Queryable, Selectable)]
@@ -72,6 +75,7 @@ impl NotificationRow {
             age_seconds,
             attempts: self.attempts,
             last_error: self.last_error.map(LossyText::into),
+            place: self.created_at,
         }
     }
 }
@@ -82,14 +86,30 @@ pub fn notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notificatio
     let oldest: Option<(RawInstant, Option<LossyText>)> =
         waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
     let (pending_since, pending_age_seconds) = oldest.as_ref().map_or((None, None), |(since, _)| since.with_age(now));
-    let given_up = || table.filter(dead_at.gt(Some(Instant(now - TimeDelta::days(DEAD_DAYS)))));
-    let rows = given_up().order((created_at, id)).limit(ROWS_MAX).select(NotificationRow::as_select()).load(db)?;
     Ok(Notifications {
         pending,
         pending_since,
         pending_age_seconds,
         pending_error: oldest.and_then(|(_, error)| error).map(|error| error.0),
-        dead: rows.into_iter().map(|row| row.into_undelivered(now)).collect(),
-        dead_total: given_up().count().get_result(db)?,
+        dead: given_up(db, now, &After::Nothing, ROWS_MAX)?,
+        dead_total: count_given_up(db, now)?,
     })
+}
+
+#[diesel::dsl::auto_type(no_type_alias)]
+fn dead(now: DateTime<Utc>) -> _ {
+    let since: Instant = Instant(now - TimeDelta::days(DEAD_DAYS));
+    notifications::table.filter(notifications::dead_at.gt(since))
+}
+
+/// Those given up in the last week, the oldest first, from a place on.
+pub fn given_up(db: &mut Db, now: DateTime<Utc>, from: &After, limit: i64) -> QueryResult<Vec<Undelivered>> {
+    use notifications::{created_at, id};
+    let later = after!(dead(now).into_boxed(), from, created_at, id);
+    let rows = later.order((created_at, id)).limit(limit).select(NotificationRow::as_select()).load(db)?;
+    Ok(rows.into_iter().map(|row| row.into_undelivered(now)).collect())
+}
+
+pub fn count_given_up(db: &mut Db, now: DateTime<Utc>) -> QueryResult<i64> {
+    dead(now).count().get_result(db)
 }

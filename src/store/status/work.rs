@@ -14,7 +14,7 @@ use crate::store::Db;
 use crate::store::types::{LossyText, RawInstant, sql};
 
 /// How many subjects of one kind are in which state; none if the database does not provide the kind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Counts(pub Option<BTreeMap<BoardState, i64>>);
 
 impl Serialize for Counts {

@@ -107,7 +107,7 @@ mod own_tables {
             for name in [plan.0.as_str(), "Launch"] {
                 let mut answer = client.call("get_plan_status", json!({ "plan": name }));
                 let fields = answer.as_object_mut().expect("an object");
-                let of_a_page = ["steps_total", "next_cursor"].map(|field| fields.remove(field));
+                let of_a_page = ["steps_total", "next_page"].map(|field| fields.remove(field));
                 assert_eq!(of_a_page, [Some(json!(1)), Some(Value::Null)]);
                 assert_eq!(timeless(answer.clone()), timeless(shown.clone()));
                 assert_eq!((&answer["stored"], &answer["derived"]), (&json!("executing"), &json!("stalled")));

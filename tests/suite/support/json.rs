@@ -9,7 +9,8 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 17] = [
+pub const DOCUMENTS: [(&str, &str); 18] = [
+    ("items_total", "attention-page"),
     ("steps_total", "plan-status-page"),
     ("subjects_total", "dry-run-page"),
     ("counts", "message"),

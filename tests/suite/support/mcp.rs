@@ -129,9 +129,9 @@ impl Client {
         loop {
             let answer = self.call(tool, arguments.clone());
             pages.push(answer[list].as_array().expect("a list").clone());
-            match &answer["next_cursor"] {
+            match &answer["next_page"] {
                 Value::Null => return pages,
-                next => arguments["cursor"] = next.clone(),
+                next => arguments["after"] = next.clone(),
             }
         }
     }

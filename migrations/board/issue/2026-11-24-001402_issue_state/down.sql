@@ -1,1 +1,2 @@
 drop view issue_work_state;
+drop view escalated_issues;

@@ -1,3 +1,14 @@
+-- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts.
+create view escalated_issues as
+select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
+       substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
+       (select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = r.subject_id and c.action = 'continue')
+           as last_attempt_at
+from recoveries r
+join issues i on i.id = r.subject_id and i.status = 'blocked'
+left join agents a on a.id = i.assignee_agent_id
+where r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
+
 -- The state of each issue in progress, and of those that sweep blocked.
 create view issue_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
@@ -9,7 +20,8 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
            {{ other_details("issue") }} end as detail,
        case
            when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
-           {{ other_since("issue") }} end as since
+           {{ other_since("issue") }} end as since,
+       true as in_progress
 from (
     select f.*, e.reason as exemption,
            case
@@ -31,9 +43,6 @@ from (
 ) w
 left join board_texts t on t.reason = w.reason
 union all
--- What sweep blocked waits for a person, who has not taken it back.
-select f.subject_id, f.tenant, f.identifier, f.title, f.agent_id, f.agent_name, t.state, r.reason, r.created_at
-from recoveries r
-join issue_facts f on f.subject_id = r.subject_id and f.open_recovery_id is null
-left join board_texts t on t.reason = 'escalated'
-where r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
+select e.subject_id, e.tenant, e.identifier, e.title, e.agent_id, e.agent_name, t.state, e.reason, e.since, false
+from escalated_issues e
+left join board_texts t on t.reason = 'escalated';

@@ -35,7 +35,7 @@ fn each_tool_says_what_it_is_good_for_and_what_it_may_do() {
     let mut client = Client::of(&world.url);
     let tools = client.tools();
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["get_plan_status", "explain", "status", "dry_run"]);
+    assert_eq!(names, ["list_attention", "get_plan_status", "explain", "status", "dry_run"]);
     for tool in &tools {
         let description = tool["description"].as_str().expect("a description");
         assert!((100..600).contains(&description.len()) && description.ends_with('.'), "{tool}");

@@ -32,7 +32,7 @@ select id, company_id, name, status from public.agents;
 
 -- What a person has to do is written, by the trigger below, and never read.
 create view issues as
-select id, company_id, identifier, title, status, assignee_agent_id, null::text as unblock_action, updated_at
+select id, company_id, company_id::text as tenant, identifier, title, status, assignee_agent_id, null::text as unblock_action, updated_at
 from public.issues;
 
 -- Why an issue is none that sweep resumes, and where a comment would reach nobody.

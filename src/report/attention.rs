@@ -1,0 +1,180 @@
+//! What needs a person, for people: whether the sweeper is alive, each thing with what can be done about it, what the
+//! next sweep would do, and how the work stands.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use owo_colors::OwoColorize;
+
+use super::grid::{CELL_MAX, Row, with_header, without_header};
+use super::page::Page;
+use super::status::format::{age, counted, paint, section};
+use crate::rules::board::BoardState;
+use crate::rules::display::{HumanDuration, format_utc, humanize};
+use crate::store::attention::{Attention, Day, Item, Share, SweeperState};
+use crate::text::{cut, redact};
+
+/// The whole of it. Sections without rows are left out.
+pub fn whole(attention: &Attention) -> String {
+    let sections = [
+        items(attention),
+        next_sweep(attention),
+        super::status::kinds(&attention.kinds, None),
+        shares("tenant", &attention.tenants, attention.tenants_total),
+        shares("agent", &attention.agents, attention.agents_total),
+        days(&attention.days),
+    ];
+    let text: String = sections.iter().filter(|section| !section.is_empty()).map(|text| format!("\n{text}")).collect();
+    heading(attention) + &text
+}
+
+/// One line about several databases.
+pub fn of_all(all: &[(String, Result<Attention>)]) -> String {
+    let read = || all.iter().filter_map(|(_, attention)| attention.as_ref().ok());
+    let total: i64 = read().map(|attention| attention.items_total).sum();
+    let databases = super::databases(all.len(), all.len() - read().count());
+    format!("{databases}. {}", needs(total)).bold().to_string()
+}
+
+fn needs(total: i64) -> String {
+    match total {
+        0 => "Nothing needs a person".to_owned(),
+        n => counted(n, "thing needs a person", "things need a person"),
+    }
+}
+
+fn heading(attention: &Attention) -> String {
+    let Attention { host, tenant, agent, observed_at, sweeper, .. } = attention;
+    let of = |what: &str, name: &Option<String>| {
+        name.as_deref().map(|name| format!(", {what} {}", redact(name))).unwrap_or_default()
+    };
+    let scope = of("tenant", tenant) + &of("agent", agent);
+    let next = sweeper.next_sweep_at.map(|at| format!(" {}", expected(at, *observed_at))).unwrap_or_default();
+    let summary = match sweeper.state {
+        SweeperState::Well => sweeper.summary.clone(),
+        SweeperState::Failing | SweeperState::Late | SweeperState::Never => sweeper.summary.red().to_string(),
+    };
+    let calm = match (attention.items_total, sweeper.state) {
+        (0, SweeperState::Well) => format!("\n{}", needs(0).green()),
+        (0, _) => format!("\n{}", needs(0)),
+        _ => String::new(),
+    };
+    format!("{} ({host}{scope}) at {}\n{summary}{next}{calm}\n", "Attention".bold(), format_utc(*observed_at))
+}
+
+/// When the next sweep can be expected.
+fn expected(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    match now <= at {
+        true => format!("The next one can be expected in {}.", HumanDuration(at - now)),
+        false => format!("The next one was to be expected {} ago.", HumanDuration(now - at)),
+    }
+}
+
+fn items(attention: &Attention) -> String {
+    if attention.items.is_empty() {
+        return String::new();
+    }
+    let listed: Vec<String> = attention.items.iter().map(item).collect();
+    let more =
+        attention.next_page.as_ref().map(|place| format!("\n  … more: --after '{}'\n", redact(&place.to_string())));
+    format!(
+        "{}, the oldest first\n\n{}{}",
+        needs(attention.items_total).bold(),
+        listed.join("\n"),
+        more.unwrap_or_default()
+    )
+}
+
+/// What it is, since when and why; below it what was tried, and what a person can do.
+fn item(item: &Item) -> String {
+    let name = item.identifier.as_deref().or(item.id.as_ref().map(|id| id.0.as_str())).map(redact);
+    let name = name.map(|name| Page::of(std::io::stdout()).link(&name, item.url.as_deref()));
+    let kind = item.kind.map(|kind| if name.is_some() { kind.name().to_owned() } else { kind.plural().to_owned() });
+    let subject = kind.into_iter().chain(name).collect::<Vec<_>>().join(" ");
+    let title = item.title.as_deref().map(|title| format!("  {}", cut(&redact(title), CELL_MAX))).unwrap_or_default();
+    let whose = item.agent.as_deref().map(|agent| format!(", {}", redact(agent))).unwrap_or_default();
+    let what = paint(humanize(item.what.name()), item.what.name());
+    let mut lines = vec![
+        format!("  {}{title}", subject.bold()),
+        format!("    {what} for {}{whose}: {}", age(item.age_seconds), redact(&item.why)),
+    ];
+    lines.extend(item.tried.as_deref().map(|tried| format!("    Tried: {}", redact(tried))));
+    lines.push(format!("    {}", redact(&item.advice)));
+    lines.extend(item.commands.iter().map(|command| format!("      {}", command.cyan())));
+    lines.join("\n") + "\n"
+}
+
+fn next_sweep(attention: &Attention) -> String {
+    let next = &attention.next_sweep;
+    let rows = next.subjects.iter().map(|planned| {
+        let name = redact(planned.identifier.as_deref().unwrap_or(&planned.id.0));
+        let agent = planned.agent.as_deref().map(redact).unwrap_or_default();
+        let cells = [planned.kind.to_string(), name, agent, redact(&planned.would), redact(&planned.title)];
+        Row::of_subject(cells, planned.url.as_deref())
+    });
+    let table = with_header(["kind", "subject", "agent", "a sweep would now", "title"], rows, &[]);
+    match next.stranded_total {
+        0 => String::new(),
+        n => {
+            let text = format!("{} stranded: the next sweep decides", counted(n, "subject is", "subjects are").bold());
+            section(&text, table, n, next.subjects.len())
+        }
+    }
+}
+
+fn shares(what: &'static str, shares: &[Share], total: usize) -> String {
+    // Who works alone is named in the heading of what he has.
+    if total < 2 {
+        return String::new();
+    }
+    let rows = shares.iter().map(|share| {
+        let waiting = share.of(&[BoardState::Escalated, BoardState::Abandoned]);
+        let stranded = share.of(&[BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed]);
+        let others = share.total() - waiting - stranded;
+        let name = if share.name.is_empty() { "nobody".to_owned() } else { redact(&share.name) };
+        [name, waiting.to_string(), stranded.to_string(), others.to_string()]
+    });
+    let table = with_header([what, "needs a person", "stranded", "others"], rows, &[1, 2, 3]);
+    section(&format!("Work by {what}").bold().to_string(), table, total as i64, shares.len())
+}
+
+/// One line for each thing that is counted: a column for each day, and all of them together.
+fn days(days: &[Day]) -> String {
+    let counted: [(&str, fn(&Day) -> i64); 4] = [
+        ("continued", |day| day.continued),
+        ("recovered", |day| day.recovered),
+        ("escalated", |day| day.escalated),
+        ("false rescues", |day| day.false_rescues),
+    ];
+    let all: Vec<(&str, Vec<i64>)> =
+        counted.iter().map(|(name, of)| (*name, days.iter().map(of).collect::<Vec<_>>())).collect();
+    let highest = all.iter().flat_map(|(_, counts)| counts).max().copied().unwrap_or_default();
+    if highest == 0 {
+        return String::new();
+    }
+    let rows = all.iter().map(|(name, counts)| {
+        let columns: String = counts.iter().map(|n| column(*n, highest)).collect();
+        [(*name).to_owned(), columns, counts.iter().sum::<i64>().to_string()]
+    });
+    format!("{}\n\n{}", "Each day of the last four weeks".bold(), without_header(rows))
+}
+
+/// Something is never drawn as nothing.
+fn column(n: i64, highest: i64) -> char {
+    const COLUMNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    match n {
+        0 => '·',
+        n => COLUMNS[usize::try_from((n * 8 - 1) / highest.max(1)).unwrap_or_default().min(7)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::column;
+
+    #[test]
+    fn a_day_with_anything_is_never_drawn_as_one_without() {
+        assert_eq!((column(0, 100), column(1, 100), column(100, 100)), ('·', '▁', '█'));
+        let drawn: String = (1..=8).map(|n| column(n, 8)).collect();
+        assert_eq!(drawn, "▁▂▃▄▅▆▇█");
+    }
+}

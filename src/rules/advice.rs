@@ -1,0 +1,47 @@
+//! What a person can do about what needs one, in a sentence or two.
+
+use super::Kind;
+use super::issue::unblock_action;
+
+/// What needs a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need<'a> {
+    /// An issue that an escalation blocked, or the host itself: how its agent is made to go on.
+    Blocked(&'a str),
+    /// Work in progress of which people were notified.
+    Escalated(Kind),
+    /// Work whose agent is gone or rests for good.
+    Abandoned,
+    /// A wake that nobody takes up.
+    StuckWake,
+    /// A row that fails in each sweep.
+    Quarantined,
+    /// A notification that was given up.
+    Undelivered,
+    /// What the guard leaves as it is.
+    HeldBack,
+}
+
+/// What a person can do about it now.
+pub fn advice(need: Need) -> String {
+    match need {
+        Need::Blocked(resume_advice) => return unblock_action(resume_advice),
+        Need::Escalated(Kind::Issue) => "Wake its agent, give it to somebody else, say what it waits for, or close it.",
+        Need::Escalated(Kind::Step) => {
+            "Finish, skip or restart the step. Its plan stays stalled until none of its steps is."
+        }
+        Need::Escalated(Kind::Session) => {
+            "Look at what its agent shows or asks. Then answer it, start it again, or end it."
+        }
+        Need::Abandoned => "Give it to an agent that works, let its agent work again, or close it.",
+        Need::StuckWake => {
+            "See whether whatever runs the agents still runs, and why it leaves this wake. Or cancel the wake."
+        }
+        Need::Quarantined => "Mend the row, then release it: the next sweep examines it again.",
+        Need::Undelivered => "See why its destination refused it, and send a test message.",
+        Need::HeldBack => {
+            "See with a dry run whether that many are stranded. If it is true, sweep once without the guard."
+        }
+    }
+    .to_owned()
+}

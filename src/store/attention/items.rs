@@ -1,0 +1,207 @@
+//! What needs a person: all of it merged from its sources, the oldest first.
+
+use std::cmp::Ordering;
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use serde::Serialize;
+
+use super::after::{Cursor, PageRequest};
+use super::board::Boards;
+use super::sweeper::Sweeper;
+use super::{Scope, other};
+use crate::rules::advice::{Need, advice};
+use crate::rules::board::BoardState;
+use crate::rules::{Id, Kind};
+use crate::store::Db;
+use crate::store::status::Limits;
+use crate::store::types::RawInstant;
+use crate::text::redact;
+
+/// One thing that needs a person; the fields are those of the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Item {
+    pub what: What,
+    /// Of the subject that it is about; null: it is about none.
+    pub kind: Option<Kind>,
+    pub id: Option<Id>,
+    pub tenant: Option<String>,
+    pub identifier: Option<String>,
+    /// Its page in the host's own board.
+    pub url: Option<String>,
+    pub title: Option<String>,
+    pub agent_id: Option<Id>,
+    pub agent: Option<String>,
+    /// Null when the row holds no time that can be read.
+    pub since: Option<DateTime<Utc>>,
+    pub age_seconds: Option<i64>,
+    /// In words.
+    pub why: String,
+    /// What was tried, in words; null: nothing could be.
+    pub tried: Option<String>,
+    /// What a person can do about it now, in words, and the commands that help.
+    pub advice: String,
+    pub commands: Vec<String>,
+}
+
+impl Item {
+    /// Of which nothing is known but what it is.
+    pub fn new(what: What, need: Need, why: String) -> Item {
+        Item {
+            what,
+            kind: None,
+            id: None,
+            tenant: None,
+            identifier: None,
+            url: None,
+            title: None,
+            agent_id: None,
+            agent: None,
+            since: None,
+            age_seconds: None,
+            why,
+            tried: None,
+            advice: advice(need),
+            commands: Vec::new(),
+        }
+    }
+
+    pub fn subject(&self) -> Option<(Kind, &Id)> {
+        Some((self.kind?, self.id.as_ref()?))
+    }
+
+    /// With the commands that help, in which `{kind}`, `{name}` and `{id}` stand for those of its subject. They are
+    /// there to be pasted into a shell: what others wrote is quoted, and what may not be shown as it is makes none.
+    pub fn offering(mut self, templates: &[&str]) -> Item {
+        let is_plain = |text: &str| redact(text) == text && !text.starts_with('-');
+        let plain = |text: &str| is_plain(text).then(|| shell_words::quote(text).into_owned());
+        let kind = self.kind.map(Kind::name).unwrap_or_default();
+        let id = self.id.as_ref().and_then(|id| plain(&id.0));
+        let name = self.identifier.as_deref().and_then(plain).or_else(|| id.clone());
+        let filled = |template: &&str| {
+            let command = format!("sweep {}", template.replace("{kind}", kind));
+            match command.split_once('{') {
+                None => Some(command),
+                Some((begin, "name}")) => Some(format!("{begin}{}", name.as_ref()?)),
+                Some((begin, _)) => Some(format!("{begin}{}", id.as_ref()?)),
+            }
+        };
+        self.commands = templates.iter().filter_map(filled).collect();
+        self
+    }
+}
+
+/// Why it needs a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr, strum::VariantArray)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum What {
+    /// People were notified, and nobody has answered.
+    Escalated,
+    /// Its agent is gone, terminated or paused for long.
+    Abandoned,
+    /// The host blocked it itself, and notified nobody.
+    BlockedByHost,
+    /// A wake has been queued for too long.
+    StuckWake,
+    /// It failed so often that sweeps leave it out.
+    Quarantined,
+    /// A notification was given up.
+    Undelivered,
+    /// The guard held work back.
+    HeldBack,
+}
+
+impl What {
+    pub const ALL: &[What] = <What as strum::VariantArray>::VARIANTS;
+
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// Where items come from, in the order in which those of one moment are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Source {
+    Guard,
+    Blocked,
+    Session,
+    Issue,
+    Step,
+    HostBlock,
+    Wake,
+    QuarantinedSession,
+    QuarantinedIssue,
+    QuarantinedStep,
+    Notification,
+}
+
+impl Source {
+    /// Of work in progress.
+    pub fn of(kind: Kind) -> Source {
+        match kind {
+            Kind::Session => Source::Session,
+            Kind::Issue => Source::Issue,
+            Kind::Step => Source::Step,
+        }
+    }
+
+    /// Of what is in quarantine.
+    pub fn quarantined(kind: Kind) -> Source {
+        match kind {
+            Kind::Session => Source::QuarantinedSession,
+            Kind::Issue => Source::QuarantinedIssue,
+            Kind::Step => Source::QuarantinedStep,
+        }
+    }
+}
+
+/// An item, and its place among all of them.
+#[derive(Debug)]
+pub struct Placed {
+    pub cursor: Cursor,
+    pub item: Item,
+}
+
+/// The items of one source: this page and one more, in their order; and how many there are on all pages.
+pub type OfSource = (Vec<Placed>, i64);
+
+/// What all sources are read with.
+pub struct Reading<'a> {
+    pub kinds: &'a [Kind],
+    pub scope: &'a Scope,
+    pub page: &'a PageRequest,
+    pub limits: &'a Limits,
+    pub now: DateTime<Utc>,
+}
+
+/// One page, how many items there are, and where the next page begins.
+pub fn read(
+    db: &mut Db,
+    reading: &Reading,
+    boards: &Boards,
+    sweeper: &Sweeper,
+) -> QueryResult<(Vec<Item>, i64, Option<Cursor>)> {
+    let waiting = [BoardState::Escalated, BoardState::Abandoned];
+    let mut placed = boards.items(db, reading)?;
+    let mut total = boards.work.count(&waiting);
+    for (of_source, n) in other::read(db, reading, sweeper)? {
+        placed.extend(of_source);
+        total += n;
+    }
+    // Each source comes in its own order, which this sort keeps.
+    placed.sort_by(|one, other| {
+        let by_time = one.cursor.since.partial_cmp(&other.cursor.since).unwrap_or(Ordering::Equal);
+        by_time.then(one.cursor.source.cmp(&other.cursor.source))
+    });
+    let limit = reading.page.limit;
+    let next = (limit < placed.len()).then(|| placed.get(limit.saturating_sub(1)).map(|last| last.cursor.clone()));
+    placed.truncate(limit);
+    Ok((placed.into_iter().map(|placed| placed.item).collect(), total, next.flatten()))
+}
+
+/// The place of a row in its source.
+pub fn place(since: Option<RawInstant>, source: Source, key: Id) -> Cursor {
+    Cursor { since: since.unwrap_or(RawInstant::Beginning), source, key }
+}

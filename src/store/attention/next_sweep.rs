@@ -1,0 +1,93 @@
+//! What the next sweep would do about the oldest work that is stranded: decided by the rules, from the facts of this
+//! moment, with the limits of the latest sweep.
+
+use std::collections::BTreeMap;
+
+use diesel::prelude::*;
+use serde::Serialize;
+
+use super::board::{BoardRow, Boards};
+use crate::rules::board::BoardState;
+use crate::rules::{Id, Kind, Policy, decide};
+use crate::store::schema::sweeps;
+use crate::store::types::Document;
+use crate::store::{Db, Subject, errors, for_kind};
+
+/// The fields are those of the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct NextSweep {
+    /// Subjects that look stranded, and of which the next sweep will decide.
+    pub stranded_total: i64,
+    /// The oldest of them, and what would be done about each.
+    pub subjects: Vec<Planned>,
+    /// How many of those listed would come to each decision.
+    pub decisions: BTreeMap<&'static str, usize>,
+}
+
+/// One subject, and what the next sweep would do about it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Planned {
+    pub kind: Kind,
+    pub id: Id,
+    pub tenant: String,
+    pub identifier: Option<String>,
+    /// Its page in the host's own board.
+    pub url: Option<String>,
+    pub title: String,
+    pub agent_id: Option<Id>,
+    pub agent: Option<String>,
+    /// As boards show it.
+    pub state: BoardState,
+    /// Null: its row cannot be read.
+    pub decision: Option<&'static str>,
+    /// What would be done, and why, in words.
+    pub would: String,
+}
+
+impl NextSweep {
+    pub fn read(db: &mut Db, boards: &Boards) -> QueryResult<NextSweep> {
+        let policy = policy(db)?;
+        let planned = |stranded| plan(db, stranded, &policy);
+        let subjects: Vec<Planned> = boards.stranded.iter().map(planned).collect::<QueryResult<_>>()?;
+        let mut decisions = BTreeMap::new();
+        for decision in subjects.iter().filter_map(|subject| subject.decision) {
+            *decisions.entry(decision).or_default() += 1;
+        }
+        let states = [BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed];
+        Ok(NextSweep { stranded_total: boards.work.count(&states), subjects, decisions })
+    }
+}
+
+/// Of the latest sweep of everything: whoever reads this may have other settings than whoever sweeps.
+fn policy(db: &mut Db) -> QueryResult<Policy> {
+    use sweeps::*;
+    let latest = sweeps::table.filter(is_restricted.eq(false)).order(started_at.desc()).select(policy);
+    let latest: Option<Document> = latest.first(db).optional()?;
+    Ok(latest.and_then(|Document(limits)| serde_json::from_value(limits).ok()).unwrap_or_default())
+}
+
+fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy) -> QueryResult<Planned> {
+    let id = stranded.id();
+    let decided =
+        for_kind!(stranded.kind, S => S::read(db, &id).map(|facts| facts.map(|facts| decide(&facts, policy))));
+    let (decision, would) = match decided {
+        Ok(Some(verdict)) => (Some(verdict.decision.name()), verdict.decision.announce(verdict.attempts_max)),
+        Ok(None) => (None, "leave it: it no longer exists".to_owned()),
+        Err(error) if errors::is_undecodable(&error) => (None, "report it: its row cannot be read".to_owned()),
+        Err(error) => return Err(error),
+    };
+    let row = stranded.row.clone();
+    Ok(Planned {
+        kind: stranded.kind,
+        id,
+        tenant: row.tenant.into(),
+        identifier: row.identifier.map(String::from),
+        url: None,
+        title: row.title.map(String::from).unwrap_or_default(),
+        agent_id: row.agent_id,
+        agent: row.agent_name.map(String::from),
+        state: stranded.state,
+        decision,
+        would,
+    })
+}

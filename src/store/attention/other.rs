@@ -1,0 +1,183 @@
+//! What needs a person besides work of which people were notified: what the guard or the host holds, wakes that are
+//! stuck, rows in quarantine, and notifications that were given up.
+
+use diesel::dsl::exists;
+use diesel::prelude::*;
+
+use super::items::{Item, OfSource, Placed, Reading, Source, What, place};
+use super::sweeper::{HeldWork, Sweeper};
+use super::waiting::{EXPLAIN, resume_advice};
+use crate::rules::advice::Need;
+use crate::rules::display::humanize;
+use crate::rules::{Id, Kind, Reason};
+use crate::store::after::{After, after};
+use crate::store::schema::{failures, host_blocks, issue_subjects, session_subjects, step_subjects};
+use crate::store::types::{LossyText, RawInstant, age_seconds};
+use crate::store::{Db, Label, catalog, find, status, wakes};
+
+/// Of one agent nothing but its work is read.
+pub fn read(db: &mut Db, reading: &Reading, sweeper: &Sweeper) -> QueryResult<Vec<OfSource>> {
+    if reading.scope.agent.is_some() {
+        return Ok(Vec::new());
+    }
+    let mut sources = vec![held_back(reading, sweeper), host_blocked(db, reading)?, stuck_wakes(db, reading)?];
+    for &kind in reading.kinds {
+        sources.push(quarantined(db, reading, kind)?);
+    }
+    // To whom they were to go is nobody's business but the operators'.
+    if reading.scope.tenant.is_none() {
+        sources.push(undelivered(db, reading)?);
+    }
+    Ok(sources)
+}
+
+/// There are few of them, in the row of one sweep.
+fn held_back(reading: &Reading, sweeper: &Sweeper) -> OfSource {
+    let wanted = &reading.scope.tenant;
+    let is_meant = |held: &&HeldWork| wanted.is_none() || held.tenant.is_none() || held.tenant == *wanted;
+    let held = sweeper.guard.iter().filter(is_meant).enumerate();
+    let placed = held.map(|(number, held)| {
+        let item = Item {
+            kind: Some(held.kind),
+            tenant: held.tenant.clone(),
+            agent: held.agent.clone(),
+            since: Some(held.since),
+            age_seconds: Some(age_seconds(held.since, reading.now)),
+            ..Item::new(What::HeldBack, Need::HeldBack, held.why.clone())
+        };
+        let cursor = place(Some(held.place.clone()), Source::Guard, Id(format!("{number:04}")));
+        Placed { cursor, item: item.offering(&["--dry-run", "--no-guard"]) }
+    });
+    let placed: Vec<Placed> = placed.collect();
+    let total = placed.len() as i64;
+    let after = reading.page.after(Source::Guard);
+    let is_later = |Placed { cursor, .. }: &Placed| match &after {
+        After::Nothing => true,
+        After::From(at) => *at <= cursor.since,
+        After::Since(at) => *at < cursor.since,
+        After::Row(at, key) => (at, &key.0) < (&cursor.since, &cursor.key.0),
+    };
+    (placed.into_iter().filter(is_later).collect(), total)
+}
+
+fn host_blocked(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
+    use host_blocks::*;
+    if !catalog::is_readable(db, "host_blocks")? {
+        return Ok((Vec::new(), 0));
+    }
+    let blocks = || match &reading.scope.tenant {
+        None => host_blocks::table.into_boxed(),
+        Some(one) => host_blocks::table.filter(tenant.eq(one)).into_boxed(),
+    };
+    let total = blocks().count().get_result(db)?;
+    let columns = (subject_id, tenant, identifier, title, agent_name, since, reason);
+    let later = after!(blocks(), reading.page.after(Source::HostBlock), since, subject_id);
+    let later = later.order((since, subject_id)).limit(reading.page.rows()).select(columns);
+    type Row = (Id, LossyText, Option<LossyText>, LossyText, Option<LossyText>, RawInstant, LossyText);
+    let rows: Vec<Row> = later.load(db)?;
+    let resume_advice = if rows.is_empty() { String::new() } else { resume_advice(db)? };
+    let placed = rows.into_iter().map(|(id, of_tenant, name, its_title, agent, at, why)| {
+        let (its_since, age_seconds) = at.with_age(reading.now);
+        let item = Item {
+            kind: Some(Kind::Issue),
+            id: Some(id.clone()),
+            tenant: Some(of_tenant.into()),
+            identifier: name.map(String::from),
+            title: Some(its_title.into()),
+            agent: agent.map(String::from),
+            since: its_since,
+            age_seconds,
+            ..Item::new(What::BlockedByHost, Need::Blocked(&resume_advice), why.into())
+        };
+        Placed { cursor: place(Some(at), Source::HostBlock, id), item: item.offering(&[EXPLAIN]) }
+    });
+    Ok((placed.collect(), total))
+}
+
+fn stuck_wakes(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
+    let (tenant, limit, now) = (reading.scope.tenant.as_deref(), reading.limits.wake_stuck_after, reading.now);
+    let total = wakes::stuck(db, tenant, limit, now)?.count;
+    let rows = wakes::oldest(db, tenant, limit, now, &reading.page.after(Source::Wake), reading.page.rows())?;
+    let placed = rows.into_iter().map(|wake| {
+        let queued_for = wake.since.map_or(limit, |since| now - since);
+        let item = Item {
+            kind: wake.kind.as_deref().and_then(Kind::parse),
+            id: wake.subject_id,
+            tenant: Some(wake.tenant),
+            identifier: wake.identifier,
+            title: wake.title,
+            agent: wake.agent,
+            since: wake.since,
+            age_seconds: wake.age_seconds,
+            ..Item::new(What::StuckWake, Need::StuckWake, Reason::StuckWake(queued_for).to_string())
+        };
+        let commands: &[&str] = if item.kind.is_some() { &[EXPLAIN] } else { &[] };
+        Placed { cursor: place(Some(wake.place), Source::Wake, wake.id), item: item.offering(commands) }
+    });
+    Ok((placed.collect(), total))
+}
+
+fn quarantined(db: &mut Db, reading: &Reading, of: Kind) -> QueryResult<OfSource> {
+    use failures::{kind, quarantined_at, reason, subject_id};
+    let (tenant, source) = (reading.scope.tenant.as_deref(), Source::quarantined(of));
+    macro_rules! of_tenant {
+        ($held:expr, $subjects:ident) => {
+            match tenant {
+                None => $held,
+                Some(one) => {
+                    let subjects = $subjects::table.filter($subjects::subject_id.eq(subject_id));
+                    $held.filter(exists(subjects.filter($subjects::tenant.eq(one))))
+                }
+            }
+        };
+    }
+    let held = || {
+        let held = failures::table.filter(kind.eq(of.name())).filter(quarantined_at.is_not_null()).into_boxed();
+        match of {
+            Kind::Session => of_tenant!(held, session_subjects),
+            Kind::Issue => of_tenant!(held, issue_subjects),
+            Kind::Step => of_tenant!(held, step_subjects),
+        }
+    };
+    let total = held().count().get_result(db)?;
+    let later = after!(held(), reading.page.after(source), quarantined_at, subject_id);
+    let later = later.order((quarantined_at, subject_id)).limit(reading.page.rows());
+    let rows: Vec<(Id, LossyText, Option<RawInstant>)> = later.select((subject_id, reason, quarantined_at)).load(db)?;
+    let placed = rows.into_iter().map(|(id, why, at)| {
+        let label = find::label(db, of, &id)?.unwrap_or_else(|| Label::of_id(id.clone()));
+        let (since, age_seconds) = at.as_ref().map_or((None, None), |at| at.with_age(reading.now));
+        let item = Item {
+            kind: Some(of),
+            id: Some(id.clone()),
+            tenant: label.tenant,
+            identifier: label.identifier,
+            since,
+            age_seconds,
+            ..Item::new(What::Quarantined, Need::Quarantined, why.into())
+        };
+        Ok(Placed { cursor: place(at, source, id), item: item.offering(&[EXPLAIN, "quarantine release {kind} {id}"]) })
+    });
+    Ok((placed.collect::<QueryResult<_>>()?, total))
+}
+
+fn undelivered(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
+    let total = status::count_given_up(db, reading.now)?;
+    let from = reading.page.after(Source::Notification);
+    let rows = status::given_up(db, reading.now, &from, reading.page.rows())?;
+    let placed = rows.into_iter().map(|dead| {
+        let error = dead.last_error.map(|error| format!(": {error}")).unwrap_or_default();
+        let (event, destination) = (humanize(&dead.event), dead.destination);
+        let why = format!("the notification “{event}” could not be delivered to {destination}{error}");
+        let item = Item {
+            kind: Kind::parse(&dead.kind),
+            id: dead.subject_id,
+            identifier: dead.identifier,
+            since: dead.since,
+            age_seconds: dead.age_seconds,
+            ..Item::new(What::Undelivered, Need::Undelivered, why)
+        };
+        let item = item.offering(&["notify test"]);
+        Placed { cursor: place(Some(dead.place), Source::Notification, dead.id), item }
+    });
+    Ok((placed.collect(), total))
+}
