@@ -39,12 +39,14 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let mut page = PageRequest { after, limit: limit.unwrap_or(ROWS) };
     loop {
         let attention = read_from(&options.database, &scope, &page, options.host_url.as_ref(), &options.timeouts)?;
-        let document = part_of(shown_in(json!(attention)));
-        // Only the database knows where a shorter page ends.
-        if document.to_string().len() <= BYTES_MAX || page.limit == 1 {
-            return Ok(small(document, &[("/sweeper/guard", Keep::First)]));
+        let rows = attention.items.len();
+        let document = small(part_of(shown_in(json!(attention))), &[("/sweeper/guard", Keep::First)]);
+        let bytes = document.to_string().len();
+        if bytes <= BYTES_MAX || rows <= 1 {
+            return Ok(document);
         }
-        page.limit /= 2;
+        // Only the database knows where a shorter page ends: one that is likely to fit is read instead.
+        page.limit = (rows * BYTES_MAX * 9 / 10 / bytes).clamp(1, rows - 1);
     }
 }
 

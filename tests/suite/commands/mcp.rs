@@ -19,6 +19,12 @@ fn printed(url: &str, words: &[&str]) -> Value {
     command_at(url, words.iter().copied().chain(["--output", "json"])).run().done().json()
 }
 
+/// What `sweep attention` prints.
+fn read_attention(url: &str) -> Value {
+    let ran = command_at(url, ["attention", "--output", "json"]).run_unchecked();
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran}"))
+}
+
 /// Without what passes: times of reading and ages, also where they stand in words.
 fn timeless(mut document: Value) -> Value {
     let passes = |name: &str| {
@@ -62,6 +68,14 @@ on_each_host! {
         assert_eq!(timeless(status.clone()), timeless(with_rows(printed(&url, &["status"]), 5)));
         assert_eq!((&status["orphans_total"], status["orphans"].as_array().map(Vec::len)), (&json!(6), Some(5)));
 
+        let listed = client.call("list_attention", json!({}));
+        let attention = read_attention(&url);
+        for field in ["schema", "host", "tenant", "agent", "items_total", "next_page"] {
+            assert_eq!(listed[field], attention[field], "{field}");
+        }
+        assert_eq!(timeless(listed["items"].clone()), timeless(attention["items"].clone()));
+        assert_eq!(listed["sweeper"]["state"], attention["sweeper"]["state"]);
+
         for issue in &issues {
             let explained = client.call("explain", json!({ "kind": "issue", "subject": issue.0 }));
             assert_eq!(timeless(explained), timeless(explain(&url, Kind::Issue, &issue.0)));
@@ -86,6 +100,7 @@ on_each_host! {
         let url = world.url.clone();
         let mut client = Client::of(&url);
         client.call("status", json!({}));
+        client.call("list_attention", json!({}));
         client.call("explain", json!({ "kind": "issue", "subject": issue.0 }));
         let dry = client.call("dry_run", json!({}));
         assert_eq!(dry["subjects"][0]["outcome"], "continued");
@@ -131,6 +146,7 @@ fn a_role_that_may_only_read_is_enough() {
         ));
         let mut client = Client::of(&url);
         assert_eq!(client.call("status", json!({}))["orphans"][0]["id"], issue.0);
+        assert_eq!(client.call("list_attention", json!({}))["items_total"], 0);
         assert_eq!(client.call("dry_run", json!({}))["subjects"][0]["id"], issue.0);
         assert_eq!(client.call("explain", json!({ "kind": "issue", "subject": issue.0 }))["decision"], "continue");
     }
@@ -147,5 +163,6 @@ fn a_hot_standby_is_enough() {
     let mut client = Client::of(&standby.url);
     assert_eq!(client.call("explain", json!({ "kind": "issue", "subject": "T-1" }))["decision"], "leave");
     assert_eq!(client.call("status", json!({}))["empty"], false);
+    assert_eq!(client.call("list_attention", json!({}))["sweeper"]["state"], "never");
     assert_eq!(client.call("dry_run", json!({}))["ended"], "completed");
 }

@@ -39,6 +39,23 @@ on_each_host! {
         assert_eq!(page["subjects_total"], page["kinds"]["issues"]["scanned"]);
     }
 
+    fn the_pages_of_what_needs_a_person_are_all_of_it_each_once(world) {
+        let agent = world.agent("idle");
+        let issues = world.orphans(&agent, 0..23);
+        world.run(&format!("update agents set status = 'terminated' where id = '{agent}'"));
+        world.sweep();
+        let url = world.url.clone();
+        let mut client = Client::of(&url);
+        for limit in [1, 10, 23, 100] {
+            let pages = client.pages("list_attention", "items", json!({ "limit": limit }));
+            let ids = ids_of(&pages, limit);
+            assert_eq!(ids, issues.iter().rev().map(|id| id.0.clone()).collect::<Vec<_>>(), "the oldest first");
+        }
+        let page = client.call("list_attention", json!({ "agent": agent.0 }));
+        assert_eq!((page["items"].as_array().map(Vec::len), &page["items_total"]), (Some(20), &json!(23)));
+        assert_eq!(page["items"][0]["what"], "abandoned");
+    }
+
     fn a_dry_run_can_be_of_one_kind_or_one_subject(world) {
         let agent = world.agent("idle");
         let issues = world.orphans(&agent, 0..3);
@@ -58,6 +75,13 @@ on_each_host! {
         let mut client = Client::of(&url);
         client.call("status", json!({}));
         client.call("explain", json!({ "kind": "issue", "subject": issues[0].0 }));
+        world.run(&format!("update agents set status = 'terminated', name = '{}'", "é1".repeat(500)));
+        world.sweep();
+        let pages = client.pages("list_attention", "items", json!({ "limit": 100 }));
+        let ids: BTreeSet<String> = pages.iter().flatten().map(|row| row["id"].to_string()).collect();
+        assert!((1..100).contains(&pages[0].len()), "it is full before its limit: {}", pages[0].len());
+        assert_eq!((ids.len(), pages.concat().len()), (120, 120));
+        world.run("update agents set status = 'idle'");
         let pages = client.pages("dry_run", "subjects", json!({ "limit": 100 }));
         let ids: BTreeSet<String> = pages.iter().flatten().map(|row| row["id"].to_string()).collect();
         assert!((1..100).contains(&pages[0].len()), "it is full before its limit: {}", pages[0].len());

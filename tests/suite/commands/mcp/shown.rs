@@ -16,6 +16,7 @@ on_each_host! {
         let url = world.url.clone();
         let mut client = Client::of(&url);
         for answer in [
+            client.call("list_attention", json!({})),
             client.call("status", json!({})),
             client.call("explain", json!({ "kind": "issue", "subject": issue.0 })),
             client.call("dry_run", json!({})),
