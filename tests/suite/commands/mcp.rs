@@ -5,6 +5,9 @@ mod protocol;
 mod refusals;
 mod shown;
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::{Value, json};
 use sweep::rules::{Id, Kind};
 
@@ -25,6 +28,9 @@ fn read_attention(url: &str) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
+/// `3h` or `10m`, in words.
+static DURATION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\d+[smhd]\b").expect("a regular expression"));
+
 /// Without what passes: times of reading and ages, also where they stand in words.
 fn timeless(mut document: Value) -> Value {
     let passes = |name: &str| {
@@ -38,6 +44,7 @@ fn timeless(mut document: Value) -> Value {
             fields.values_mut().for_each(|value| *value = timeless(value.take()));
         }
         Value::Array(values) => values.iter_mut().for_each(|value| *value = timeless(value.take())),
+        Value::String(text) => *text = DURATION.replace_all(text, "…").into_owned(),
         _ => {}
     }
     document
