@@ -5,8 +5,10 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 /// The parts of others that documents refer to, by the name of the file that has them.
-const OTHERS: [(&str, &str); 2] = [
+const OTHERS: [(&str, &str); 4] = [
     ("common.schema.json", include_str!("../../docs/schemas/common.schema.json")),
+    ("attention.schema.json", include_str!("../../docs/schemas/attention.schema.json")),
+    ("status.schema.json", include_str!("../../docs/schemas/status.schema.json")),
     ("plan-status.schema.json", include_str!("../../docs/schemas/plan-status.schema.json")),
 ];
 

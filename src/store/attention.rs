@@ -3,13 +3,13 @@
 //!
 //! As in the status, every column is read whatever it holds.
 
-mod after;
 mod board;
 mod days;
 mod items;
 mod links;
 mod next_sweep;
 mod other;
+mod request;
 mod sweeper;
 mod waiting;
 mod work;
@@ -28,12 +28,13 @@ use super::status::{Counts, Limits, snapshot};
 use super::{Abort, Access, DbConnection, Timeouts, find};
 use crate::conclusion::usage;
 use crate::rules::Kind;
+use crate::rules::board::BoardState;
 use crate::text::redact;
-pub use after::{Cursor, PageRequest};
 pub use days::Day;
 use items::Reading;
 pub use items::{Item, What};
 pub use next_sweep::{NextSweep, Planned};
+pub use request::{Cursor, PageRequest, Scope};
 pub use sweeper::{HeldWork, Sweeper, SweeperState};
 pub use work::Share;
 
@@ -69,14 +70,6 @@ pub struct Attention {
     pub days: Vec<Day>,
 }
 
-/// Whose work is read; by default everybody's.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scope {
-    pub tenant: Option<String>,
-    /// An agent's id, or its name.
-    pub agent: Option<String>,
-}
-
 /// Connects and reads. Refuses a tenant to whom nothing belongs, and a place that is of another database.
 pub fn read_from(
     url: &Url,
@@ -101,7 +94,13 @@ pub fn read(store: &mut Store, scope: &Scope, page: &PageRequest, timeouts: &Tim
         let sweeper = Sweeper::read(db, now)?;
         let boards = board::read(db, kinds, scope, page)?;
         let reading = Reading { kinds, scope, page, limits: &limits, now };
-        let (items, items_total, next_page) = items::read(db, &reading, &boards, &sweeper)?;
+        let mut placed = boards.items(db, &reading)?;
+        let mut items_total = boards.work.count(&[BoardState::Escalated, BoardState::Abandoned]);
+        for (of_source, n) in other::read(db, &reading, &sweeper)? {
+            placed.extend(of_source);
+            items_total += n;
+        }
+        let (items, next_page) = items::merged(placed, page.limit);
         let (tenants, tenants_total) = boards.work.by_tenant();
         let (agents, agents_total) = boards.work.by_agent();
         Ok(Attention {

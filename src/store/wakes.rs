@@ -40,6 +40,7 @@ pub struct StuckWake {
     pub agent: Option<String>,
     pub since: Option<DateTime<Utc>>,
     pub age_seconds: Option<i64>,
+    /// Its place among them.
     #[serde(skip)]
     pub place: RawInstant,
 }

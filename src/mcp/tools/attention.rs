@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Call;
-use crate::mcp::answer::{BYTES_MAX, Keep, ROWS, small};
+use crate::mcp::answer::{BYTES_MAX, Keep, ROWS, small, with_rows};
 use crate::mcp::arguments::{no_place, read};
 use crate::store::attention::{Cursor, PageRequest, Scope, read_from};
 use crate::text::shown_in;
@@ -29,7 +29,7 @@ pub struct Arguments {
     after: Option<String>,
 }
 
-/// What other tools answer, or people alone want to see.
+/// What other tools answer, or people alone want to see; and of the last sweeps the latest says enough.
 const ELSEWHERE: [&str; 7] = ["next_sweep", "kinds", "tenants", "tenants_total", "agents", "agents_total", "days"];
 
 pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
@@ -54,8 +54,5 @@ fn part_of(mut document: Value) -> Value {
     if let Some(fields) = document.as_object_mut() {
         fields.retain(|name, _| !ELSEWHERE.contains(&name.as_str()));
     }
-    if let Some(sweeper) = document["sweeper"].as_object_mut() {
-        sweeper.remove("sweeps");
-    }
-    document
+    with_rows(document, &[("/sweeper/sweeps", Keep::First)], 1)
 }

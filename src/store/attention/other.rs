@@ -4,7 +4,8 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 
-use super::items::{Item, OfSource, Placed, Reading, Source, What, place};
+use super::items::{Item, OfSource, Placed, Reading, What, place};
+use super::request::Source;
 use super::sweeper::{HeldWork, Sweeper};
 use super::waiting::{EXPLAIN, resume_advice};
 use crate::rules::advice::Need;

@@ -43,6 +43,7 @@ pub struct Undelivered {
     pub age_seconds: Option<i64>,
     pub attempts: i32,
     pub last_error: Option<String>,
+    /// Its place among them.
     #[serde(skip)]
     pub place: RawInstant,
 }

@@ -22,12 +22,6 @@ fn printed(url: &str, words: &[&str]) -> Value {
     command_at(url, words.iter().copied().chain(["--output", "json"])).run().done().json()
 }
 
-/// What `sweep attention` prints.
-fn read_attention(url: &str) -> Value {
-    let ran = command_at(url, ["attention", "--output", "json"]).run_unchecked();
-    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran}"))
-}
-
 /// `3h` or `10m`, in words.
 static DURATION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\d+[smhd]\b").expect("a regular expression"));
 
@@ -76,7 +70,7 @@ on_each_host! {
         assert_eq!((&status["orphans_total"], status["orphans"].as_array().map(Vec::len)), (&json!(6), Some(5)));
 
         let listed = client.call("list_attention", json!({}));
-        let attention = read_attention(&url);
+        let attention = printed(&url, &["attention"]);
         for field in ["schema", "host", "tenant", "agent", "items_total", "next_page"] {
             assert_eq!(listed[field], attention[field], "{field}");
         }

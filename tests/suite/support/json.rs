@@ -9,8 +9,7 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 18] = [
-    ("items_total", "attention-page"),
+pub const DOCUMENTS: [(&str, &str); 19] = [
     ("steps_total", "plan-status-page"),
     ("subjects_total", "dry-run-page"),
     ("counts", "message"),
@@ -18,6 +17,8 @@ pub const DOCUMENTS: [(&str, &str); 18] = [
     ("databases", "databases"),
     ("subjects", "report"),
     ("orphans", "status"),
+    ("next_sweep", "attention"),
+    ("items_total", "attention-page"),
     ("stored", "plan-status"),
     ("clauses", "explanation"),
     ("settings", "settings"),

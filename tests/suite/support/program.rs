@@ -113,14 +113,6 @@ impl Program {
         self.ended(output)
     }
 
-    /// Of a command whose documents have no schema of their own.
-    pub fn run_unchecked(mut self) -> Ran {
-        let output = self.command.output().expect("sweep starts");
-        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        let code = output.status.code().expect("a code");
-        Ran { code, out: text(output.stdout), err: text(output.stderr), home: self.home }
-    }
-
     /// With the home that it had, of which it may say something.
     pub fn run_at_home(self) -> (std::path::PathBuf, Ran) {
         (self.home.path().to_owned(), self.run())

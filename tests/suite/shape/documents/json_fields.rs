@@ -12,9 +12,10 @@ use crate::support::json;
 const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make documents`. -->\n";
 
 /// The schemas, in this order.
-const SECTIONS: [&str; 17] = [
-    "report", "report-line", "databases", "common", "status", "plan-status", "attention-page", "plan-status-page",
-    "dry-run-page", "explanation", "exemptions", "quarantine", "hosts", "certificate", "settings", "message", "counts",
+const SECTIONS: [&str; 18] = [
+    "report", "report-line", "databases", "common", "attention", "status", "plan-status", "attention-page",
+    "plan-status-page", "dry-run-page", "explanation", "exemptions", "quarantine", "hosts", "certificate", "settings",
+    "message", "counts",
 ];
 
 #[test]
