@@ -11,36 +11,24 @@
 
 mod answer;
 mod arguments;
+mod call;
+mod options;
 mod schemas;
 mod server;
 mod tools;
 mod transport;
 
 use anyhow::{Context, Result};
-use chrono::TimeDelta;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::conclusion::Conclusion;
-use crate::sweep::Options;
 use crate::sweep::cancel::LISTENING;
+pub use options::McpOptions;
 use server::Server;
 use transport::Lines;
-
-/// What the server goes by.
-#[derive(Clone, Debug)]
-pub struct McpOptions {
-    /// The database, the rules and the links; and what a dry run goes by.
-    pub sweep: Options,
-    /// When a step is stalled, as a plan's status has it; None: as the latest sweep had it.
-    pub step_stalled_after: Option<TimeDelta>,
-    /// Are the tools there that change something?
-    pub allows_changes: bool,
-    /// Who asks for what is changed.
-    pub asker: String,
-}
 
 /// Serves until stdin ends, or a signal comes.
 pub fn run(options: McpOptions) -> Result<Conclusion> {

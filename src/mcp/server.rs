@@ -12,8 +12,9 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::{Mutex, Semaphore};
 use tracing::error;
 
-use super::McpOptions;
-use super::tools::{Call, Definition, TOOLS};
+use super::call::Call;
+use super::options::McpOptions;
+use super::tools::{Definition, TOOLS};
 use crate::conclusion::{Conclusion, conclusion_of, usage};
 use crate::sweep::Cancel;
 use crate::text::{cut, redact};

@@ -12,10 +12,9 @@ use anyhow::Result;
 use rmcp::model::{JsonObject, ToolAnnotations};
 use serde_json::Value;
 
-use super::McpOptions;
 use super::arguments::schema;
+use super::call::Call;
 use super::schemas::whole;
-use crate::sweep::Cancel;
 
 /// One tool.
 pub struct Definition {
@@ -31,14 +30,6 @@ pub struct Definition {
     /// Does it change something? If not, it reads one snapshot.
     pub changes: bool,
     pub call: fn(&Call, JsonObject) -> Result<Value>,
-}
-
-/// What a tool is called with, besides its arguments.
-pub struct Call<'a> {
-    pub options: &'a McpOptions,
-    pub cancel: &'a Cancel,
-    /// What the client calls itself.
-    pub client: Option<&'a str>,
 }
 
 impl Definition {

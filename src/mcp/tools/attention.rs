@@ -6,9 +6,9 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Call;
 use crate::mcp::answer::{BYTES_MAX, Keep, ROWS, small, with_rows};
 use crate::mcp::arguments::{no_place, read};
+use crate::mcp::call::Call;
 use crate::store::attention::{Cursor, PageRequest, Scope, read_from};
 use crate::text::shown_in;
 

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Call;
 use crate::conclusion::usage;
 use crate::mcp::answer::{Page, ROWS, small};
 use crate::mcp::arguments::{kinds, no_place, read};
+use crate::mcp::call::Call;
 use crate::report::summary_document;
 use crate::rules::Kind;
 use crate::sweep::{self, Examined, Observer, Options, Outcome, Selection};

@@ -6,9 +6,9 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Call;
 use crate::mcp::answer::{Keep, small};
 use crate::mcp::arguments::{kinds, read};
+use crate::mcp::call::Call;
 use crate::report::explain_named;
 use crate::rules::Kind;
 use crate::store::Access;

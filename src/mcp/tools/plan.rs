@@ -6,9 +6,9 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Call;
 use crate::mcp::answer::{Page, ROWS, small};
 use crate::mcp::arguments::{no_place, read};
+use crate::mcp::call::Call;
 use crate::store::status::of_plan;
 use crate::text::shown_in;
 

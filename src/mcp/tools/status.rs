@@ -6,9 +6,9 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Call;
 use crate::mcp::answer::{Keep, small, with_rows};
 use crate::mcp::arguments::read;
+use crate::mcp::call::Call;
 use crate::store::status::of_database;
 use crate::text::shown_in;
 
