@@ -2,6 +2,7 @@
 
 mod host;
 mod program;
+mod request;
 mod subjects;
 mod watch;
 
@@ -16,6 +17,7 @@ pub use help::{EXIT_CODES, Page, command, page_of};
 pub use host::{HostCommand, HostFlags, HostListFlags, HostNewFlags, HostShowFlags, HostVerifyFlags};
 pub use mistake::render_mistake;
 pub use program::{CompletionsFlags, ConfigFlags, DemoAt, DemoFlags, ManFlags};
+pub use request::{AskCommand, AskFlags, Wish};
 pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
     RemoveFlags, SubjectName,

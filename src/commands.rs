@@ -1,5 +1,6 @@
 //! The commands: each reads its flags, calls the library and prints.
 
+mod ask;
 pub mod completions;
 mod config;
 mod daemon;
@@ -54,6 +55,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Explain(flags)) => explain::run(flags, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Host(command)) => host::run(&command, environment),
+        Some(Command::Ask(command)) => ask::run(command, quiet, environment),
         Some(Command::Exempt(command)) => exempt::run(command, quiet, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, quiet, environment),
         Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),

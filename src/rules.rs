@@ -18,6 +18,7 @@ pub mod issue;
 mod loops;
 mod policy;
 mod reason;
+pub mod request;
 pub mod session;
 pub mod step;
 mod subject;

@@ -19,7 +19,7 @@ use crate::store::rights::Purpose;
 use crate::store::{Abort, Access, Db, Timeouts};
 
 pub struct OpenDatabase {
-    url: Url,
+    pub url: Url,
     pub store: Store,
     access: Access,
     timeouts: Timeouts,

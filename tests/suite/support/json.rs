@@ -9,8 +9,9 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 15] = [
+pub const DOCUMENTS: [(&str, &str); 16] = [
     ("counts", "message"),
+    ("request", "request"),
     ("type", "report-line"),
     ("databases", "databases"),
     ("subjects", "report"),
