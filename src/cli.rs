@@ -3,6 +3,7 @@
 mod host;
 mod mcp;
 mod program;
+mod request;
 mod subjects;
 mod watch;
 
@@ -18,6 +19,7 @@ pub use host::{HostCommand, HostFlags, HostListFlags, HostNewFlags, HostShowFlag
 pub use mcp::McpFlags;
 pub use mistake::render_mistake;
 pub use program::{CompletionsFlags, ConfigFlags, DemoAt, DemoFlags, ManFlags};
+pub use request::{AskCommand, AskFlags, Wish};
 pub use subjects::{
     ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
     RemoveFlags, SubjectName,

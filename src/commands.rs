@@ -1,5 +1,6 @@
 //! The commands: each reads its flags, calls the library and prints.
 
+mod ask;
 mod attention;
 pub mod completions;
 mod config;
@@ -62,6 +63,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Watch(flags)) => watch::run(flags, environment),
         Some(Command::Mcp(flags)) => mcp::run(flags, environment),
         Some(Command::Host(command)) => host::run(&command, environment),
+        Some(Command::Ask(command)) => ask::run(command, quiet, environment),
         Some(Command::Exempt(command)) => exempt::run(command, quiet, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, quiet, environment),
         Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),

@@ -191,6 +191,14 @@ pub fn message(value: &str) -> Parsed<String> {
     }
 }
 
+/// Whom the ledger is to name.
+pub fn person(value: &str) -> Parsed<String> {
+    match non_empty(value)? {
+        name if 200 < name.chars().count() => Err("expected at most 200 characters".to_owned()),
+        name => Ok(name),
+    }
+}
+
 /// A command line, as a shell would split it at its spaces and quotes.
 #[derive(Clone, Debug)]
 pub struct CommandLine(pub Vec<OsString>);

@@ -19,6 +19,7 @@ pub mod issue;
 mod loops;
 mod policy;
 mod reason;
+pub mod request;
 pub mod session;
 pub mod step;
 mod subject;

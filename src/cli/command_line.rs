@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use super::host::HostCommand;
 use super::mcp::McpFlags;
 use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
+use super::request::AskCommand;
 use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
@@ -37,6 +38,8 @@ pub enum Command {
     Attention(AttentionFlags),
     /// Explain one subject, and what a sweep would do about it
     Explain(ExplainFlags),
+    #[command(flatten)]
+    Ask(AskCommand),
     /// Keep sweeps away from work that is in progress on purpose
     #[command(subcommand, arg_required_else_help = false)]
     Exempt(ExemptCommand),

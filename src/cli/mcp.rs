@@ -12,8 +12,8 @@ pub struct McpFlags {
     /// Offer the tools that change something as well; without it, it reads only
     #[arg(long)]
     pub allow_changes: bool,
-    /// Who asks for changes, as the database keeps it [default: who is logged in]
-    #[arg(long = "as", value_name = "NAME", value_parser = parse::non_empty)]
+    /// Who asks for changes, as the ledger is to name him, beside the client [default: your login]
+    #[arg(long = "as", value_name = "NAME", value_parser = parse::person, allow_hyphen_values = true)]
     pub asker: Option<String>,
     #[command(flatten)]
     pub links: LinkFlag,

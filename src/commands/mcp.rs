@@ -21,7 +21,7 @@ pub fn run(flags: McpFlags, environment: &Environment) -> Result<Conclusion> {
         sweep: cycle.at(&url).sweep,
         step_stalled_after: environment.step_stalled_after()?,
         allows_changes: allow_changes,
-        asker: asker.or_else(|| whoami::username().ok()).unwrap_or_else(|| "somebody".to_owned()),
+        asker: if allow_changes { environment.person(asker)? } else { asker.unwrap_or_default() },
     };
     if stdin().is_terminal() {
         prompt(

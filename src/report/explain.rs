@@ -166,7 +166,8 @@ impl Explanation {
         let listed = latest.len();
         let more = if *total == listed as i64 { String::new() } else { format!("  The latest {listed} of {total}:\n") };
         let rows = latest.iter().map(|row| {
-            let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
+            // The reason says who asked for it.
+            let Recovery { created_at, action, attempt, reason, requested_by: _, blocked_subject, settled_at } = row;
             let blocked = if *blocked_subject { "; blocked" } else { "" };
             let settled = settled_at.map_or_else(|| "open".to_owned(), format_utc);
             [format_utc(*created_at), redact(action), attempt.to_string(), redact(reason) + blocked, settled]
@@ -178,13 +179,14 @@ impl Explanation {
     pub fn json(&self) -> Value {
         let Explanation { label, kind, title, verdict, history, past, failure, policy, .. } = self;
         let clauses = verdict.definition.1.iter().map(|clause| {
-            let Clause { demand, found, failure } = clause;
+            let Clause { demand, found, failure, is_patience: _ } = clause;
             json!({ "demand": redact(demand), "found": redact(found), "holds": failure.is_none() })
         });
         let recoveries = past.latest.iter().map(|row| {
-            let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
+            let Recovery { created_at, action, attempt, reason, requested_by, blocked_subject, settled_at } = row;
             json!({
                 "at": created_at, "action": redact(action), "attempt": attempt, "reason": redact(reason),
+                "requested_by": requested_by.as_deref().map(redact),
                 "blocked_subject": blocked_subject, "settled_at": settled_at,
             })
         });

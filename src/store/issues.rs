@@ -15,6 +15,7 @@ use super::written::{insert_one, update_as_seen};
 use super::{Db, Lock, Subject, ledger};
 use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
+use crate::rules::request::Request;
 use crate::rules::{Cause, ContinueBy, Escalation, Id, Kind, Policy};
 use crate::text::{plain, quoted};
 
@@ -106,6 +107,11 @@ impl Subject for IssueFacts {
     }
 
     fn recover(&self, _db: &mut Db) -> QueryResult<()> {
+        Ok(())
+    }
+
+    /// An issue's row is its host's.
+    fn write(&self, _db: &mut Db, _request: Request) -> QueryResult<()> {
         Ok(())
     }
 }

@@ -91,6 +91,7 @@ facts! {
     session_facts {
         identifier -> Nullable<Text>,
         declared_wait -> Nullable<Text>,
+        stall_paused -> Bool,
         issue_id -> Nullable<Id>,
         issue_status -> Nullable<Text>,
         issue_has_live_run -> Bool,
@@ -140,6 +141,11 @@ relations! {
         id -> Id,
         tenant -> Text,
         title -> Text,
+        status -> Text,
+        updated_at -> Instant,
+    }
+    plan_steps (id) {
+        id -> Id,
         status -> Text,
         updated_at -> Instant,
     }
@@ -257,6 +263,7 @@ relations! {
         episode_began_at -> Instant,
         attempt -> Integer,
         wake_id -> Nullable<Key>,
+        requested_by -> Nullable<Text>,
         blocked_subject -> Bool,
         created_at -> Instant,
         settled_at -> Nullable<Instant>,

@@ -52,6 +52,7 @@ create table {{ own }}recoveries (
     {{ time("episode_began_at") }} not null,
     attempt          integer not null check (attempt >= 0),
     wake_id {{ uuid }},
+    requested_by     text check (length(requested_by) <= 200),  -- who asked for it by a command; null: a sweep
     {{ flag("blocked_subject") }} not null default false,  -- this escalation set the subject blocked
     {{ time("created_at") }} not null default {{ now }},
     {{ time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet

@@ -9,8 +9,10 @@ use std::time::Duration;
 use anyhow::Result;
 use chrono::TimeDelta;
 use clap_complete::engine::CompletionCandidate;
+use diesel::QueryResult;
 
 use crate::rules::Kind;
+use crate::rules::request::Request;
 use crate::settings::Environment;
 use crate::settings::flags::DatabaseFlag;
 use crate::store::Label;
@@ -25,6 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Names {
     Subjects(Kind),
+    IssuesAndSteps,
     /// Of the kind that stands before it: `explain issue`.
     SubjectsOfKind,
     Plans,
@@ -38,6 +41,7 @@ impl Names {
             "session" => Names::Subjects(Kind::Session),
             "issue" => Names::Subjects(Kind::Issue),
             "step" => Names::Subjects(Kind::Step),
+            "issue_or_step" => Names::IssuesAndSteps,
             "name" => Names::SubjectsOfKind,
             "plan" => Names::Plans,
             "tenant" => Names::Tenants,
@@ -64,6 +68,11 @@ impl Names {
                 beginnings::of_subjects(db, kind, current)
             }
             (Names::SubjectsOfKind, None) => Ok(Vec::new()),
+            (Names::IssuesAndSteps, _) => {
+                let provided = Request::Wake.kinds().iter().filter(|kind| kinds.contains(kind));
+                let found = provided.map(|kind| beginnings::of_subjects(db, *kind, current));
+                Ok(found.collect::<QueryResult<Vec<_>>>()?.concat())
+            }
             (Names::Plans, _) => beginnings::of_plans(db, current),
             (Names::Tenants, _) => beginnings::of_tenants(db, &kinds, current),
         })?)

@@ -62,6 +62,7 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
         held: &[],
         shard,
         only_ids,
+        asked: None,
         plan,
         wakes: &wakes,
         subscriptions: &subscriptions,

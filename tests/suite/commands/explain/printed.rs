@@ -98,6 +98,7 @@ fn an_issue_with_a_past_that_is_left_and_in_quarantine() {
         action: action.to_owned(),
         attempt: 1,
         reason: reason.to_owned(),
+        requested_by: None,
         blocked_subject: action == "escalate",
         settled_at,
     };
