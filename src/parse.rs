@@ -6,12 +6,13 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 use crate::rules::After;
 use crate::store::attention::{Cursor, PageRequest};
 use crate::store::candidates::Shard;
+pub use crate::store::exemptions::Until;
 use crate::store::outbox::Event;
 pub use choice::{
     Choice, ESCALATION, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES, STATEMENT_CACHE, SWITCH,
@@ -228,13 +229,6 @@ pub fn events(names: &str) -> Parsed<Vec<Event>> {
         })
     };
     names.split(',').map(event).collect()
-}
-
-/// The end of something, as an operator says it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Until {
-    In(TimeDelta),
-    At(DateTime<Utc>),
 }
 
 /// A time without a zone is UTC, and a date is its first moment.

@@ -4,6 +4,7 @@
 
 pub mod attention;
 pub mod certificate;
+mod exemption;
 pub mod explain;
 pub mod grid;
 mod json;
@@ -27,6 +28,7 @@ use crate::rules::Kind;
 use crate::sweep::heading::Heading;
 use crate::sweep::plan::Plan;
 use crate::sweep::{Examined, Observer, Summary};
+pub use exemption::exemption;
 pub use json::end as summary_document;
 use out::Out;
 use printer::Printer;

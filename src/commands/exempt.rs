@@ -3,25 +3,20 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::result::{DatabaseErrorKind, Error};
 use owo_colors::OwoColorize;
-use serde_json::{Value, json};
 
 use super::open_database::{OpenDatabase, say_list};
 use super::terminal::confirm;
 use crate::cli::{ExemptCommand, ExemptFlags, ListFlags, RemoveFlags};
-use crate::conclusion::{Conclusion, usage};
-use crate::parse::Until;
-use crate::report::grid;
+use crate::conclusion::Conclusion;
+use crate::report::{exemption, grid};
 use crate::rules::Exemption;
 use crate::rules::display::{HumanDuration, format_utc};
 use crate::settings::Environment;
 use crate::store::Label;
-use crate::store::errors::Refused;
-use crate::store::exemptions::{self, Exempted, Given};
-use crate::store::find::{find, label_of_row};
+use crate::store::exemptions::{self, Exempt, Exempted, Given, Wanted};
+use crate::store::find::label_of_row;
 use crate::store::rights::Purpose;
-use crate::store::{Abort, Db};
 use crate::text::redact;
 
 pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {
@@ -34,38 +29,16 @@ pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Re
 
 fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let mut opened = OpenDatabase::with(Purpose::Exempt, &flags.database, environment)?;
-    opened.store.refuse_unprovided(flags.subject.kind)?;
-    let added = match opened.transact(|db, _| give(db, flags)) {
-        // Another operator was first: now there is a row to replace.
-        Err(Abort::RolledBack(Refused::Query(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))) => {
-            opened.transact(|db, _| give(db, flags))
-        }
-        added => added,
-    };
-    confirm(quiet, &added.map_err(|abort| opened.explain(abort))?);
-    Ok(Conclusion::Done)
-}
-
-/// Returns what to say of it.
-fn give(db: &mut Db, flags: &ExemptFlags) -> Result<String, Refused> {
-    let (kind, name, now) = (flags.subject.kind, &flags.subject.name, db.now()?);
-    let until = match flags.until {
-        None => None,
-        Some(Until::In(duration)) => Some(now + duration),
-        Some(Until::At(at)) if now < at => Some(at),
-        Some(Until::At(at)) => {
-            let (at, now) = (format_utc(at), format_utc(now));
-            return Err(usage(format!("--until {at} has passed: the database's clock says {now}")).into());
-        }
-    };
-    let label = find(db, kind, name)?.one(kind, name)?;
-    let exemption = Exemption { reason: flags.reason.clone(), until };
-    let given = match exemptions::give(db, kind, &label.id, &exemption, now)? {
+    let (kind, name) = (flags.subject.kind, flags.subject.name.as_str());
+    let wanted = Wanted { kind, name, reason: &flags.reason, until: flags.until, until_is_called: "--until" };
+    let Exempt { label, row, given } = opened.exempt(&wanted)?;
+    let given = match given {
         Given::New => "Exempt",
         Given::Again => "Exempt again, with this reason and end",
     };
-    let (name, end, reason) = (label.name(), end_of(&exemption), redact(&exemption.reason));
-    Ok(format!("{given}: {kind} {name}, until {end}: {reason}\n"))
+    let (name, end, reason) = (label.name(), end_of(&row.exemption), redact(&row.exemption.reason));
+    confirm(quiet, &format!("{given}: {kind} {name}, until {end}: {reason}\n"));
+    Ok(Conclusion::Done)
 }
 
 fn remove(flags: &RemoveFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
@@ -84,7 +57,13 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
         let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
         Ok((rows, db.now()?))
     })?;
-    say_list(flags.layout.get(), "exemptions", &rows, |row| document(row, now), |rows| table(rows, now));
+    say_list(
+        flags.layout.get(),
+        "exemptions",
+        &rows,
+        |(label, row)| exemption(label, row, now),
+        |rows| table(rows, now),
+    );
     Ok(Conclusion::Done)
 }
 
@@ -110,21 +89,6 @@ fn table(rows: &[ExemptionRow], now: DateTime<Utc>) -> String {
         ]
     });
     grid::with_header(["kind", "subject", "tenant", "state", "until", "age", "reason"], cells, &[])
-}
-
-fn document((label, row): &ExemptionRow, now: DateTime<Utc>) -> Value {
-    let Exempted { kind, id, exemption, since } = row;
-    json!({
-        "kind": redact(kind),
-        "id": redact(&id.0),
-        "identifier": label.identifier.as_deref().map(redact),
-        "tenant": label.tenant.as_deref().map(redact),
-        "reason": redact(&exemption.reason),
-        "until": exemption.until,
-        "state": if exemption.holds(now) { "holds" } else { "expired" },
-        "since": since,
-        "age_seconds": (now - *since).num_seconds().max(0),
-    })
 }
 
 fn end_of(exemption: &Exemption) -> String {

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::terminal::{print_wrapped, say};
 use crate::cli::Layout;
-use crate::conclusion::{busy, usage};
+use crate::conclusion::usage;
 use crate::report::grid::ROWS_MAX;
 use crate::rules::{Id, Kind};
 use crate::settings::Environment;
 use crate::settings::flags::{DatabaseFlag, PolicyFlags};
-use crate::store::errors::{self, Refused};
+use crate::store::errors::Refused;
+use crate::store::exemptions::{self, Exempt, Wanted};
 use crate::store::find::find;
 use crate::store::ids::IdType;
 use crate::store::open::{Store, Url};
@@ -77,15 +78,13 @@ impl OpenDatabase {
         })
     }
 
+    /// Exempts a subject.
+    pub fn exempt(&mut self, wanted: &Wanted) -> Result<Exempt> {
+        exemptions::exempt(&mut self.store, &self.timeouts, wanted).map_err(|abort| self.explain(abort))
+    }
+
     pub fn explain(&self, abort: Abort<Refused>) -> Error {
-        match &abort {
-            Abort::RolledBack(Refused::Query(error))
-                if errors::is_contention(error) || errors::is_lock_timeout(error) =>
-            {
-                busy(format!("somebody else is at it, try again: {}", errors::error_chain(error))).into()
-            }
-            Abort::RolledBack(_) | Abort::Lost(_) | Abort::Unknown(_) => self.url.explain(abort.into()),
-        }
+        self.url.explain_refusal(abort)
     }
 }
 

@@ -10,3 +10,13 @@ pub struct Call<'a> {
     /// What the client calls itself.
     pub client: Option<&'a str>,
 }
+
+impl Call<'_> {
+    /// Who asks for a change: `ada by claude-code 2.1`.
+    pub fn asker(&self) -> String {
+        match self.client {
+            Some(client) => format!("{} by {client}", self.options.asker),
+            None => self.options.asker.clone(),
+        }
+    }
+}

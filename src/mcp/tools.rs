@@ -2,8 +2,10 @@
 
 mod attention;
 mod dry_run;
+mod exempt;
 mod explain;
 mod plan;
+mod request;
 mod status;
 
 use std::sync::Arc;
@@ -96,5 +98,47 @@ pub const TOOLS: &[Definition] = &[
         answer: || whole(include_str!("../../docs/schemas/dry-run-page.schema.json")),
         changes: false,
         call: dry_run::call,
+    },
+    Definition {
+        name: "heartbeat",
+        title: "Sign of life of a session",
+        description: "Notes a sign of life of a session: an agent that has nothing to write for a while, such as one \
+            that waits for a long build, is not taken for a silent one. Say it again before the limit comes again. It \
+            changes nothing else.",
+        arguments: || Arc::new(schema::<request::Arguments>()),
+        answer: || whole(include_str!("../../docs/schemas/request.schema.json")),
+        changes: true,
+        call: request::heartbeat,
+    },
+    Definition {
+        name: "pause",
+        title: "Pause a session",
+        description: "Has sweeps leave a session alone until resume is called: nobody is notified of it and nothing is typed into it. \
+            Use it only if a person wants that; for a time that ends by itself use exempt.",
+        arguments: || Arc::new(schema::<request::Arguments>()),
+        answer: || whole(include_str!("../../docs/schemas/request.schema.json")),
+        changes: true,
+        call: request::pause,
+    },
+    Definition {
+        name: "resume",
+        title: "End the pause of a session",
+        description: "Ends the pause of a session: sweeps look after it again. It does nothing else, and wakes nobody. It is the \
+            counterpart of pause, and is refused for a session that is not paused.",
+        arguments: || Arc::new(schema::<request::Arguments>()),
+        answer: || whole(include_str!("../../docs/schemas/request.schema.json")),
+        changes: true,
+        call: request::resume,
+    },
+    Definition {
+        name: "exempt",
+        title: "Exempt a subject",
+        description: "Exempts one session, issue or plan step from sweeps until a time: it is in progress on purpose, and nobody is \
+            woken or notified because of it. Again for the same subject: the new reason and end replace the old ones. \
+            Use it only with a reason that a person would accept.",
+        arguments: || Arc::new(schema::<exempt::Arguments>()),
+        answer: || whole(include_str!("../../docs/schemas/exemptions.schema.json")),
+        changes: true,
+        call: exempt::call,
     },
 ];

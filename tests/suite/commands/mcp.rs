@@ -1,5 +1,6 @@
 //! `sweep mcp`: each tool answers what its command prints, and writes nothing.
 
+mod changes;
 mod pages;
 mod protocol;
 mod refusals;
