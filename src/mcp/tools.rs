@@ -113,8 +113,8 @@ pub const TOOLS: &[Definition] = &[
     Definition {
         name: "pause",
         title: "Pause a session",
-        description: "Has sweeps leave a session alone until resume is called: nobody is notified of it and nothing is typed into it. \
-            Use it only if a person wants that; for a time that ends by itself use exempt.",
+        description: "Has sweeps leave a session alone until resume is called: nobody is notified of it and nothing is \
+            typed into it. Use it only if a person wants that; for a time that ends by itself use exempt.",
         arguments: || Arc::new(schema::<request::Arguments>()),
         answer: || whole(include_str!("../../docs/schemas/request.schema.json")),
         changes: true,
@@ -123,8 +123,8 @@ pub const TOOLS: &[Definition] = &[
     Definition {
         name: "resume",
         title: "End the pause of a session",
-        description: "Ends the pause of a session: sweeps look after it again. It does nothing else, and wakes nobody. It is the \
-            counterpart of pause, and is refused for a session that is not paused.",
+        description: "Ends the pause of a session: sweeps look after it again. It does nothing else, and wakes nobody. \
+            It is the counterpart of pause, and is refused for a session that is not paused.",
         arguments: || Arc::new(schema::<request::Arguments>()),
         answer: || whole(include_str!("../../docs/schemas/request.schema.json")),
         changes: true,
@@ -133,9 +133,9 @@ pub const TOOLS: &[Definition] = &[
     Definition {
         name: "exempt",
         title: "Exempt a subject",
-        description: "Exempts one session, issue or plan step from sweeps until a time: it is in progress on purpose, and nobody is \
-            woken or notified because of it. Again for the same subject: the new reason and end replace the old ones. \
-            Use it only with a reason that a person would accept.",
+        description: "Exempts one session, issue or plan step from sweeps until a time: it is in progress on purpose, \
+            and nobody is woken or notified because of it. Again for the same subject: the new reason and end replace \
+            the old ones. Use it only with a reason that a person would accept.",
         arguments: || Arc::new(schema::<exempt::Arguments>()),
         answer: || whole(include_str!("../../docs/schemas/exemptions.schema.json")),
         changes: true,

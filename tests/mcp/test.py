@@ -29,8 +29,9 @@ PYTHON = CACHE / "venv/bin/python"
 if Path(sys.prefix).resolve() != (CACHE / "venv").resolve():
     os.execv(PYTHON, [str(PYTHON), *sys.argv])
 
-from mcp import Client, MCPError, StdioServerParameters  # noqa: E402
+from mcp import Client, Implementation, MCPError, StdioServerParameters  # noqa: E402
 
+CHANGING = ["heartbeat", "pause", "resume", "exempt"]
 READING = ["list_attention", "get_plan_status", "explain", "status", "dry_run"]
 PASSING = {"observed_at", "age_seconds", "idle_seconds", "stuck_seconds", "began_at", "duration_ms", "clocks", "clauses"}
 ANSWER_MAX = 25_000
@@ -165,6 +166,25 @@ async def what_is_wrong_is_said():
             await call(client, "status")
 
 
+async def changes():
+    """What is changed by an agent is what the commands show, with who asked for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = demo(folder, "start")
+        async with Client(server(url, "--allow-changes", "--as", "ada"), client_info=Implementation(name="python", version="1.0")) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert list(tools) == READING + CHANGING, list(tools)
+            assert not any(tools[name].annotations.read_only_hint for name in CHANGING)
+            await call(client, "exempt", kind="issue", subject="ACM-12", reason="a load test", until="2d")
+            assert printed(url, "exempt", "list")["exemptions"][0]["reason"] == "a load test (ada by python 1.0)"
+            assert (await call(client, "explain", kind="issue", subject="ACM-12"))["history"]["exemption"]["holds"]
+            for request in ("heartbeat", "pause", "resume"):
+                answer = await call(client, request, session="chiara-4")
+                assert (answer["request"], answer["requested_by"]) == (request, "ada by python 1.0"), answer
+            assert "is not paused" in await refusal(client, "resume", session="chiara-4")
+        async with Client(server(url)) as client:
+            assert "it was not started with --allow-changes" in await refusal(client, "pause", session="chiara-4")
+
+
 def psql(url, sql=None, file=None):
     words = ["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null"] + (["-f", str(file)] if file else ["-c", sql])
     subprocess.run([*words, url], check=True, capture_output=True)
@@ -217,7 +237,7 @@ async def typescript():
         assert got["answers"][-1]["isError"] and "there is no issue ACM-99" in got["answers"][-1]["content"][0]["text"]
 
 
-TESTS = [demo_at_its_start_as_ever, demo_at_its_start_without_initialize, demo_at_its_end, what_is_wrong_is_said, paperclip, typescript]
+TESTS = [demo_at_its_start_as_ever, demo_at_its_start_without_initialize, demo_at_its_end, what_is_wrong_is_said, changes, paperclip, typescript]
 
 
 def main():

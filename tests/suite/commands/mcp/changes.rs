@@ -61,7 +61,8 @@ on_each_host! {
         for name in CHANGES {
             let arguments = json!({ "kind": "issue", "subject": issue.0, "reason": "x", "until": "2d" });
             let why = client.refusal(name, arguments);
-            assert_eq!(why, format!("{name} changes something, and this server only reads: it was not started with --allow-changes"));
+            let says = "changes something, and this server only reads: it was not started with --allow-changes";
+            assert_eq!(why, format!("{name} {says}"));
         }
         assert_eq!((world.count("exemptions"), world.count("recoveries")), (0, 0));
     }
@@ -72,10 +73,8 @@ mod own_sessions {
     use super::*;
 
     fn ledger(world: &mut World, session: &Id) -> Vec<String> {
-        let rows = world.texts(
-            "action || ': ' || reason",
-            &format!("recoveries where subject_id = '{session}' order by created_at, id"),
-        );
+        let of_it = format!("recoveries where subject_id = '{session}' order by created_at, id");
+        let rows = world.texts("action || ': ' || reason", &of_it);
         rows.into_iter().flatten().collect()
     }
 
