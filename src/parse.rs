@@ -13,7 +13,8 @@ use crate::rules::After;
 use crate::store::candidates::Shard;
 use crate::store::outbox::Event;
 pub use choice::{
-    Choice, ESCALATION, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES, STATEMENT_CACHE, SWITCH,
+    Choice, ESCALATION, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES, STATEMENT_CACHE,
+    SWITCH,
 };
 
 type Parsed<T> = Result<T, String>;

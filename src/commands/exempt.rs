@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 
 use super::open_database::{OpenDatabase, say_list};
 use super::terminal::confirm;
-use crate::cli::{ExemptCommand, ExemptFlags, ListFlags, RemoveFlags};
+use crate::cli::{ExemptCommand, ExemptFlags, ExemptName, ListFlags, RemoveFlags};
 use crate::conclusion::{Conclusion, usage};
 use crate::parse::Until;
 use crate::report::grid;
-use crate::rules::Exemption;
 use crate::rules::display::{HumanDuration, format_utc};
+use crate::rules::{Id, Kind, Whose};
 use crate::settings::Environment;
 use crate::store::Label;
 use crate::store::errors::Refused;
-use crate::store::exemptions::{self, Exempted, Given};
-use crate::store::find::{find, label_of_row};
+use crate::store::exemptions::{self, Exempted, Exempts, Given, Word};
+use crate::store::find::{self, Found};
 use crate::store::rights::Purpose;
 use crate::store::{Abort, Db};
 use crate::text::redact;
@@ -34,11 +34,13 @@ pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Re
 
 fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let mut opened = OpenDatabase::with(Purpose::Exempt, &flags.database, environment)?;
-    opened.store.refuse_unprovided(flags.subject.kind)?;
-    let added = match opened.transact(|db, _| give(db, flags)) {
+    if let Some(kind) = flags.what.of.kind() {
+        opened.store.refuse_unprovided(kind)?;
+    }
+    let added = match opened.transact(|db, kinds| give(db, kinds, flags)) {
         // Another operator was first: now there is a row to replace.
         Err(Abort::RolledBack(Refused::Query(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))) => {
-            opened.transact(|db, _| give(db, flags))
+            opened.transact(|db, kinds| give(db, kinds, flags))
         }
         added => added,
     };
@@ -47,8 +49,8 @@ fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Co
 }
 
 /// Returns what to say of it.
-fn give(db: &mut Db, flags: &ExemptFlags) -> Result<String, Refused> {
-    let (kind, name, now) = (flags.subject.kind, &flags.subject.name, db.now()?);
+fn give(db: &mut Db, kinds: &[Kind], flags: &ExemptFlags) -> Result<String, Refused> {
+    let (ExemptName { of, name }, now) = (&flags.what, db.now()?);
     let until = match flags.until {
         None => None,
         Some(Until::In(duration)) => Some(now + duration),
@@ -58,21 +60,37 @@ fn give(db: &mut Db, flags: &ExemptFlags) -> Result<String, Refused> {
             return Err(usage(format!("--until {at} has passed: the database's clock says {now}")).into());
         }
     };
-    let label = find(db, kind, name)?.one(kind, name)?;
-    let exemption = Exemption { reason: flags.reason.clone(), until };
-    let given = match exemptions::give(db, kind, &label.id, &exemption, now)? {
+    let label = match of {
+        Exempts::Tenant => find::tenant(db, kinds, name).map(|()| Label::of_id(Id(name.clone())))?,
+        of => found(db, *of, name)?.one(of, name)?,
+    };
+    let word = Word { of: *of, id: &label.id, reason: &flags.reason, until };
+    let given = match exemptions::give(db, &word, now)? {
         Given::New => "Exempt",
         Given::Again => "Exempt again, with this reason and end",
     };
-    let (name, end, reason) = (label.name(), end_of(&exemption), redact(&exemption.reason));
-    Ok(format!("{given}: {kind} {name}, until {end}: {reason}\n"))
+    let (name, end, reason) = (label.name(), end_of(until), redact(&flags.reason));
+    Ok(format!("{given}: {of} {name}, until {end}: {reason}\n"))
+}
+
+/// Of a tenant only its name is known.
+fn found(db: &mut Db, of: Exempts, name: &str) -> QueryResult<Found> {
+    match (of, of.kind()) {
+        (Exempts::Tenant, _) => Ok(Found::One(Label::of_id(Id(name.to_owned())))),
+        (_, Some(kind)) => find::find(db, kind, name),
+        (_, None) => find::agent(db, name),
+    }
 }
 
 fn remove(flags: &RemoveFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let mut opened = OpenDatabase::with(Purpose::Exempt, &flags.database, environment)?;
-    let (kind, name) = (flags.subject.kind, &flags.subject.name);
-    let removed = opened.undo(kind, name, "exempt", |db, id| exemptions::take_back(db, kind, id))?;
-    confirm(quiet, &format!("No longer exempt: {kind} {removed}\n"));
+    let ExemptName { of, name } = &flags.what;
+    if let Some(kind) = of.kind() {
+        opened.store.refuse_unprovided(kind)?;
+    }
+    let find = |db: &mut Db| found(db, *of, name);
+    let removed = opened.undo(of, name, "exempt", find, |db, id| exemptions::take_back(db, *of, id))?;
+    confirm(quiet, &format!("No longer exempt: {of} {removed}\n"));
     Ok(Conclusion::Done)
 }
 
@@ -80,12 +98,24 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
     let mut opened = OpenDatabase::with(Purpose::Look, &flags.database, environment)?;
     let (rows, now) = opened.change(|db, kinds| {
         let rows = exemptions::all(db)?;
-        let labelled = |row: Exempted| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
+        let labelled = |row: Exempted| Ok((label(db, kinds, &row)?, row));
         let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
         Ok((rows, db.now()?))
     })?;
     say_list(flags.layout.get(), "exemptions", &rows, |row| document(row, now), |rows| table(rows, now));
     Ok(Conclusion::Done)
+}
+
+/// By its id when it is gone.
+fn label(db: &mut Db, kinds: &[Kind], row: &Exempted) -> QueryResult<Label> {
+    match row.exemption.whose {
+        Whose::Subject => find::label_of_row(db, kinds, &row.kind, &row.id),
+        Whose::Tenant => Ok(exemptions::label_of_tenant(&row.id)),
+        Whose::Agent => Ok(match find::agent(db, &row.id.0)? {
+            Found::One(label) => label,
+            Found::Nothing | Found::Several(_) => Label::of_id(row.id.clone()),
+        }),
+    }
 }
 
 type ExemptionRow = (Label, Exempted);
@@ -104,7 +134,7 @@ fn table(rows: &[ExemptionRow], now: DateTime<Utc>) -> String {
             label.name(),
             redact(label.tenant.as_deref().unwrap_or_default()),
             state,
-            end_of(&row.exemption),
+            end_of(row.exemption.until),
             HumanDuration(now - row.since).to_string(),
             redact(&row.exemption.reason),
         ]
@@ -127,6 +157,6 @@ fn document((label, row): &ExemptionRow, now: DateTime<Utc>) -> Value {
     })
 }
 
-fn end_of(exemption: &Exemption) -> String {
-    exemption.until.map_or_else(|| "removed".to_owned(), format_utc)
+fn end_of(until: Option<DateTime<Utc>>) -> String {
+    until.map_or_else(|| "removed".to_owned(), format_utc)
 }

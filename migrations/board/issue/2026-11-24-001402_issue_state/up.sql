@@ -11,7 +11,7 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
            when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
            {{ other_since("issue") }} end as since
 from (
-    select f.*, e.reason as exemption,
+    select f.*, {{ exemption() }},
            case
                when f.has_live_run then 'live_run'
                {{ wake_branches("f.pending_wake_since") }}
