@@ -21,7 +21,7 @@ pub use mistake::render_mistake;
 pub use program::{CompletionsFlags, ConfigFlags, DemoAt, DemoFlags, ManFlags};
 pub use request::{AskCommand, AskFlags, Wish};
 pub use subjects::{
-    ExemptCommand, ExemptFlags, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand, ReleaseFlags,
-    RemoveFlags, SubjectName,
+    ExemptCommand, ExemptFlags, ExemptName, ExplainFlags, Layout, LayoutFlag, ListFlags, QuarantineCommand,
+    ReleaseFlags, RemoveFlags, SubjectName,
 };
 pub use watch::{EventFlags, WatchCommand, WatchFlags};

@@ -31,7 +31,7 @@ pub use decision::{Cause, ContinueBy, Decision};
 pub use facts::{Facts, RetryBudget};
 pub use finding::Finding;
 pub use guard::Guard;
-pub use history::{AHEAD_MAX, Exemption, History, OpenRecovery};
+pub use history::{AHEAD_MAX, Exemption, History, OpenRecovery, Whose};
 pub use loops::{Essence, Loop, detect_loop, without_middle};
 pub use policy::{After, Escalation, Policy};
 pub use reason::Reason;

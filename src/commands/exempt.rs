@@ -7,15 +7,16 @@ use owo_colors::OwoColorize;
 
 use super::open_database::{OpenDatabase, say_list};
 use super::terminal::confirm;
-use crate::cli::{ExemptCommand, ExemptFlags, ListFlags, RemoveFlags};
+use crate::cli::{ExemptCommand, ExemptFlags, ExemptName, ListFlags, RemoveFlags};
 use crate::conclusion::Conclusion;
 use crate::report::{exemption, grid};
-use crate::rules::Exemption;
 use crate::rules::display::{HumanDuration, format_utc};
+use crate::rules::{Kind, Whose};
 use crate::settings::Environment;
+use crate::store::Db;
 use crate::store::Label;
 use crate::store::exemptions::{self, Exempt, Exempted, Given, Wanted};
-use crate::store::find::label_of_row;
+use crate::store::find::{self, Found};
 use crate::store::rights::Purpose;
 use crate::text::redact;
 
@@ -29,23 +30,27 @@ pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Re
 
 fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let mut opened = OpenDatabase::with(Purpose::Exempt, &flags.database, environment)?;
-    let (kind, name) = (flags.subject.kind, flags.subject.name.as_str());
-    let wanted = Wanted { kind, name, reason: &flags.reason, until: flags.until, until_is_called: "--until" };
+    let ExemptName { of, name } = &flags.what;
+    let wanted = Wanted { of: *of, name, reason: &flags.reason, until: flags.until, until_is_called: "--until" };
     let Exempt { label, row, given } = opened.exempt(&wanted)?;
     let given = match given {
         Given::New => "Exempt",
         Given::Again => "Exempt again, with this reason and end",
     };
-    let (name, end, reason) = (label.name(), end_of(&row.exemption), redact(&row.exemption.reason));
-    confirm(quiet, &format!("{given}: {kind} {name}, until {end}: {reason}\n"));
+    let (name, end, reason) = (label.name(), end_of(row.exemption.until), redact(&row.exemption.reason));
+    confirm(quiet, &format!("{given}: {of} {name}, until {end}: {reason}\n"));
     Ok(Conclusion::Done)
 }
 
 fn remove(flags: &RemoveFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let mut opened = OpenDatabase::with(Purpose::Exempt, &flags.database, environment)?;
-    let (kind, name) = (flags.subject.kind, &flags.subject.name);
-    let removed = opened.undo(kind, name, "exempt", |db, id| exemptions::take_back(db, kind, id))?;
-    confirm(quiet, &format!("No longer exempt: {kind} {removed}\n"));
+    let ExemptName { of, name } = &flags.what;
+    if let Some(kind) = of.kind() {
+        opened.store.refuse_unprovided(kind)?;
+    }
+    let find = |db: &mut Db| exemptions::found(db, *of, name);
+    let removed = opened.undo(of, name, "exempt", find, |db, id| exemptions::take_back(db, *of, id))?;
+    confirm(quiet, &format!("No longer exempt: {of} {removed}\n"));
     Ok(Conclusion::Done)
 }
 
@@ -53,7 +58,7 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
     let mut opened = OpenDatabase::with(Purpose::Look, &flags.database, environment)?;
     let (rows, now) = opened.change(|db, kinds| {
         let rows = exemptions::all(db)?;
-        let labelled = |row: Exempted| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
+        let labelled = |row: Exempted| Ok((label(db, kinds, &row)?, row));
         let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
         Ok((rows, db.now()?))
     })?;
@@ -65,6 +70,18 @@ fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
         |rows| table(rows, now),
     );
     Ok(Conclusion::Done)
+}
+
+/// By its id when it is gone.
+fn label(db: &mut Db, kinds: &[Kind], row: &Exempted) -> QueryResult<Label> {
+    match row.exemption.whose {
+        Whose::Subject => find::label_of_row(db, kinds, &row.kind, &row.id),
+        Whose::Tenant => Ok(exemptions::label_of_tenant(&row.id)),
+        Whose::Agent => Ok(match find::agent(db, &row.id.0)? {
+            Found::One(label) => label,
+            Found::Nothing | Found::Several(_) => Label::of_id(row.id.clone()),
+        }),
+    }
 }
 
 type ExemptionRow = (Label, Exempted);
@@ -83,7 +100,7 @@ fn table(rows: &[ExemptionRow], now: DateTime<Utc>) -> String {
             label.name(),
             redact(label.tenant.as_deref().unwrap_or_default()),
             state,
-            end_of(&row.exemption),
+            end_of(row.exemption.until),
             HumanDuration(now - row.since).to_string(),
             redact(&row.exemption.reason),
         ]
@@ -91,6 +108,6 @@ fn table(rows: &[ExemptionRow], now: DateTime<Utc>) -> String {
     grid::with_header(["kind", "subject", "tenant", "state", "until", "age", "reason"], cells, &[])
 }
 
-fn end_of(exemption: &Exemption) -> String {
-    exemption.until.map_or_else(|| "removed".to_owned(), format_utc)
+fn end_of(until: Option<DateTime<Utc>>) -> String {
+    until.map_or_else(|| "removed".to_owned(), format_utc)
 }

@@ -1,5 +1,7 @@
 //! A database that a command has opened for one transaction.
 
+use std::fmt::Display;
+
 use anyhow::{Error, Result};
 use diesel::QueryResult;
 use serde_json::{Value, json};
@@ -13,7 +15,7 @@ use crate::settings::Environment;
 use crate::settings::flags::{DatabaseFlag, PolicyFlags};
 use crate::store::errors::Refused;
 use crate::store::exemptions::{self, Exempt, Wanted};
-use crate::store::find::find;
+use crate::store::find::Found;
 use crate::store::ids::IdType;
 use crate::store::open::{Store, Url};
 use crate::store::rights::Purpose;
@@ -57,18 +59,18 @@ impl OpenDatabase {
         self.transact(body).map_err(|abort| self.explain(abort))
     }
 
-    /// Undoes something about a subject, which may be gone meanwhile, and returns what it is called. `body` says
+    /// Undoes something about what `find` finds, which may be gone meanwhile, and returns what it is called. `body` says
     /// whether there was anything to undo; if not, the subject `is_not` so.
     pub fn undo(
         &mut self,
-        kind: Kind,
+        kind: impl Display + Copy,
         name: &str,
         is_not: &str,
+        find: impl FnOnce(&mut Db) -> QueryResult<Found>,
         body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>,
     ) -> Result<String> {
-        self.store.refuse_unprovided(kind)?;
         self.change(|db, _| {
-            let found = find(db, kind, name)?;
+            let found = find(db)?;
             let label = found.clone().one_or_gone(IdType::of(db)?, kind, name)?;
             if body(db, &label.id)? {
                 return Ok(label.name());

@@ -109,7 +109,7 @@ pub fn judge(request: Request, facts: &impl Requested, policy: &Policy) -> Resul
     let Some(remedy) = request.remedy() else { return Ok(verdict) };
     let history = facts.history();
     if let Some(exemption) = history.exemption.as_ref().filter(|exemption| exemption.holds(history.observed_at)) {
-        return Err(Reason::Exempt(exemption.reason.clone()).into());
+        return Err(Reason::Exempt(exemption.whose, exemption.reason.clone()).into());
     }
     if let Some(unavailable) = facts.assignee().unavailable() {
         return Err(unavailable.into());

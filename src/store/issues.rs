@@ -8,7 +8,7 @@ use super::candidates::Nominated;
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
-use super::schema::{comments, exemptions, issue_facts, issues, wakes};
+use super::schema::{agent_exemptions, comments, exemptions, issue_facts, issues, tenant_exemptions, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
 use super::written::{insert_one, update_as_seen};

@@ -12,7 +12,7 @@ use super::candidates::Shard;
 use super::catalog::is_readable;
 use super::guarded::{self, Remembered};
 use super::schema::{recoveries, sweeps};
-use super::types::{Document, Instant, RawInstant};
+use super::types::{Bound, Document, Instant, RawInstant};
 use super::written::update_as_seen;
 use super::{Db, Subject, boards, totals};
 use crate::conclusion::Conclusion;
@@ -87,6 +87,8 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
             recoveries::episode_began_at.eq(Instant(history.episode_began_at)),
             recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
             recoveries::wake_id.eq(entry.wake_id),
+            recoveries::agent_id.eq(Bound::optional(facts.assignee().id())),
+            recoveries::tenant.eq(facts.tenant()),
             recoveries::requested_by.eq(entry.requested_by.map(|name| cut(&plain(&redact(name)), NAME_MAX))),
             recoveries::blocked_subject.eq(entry.blocked_subject),
             recoveries::settled_at.eq(entry.action.is_the_end().then_some(Instant(history.observed_at))),

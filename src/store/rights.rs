@@ -19,7 +19,12 @@ use crate::rules::request::Request;
 
 const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT"), (RECORD, "SELECT")];
 
-const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
+const TO_LOOK: &[Right] = &[
+    ("exemptions", "SELECT"),
+    ("agent_exemptions", "SELECT"),
+    ("tenant_exemptions", "SELECT"),
+    ("failures", "SELECT"),
+];
 
 const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
 
@@ -41,6 +46,8 @@ const TO_MEASURE: &[Right] = &[
     ("sweeps", "SELECT"),
     ("recoveries", "SELECT"),
     ("exemptions", "SELECT"),
+    ("agent_exemptions", "SELECT"),
+    ("tenant_exemptions", "SELECT"),
     ("failures", "SELECT"),
     ("notifications", "SELECT"),
     ("false_rescues", "SELECT"),
@@ -85,8 +92,16 @@ const TO_ASK: &[Right] = &[
 ];
 
 /// An operator's rights; the sweeper needs none of them.
-const TO_EXEMPT: &[Right] =
-    &[("issues", "SELECT"), ("exemptions", "INSERT"), ("exemptions", "UPDATE"), ("exemptions", "DELETE")];
+const TO_EXEMPT: &[Right] = &[
+    ("issues", "SELECT"),
+    ("agents", "SELECT"),
+    ("exemptions", "INSERT"),
+    ("exemptions", "UPDATE"),
+    ("exemptions", "DELETE"),
+    ("tenant_exemptions", "INSERT"),
+    ("tenant_exemptions", "UPDATE"),
+    ("tenant_exemptions", "DELETE"),
+];
 
 const TO_RELEASE: &[Right] = &[("issues", "SELECT"), ("failures", "UPDATE")];
 

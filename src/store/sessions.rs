@@ -11,7 +11,7 @@ use super::label::{called, labels};
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
-use super::schema::{exemptions, session_commands, session_facts, sessions};
+use super::schema::{agent_exemptions, exemptions, session_commands, session_facts, sessions, tenant_exemptions};
 use super::subject::Right;
 use super::types::{Instant, LossyText};
 use super::written::{insert_one, update_as_seen};

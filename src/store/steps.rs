@@ -11,7 +11,7 @@ use super::label::{called, labels};
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
-use super::schema::{exemptions, plan_steps, plans, step_facts, wakes};
+use super::schema::{agent_exemptions, exemptions, plan_steps, plans, step_facts, tenant_exemptions, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
 use super::written::{insert_one, update_as_seen};

@@ -1,5 +1,10 @@
 //! What people ask for by a command: done as a sweep does it, or refused with a reason.
 
+mod exempt;
+mod hostile_names;
+mod kills;
+mod rights;
+mod rivals;
 mod sessions;
 mod steps;
 mod wake;

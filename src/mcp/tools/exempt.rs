@@ -40,7 +40,8 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let reason = format!("{} ({})", reason.trim(), call.asker());
     let sweep = &call.options.sweep;
     let mut store = sweep.database.open_to(Purpose::Exempt)?;
-    let wanted = Wanted { kind, name: &subject, reason: &reason, until: Some(until), until_is_called: "until:" };
+    let wanted =
+        Wanted { of: kind.into(), name: &subject, reason: &reason, until: Some(until), until_is_called: "until:" };
     let exempted = exempt(&mut store, &sweep.timeouts, &wanted);
     let Exempt { label, row, given: _ } = exempted.map_err(|abort| sweep.database.explain_refusal(abort))?;
     let exemptions = [exemption(&label, &row, row.since)];
