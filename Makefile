@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-agents test-hosts test-postgres check check-deploy components bench documents loops migrate
+.PHONY: help demo run test test-agents test-mcp test-hosts test-postgres check check-deploy components bench documents loops migrate
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,13 @@ test-agents: ## Play real agents under sweep watch, with a stand-in for their mo
 	@tests/agents/install
 	@cargo build
 	@tests/agents/test.py $(ARGS)
+
+test-mcp: ## Ask sweep mcp by the protocol's official clients (installs 110 MB once): make test-mcp ARGS="paperclip*"
+	@tests/prerequisites test
+	@tests/mcp/install >/dev/null
+	@tests/paperclip
+	@cargo build
+	@tests/postgres run tests/mcp/test.py $(ARGS)
 
 test-postgres: ## Run the suite on another PostgreSQL, 14 to 18 (fetches it once): make test-postgres VERSION=18 ARGS=rival
 	@tests/prerequisites test

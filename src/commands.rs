@@ -1,5 +1,6 @@
 //! The commands: each reads its flags, calls the library and prints.
 
+mod ask;
 mod attention;
 pub mod completions;
 mod config;
@@ -10,6 +11,7 @@ mod exempt;
 mod explain;
 mod host;
 mod man;
+mod mcp;
 mod migrate;
 mod notify;
 mod open_database;
@@ -41,8 +43,11 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to
     // show.
     if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
-        let is_daemon = matches!(command, Some(Command::Daemon(_)));
-        let audience = if is_daemon { Audience::Log } else { Audience::of_stderr() };
+        let audience = match command {
+            Some(Command::Daemon(_)) => Audience::Log,
+            Some(Command::Mcp(_)) => Audience::Client,
+            _ => Audience::of_stderr(),
+        };
         telemetry::start(environment, audience, loudness)?;
         environment.log_warnings();
     }
@@ -56,7 +61,9 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),
         Some(Command::Watch(flags)) => watch::run(flags, environment),
+        Some(Command::Mcp(flags)) => mcp::run(flags, environment),
         Some(Command::Host(command)) => host::run(&command, environment),
+        Some(Command::Ask(command)) => ask::run(command, quiet, environment),
         Some(Command::Exempt(command)) => exempt::run(command, quiet, environment),
         Some(Command::Quarantine(command)) => quarantine::run(command, quiet, environment),
         Some(Command::Config(flags)) => config::run(&flags, file.as_deref(), environment),

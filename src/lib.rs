@@ -37,6 +37,8 @@ pub mod daemon;
 #[cfg(feature = "program")]
 pub mod files;
 #[cfg(feature = "program")]
+pub mod mcp;
+#[cfg(feature = "program")]
 pub mod metrics;
 #[cfg(feature = "program")]
 pub mod notify;

@@ -6,15 +6,17 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 use crate::rules::After;
 use crate::store::attention::{Cursor, PageRequest};
 use crate::store::candidates::Shard;
+pub use crate::store::exemptions::Until;
 use crate::store::outbox::Event;
 pub use choice::{
-    Choice, ESCALATION, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES, STATEMENT_CACHE, SWITCH,
+    Choice, ESCALATION, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES, STATEMENT_CACHE,
+    SWITCH,
 };
 
 type Parsed<T> = Result<T, String>;
@@ -191,6 +193,14 @@ pub fn message(value: &str) -> Parsed<String> {
     }
 }
 
+/// Whom the ledger is to name.
+pub fn person(value: &str) -> Parsed<String> {
+    match non_empty(value)? {
+        name if 200 < name.chars().count() => Err("expected at most 200 characters".to_owned()),
+        name => Ok(name),
+    }
+}
+
 /// A command line, as a shell would split it at its spaces and quotes.
 #[derive(Clone, Debug)]
 pub struct CommandLine(pub Vec<OsString>);
@@ -220,13 +230,6 @@ pub fn events(names: &str) -> Parsed<Vec<Event>> {
         })
     };
     names.split(',').map(event).collect()
-}
-
-/// The end of something, as an operator says it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Until {
-    In(TimeDelta),
-    At(DateTime<Utc>),
 }
 
 /// A time without a zone is UTC, and a date is its first moment.

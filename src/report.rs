@@ -4,6 +4,7 @@
 
 pub mod attention;
 pub mod certificate;
+mod exemption;
 pub mod explain;
 pub mod grid;
 mod json;
@@ -11,8 +12,10 @@ mod out;
 pub mod page;
 mod printer;
 mod progress;
+mod request;
 mod several;
 pub mod status;
+mod subject;
 mod summary;
 mod table;
 
@@ -25,11 +28,15 @@ use crate::rules::Kind;
 use crate::sweep::heading::Heading;
 use crate::sweep::plan::Plan;
 use crate::sweep::{Examined, Observer, Summary};
+pub use exemption::exemption;
+pub use json::end as summary_document;
 use out::Out;
 use printer::Printer;
 use progress::ProgressLine;
+pub use request::ask_named;
 use several::Several;
 pub use several::{databases, ended, failure, heading};
+pub use subject::explain_named;
 pub use table::Detail;
 use table::Table;
 

@@ -22,7 +22,9 @@
 //! # }
 //! ```
 
+pub mod ask;
 pub mod cancel;
+mod carry_out;
 mod clock;
 pub mod context;
 mod describe;
@@ -241,6 +243,7 @@ impl Sweep<'_> {
             // What is named is swept by whoever names it.
             shard: options.shard.filter(|_| named.is_none()),
             only_ids: options.selection.only_ids(),
+            asked: None,
             plan: options.selection.plan(),
             wakes,
             subscriptions: &options.subscriptions,

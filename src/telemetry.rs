@@ -11,7 +11,7 @@ use rustix::fs::fstat;
 use tracing::field::Field;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{Directive, LevelFilter};
 use tracing_subscriber::fmt::FmtContext;
 use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer, debug_fn};
 use tracing_subscriber::registry::LookupSpan;
@@ -28,6 +28,8 @@ pub enum Audience {
     Person,
     /// There is nothing else to read.
     Log,
+    /// A program that reads the answers, and shows what is logged when something is wrong.
+    Client,
 }
 
 /// How much is logged: -q and -v win over SWEEP_LOG.
@@ -61,18 +63,19 @@ pub fn check(environment: &Environment) -> Result<()> {
     parse(filter.as_deref().unwrap_or(LOG)).map(drop)
 }
 
+/// Libraries that say more than is of use, and how much of it is logged unless a filter names them: the scheduler logs
+/// each job that it takes, and the protocol's library each message, with all that is in it.
+const QUIETED: [(&str, LevelFilter); 2] = [("tokio_cron_scheduler", LevelFilter::WARN), ("rmcp", LevelFilter::ERROR)];
+
 fn parse(filter: &str) -> Result<EnvFilter> {
     let refuse =
         |error| config(format!("SWEEP_LOG: “{filter}”: expected a filter such as warn or sweep=debug ({error})"));
     let directives = EnvFilter::try_new(filter).map_err(refuse)?;
-    // The scheduler logs each job that it takes.
-    let is_talkative = directives.max_level_hint().is_none_or(|level| LevelFilter::INFO <= level);
-    let is_meant = filter.contains("tokio_cron_scheduler");
-    Ok(if is_talkative && !is_meant {
-        directives.add_directive("tokio_cron_scheduler=warn".parse()?)
-    } else {
-        directives
-    })
+    let is_talkative = |level: &LevelFilter| directives.max_level_hint().is_none_or(|hint| *level < hint);
+    let quieted = QUIETED.iter().filter(|(name, level)| is_talkative(level) && !filter.contains(name));
+    let quieted: Vec<Directive> =
+        quieted.map(|(name, level)| format!("{name}={level}").parse()).collect::<Result<_, _>>()?;
+    Ok(quieted.into_iter().fold(directives, EnvFilter::add_directive))
 }
 
 /// Starts logging as SWEEP_LOG (a filter such as `info` or `sweep=debug`) and SWEEP_LOG_FORMAT say.
@@ -82,7 +85,9 @@ pub fn start(environment: &Environment, audience: Audience, loudness: Loudness) 
     let default = match (loudness, audience) {
         // What is wrong with the settings, the report does not say.
         (Loudness::Usual, Audience::Person) => "error,sweep::settings=warn",
-        (Loudness::Usual, Audience::Log) | (Loudness::More(1), Audience::Person) => LOG,
+        // What would be done about each subject stands in the answer.
+        (Loudness::Usual, Audience::Client) => "warn,sweep::sweep=error",
+        (Loudness::Usual, Audience::Log) | (Loudness::More(1), Audience::Person | Audience::Client) => LOG,
         (Loudness::More(_), _) => "debug",
         (Loudness::Quiet, _) => "error",
     };

@@ -1,6 +1,7 @@
 -- The roles that sweep runs as, and the least that each needs:
---   sweeper       sweeps
---   sweep_reader  looks: dry runs, status, explain, metrics
+--   sweeper         sweeps
+--   sweep_reader    looks: dry runs, status, explain, metrics
+--   sweep_operator  has something done: sweep wake, nudge, relaunch, heartbeat, pause, resume, fail-step, skip-step; exempt; and looks
 --
 --   psql -X -f deploy/postgres/role.sql "$OWNER_URL"
 --
@@ -25,7 +26,7 @@ begin
     if owner <> session_user and (is_superuser or not pg_has_role(session_user, owner, 'member')) then
         raise exception 'the schema sweep belongs to %: run this as that role, not as %', owner, session_user;
     end if;
-    foreach name in array array['sweeper', 'sweep_reader'] loop
+    foreach name in array array['sweeper', 'sweep_reader', 'sweep_operator'] loop
         begin
             if to_regrole(name) is null then execute format('create role %I login', name); end if;
         -- Roles are the server's: another of its databases was set up at the same moment.
@@ -34,12 +35,12 @@ begin
     end loop;
 end $$;
 
-grant usage on schema sweep to sweeper, sweep_reader;
+grant usage on schema sweep to sweeper, sweep_reader, sweep_operator;
 
--- Both look at views, which read a host's own tables with their owner's rights.
-select format('grant select on sweep.%I to sweeper, sweep_reader', relation)
+-- All look at views, which read a host's own tables with their owner's rights.
+select format('grant select on sweep.%I to sweeper, sweep_reader, sweep_operator', relation)
 from unnest(array[
-    '__diesel_schema_migrations', 'host', 'exemptions', 'failures', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
+    '__diesel_schema_migrations', 'host', 'exemptions', 'agent_exemptions', 'tenant_exemptions', 'failures', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
     'host_behavior', 'host_blocks', 'untaken_wakes', 'wake_pickups',
     'session_candidates', 'session_subjects', 'session_facts', 'session_work_state',
     'issue_candidates', 'issue_subjects', 'issue_facts', 'issue_work_state', 'escalated_issues',
@@ -49,32 +50,39 @@ where to_regclass(format('sweep.%I', relation)) is not null
 \gexec
 
 -- What the views call they call as whoever asks.
-select format('grant execute on function %s to sweeper, sweep_reader', oid::regprocedure)
+select format('grant execute on function %s to sweeper, sweep_reader, sweep_operator', oid::regprocedure)
 from pg_proc
 where pronamespace = to_regnamespace('sweep') and prorettype <> 'trigger'::regtype
 \gexec
 
 -- Column by column where a row is a host's. To lock a row takes the right to update some column of it: where nothing is ever
--- updated that is the id, which cannot change while other rows refer to it. No right to delete anything, on any relation.
+-- updated that is the id, which cannot change while other rows refer to it. The only right to delete is the operator's, on exemptions.
 with wanted (grantees, relation, privilege, columns) as (values
-    ('sweeper, sweep_reader', 'plans', 'select', 'id tenant title status'),
-    ('sweeper', 'plans', 'select', 'agent_id issue_id'),
-    ('sweeper', 'plans', 'update', 'status updated_at'),
-    ('sweeper', 'plan_steps', 'select', 'id plan_id'),
-    ('sweeper', 'plan_steps', 'update', 'id'),
-    ('sweeper', 'agents', 'select', 'id'),
-    ('sweeper', 'agents', 'update', 'id'),
-    ('sweeper, sweep_reader', 'issues', 'select', 'id identifier'),
-    ('sweeper', 'issues', 'select', 'status assignee_agent_id'),
+    ('sweeper, sweep_reader, sweep_operator', 'plans', 'select', 'id tenant title status'),
+    ('sweeper, sweep_operator', 'plans', 'select', 'agent_id issue_id'),
+    ('sweeper, sweep_operator', 'plans', 'update', 'status updated_at'),
+    ('sweeper, sweep_operator', 'plan_steps', 'select', 'id plan_id'),
+    ('sweeper, sweep_operator', 'plan_steps', 'update', 'id'),
+    ('sweep_operator', 'plan_steps', 'select', 'status'),
+    ('sweep_operator', 'plan_steps', 'update', 'status updated_at'),
+    ('sweeper, sweep_operator', 'agents', 'select', 'id'),
+    ('sweeper, sweep_operator', 'agents', 'update', 'id'),
+    ('sweep_operator', 'agents', 'select', 'name'),
+    ('sweeper, sweep_reader, sweep_operator', 'issues', 'select', 'id identifier'),
+    ('sweeper, sweep_operator', 'issues', 'select', 'assignee_agent_id'),
+    ('sweeper', 'issues', 'select', 'status'),
     ('sweeper', 'issues', 'update', 'status unblock_action updated_at'),
-    ('sweeper', 'sessions', 'select', 'id agent_id issue_id'),
-    ('sweeper', 'sessions', 'update', 'id'),
-    ('sweeper', 'wakes', 'insert', 'id agent_id issue_id plan_step_id reason payload requested_by'),
-    ('sweeper', 'session_commands', 'insert', 'id session_id command message requested_by'),
+    ('sweep_operator', 'issues', 'update', 'id'),
+    ('sweeper, sweep_operator', 'sessions', 'select', 'id agent_id issue_id'),
+    ('sweeper, sweep_operator', 'sessions', 'update', 'id'),
+    ('sweep_operator', 'sessions', 'select', 'status stall_paused ended_at'),
+    ('sweep_operator', 'sessions', 'update', 'stall_paused last_activity_at'),
+    ('sweeper, sweep_operator', 'wakes', 'insert', 'id agent_id issue_id plan_step_id reason payload requested_by'),
+    ('sweeper, sweep_operator', 'session_commands', 'insert', 'id session_id command message requested_by'),
     ('sweeper', 'comments', 'insert', 'id issue_id author body'),
-    ('sweeper', 'activity', 'insert', 'actor action entity_type entity_id details'),
+    ('sweeper, sweep_operator', 'activity', 'insert', 'actor action entity_type entity_id details'),
     -- The ledger is written once: all that changes in a row is when it was settled.
-    ('sweeper', 'recoveries', 'update', 'settled_at')
+    ('sweeper, sweep_operator', 'recoveries', 'update', 'settled_at')
 )
 select format('grant %s (%s) on sweep.%I to %s', privilege, string_agg(format('%I', attname), ', '), relation, grantees)
 from wanted
@@ -82,14 +90,16 @@ join pg_attribute on attrelid = to_regclass(format('sweep.%I', relation)) and at
 group by grantees, relation, privilege
 \gexec
 
-select format('grant %s on sweep.%I to sweeper', privilege, relation)
+select format('grant %s on sweep.%I to %s', privilege, relation, grantees)
 from (values
-    ('recoveries', 'insert'),
-    ('sweeps', 'insert, update'),
-    ('policy', 'insert, update'),
-    ('failures', 'insert, update'),
-    ('notifications', 'insert, update')
-) as wanted (relation, privilege)
+    ('sweeper, sweep_operator', 'recoveries', 'insert'),
+    ('sweeper', 'sweeps', 'insert, update'),
+    ('sweeper', 'policy', 'insert, update'),
+    ('sweeper', 'failures', 'insert, update'),
+    ('sweeper, sweep_operator', 'notifications', 'insert, update'),
+    ('sweep_operator', 'exemptions', 'insert, update, delete'),
+    ('sweep_operator', 'tenant_exemptions', 'insert, update, delete')
+) as wanted (grantees, relation, privilege)
 where to_regclass(format('sweep.%I', relation)) is not null
 \gexec
 

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::host::HostCommand;
+use super::mcp::McpFlags;
 use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
+use super::request::AskCommand;
 use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
@@ -36,6 +38,8 @@ pub enum Command {
     Attention(AttentionFlags),
     /// Explain one subject, and what a sweep would do about it
     Explain(ExplainFlags),
+    #[command(flatten)]
+    Ask(AskCommand),
     /// Keep sweeps away from work that is in progress on purpose
     #[command(subcommand, arg_required_else_help = false)]
     Exempt(ExemptCommand),
@@ -52,6 +56,8 @@ pub enum Command {
     Host(HostCommand),
     /// Run an agent, or watch its tmux pane, and keep its session
     Watch(WatchFlags),
+    /// Offer agents the state of the work, as a server of the Model Context Protocol
+    Mcp(McpFlags),
     /// Show every setting and where it comes from, without secrets
     Config(ConfigFlags),
     /// Print the script that completes sweep's arguments in your shell

@@ -53,10 +53,57 @@ const PAGES: &[Page] = &[
         notes: "It reads only: a standby will do, and a role that may only read.",
     },
     Page {
+        command: &["wake"],
+        examples: &[
+            ("Go on with an issue now", "sweep wake ACM-12"),
+            ("With a step of a plan, in somebody's name", "sweep wake 'Release 2.4 #2' --as ada"),
+        ],
+        notes: "A wake is queued as a sweep would, whatever its graces and limits say. It is refused, with exit code 1, \
+                if it would be wrong now: somebody is at work, a wake is pending, a wait or an exemption holds.",
+    },
+    Page {
+        command: &["nudge"],
+        examples: &[("Say what to do", "sweep nudge fence --message 'The gate is at the west side'")],
+        notes: "It is refused, with exit code 1, unless the agent is known to be idle at its prompt: keys that are \
+                typed at a question would answer it.",
+    },
+    Page {
+        command: &["relaunch"],
+        examples: &[("After a crash", "sweep relaunch fence")],
+        notes: "Its supervisor (`sweep watch`, or the host's own) starts it again, in the same place. It is refused, \
+                with exit code 1, while its process runs or somebody else works on its issue.",
+    },
+    Page {
+        command: &["heartbeat"],
+        examples: &[("It works where nobody sees it", "sweep heartbeat fence")],
+        notes: "The ledger is no log of signs of life: it has a row only if something open is closed by it.",
+    },
+    Page {
+        command: &["pause"],
+        examples: &[("Leave it alone", "sweep pause fence"), ("Until now", "sweep resume fence")],
+        notes: "Its stall detection is paused: no sweep and no supervisor nudges it or starts it again.",
+    },
+    Page {
+        command: &["resume"],
+        examples: &[("Look after it again", "sweep resume fence")],
+        notes: "A new episode begins: what was tried before counts no more.",
+    },
+    Page {
+        command: &["fail-step"],
+        examples: &[("It cannot be done", "sweep fail-step 'Release 2.4 #2'")],
+        notes: "Its plan goes on executing when none of its other steps is stalled.",
+    },
+    Page {
+        command: &["skip-step"],
+        examples: &[("It need not be done", "sweep skip-step 'Release 2.4 #2'")],
+        notes: "Its plan goes on executing when none of its other steps is stalled.",
+    },
+    Page {
         command: &["exempt"],
         examples: &[
             ("Leave an issue alone until Christmas", EXEMPT_ADD),
             ("Let sweeps have it again", "sweep exempt remove issue ACM-15"),
+            ("All that an agent has", EXEMPT_AGENT),
         ],
         notes: "",
     },
@@ -68,7 +115,15 @@ const PAGES: &[Page] = &[
         ],
         notes: "",
     },
-    Page { command: &["exempt", "add"], examples: &[("Leave an issue alone until Christmas", EXEMPT_ADD)], notes: "" },
+    Page {
+        command: &["exempt", "add"],
+        examples: &[
+            ("Leave an issue alone until Christmas", EXEMPT_ADD),
+            ("All that an agent has", EXEMPT_AGENT),
+            ("All that is a tenant's", "sweep exempt add tenant acme --reason 'moving house' --until 2d"),
+        ],
+        notes: "The first that holds counts: the subject's own, its agent's, its tenant's.",
+    },
     Page { command: &["exempt", "list"], examples: &[("All exemptions", "sweep exempt list")], notes: "" },
     Page {
         command: &["exempt", "remove"],
@@ -149,6 +204,15 @@ const PAGES: &[Page] = &[
         examples: &[("From an agent's hook", r#"sweep watch event '{"state": "idle"}'"#)],
         notes: "",
     },
+    Page {
+        command: &["mcp"],
+        examples: &[
+            ("Give an agent the state of the work, as it stands in its settings", "sweep mcp"),
+            ("Have Claude Code start it", "claude mcp add sweep -- sweep mcp --database sqlite:///var/lib/agents.db"),
+        ],
+        notes: "It speaks the Model Context Protocol on stdin and stdout, and ends with stdin. Without --allow-changes \
+                it reads only: a standby will do, and a role that may only read.",
+    },
     Page { command: &["config"], examples: &[("What is set, and where", "sweep config")], notes: "" },
     Page {
         command: &["completions"],
@@ -177,6 +241,7 @@ const PAGES: &[Page] = &[
 ];
 
 const EXEMPT_ADD: &str = "sweep exempt add issue ACM-15 --reason 'load test' --until 2026-12-24";
+const EXEMPT_AGENT: &str = "sweep exempt add agent Ada --reason 'on holiday'";
 const HOST_NEW: &str = "sweep host new ./our-tasks";
 const HOST_VERIFY: &str = "sweep host verify --host-dir ./our-tasks";
 const HOST_SHOW: &str = "sweep host show paperclip";
@@ -193,7 +258,7 @@ waited for.";
 /// What each exit code means.
 pub const EXIT_CODES: &[(&str, &str)] = &[
     ("0", "done, or nothing to do"),
-    ("1", "some subjects failed; or the question was not answered with yes"),
+    ("1", "some subjects failed; what was asked for is refused; or the question was not answered with yes"),
     ("2", "with --detailed-exitcode: something was (in a dry run: would be) done"),
     ("4", "the guard left a kind alone: too much of it looks stranded"),
     ("64", "wrong arguments"),

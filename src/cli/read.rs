@@ -55,6 +55,7 @@ impl Command {
             Command::Status(flags) => &mut flags.database.database,
             Command::Attention(flags) => &mut flags.database.database,
             Command::Explain(flags) => &mut flags.database.database,
+            Command::Ask(command) => &mut command.flags().database.database,
             Command::Exempt(ExemptCommand::Add(flags)) => &mut flags.database.database,
             Command::Exempt(ExemptCommand::List(flags)) | Command::Quarantine(QuarantineCommand::List(flags)) => {
                 &mut flags.database.database
@@ -63,6 +64,7 @@ impl Command {
             Command::Quarantine(QuarantineCommand::Release(flags)) => &mut flags.database.database,
             Command::Migrate(flags) => &mut flags.database.database,
             Command::Watch(flags) => &mut flags.database.database,
+            Command::Mcp(flags) => &mut flags.database.database,
             Command::Demo(flags) => &mut flags.database,
             Command::Host(HostCommand::New(flags)) => &mut flags.database.database,
             Command::Host(HostCommand::Verify(flags)) => &mut flags.database.database,
@@ -82,6 +84,7 @@ impl Command {
             Command::Exempt(ExemptCommand::List(flags)) | Command::Quarantine(QuarantineCommand::List(flags)) => {
                 &mut flags.layout.output
             }
+            Command::Ask(command) => &mut command.flags().layout.output,
             Command::Config(flags) => &mut flags.layout.output,
             Command::Host(HostCommand::List(flags)) => &mut flags.layout.output,
             Command::Host(HostCommand::Show(flags)) => &mut flags.layout.output,
@@ -93,6 +96,7 @@ impl Command {
             | Command::Notify(_)
             | Command::Migrate(_)
             | Command::Watch(_)
+            | Command::Mcp(_)
             | Command::Completions(_)
             | Command::Man(_)
             | Command::Demo(_) => return None,
@@ -108,7 +112,7 @@ fn refuse_options_of_a_sweep(command: &clap::Command, matches: &ArgMatches, name
     let given = of_sweep.map(|argument| argument.get_id().as_str()).filter(|id| is_given(id));
     let Some(option) = given.into_iter().find(|id| !handed_down.contains(id)) else { return Ok(()) };
     let below = command.find_subcommand(name);
-    let is_below = below.is_some_and(|below| below.get_arguments().any(|argument| argument.get_id() == option));
+    let is_below = below.is_some_and(|below| below.get_opts().any(|argument| argument.get_id() == option));
     let option = format!("--{}", option.replace('_', "-"));
     match is_below {
         true => Err(refuse(format!("{option} belongs behind the command: `sweep {name} {option} …`"))),

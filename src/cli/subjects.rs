@@ -2,9 +2,10 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::parse::{self, KIND, Until};
+use crate::parse::{self, EXEMPTS, KIND, Until};
 use crate::rules::Kind;
 use crate::settings::flags::{DatabaseFlag, LinkFlag, PolicyFlags};
+use crate::store::exemptions::Exempts;
 
 /// Which subject.
 #[derive(Debug, Args)]
@@ -13,6 +14,17 @@ pub struct SubjectName {
     #[arg(value_name = "KIND", value_parser = KIND, hide_possible_values = true)]
     pub kind: Kind,
     /// Its id, or what people call it: ACM-12, 'Release 2.4 #2'
+    #[arg(value_name = "ID", value_parser = parse::non_empty)]
+    pub name: String,
+}
+
+/// What is exempt.
+#[derive(Debug, Args)]
+pub struct ExemptName {
+    /// session, issue, step; or agent, tenant: all that it has
+    #[arg(value_name = "KIND", value_parser = EXEMPTS, hide_possible_values = true)]
+    pub of: Exempts,
+    /// Its id, or what people call it: ACM-12, 'Release 2.4 #2', Ada
     #[arg(value_name = "ID", value_parser = parse::non_empty)]
     pub name: String,
 }
@@ -63,7 +75,7 @@ pub struct ListFlags {
 
 #[derive(Debug, Subcommand)]
 pub enum ExemptCommand {
-    /// Exempt a session, an issue or a step; again: replace the reason and the end
+    /// Exempt a subject, an agent or a tenant; again: replace the reason and the end
     Add(ExemptFlags),
     /// List all exemptions, expired ones too
     List(ListFlags),
@@ -74,7 +86,7 @@ pub enum ExemptCommand {
 #[derive(Debug, Args)]
 pub struct ExemptFlags {
     #[command(flatten)]
-    pub subject: SubjectName,
+    pub what: ExemptName,
     /// Why it is in progress on purpose
     #[arg(long, value_name = "TEXT", value_parser = parse::non_empty, allow_hyphen_values = true)]
     pub reason: String,
@@ -89,7 +101,7 @@ pub struct ExemptFlags {
 #[derive(Debug, Args)]
 pub struct RemoveFlags {
     #[command(flatten)]
-    pub subject: SubjectName,
+    pub what: ExemptName,
     #[command(flatten)]
     pub database: DatabaseFlag,
 }

@@ -1,18 +1,21 @@
 //! A database that a command has opened for one transaction.
 
+use std::fmt::Display;
+
 use anyhow::{Error, Result};
 use diesel::QueryResult;
 use serde_json::{Value, json};
 
 use super::terminal::{print_wrapped, say};
 use crate::cli::Layout;
-use crate::conclusion::{busy, usage};
+use crate::conclusion::usage;
 use crate::report::grid::ROWS_MAX;
 use crate::rules::{Id, Kind};
 use crate::settings::Environment;
 use crate::settings::flags::{DatabaseFlag, PolicyFlags};
-use crate::store::errors::{self, Refused};
-use crate::store::find::find;
+use crate::store::errors::Refused;
+use crate::store::exemptions::{self, Exempt, Wanted};
+use crate::store::find::Found;
 use crate::store::ids::IdType;
 use crate::store::open::{Store, Url};
 use crate::store::rights::Purpose;
@@ -56,18 +59,18 @@ impl OpenDatabase {
         self.transact(body).map_err(|abort| self.explain(abort))
     }
 
-    /// Undoes something about a subject, which may be gone meanwhile, and returns what it is called. `body` says
+    /// Undoes something about what `find` finds, which may be gone meanwhile, and returns what it is called. `body` says
     /// whether there was anything to undo; if not, the subject `is_not` so.
     pub fn undo(
         &mut self,
-        kind: Kind,
+        kind: impl Display + Copy,
         name: &str,
         is_not: &str,
+        find: impl FnOnce(&mut Db) -> QueryResult<Found>,
         body: impl FnOnce(&mut Db, &Id) -> QueryResult<bool>,
     ) -> Result<String> {
-        self.store.refuse_unprovided(kind)?;
         self.change(|db, _| {
-            let found = find(db, kind, name)?;
+            let found = find(db)?;
             let label = found.clone().one_or_gone(IdType::of(db)?, kind, name)?;
             if body(db, &label.id)? {
                 return Ok(label.name());
@@ -77,15 +80,13 @@ impl OpenDatabase {
         })
     }
 
+    /// Exempts a subject.
+    pub fn exempt(&mut self, wanted: &Wanted) -> Result<Exempt> {
+        exemptions::exempt(&mut self.store, &self.timeouts, wanted).map_err(|abort| self.explain(abort))
+    }
+
     pub fn explain(&self, abort: Abort<Refused>) -> Error {
-        match &abort {
-            Abort::RolledBack(Refused::Query(error))
-                if errors::is_contention(error) || errors::is_lock_timeout(error) =>
-            {
-                busy(format!("somebody else is at it, try again: {}", errors::error_chain(error))).into()
-            }
-            Abort::RolledBack(_) | Abort::Lost(_) | Abort::Unknown(_) => self.url.explain(abort.into()),
-        }
+        self.url.explain_refusal(abort)
     }
 }
 

@@ -13,10 +13,10 @@ use crate::report::grid;
 use crate::rules::Kind;
 use crate::rules::display::HumanDuration;
 use crate::settings::Environment;
-use crate::store::Label;
-use crate::store::find::label_of_row;
+use crate::store::find::{find, label_of_row};
 use crate::store::quarantine::{self, Failure};
 use crate::store::rights::Purpose;
+use crate::store::{Db, Label};
 use crate::text::redact;
 
 pub fn run(command: QuarantineCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {
@@ -35,7 +35,9 @@ fn release(flags: ReleaseFlags, quiet: bool, environment: &Environment) -> Resul
 }
 
 fn release_one(opened: &mut OpenDatabase, kind: Kind, name: &str, quiet: bool) -> Result<Conclusion> {
-    let released = opened.undo(kind, name, "in quarantine", |db, id| quarantine::release(db, kind, id))?;
+    opened.store.refuse_unprovided(kind)?;
+    let find = |db: &mut Db| find(db, kind, name);
+    let released = opened.undo(kind, name, "in quarantine", find, |db, id| quarantine::release(db, kind, id))?;
     confirm(quiet, &format!("Released: {kind} {released}; the next sweep examines it again\n"));
     Ok(Conclusion::Done)
 }

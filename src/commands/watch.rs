@@ -21,7 +21,7 @@ use crate::screen::Agents;
 use crate::settings::Environment;
 use crate::store::Label;
 use crate::store::errors::Refused;
-use crate::store::find::find;
+use crate::store::find;
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
 use crate::store::supervision::{self, Beginning, Lease};
@@ -199,7 +199,7 @@ fn acquire(
     silent_after: Option<i32>,
     interval: TimeDelta,
 ) -> Result<Lease, Refused> {
-    let label = find(db, Kind::Session, session)?.one(Kind::Session, session)?;
+    let label = find::find(db, Kind::Session, session)?.one(Kind::Session, session)?;
     let lease = supervision::acquire(db, &label.id, title, silent_after, interval * LEFT_AFTER as i32)?;
     lease.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name())).into())
 }
@@ -220,19 +220,11 @@ fn begin(db: &mut Db, flags: &WatchFlags, title: &str, tenant: Option<&str>) -> 
 }
 
 fn agent(db: &mut Db, name: &str) -> Result<Id, Refused> {
-    let mut agents = supervision::agents_called(db, name)?;
-    let name = redact(name);
-    match (agents.pop(), agents.pop()) {
-        (Some(agent), None) => Ok(agent),
-        (Some(one), Some(other)) => {
-            let ids = format!("{}, {}", redact(&other.0), redact(&one.0));
-            Err(usage(format!("--agent: more than one agent is called {name}; give the id: {ids}")).into())
-        }
-        (None, _) => Err(usage(format!("--agent: there is no agent {name} in this database")).into()),
-    }
+    let found = find::agent(db, name)?.one("agent", name);
+    Ok(found.map_err(|failure| usage(format!("--agent: {failure}")))?.id)
 }
 
 /// A session has nothing to do with another tenant's issue.
 fn issue(db: &mut Db, name: &str, tenant: Option<&str>) -> Result<Label, Refused> {
-    Ok(find(db, Kind::Issue, name)?.one(Kind::Issue, name)?.of_tenant(Kind::Issue, tenant)?)
+    Ok(find::find(db, Kind::Issue, name)?.one(Kind::Issue, name)?.of_tenant(Kind::Issue, tenant)?)
 }

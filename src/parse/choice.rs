@@ -7,6 +7,7 @@ use clap::{Arg, Command, Error};
 
 use crate::report::Format;
 use crate::rules::{Escalation, Kind};
+use crate::store::exemptions::Exempts;
 use crate::store::hosts;
 use crate::store::open::StatementCache;
 use crate::supervisor::record::Nudges;
@@ -26,6 +27,8 @@ pub enum LogFormat {
 }
 
 pub const KIND: Choice<Kind> = Choice::all();
+/// What can be exempt.
+pub const EXEMPTS: Choice<Exempts> = Choice::all();
 pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
 pub const HOST: Choice<&str> = Choice(hosts::names, |name| name);
 pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });

@@ -8,7 +8,7 @@ use super::grid::{self, CELL_MAX};
 use super::page::Page;
 use crate::rules::display::{HumanDuration, format_utc};
 use crate::rules::session::AgentState;
-use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, decide};
+use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, Whose, decide};
 use crate::store::Label;
 use crate::store::Subject;
 use crate::store::ledger::{Past, Recovery};
@@ -137,7 +137,7 @@ impl Explanation {
         );
         rows.extend(history.last_attempt_at.map(|at| ["last attempt".to_owned(), ago(at)]));
         rows.extend(
-            history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), describe_exemption(exemption, now)]),
+            history.exemption.as_ref().map(|exemption| ["exemption".to_owned(), self.describe_exemption(exemption)]),
         );
         rows.extend(self.failure.as_ref().map(|failure| {
             let (sweeps, reason) = (failure.sweeps, redact(&failure.reason));
@@ -145,6 +145,24 @@ impl Explanation {
             ["failures".to_owned(), format!("{running}, the last {}: {reason}", ago(failure.last_at))]
         }));
         format!("{}\n{}{}", "History".bold(), grid::without_header(rows), self.recoveries())
+    }
+
+    /// `until 2026-12-24 00:00:00 UTC: a customer's call`, or that it expired. Another's says whose it is.
+    fn describe_exemption(&self, exemption: &Exemption) -> String {
+        let (now, reason) = (self.history.observed_at, redact(&exemption.reason));
+        let whose = match (exemption.whose, &self.assignee) {
+            (Whose::Subject, _) => String::new(),
+            (Whose::Agent, Assignee::Agent { name: Some(name), .. }) => {
+                format!("its agent {} is exempt ", redact(name))
+            }
+            (Whose::Agent, _) => "its agent is exempt ".to_owned(),
+            (Whose::Tenant, _) => "its tenant is exempt ".to_owned(),
+        };
+        match exemption.until {
+            None => format!("{whose}until it is removed: {reason}"),
+            Some(until) if exemption.holds(now) => format!("{whose}until {}: {reason}", format_utc(until)),
+            Some(until) => format!("expired {} ago: {reason}", HumanDuration(now - until)),
+        }
     }
 
     fn render_attempts(&self) -> String {
@@ -166,7 +184,8 @@ impl Explanation {
         let listed = latest.len();
         let more = if *total == listed as i64 { String::new() } else { format!("  The latest {listed} of {total}:\n") };
         let rows = latest.iter().map(|row| {
-            let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
+            // The reason says who asked for it.
+            let Recovery { created_at, action, attempt, reason, requested_by: _, blocked_subject, settled_at } = row;
             let blocked = if *blocked_subject { "; blocked" } else { "" };
             let settled = settled_at.map_or_else(|| "open".to_owned(), format_utc);
             [format_utc(*created_at), redact(action), attempt.to_string(), redact(reason) + blocked, settled]
@@ -178,19 +197,21 @@ impl Explanation {
     pub fn json(&self) -> Value {
         let Explanation { label, kind, title, verdict, history, past, failure, policy, .. } = self;
         let clauses = verdict.definition.1.iter().map(|clause| {
-            let Clause { demand, found, failure } = clause;
+            let Clause { demand, found, failure, is_patience: _ } = clause;
             json!({ "demand": redact(demand), "found": redact(found), "holds": failure.is_none() })
         });
         let recoveries = past.latest.iter().map(|row| {
-            let Recovery { created_at, action, attempt, reason, blocked_subject, settled_at } = row;
+            let Recovery { created_at, action, attempt, reason, requested_by, blocked_subject, settled_at } = row;
             json!({
                 "at": created_at, "action": redact(action), "attempt": attempt, "reason": redact(reason),
+                "requested_by": requested_by.as_deref().map(redact),
                 "blocked_subject": blocked_subject, "settled_at": settled_at,
             })
         });
         let exemption = history.exemption.as_ref().map(|exemption| {
             let holds = exemption.holds(history.observed_at);
-            json!({ "reason": redact(&exemption.reason), "until": exemption.until, "holds": holds })
+            let (whose, reason) = (exemption.whose.name(), redact(&exemption.reason));
+            json!({ "whose": whose, "reason": reason, "until": exemption.until, "holds": holds })
         });
         json!({
             "schema": SCHEMA,
@@ -233,16 +254,6 @@ impl Explanation {
             "failed_sweeps": failure.as_ref().map_or(0, |failure| failure.sweeps),
             "quarantined": failure.as_ref().is_some_and(|failure| failure.quarantined_at.is_some()),
         })
-    }
-}
-
-/// `until 2026-12-24 00:00:00 UTC: a customer's call`, or that it expired.
-fn describe_exemption(exemption: &Exemption, now: DateTime<Utc>) -> String {
-    let reason = redact(&exemption.reason);
-    match exemption.until {
-        None => format!("until it is removed: {reason}"),
-        Some(until) if exemption.holds(now) => format!("until {}: {reason}", format_utc(until)),
-        Some(until) => format!("expired {} ago: {reason}", HumanDuration(now - until)),
     }
 }
 

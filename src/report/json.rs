@@ -26,7 +26,7 @@ pub(super) fn line(of: &str, database: Option<&str>, object: &impl Serialize) ->
 }
 
 /// What stands below the subjects.
-pub(super) fn end(summary: &Summary) -> Value {
+pub fn end(summary: &Summary) -> Value {
     json!({
         "began_at": summary.began_at,
         "kinds": summary.counts(),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::assignee::WAKEABLE;
 use super::reason::STUCK_WAKE;
 use super::session::{Activity, Ended, FINISHED};
-use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable};
+use super::{ContinueBy, Decision, Finding, Kind, Reason, Unavailable, Whose};
 
 /// The state of one subject, in the order of urgency.
 #[derive(
@@ -68,7 +68,7 @@ impl BoardState {
             Reason::LiveRun | Reason::HostPlans(_) | Reason::Recent => Some(BoardState::Active),
             Reason::PendingWake | Reason::StuckWake(_) | Reason::PendingCommand => Some(BoardState::Queued),
             Reason::DeclaredWait(_) => Some(BoardState::Waiting),
-            Reason::Exempt(_) => Some(BoardState::Exempt),
+            Reason::Exempt(..) => Some(BoardState::Exempt),
             Reason::Escalated => Some(BoardState::Escalated),
         }
     }
@@ -145,7 +145,7 @@ fn left() -> Vec<Named> {
         ("stuck_wake", stuck),
         ("pending_command", Reason::PendingCommand),
         ("declared_wait", Reason::DeclaredWait(own())),
-        ("exempt", Reason::Exempt(own())),
+        ("exempt", Reason::Exempt(Whose::Subject, own())),
         ("escalated", Reason::Escalated),
     ];
     let named = reasons.into_iter().filter_map(|(name, reason)| {

@@ -14,11 +14,17 @@ pub struct Clause {
     pub found: String,
     /// Why the subject is left; none when the clause holds.
     pub failure: Option<Reason>,
+    /// It demands patience alone, of sweeps: who asks for something does not wait for it.
+    pub is_patience: bool,
 }
 
 impl Clause {
     pub(super) fn new(demand: impl Into<String>, found: impl Into<String>, failure: Option<Reason>) -> Clause {
-        Clause { demand: demand.into(), found: found.into(), failure }
+        Clause { demand: demand.into(), found: found.into(), failure, is_patience: false }
+    }
+
+    pub(super) fn of_patience(self) -> Clause {
+        Clause { is_patience: true, ..self }
     }
 }
 

@@ -86,7 +86,7 @@ fn dismiss(facts: &impl Facts, reason: Reason, policy: &Policy) -> Decision {
 fn treat(facts: &impl Facts, policy: &Policy) -> Decision {
     let (history, allowance) = (facts.history(), facts.allowance(policy));
     if let Some(exemption) = history.exemption.as_ref().filter(|exemption| exemption.holds(history.observed_at)) {
-        return Decision::Leave(Reason::Exempt(exemption.reason.clone()));
+        return Decision::Leave(Reason::Exempt(exemption.whose, exemption.reason.clone()));
     }
     match (facts.assignee().unavailable(), facts.unreachable(policy)) {
         // That there is nobody to be woken has a reason, which its host gives: a person is notified of it at once.

@@ -34,9 +34,27 @@ pub struct History {
     pub exemption: Option<Exemption>,
 }
 
+/// Whose exemption it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Whose {
+    Subject,
+    /// Of all that its agent has.
+    Agent,
+    /// Of all that is its tenant's.
+    Tenant,
+}
+
+impl Whose {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// An operator's word that a subject is in progress on purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exemption {
+    pub whose: Whose,
     pub reason: String,
     /// It holds before this; null: until it is removed.
     pub until: Option<DateTime<Utc>>,

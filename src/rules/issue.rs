@@ -74,7 +74,8 @@ impl Facts for IssueFacts {
                 format!("it is idle for longer than {}", HumanDuration(grace)),
                 self.history.describe_idleness(),
                 (!is_quiet).then_some(Reason::Recent),
-            ),
+            )
+            .of_patience(),
         ];
         (Finding::Orphaned, clauses)
     }

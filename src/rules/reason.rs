@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 use chrono::TimeDelta;
 
 use super::display::{humanize, queued_for};
-use super::{History, OpenRecovery};
+use super::{History, OpenRecovery, Whose};
 
 /// Why a subject is left as it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,8 @@ pub enum Reason {
     EndedWell,
     /// It healed, but its plan has another stalled step.
     PlanStillStalled,
-    /// An operator said that it is in progress on purpose: why.
-    Exempt(String),
+    /// An operator said that it, or all that its agent or its tenant has, is in progress on purpose: why.
+    Exempt(Whose, String),
     /// A person has been notified and has not answered.
     Escalated,
 }
@@ -64,7 +64,7 @@ impl Reason {
             | Reason::PendingCommand
             | Reason::StuckWake(_)
             | Reason::PlanStillStalled
-            | Reason::Exempt(_)
+            | Reason::Exempt(..)
             | Reason::Escalated => false,
         }
     }
@@ -85,7 +85,7 @@ impl Reason {
             | Reason::PendingCommand
             | Reason::StuckWake(_)
             | Reason::PlanStillStalled
-            | Reason::Exempt(_)
+            | Reason::Exempt(..)
             | Reason::Escalated => false,
         }
     }
@@ -106,7 +106,11 @@ impl Reason {
             Reason::Recent => "more time without a sign of life",
             Reason::EndedWell => "it is started again",
             Reason::PlanStillStalled => "the other stalled steps of its plan heal",
-            Reason::Exempt(_) => "its exemption ends, or is removed (sweep exempt remove)",
+            Reason::Exempt(Whose::Subject, _) => "its exemption ends, or is removed (sweep exempt remove)",
+            Reason::Exempt(Whose::Agent, _) => "its agent's exemption ends, or is removed (sweep exempt remove agent)",
+            Reason::Exempt(Whose::Tenant, _) => {
+                "its tenant's exemption ends, or is removed (sweep exempt remove tenant)"
+            }
             Reason::Escalated => {
                 "a person answers: another status, another assignee, a new run; or it shows a sign of life"
             }
@@ -132,7 +136,8 @@ impl Display for Reason {
             Reason::Recent => f.write_str("it is not idle for long enough"),
             Reason::EndedWell => f.write_str("its process ended as it should"),
             Reason::PlanStillStalled => f.write_str("it healed, another step of its plan has not"),
-            Reason::Exempt(why) => write!(f, "exempt: {why}"),
+            Reason::Exempt(Whose::Subject, why) => write!(f, "exempt: {why}"),
+            Reason::Exempt(whose, why) => write!(f, "its {} is exempt: {why}", whose.name()),
             Reason::Escalated => f.write_str("escalated, a person has not answered yet"),
         }
     }

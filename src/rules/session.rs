@@ -57,6 +57,8 @@ pub struct Session {
     pub status: String,
     /// What it, or its issue, waits for, in a few words; also that nobody may disturb it.
     pub declared_wait: Option<String>,
+    /// Its stall detection is paused: nobody may disturb it.
+    pub is_paused: bool,
     /// When its present process was started.
     pub started_at: DateTime<Utc>,
     /// Its latest sign of life: output, a tool, a message.
@@ -157,7 +159,7 @@ impl SessionFacts {
     }
 
     /// What its agent waits for, if it is a person.
-    fn question(&self) -> Option<&AgentState> {
+    pub(super) fn question(&self) -> Option<&AgentState> {
         self.session.agent.as_ref().filter(|agent| agent.activity.needs_person())
     }
 
@@ -195,7 +197,7 @@ impl Ended {
         format!("with exit code {code}")
     }
 
-    fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         self.exit_code.map_or(Ended::UNSEEN.to_owned(), Ended::with_exit_code)
     }
 }

@@ -44,7 +44,7 @@ pub struct StepFacts {
     /// Which wake that is, and what became of it so far, in a few words.
     pub pending_wake: Option<String>,
     pub history: History,
-    /// The other steps in progress, when the plan is stalled and something is open; `None` for one that cannot be read.
+    /// The other steps in progress, when the plan is stalled; `None` for one that cannot be read.
     pub siblings: Vec<Option<StepFacts>>,
 }
 
@@ -65,7 +65,8 @@ impl Facts for StepFacts {
                 format!("it is in progress for longer than {}", HumanDuration(threshold)),
                 self.history.describe_idleness(),
                 (!is_stalled).then_some(Reason::Recent),
-            ),
+            )
+            .of_patience(),
         ];
         (Finding::Stalled, clauses)
     }
@@ -104,7 +105,7 @@ impl Step {
 }
 
 /// Only these plans can have stalled steps; `stalled` ↔ `executing` are the only transitions that a sweep makes.
-fn is_open(plan_status: &str) -> bool {
+pub(super) fn is_open(plan_status: &str) -> bool {
     matches!(plan_status, "executing" | "stalled")
 }
 

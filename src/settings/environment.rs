@@ -13,7 +13,7 @@ use tracing::warn;
 use super::definition::PREFIX;
 use super::names::{is_of_sweep, refuse_unknown};
 use super::table::Variables;
-use crate::conclusion::config;
+use crate::conclusion::{config, usage};
 use crate::files::{self, SETTINGS_BYTES_MAX};
 use crate::text::redact;
 
@@ -128,6 +128,15 @@ impl Environment {
     /// Where sweep keeps what is its own; systemd names the state directory of a service so.
     pub fn data_directory(&self) -> Option<PathBuf> {
         self.get("STATE_DIRECTORY").map(PathBuf::from).or_else(|| Some(dirs::data_dir()?.join("sweep")))
+    }
+
+    /// Who asks for something: the name that is given, else that of this process's user.
+    pub fn person(&self, name: Option<String>) -> Result<String> {
+        match name {
+            Some(name) => Ok(name),
+            None => whoami::username()
+                .map_err(|_| usage("this process's user has no name: say who asks, by --as NAME").into()),
+        }
     }
 
     /// Where commands are looked for.

@@ -201,6 +201,7 @@ impl Episode {
             title: String::new(),
             status: "active".to_owned(),
             declared_wait: None,
+            is_paused: false,
             started_at: START,
             active_at: view.active_at,
             progressed_at: view.progressed_at,

@@ -8,8 +8,11 @@ use diesel::sql_types::{Nullable, Text};
 
 use super::Db;
 use super::Label;
+use super::catalog::has_columns;
 use super::label::labels;
-use super::schema::{issue_facts, issue_subjects, plans, session_facts, session_subjects, step_facts, step_subjects};
+use super::schema::{
+    agents, issue_facts, issue_subjects, plans, session_facts, session_subjects, step_facts, step_subjects,
+};
 use super::types::LossyText;
 use crate::rules::{Id, Kind};
 
@@ -34,6 +37,16 @@ pub fn of_subjects(db: &mut Db, kind: Kind, beginning: &str) -> QueryResult<Vec<
         Kind::Issue => labelled!(issue_facts, issue_subjects),
         Kind::Step => labelled!(step_facts, step_subjects),
     }
+}
+
+/// By their names, if the host's agents have one.
+pub fn of_agents(db: &mut Db, beginning: &str) -> QueryResult<Vec<Label>> {
+    if !has_columns(db, "agents", &["name"])? {
+        return Ok(Vec::new());
+    }
+    let named = agents::table.filter(agents::name.like(pattern(beginning)).escape('\\'));
+    let columns = (agents::id, sql::<Nullable<Text>>("NULL"), sql::<Nullable<Text>>("substr(name, 1, 1000)"));
+    named.order(agents::name).limit(MOST).select(columns).load(db)
 }
 
 /// By their titles, those that were changed last.

@@ -193,6 +193,20 @@ pub fn exists(db: &mut Db, relation: &str) -> QueryResult<bool> {
     }
 }
 
+/// Has a table or view of sweep's all of these columns?
+pub fn has_columns(db: &mut Db, relation: &str, columns: &[&str]) -> QueryResult<bool> {
+    let standing: Vec<String> = match db {
+        Db::Postgres(db) => sql::<Text>("SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(")
+            .bind::<Text, _>(format!("sweep.{relation}"))
+            .sql(") AND attnum > 0 AND NOT attisdropped")
+            .load(db)?,
+        Db::Sqlite(db) => {
+            sql::<Text>("SELECT name FROM pragma_table_info(").bind::<Text, _>(relation).sql(")").load(db)?
+        }
+    };
+    Ok(columns.iter().all(|column| standing.iter().any(|it| it == column)))
+}
+
 /// What stands in a file, and what was made for this connection.
 const ON_SQLITE: &str = "(SELECT type, name FROM sqlite_master UNION ALL SELECT type, name FROM sqlite_temp_master)";
 

@@ -58,6 +58,9 @@ pub struct Relation {
     /// Of hosts with derived facts.
     #[serde(default)]
     pub columns_for_derived: Vec<Column>,
+    /// What people may ask for by a command; a host that lacks one of them does not provide that.
+    #[serde(default)]
+    pub columns_for_requests: Vec<Column>,
     /// Of those whose tables are not sweep's.
     #[serde(default)]
     pub columns_unless_native: Vec<Column>,

@@ -1,19 +1,85 @@
-//! Exemptions: the operators' word that a subject is in progress on purpose. Sweep's own table, whatever the host.
+//! Exemptions: the operators' word that a subject, or all that an agent or a tenant has, is in progress on purpose.
+//! Sweep's own tables, whatever the host.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
+use diesel::result::{DatabaseErrorKind, Error};
 
-use super::Db;
-use super::schema::exemptions;
+use super::errors::Refused;
+use super::find::{self, Found};
+use super::open::Store;
+use super::schema::{exemptions, tenant_exemptions};
 use super::types::Instant;
 use super::written::rows_written;
-use crate::rules::{Exemption, Id, Kind};
+use super::{Abort, Access, Db, Label, Timeouts};
+use crate::conclusion::usage;
+use crate::rules::display::format_utc;
+use crate::rules::{Exemption, Id, Kind, Whose};
 
-/// One row of `exemptions`.
+/// What can be exempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Exempts {
+    Session,
+    Issue,
+    Step,
+    Agent,
+    Tenant,
+}
+
+impl Exempts {
+    pub const ALL: &[Exempts] = <Exempts as strum::VariantArray>::VARIANTS;
+
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Of one subject; none: of all that somebody has.
+    pub fn kind(self) -> Option<Kind> {
+        match self {
+            Exempts::Session => Some(Kind::Session),
+            Exempts::Issue => Some(Kind::Issue),
+            Exempts::Step => Some(Kind::Step),
+            Exempts::Agent | Exempts::Tenant => None,
+        }
+    }
+
+    fn whose(self) -> Whose {
+        match self {
+            Exempts::Session | Exempts::Issue | Exempts::Step => Whose::Subject,
+            Exempts::Agent => Whose::Agent,
+            Exempts::Tenant => Whose::Tenant,
+        }
+    }
+}
+
+impl From<Kind> for Exempts {
+    fn from(kind: Kind) -> Exempts {
+        match kind {
+            Kind::Session => Exempts::Session,
+            Kind::Issue => Exempts::Issue,
+            Kind::Step => Exempts::Step,
+        }
+    }
+}
+
+/// What an operator says, and of what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Word<'a> {
+    pub of: Exempts,
+    /// Of a tenant: its name.
+    pub id: &'a Id,
+    pub reason: &'a str,
+    /// None: until it is removed.
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// One exemption as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exempted {
-    /// As stored.
+    /// As stored: a kind of subject, `agent`, `tenant`.
     pub kind: String,
+    /// Of a tenant: its name.
     pub id: Id,
     pub exemption: Exemption,
     /// When it was given, or given again.
@@ -28,52 +94,151 @@ pub enum Given {
     Again,
 }
 
-/// Exempts a subject. Fails with `UniqueViolation` when somebody else was first: then it can be given again.
-pub fn give(db: &mut Db, kind: Kind, id: &Id, exemption: &Exemption, now: DateTime<Utc>) -> QueryResult<Given> {
-    let values = (
-        exemptions::reason.eq(&exemption.reason),
-        exemptions::until.eq(exemption.until.map(Instant)),
-        exemptions::created_at.eq(Instant(now)),
-    );
-    // `on_conflict` does not exist for two databases at once.
-    if 0 < rows_written(db, |db| diesel::update(of(kind, id)).set(values).execute(db))? {
-        return Ok(Given::Again);
+/// When an exemption ends, as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    In(TimeDelta),
+    At(DateTime<Utc>),
+}
+
+/// An exemption that is asked for.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    pub of: Exempts,
+    /// What it is called, or its id.
+    pub name: &'a str,
+    pub reason: &'a str,
+    /// None: until it is removed.
+    pub until: Option<Until>,
+    /// What the end is called where it was given, as in `--until`.
+    pub until_is_called: &'a str,
+}
+
+/// What was done about it.
+#[derive(Clone, Debug)]
+pub struct Exempt {
+    pub label: Label,
+    pub row: Exempted,
+    pub given: Given,
+}
+
+/// Exempts the one that is called so. Refuses a name that finds none or several, and an end that has passed.
+pub fn exempt(store: &mut Store, timeouts: &Timeouts, wanted: &Wanted) -> Result<Exempt, Abort<Refused>> {
+    if let Some(kind) = wanted.of.kind() {
+        store.refuse_unprovided(kind).map_err(|failure| Abort::RolledBack(failure.into()))?;
     }
-    let subject = (exemptions::kind.eq(kind.name()), exemptions::subject_id.eq(id));
-    diesel::insert_into(exemptions::table).values((subject, values)).execute(db).map(|_| Given::New)
+    let Store { db, kinds, .. } = store;
+    let mut give = || db.in_transaction(Access::Write, timeouts, |db| give_named(db, kinds, wanted));
+    match give() {
+        // Another operator was first: now there is a row to replace.
+        Err(Abort::RolledBack(Refused::Query(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))) => give(),
+        given => given,
+    }
+}
+
+fn give_named(db: &mut Db, kinds: &[Kind], wanted: &Wanted) -> Result<Exempt, Refused> {
+    let Wanted { of, name, reason, until, until_is_called } = *wanted;
+    let now = db.now()?;
+    let until = match until {
+        None => None,
+        Some(Until::In(duration)) => Some(now + duration),
+        Some(Until::At(at)) if now < at => Some(at),
+        Some(Until::At(at)) => {
+            let (at, now) = (format_utc(at), format_utc(now));
+            return Err(usage(format!("{until_is_called} {at} has passed: the database's clock says {now}")).into());
+        }
+    };
+    let label = match of {
+        Exempts::Tenant => find::tenant(db, kinds, name).map(|()| Label::of_id(Id(name.to_owned())))?,
+        of => found(db, of, name)?.one(of, name)?,
+    };
+    let given = give(db, &Word { of, id: &label.id, reason, until }, now)?;
+    let exemption = Exemption { whose: of.whose(), reason: reason.to_owned(), until };
+    let row = Exempted { kind: of.name().to_owned(), id: label.id.clone(), exemption, since: now };
+    Ok(Exempt { label, row, given })
+}
+
+/// What is called so. Of a tenant only its name is known.
+pub fn found(db: &mut Db, of: Exempts, name: &str) -> QueryResult<Found> {
+    match (of, of.kind()) {
+        (Exempts::Tenant, _) => Ok(Found::One(Label::of_id(Id(name.to_owned())))),
+        (_, Some(kind)) => find::find(db, kind, name),
+        (_, None) => find::agent(db, name),
+    }
+}
+
+/// Exempts it. Fails with `UniqueViolation` when somebody else was first: then it can be given again.
+pub fn give(db: &mut Db, word: &Word, now: DateTime<Utc>) -> QueryResult<Given> {
+    let Word { of, id, reason, until } = *word;
+    macro_rules! given {
+        ($table:ident, $its:expr, $key:expr) => {{
+            let values =
+                ($table::reason.eq(reason), $table::until.eq(until.map(Instant)), $table::created_at.eq(Instant(now)));
+            // `on_conflict` does not exist for two databases at once.
+            if 0 < rows_written(db, |db| diesel::update($its).set(values).execute(db))? {
+                return Ok(Given::Again);
+            }
+            diesel::insert_into($table::table).values(($key, values)).execute(db).map(|_| Given::New)
+        }};
+    }
+    match of {
+        Exempts::Tenant => given!(tenant_exemptions, of_tenant(id), tenant_exemptions::tenant.eq(&id.0)),
+        Exempts::Session | Exempts::Issue | Exempts::Step | Exempts::Agent => {
+            given!(exemptions, row(of, id), (exemptions::kind.eq(of.name()), exemptions::subject_id.eq(id)))
+        }
+    }
 }
 
 /// Ends an exemption. Was there one?
-pub fn take_back(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<bool> {
-    Ok(0 < rows_written(db, |db| diesel::delete(of(kind, id)).execute(db))?)
+pub fn take_back(db: &mut Db, of: Exempts, id: &Id) -> QueryResult<bool> {
+    let gone = match of {
+        Exempts::Tenant => rows_written(db, |db| diesel::delete(of_tenant(id)).execute(db))?,
+        Exempts::Session | Exempts::Issue | Exempts::Step | Exempts::Agent => {
+            rows_written(db, |db| diesel::delete(row(of, id)).execute(db))?
+        }
+    };
+    Ok(0 < gone)
 }
 
 /// All of them, the oldest first: operators give them one by one.
 pub fn all(db: &mut Db) -> QueryResult<Vec<Exempted>> {
-    use exemptions::*;
-    let rows = table.select(ExemptionRow::as_select()).order((created_at, kind, subject_id)).load(db)?;
-    Ok(rows.into_iter().map(Exempted::from).collect())
+    type Row<Key> = (Key, String, Option<DateTime<Utc>>, DateTime<Utc>);
+    let rows: Vec<Row<(String, Id)>> = {
+        use exemptions::*;
+        table.select(((kind, subject_id), reason, until, created_at)).load(db)?
+    };
+    let tenants: Vec<Row<String>> = {
+        use tenant_exemptions::*;
+        table.select((tenant, reason, until, created_at)).load(db)?
+    };
+    let of_tenant =
+        |(tenant, reason, until, since)| ((Exempts::Tenant.name().to_owned(), Id(tenant)), reason, until, since);
+    let mut all: Vec<Exempted> = rows
+        .into_iter()
+        .chain(tenants.into_iter().map(of_tenant))
+        .map(|((kind, id), reason, until, since)| {
+            let of = Exempts::ALL.iter().find(|of| of.name() == kind);
+            let whose = of.map_or(Whose::Subject, |of| of.whose());
+            Exempted { kind, id, exemption: Exemption { whose, reason, until }, since }
+        })
+        .collect();
+    all.sort_by(|one, other| (one.since, &one.kind, &one.id).cmp(&(other.since, &other.kind, &other.id)));
+    Ok(all)
 }
 
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = exemptions)]
-struct ExemptionRow {
-    kind: String,
-    subject_id: Id,
-    reason: String,
-    until: Option<DateTime<Utc>>,
-    created_at: DateTime<Utc>,
-}
-
-impl From<ExemptionRow> for Exempted {
-    fn from(row: ExemptionRow) -> Exempted {
-        let exemption = Exemption { reason: row.reason, until: row.until };
-        Exempted { kind: row.kind, id: row.subject_id, exemption, since: row.created_at }
-    }
+/// A tenant, as its exemption is listed.
+pub fn label_of_tenant(tenant: &Id) -> Label {
+    Label { tenant: Some(tenant.0.clone()), ..Label::of_id(tenant.clone()) }
 }
 
 #[diesel::dsl::auto_type(no_type_alias)]
-fn of<'a>(kind: Kind, id: &'a Id) -> _ {
-    let kind: &'static str = kind.name();
+fn row<'a>(of: Exempts, id: &'a Id) -> _ {
+    let kind: &'static str = of.name();
     exemptions::table.filter(exemptions::kind.eq(kind)).filter(exemptions::subject_id.eq(id))
+}
+
+#[diesel::dsl::auto_type(no_type_alias)]
+fn of_tenant<'a>(tenant: &'a Id) -> _ {
+    let name: &'a str = tenant.0.as_str();
+    tenant_exemptions::table.filter(tenant_exemptions::tenant.eq(name))
 }

@@ -7,10 +7,11 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 
+use super::catalog::has_columns;
 use super::errors::{self, Refused};
 use super::ids::IdType;
 use super::open::Store;
-use super::schema::plans;
+use super::schema::{agents, plans};
 use super::{Access, Db, Label, Nominated, Subject, Timeouts, for_kind, has_any};
 use crate::conclusion::{Failure, usage};
 use crate::rules::{Id, Kind};
@@ -66,7 +67,7 @@ impl Found {
     }
 
     /// The same, or an id of which only sweep's own tables know: its subject may be gone.
-    pub fn one_or_gone(self, ids: IdType, kind: Kind, name: &str) -> Result<Label, Failure> {
+    pub fn one_or_gone(self, ids: IdType, kind: impl Display, name: &str) -> Result<Label, Failure> {
         match (&self, ids.parse(name)) {
             (Found::Nothing, Some(id)) => Ok(Label::of_id(id)),
             _ => self.one(kind, name),
@@ -93,6 +94,24 @@ pub fn plan(db: &mut Db, name: &str) -> QueryResult<Found> {
     }
     let titled = plans::table.filter(plans::title.eq(name)).order(plans::id).limit(2);
     titled.select(columns()).load(db).map(Found::of)
+}
+
+/// Looks for an agent, by its id first, then by its name, if the host's agents have one.
+pub fn agent(db: &mut Db, name: &str) -> QueryResult<Found> {
+    let has_names = has_columns(db, "agents", &["name"])?;
+    let called = if has_names { "substr(name, 1, 1000)" } else { "NULL" };
+    let columns = || (agents::id, sql::<Nullable<Text>>("NULL"), sql::<Nullable<Text>>(called));
+    let by_id = IdType::of(db)?
+        .parse(name)
+        .map(|id| agents::table.filter(agents::id.eq(id)).select(columns()).first(db).optional());
+    if let Some(label) = by_id.transpose()?.flatten() {
+        return Ok(Found::One(label));
+    }
+    if !has_names {
+        return Ok(Found::Nothing);
+    }
+    let named = agents::table.filter(agents::name.eq(name)).order(agents::id).limit(2);
+    named.select(columns()).load(db).map(Found::of)
 }
 
 /// Finds the one subject of a name, in a transaction of its own. Refuses a name that finds none or several.

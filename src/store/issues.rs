@@ -8,13 +8,14 @@ use super::candidates::Nominated;
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
-use super::schema::{comments, exemptions, issue_facts, issues, wakes};
+use super::schema::{agent_exemptions, comments, exemptions, issue_facts, issues, tenant_exemptions, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
 use super::written::{insert_one, update_as_seen};
 use super::{Db, Lock, Subject, ledger};
 use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
+use crate::rules::request::Request;
 use crate::rules::{Cause, ContinueBy, Escalation, Id, Kind, Policy};
 use crate::text::{plain, quoted};
 
@@ -106,6 +107,11 @@ impl Subject for IssueFacts {
     }
 
     fn recover(&self, _db: &mut Db) -> QueryResult<()> {
+        Ok(())
+    }
+
+    /// An issue's row is its host's.
+    fn write(&self, _db: &mut Db, _request: Request) -> QueryResult<()> {
         Ok(())
     }
 }

@@ -12,12 +12,12 @@ use super::candidates::Shard;
 use super::catalog::is_readable;
 use super::guarded::{self, Remembered};
 use super::schema::{recoveries, sweeps};
-use super::types::{Document, Instant, RawInstant};
+use super::types::{Bound, Document, Instant, RawInstant};
 use super::written::update_as_seen;
 use super::{Db, Subject, boards, totals};
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
-use crate::text::{plain, redact};
+use crate::text::{cut, plain, redact};
 
 /// Who wrote it, wherever the host asks.
 pub const ACTOR: &str = "sweep";
@@ -58,14 +58,21 @@ pub struct Entry<'a> {
     pub reason: String,
     pub attempt: u32,
     pub wake_id: Option<&'a Id>,
+    /// None: a sweep.
+    pub requested_by: Option<&'a str>,
     pub blocked_subject: bool,
+    /// The open row of which this is what came.
+    pub settles: Option<&'a OpenRecovery>,
 }
 
-/// Writes one row about a subject and settles the open one. Fails with `UniqueViolation` when another sweep was first,
-/// with `NotFound` when it has settled the open row.
+/// Characters of the name of whoever asked.
+const NAME_MAX: usize = 200;
+
+/// Writes one row about a subject and settles the open one that it says. Fails with `UniqueViolation` when another sweep
+/// was first, with `NotFound` when it has settled the open row.
 pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> QueryResult<()> {
     let history = facts.history();
-    if let Some(open) = &history.open {
+    if let Some(open) = entry.settles {
         settle(db, open, history.observed_at)?;
     }
     diesel::insert_into(recoveries::table)
@@ -80,6 +87,9 @@ pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> Que
             recoveries::episode_began_at.eq(Instant(history.episode_began_at)),
             recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
             recoveries::wake_id.eq(entry.wake_id),
+            recoveries::agent_id.eq(Bound::optional(facts.assignee().id())),
+            recoveries::tenant.eq(facts.tenant()),
+            recoveries::requested_by.eq(entry.requested_by.map(|name| cut(&plain(&redact(name)), NAME_MAX))),
             recoveries::blocked_subject.eq(entry.blocked_subject),
             recoveries::settled_at.eq(entry.action.is_the_end().then_some(Instant(history.observed_at))),
         ))
@@ -231,6 +241,8 @@ pub struct Recovery {
     pub action: String,
     pub attempt: i32,
     pub reason: String,
+    /// Who asked for it; null: a sweep.
+    pub requested_by: Option<String>,
     /// This escalation set the subject blocked.
     pub blocked_subject: bool,
     /// Null: nothing has come of it yet.
@@ -247,9 +259,11 @@ pub struct Past {
 
 /// What the ledger says of one subject.
 pub fn history_of(db: &mut Db, subject: Kind, id: &Id) -> QueryResult<Past> {
-    use recoveries::{action, attempt, blocked_subject, created_at, kind, reason, settled_at, subject_id, table};
+    use recoveries::{
+        action, attempt, blocked_subject, created_at, kind, reason, requested_by, settled_at, subject_id, table,
+    };
     let rows = || table.filter(kind.eq(subject.name())).filter(subject_id.eq(id));
-    let columns = (created_at, action, attempt, reason, blocked_subject, settled_at);
+    let columns = (created_at, action, attempt, reason, requested_by, blocked_subject, settled_at);
     let total = rows().count().get_result(db)?;
     let latest = rows().select(columns).order((created_at.desc(), recoveries::id.desc())).limit(LATEST_MAX);
     let mut latest = latest.load::<Recovery>(db)?;

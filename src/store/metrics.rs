@@ -13,7 +13,7 @@ use super::ledger::Action;
 use super::open::{Store, Url};
 use super::outbox::delivery::waiting;
 use super::rights::Purpose;
-use super::schema::{exemptions, failures, notifications, recoveries};
+use super::schema::{agent_exemptions, exemptions, failures, notifications, recoveries, tenant_exemptions};
 use super::status::{Limits, false_rescues};
 use super::totals::{self, Totals};
 use super::types::{Instant, LossyText, RawInstant};
@@ -152,11 +152,21 @@ fn waiting_for_people(db: &mut Db, now: DateTime<Utc>) -> QueryResult<BTreeMap<S
     let calls = [Action::Escalate, Action::Abandon].map(Action::name);
     let open = recoveries::table.group_by((action, kind)).select((action, kind, count_star(), min(created_at)));
     // What an operator has exempted calls for nobody.
-    let exempted = exemptions::table
-        .filter(exemptions::kind.eq(kind))
-        .filter(exemptions::subject_id.eq(subject_id))
-        .filter(exemptions::until.is_null().or(exemptions::until.gt(Some(Instant(now)))));
-    let open = open.filter(settled_at.is_null()).filter(action.eq_any(calls)).filter(not(exists(exempted)));
+    macro_rules! exempted {
+        ($exemptions:ident, $is_its:expr) => {
+            not(exists(
+                $exemptions::table
+                    .filter($is_its)
+                    .filter($exemptions::until.is_null().or($exemptions::until.gt(Some(Instant(now))))),
+            ))
+        };
+    }
+    let open = open
+        .filter(settled_at.is_null())
+        .filter(action.eq_any(calls))
+        .filter(exempted!(exemptions, exemptions::kind.eq(kind).and(exemptions::subject_id.eq(subject_id))))
+        .filter(exempted!(agent_exemptions, agent_exemptions::agent_id.nullable().eq(agent_id)))
+        .filter(exempted!(tenant_exemptions, tenant_exemptions::tenant.nullable().eq(tenant)));
     let mut waiting: BTreeMap<String, BTreeMap<String, Waiting>> = BTreeMap::new();
     for (what, of_kind, subjects, oldest) in open.load::<(LossyText, LossyText, i64, Option<RawInstant>)>(db)? {
         let oldest_at = oldest.and_then(|at| at.instant());

@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 use anyhow::{Error, Result};
 
+use super::errors::Refused;
 use super::hosts::Host;
 use super::rights::{self, Purpose};
-use super::{Access, Db, DbConnection, errors, migrate};
-use crate::conclusion::{Failure, config, unavailable};
+use super::{Abort, Access, Db, DbConnection, errors, migrate};
+use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
 pub use postgres::StatementCache;
@@ -188,6 +189,20 @@ impl Url {
             (Url::Postgres(..), Some((what, true))) => config(format!("{words}: {what}")).into(),
             (Url::Postgres(..), Some((what, false))) => unavailable(format!("{words}: {what}")).into(),
             (Url::Postgres(..), None) => error,
+        }
+    }
+}
+
+impl Url {
+    /// The same of what somebody asked for; that others are at it is no fault of the database's.
+    pub fn explain_refusal(&self, abort: Abort<Refused>) -> Error {
+        match &abort {
+            Abort::RolledBack(Refused::Query(error))
+                if errors::is_contention(error) || errors::is_lock_timeout(error) =>
+            {
+                busy(format!("somebody else is at it, try again: {}", errors::error_chain(error))).into()
+            }
+            Abort::RolledBack(_) | Abort::Lost(_) | Abort::Unknown(_) => self.explain(abort.into()),
         }
     }
 }

@@ -10,14 +10,21 @@ use diesel::sql_types::{Array, Bool, Text};
 
 use super::catalog::VERSIONS;
 use super::hosts::RECORD;
+use super::requests::Row;
 use super::subject::Right;
 use super::{Access, Db, DbConnection, Subject, for_kind};
 use crate::conclusion::config;
 use crate::rules::Kind;
+use crate::rules::request::Request;
 
 const TO_KNOW_THE_VERSION: &[Right] = &[(VERSIONS, "SELECT"), (RECORD, "SELECT")];
 
-const TO_LOOK: &[Right] = &[("exemptions", "SELECT"), ("failures", "SELECT")];
+const TO_LOOK: &[Right] = &[
+    ("exemptions", "SELECT"),
+    ("agent_exemptions", "SELECT"),
+    ("tenant_exemptions", "SELECT"),
+    ("failures", "SELECT"),
+];
 
 const TO_EXPLAIN: &[Right] = &[("issues", "SELECT"), ("recoveries", "SELECT")];
 
@@ -39,6 +46,8 @@ const TO_MEASURE: &[Right] = &[
     ("sweeps", "SELECT"),
     ("recoveries", "SELECT"),
     ("exemptions", "SELECT"),
+    ("agent_exemptions", "SELECT"),
+    ("tenant_exemptions", "SELECT"),
     ("failures", "SELECT"),
     ("notifications", "SELECT"),
     ("false_rescues", "SELECT"),
@@ -70,9 +79,29 @@ const TO_ACT: &[Right] = &[
     ("notifications", "UPDATE"),
 ];
 
+/// What a person asks for is recorded as what a sweep does.
+const TO_ASK: &[Right] = &[
+    ("issues", "SELECT"),
+    ("activity", "INSERT"),
+    ("recoveries", "SELECT"),
+    ("recoveries", "INSERT"),
+    ("recoveries", "UPDATE"),
+    ("notifications", "SELECT"),
+    ("notifications", "INSERT"),
+    ("notifications", "UPDATE"),
+];
+
 /// An operator's rights; the sweeper needs none of them.
-const TO_EXEMPT: &[Right] =
-    &[("issues", "SELECT"), ("exemptions", "INSERT"), ("exemptions", "UPDATE"), ("exemptions", "DELETE")];
+const TO_EXEMPT: &[Right] = &[
+    ("issues", "SELECT"),
+    ("agents", "SELECT"),
+    ("exemptions", "INSERT"),
+    ("exemptions", "UPDATE"),
+    ("exemptions", "DELETE"),
+    ("tenant_exemptions", "INSERT"),
+    ("tenant_exemptions", "UPDATE"),
+    ("tenant_exemptions", "DELETE"),
+];
 
 const TO_RELEASE: &[Right] = &[("issues", "SELECT"), ("failures", "UPDATE")];
 
@@ -92,17 +121,19 @@ pub enum Purpose {
     Exempt,
     /// To release subjects from quarantine.
     Release,
+    /// To have something done with one subject.
+    Ask(Request),
 }
 
 impl Purpose {
     pub fn access(self) -> Access {
         match self {
             Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Measure => Access::ReadOnly,
-            Purpose::Sweep | Purpose::Exempt | Purpose::Release => Access::Write,
+            Purpose::Sweep | Purpose::Exempt | Purpose::Release | Purpose::Ask(_) => Access::Write,
         }
     }
 
-    fn rights(self) -> Vec<(String, &'static str)> {
+    fn rights(self) -> Vec<(String, String)> {
         if self == Purpose::Measure {
             return named(TO_MEASURE);
         }
@@ -114,32 +145,52 @@ impl Purpose {
             Purpose::Sweep => TO_ACT,
             Purpose::Exempt => TO_EXEMPT,
             Purpose::Release => TO_RELEASE,
+            Purpose::Ask(_) => TO_ASK,
         };
-        let of_kinds = Kind::ALL.iter().copied().flat_map(|kind| self.rights_for(kind));
+        let (kinds, row) = match self {
+            Purpose::Ask(request) => (request.kinds(), Row::of(request)),
+            _ => (Kind::ALL, None),
+        };
+        let of_kinds = kinds.iter().copied().flat_map(|kind| self.rights_for(kind));
         let mut once = BTreeSet::new();
-        let needed = of_kinds.chain(named(&[TO_LOOK, further].concat()));
+        let needed = of_kinds.chain(row.iter().flat_map(Row::rights)).chain(named(&[TO_LOOK, further].concat()));
         needed.filter(|right| once.insert(right.clone())).collect()
     }
 
-    fn rights_for(self, kind: Kind) -> Vec<(String, &'static str)> {
+    fn rights_for(self, kind: Kind) -> Vec<(String, String)> {
         let boards = (self == Purpose::Show).then_some("work_state");
         let views = ["subjects", "candidates", "facts"].into_iter().chain(boards);
-        let acted = if self == Purpose::Sweep { for_kind!(kind, S => S::RIGHTS) } else { &[] };
-        views.map(|view| (format!("{kind}_{view}"), "SELECT")).chain(named(acted)).collect()
+        let acted: Vec<Right> = match self {
+            Purpose::Sweep => for_kind!(kind, S => S::RIGHTS).to_vec(),
+            Purpose::Ask(request) => {
+                for_kind!(kind, S => S::RIGHTS).iter().copied().filter(of_request(request)).collect()
+            }
+            _ => Vec::new(),
+        };
+        views.map(|view| (format!("{kind}_{view}"), "SELECT".to_owned())).chain(named(&acted)).collect()
     }
 }
 
-fn named(rights: &[Right]) -> Vec<(String, &'static str)> {
-    rights.iter().map(|(relation, privilege)| ((*relation).to_owned(), *privilege)).collect()
+fn named(rights: &[Right]) -> Vec<(String, String)> {
+    rights.iter().map(|(relation, privilege)| ((*relation).to_owned(), (*privilege).to_owned())).collect()
 }
 
-/// A right on one column is enough to pass here; views and triggers check the rest. What the host does not have needs
-/// no rights. The functions are those that the views call, as whoever reads the view.
+/// Nobody is told by a comment, and only who is continued gets a wake or a command.
+fn of_request(request: Request) -> impl Fn(&Right) -> bool {
+    move |(relation, privilege)| *privilege != "INSERT" || *relation != "comments" && request.remedy().is_some()
+}
+
+/// A right on one column is enough to pass here, unless it is named as in `UPDATE (status)`; views and triggers check
+/// the rest. What the host does not have needs no rights. The functions are those that the views call, as whoever reads the view.
 const MISSING: &str = "SELECT missing FROM ( \
         SELECT place, privilege || ' on sweep.' || relation \
-        FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place) \
+        FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place), \
+            substring(privilege FROM '\\((.*)\\)') column_of \
         WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT CASE privilege \
             WHEN 'DELETE' THEN has_table_privilege('sweep.' || relation, privilege) \
+            WHEN split_part(privilege, ' ', 1) || ' (' || column_of || ')' THEN coalesce(( \
+                SELECT has_column_privilege(attrelid, attnum, split_part(privilege, ' ', 1)) FROM pg_attribute \
+                WHERE attrelid = to_regclass('sweep.' || relation) AND attname = column_of AND NOT attisdropped), true) \
             ELSE has_any_column_privilege('sweep.' || relation, privilege) END \
         UNION ALL \
         SELECT NULL, 'EXECUTE on function sweep.' || proname FROM pg_proc \
@@ -177,7 +228,7 @@ pub fn denial(db: Option<&mut DbConnection>, words: &str) -> String {
 
 const ROLE: &str = "current_user::text";
 
-fn refuse_without(db: &mut PgConnection, needed: &[(String, &str)]) -> Result<()> {
+fn refuse_without(db: &mut PgConnection, needed: &[(String, String)]) -> Result<()> {
     let checking = "checking the rights of this role";
     let (role, no_usage) = diesel::select((sql::<Text>(ROLE), sql::<Bool>(NO_USAGE)))
         .get_result::<(String, bool)>(db)

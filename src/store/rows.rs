@@ -5,7 +5,7 @@ use diesel::prelude::*;
 
 use super::ledger::Action;
 use super::types::LossyText;
-use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery};
+use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery, Whose};
 
 macro_rules! agent_columns {
     ($facts:ident) => {
@@ -27,7 +27,11 @@ macro_rules! history_columns {
             $facts::open_recovery_id,
             $facts::open_recovery_action,
             $facts::open_recovery_at,
-            (exemptions::reason, exemptions::until).nullable(),
+            (
+                (exemptions::reason, exemptions::until).nullable(),
+                (agent_exemptions::reason, agent_exemptions::until).nullable(),
+                (tenant_exemptions::reason, tenant_exemptions::until).nullable(),
+            ),
         )
     };
 }
@@ -38,7 +42,8 @@ macro_rules! wake_columns {
     };
 }
 
-/// One row of facts, with the exemption if there is one: that is sweep's own, whatever the host.
+/// One row of facts, with the exemptions of the subject, of its agent and of its tenant: those are sweep's own, whatever
+/// the host.
 /// To be read by `get_result`: the limit of `first` is a parameter for which SQLite plans the whole statement anew each
 /// time.
 macro_rules! facts_of {
@@ -48,6 +53,8 @@ macro_rules! facts_of {
                 exemptions::table
                     .on(exemptions::kind.eq($kind.name()).and(exemptions::subject_id.eq($facts::subject_id))),
             )
+            .left_outer_join(agent_exemptions::table.on(agent_exemptions::agent_id.nullable().eq($facts::agent_id)))
+            .left_outer_join(tenant_exemptions::table.on(tenant_exemptions::tenant.eq($facts::tenant)))
             .filter($facts::subject_id.eq($id))
     };
 }
@@ -86,8 +93,11 @@ pub(super) struct HistoryRow {
     open_recovery_id: Option<Id>,
     open_recovery_action: Option<LossyText>,
     open_recovery_at: Option<DateTime<Utc>>,
-    exemption: Option<(LossyText, Option<DateTime<Utc>>)>,
+    exemptions: (ExemptionRow, ExemptionRow, ExemptionRow),
 }
+
+/// Its reason, and when it ends.
+type ExemptionRow = Option<(LossyText, Option<DateTime<Utc>>)>;
 
 #[derive(Queryable)]
 pub(super) struct WakesRow {
@@ -103,6 +113,20 @@ impl HistoryRow {
             ..self.into()
         }
     }
+}
+
+/// The first that holds; else the subject's own, which has expired.
+fn first_exemption(
+    (own, agents, tenants): (ExemptionRow, ExemptionRow, ExemptionRow),
+    now: DateTime<Utc>,
+) -> Option<Exemption> {
+    let rows = [(Whose::Subject, own), (Whose::Agent, agents), (Whose::Tenant, tenants)];
+    let exemption = |(whose, row): (Whose, ExemptionRow)| {
+        row.map(|(reason, until)| Exemption { whose, reason: reason.into(), until })
+    };
+    let all: Vec<Exemption> = rows.into_iter().filter_map(exemption).collect();
+    let is_own = |exemption: &&Exemption| exemption.whose == Whose::Subject;
+    all.iter().find(|exemption| exemption.holds(now)).or_else(|| all.iter().find(is_own)).cloned()
 }
 
 fn count(n: i64) -> u32 {
@@ -124,7 +148,7 @@ impl From<HistoryRow> for History {
             abandoned: row.open_recovery_action.is_some_and(|action| action.0 == Action::Abandon.name()),
             escalations_last_day: count(row.escalations_last_day),
             open: row.open_recovery_id.zip(row.open_recovery_at).map(|(id, since)| OpenRecovery { id, since }),
-            exemption: row.exemption.map(|(reason, until)| Exemption { reason: reason.into(), until }),
+            exemption: first_exemption(row.exemptions, row.observed_at),
         }
     }
 }

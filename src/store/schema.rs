@@ -91,6 +91,7 @@ facts! {
     session_facts {
         identifier -> Nullable<Text>,
         declared_wait -> Nullable<Text>,
+        stall_paused -> Bool,
         issue_id -> Nullable<Id>,
         issue_status -> Nullable<Text>,
         issue_has_live_run -> Bool,
@@ -136,10 +137,19 @@ relations! {
         unblock_action -> Nullable<Text>,
         updated_at -> Instant,
     }
+    agents (id) {
+        id -> Id,
+        name -> Text,
+    }
     plans (id) {
         id -> Id,
         tenant -> Text,
         title -> Text,
+        status -> Text,
+        updated_at -> Instant,
+    }
+    plan_steps (id) {
+        id -> Id,
         status -> Text,
         updated_at -> Instant,
     }
@@ -257,6 +267,9 @@ relations! {
         episode_began_at -> Instant,
         attempt -> Integer,
         wake_id -> Nullable<Key>,
+        agent_id -> Nullable<Id>,
+        tenant -> Nullable<Text>,
+        requested_by -> Nullable<Text>,
         blocked_subject -> Bool,
         created_at -> Instant,
         settled_at -> Nullable<Instant>,
@@ -306,6 +319,17 @@ relations! {
         until -> Nullable<Instant>,
         created_at -> Instant,
     }
+    agent_exemptions (agent_id) {
+        agent_id -> Id,
+        reason -> Text,
+        until -> Nullable<Instant>,
+    }
+    tenant_exemptions (tenant) {
+        tenant -> Text,
+        reason -> Text,
+        until -> Nullable<Instant>,
+        created_at -> Instant,
+    }
     failures (kind, subject_id) {
         kind -> Text,
         subject_id -> Id,
@@ -318,5 +342,5 @@ relations! {
 
 diesel::allow_tables_to_appear_in_same_query!(
     session_facts, session_subjects, session_candidates, issue_facts, issue_subjects, issue_candidates, step_facts,
-    step_subjects, step_candidates, exemptions, failures, recoveries,
+    step_subjects, step_candidates, exemptions, agent_exemptions, tenant_exemptions, failures, recoveries,
 );

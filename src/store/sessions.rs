@@ -1,5 +1,5 @@
 //! Sessions in the store: one row of facts, and what a nudge, a relaunch and an escalation write. A session's own row
-//! is its supervisor's: a sweep locks it and never changes it.
+//! is its supervisor's: a sweep locks it and never changes it, and what a person asks for changes one column of it.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
@@ -11,13 +11,14 @@ use super::label::{called, labels};
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
-use super::schema::{exemptions, session_commands, session_facts};
+use super::schema::{agent_exemptions, exemptions, session_commands, session_facts, sessions, tenant_exemptions};
 use super::subject::Right;
-use super::types::LossyText;
-use super::written::insert_one;
+use super::types::{Instant, LossyText};
+use super::written::{insert_one, update_as_seen};
 use super::{Db, Lock, Subject, ledger};
+use crate::rules::request::Request;
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Id, Policy};
+use crate::rules::{Cause, ContinueBy, Facts, Id, Policy};
 use crate::text::quoted;
 
 /// The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
@@ -48,7 +49,7 @@ impl Subject for SessionFacts {
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<SessionFacts>> {
         use session_facts::*;
         let columns = (
-            (subject_id, tenant, identifier, title, status, declared_wait),
+            (subject_id, tenant, identifier, title, status, declared_wait, stall_paused),
             agent_columns!(session_facts),
             (issue_id, issue_status, issue_has_live_run, issue_wake_since),
             (started_at, progressed_at, ended_at, exit_code, silent_after_seconds),
@@ -107,6 +108,25 @@ impl Subject for SessionFacts {
     fn recover(&self, _db: &mut Db) -> QueryResult<()> {
         Ok(())
     }
+
+    /// Nothing else of the row is touched: `updated_at` says when its supervisor was last heard of.
+    fn write(&self, db: &mut Db, request: Request) -> QueryResult<()> {
+        use sessions::{ended_at, id, last_activity_at, stall_paused, status, table};
+        let Session { id: its_id, status: its_status, is_paused, .. } = &self.session;
+        let as_seen = table.filter(id.eq(its_id)).filter(status.eq(its_status)).filter(stall_paused.eq(is_paused));
+        match request {
+            Request::Heartbeat => {
+                let now = Some(Instant(self.history().observed_at));
+                let alive = diesel::update(as_seen.filter(ended_at.is_null())).set(last_activity_at.eq(now));
+                update_as_seen(db, |db| alive.execute(db))
+            }
+            Request::Pause | Request::Resume => {
+                let changed = diesel::update(as_seen).set(stall_paused.eq(request == Request::Pause));
+                update_as_seen(db, |db| changed.execute(db))
+            }
+            Request::Wake | Request::Nudge | Request::Relaunch | Request::FailStep | Request::SkipStep => Ok(()),
+        }
+    }
 }
 
 #[derive(Queryable)]
@@ -142,7 +162,7 @@ impl From<AgentStateRow> for Option<AgentState> {
 
 #[derive(Queryable)]
 struct SessionFactsRow {
-    subject: (Id, String, Option<LossyText>, LossyText, LossyText, Option<LossyText>),
+    subject: (Id, String, Option<LossyText>, LossyText, LossyText, Option<LossyText>, bool),
     agent: AgentRow,
     issue: (Option<Id>, Option<LossyText>, bool, Option<DateTime<Utc>>),
     process: ProcessRow,
@@ -153,7 +173,7 @@ struct SessionFactsRow {
 
 impl From<SessionFactsRow> for SessionFacts {
     fn from(row: SessionFactsRow) -> SessionFacts {
-        let (id, tenant, identifier, title, status, declared_wait) = row.subject;
+        let (id, tenant, identifier, title, status, declared_wait, is_paused) = row.subject;
         let (issue_id, issue_status, has_live_run, pending_wake_since) = row.issue;
         let ProcessRow { started_at, progressed_at, ended_at, exit_code, silent_after_seconds } = row.process;
         let (recent_output, takes_commands, pending_command_since, reports_progress, takes_nudges) = row.activity;
@@ -170,6 +190,7 @@ impl From<SessionFactsRow> for SessionFacts {
             title: title.into(),
             status: status.into(),
             declared_wait: declared_wait.map(LossyText::into),
+            is_paused,
             started_at,
             active_at: history.idle_since,
             progressed_at,

@@ -19,11 +19,15 @@ use diesel::prelude::*;
 use serde::Serialize;
 
 use super::after::After;
-use super::open::Store;
+use super::links::HostUrl;
+use super::open::{Store, Url};
+use super::rights::Purpose;
 use super::types::age_seconds;
 use super::wakes::{self, StuckWake};
-use super::{Access, Db, DbConnection, Timeouts, has_any, latest};
+use super::{Access, Db, DbConnection, Timeouts, find, has_any, latest};
+use crate::conclusion::usage;
 use crate::rules::{Id, Kind};
+use crate::text::redact;
 pub(super) use limits::Limits;
 pub use limits::ROWS_MAX;
 use limits::SCHEMA;
@@ -74,6 +78,49 @@ pub struct Status {
     pub last_success_at: Option<DateTime<Utc>>,
     pub last_success_age_seconds: Option<i64>,
     pub effect: Effect,
+}
+
+/// Opens a database and reads its whole status, or what of it is this tenant's; a tenant to whom nothing belongs is
+/// refused.
+pub fn of_database(url: &Url, tenant: Option<&str>, host_url: Option<&HostUrl>, timeouts: &Timeouts) -> Result<Status> {
+    let mut store = url.open_to(Purpose::Show)?;
+    if let Some(tenant) = tenant {
+        let Store { db, kinds, .. } = &mut store;
+        db.in_transaction(Access::ReadOnly, timeouts, |db| find::tenant(db, kinds, tenant))
+            .map_err(|abort| url.explain(abort.into()))?;
+    }
+    let links = store.host.links(host_url);
+    let status = read(&mut store, tenant, timeouts).map_err(|error| url.explain(error))?;
+    Ok(status.with_links(&links))
+}
+
+/// Opens a database and reads the status of the one plan that is called so: by its title, or its id. `stalled_after`:
+/// else as the latest sweep had it.
+pub fn of_plan(
+    url: &Url,
+    name: &str,
+    stalled_after: Option<TimeDelta>,
+    host_url: Option<&HostUrl>,
+    timeouts: &Timeouts,
+) -> Result<PlanReport> {
+    let mut store = url.open_to(Purpose::Show)?;
+    let links = store.host.links(host_url);
+    let plan = named_plan(&mut store, name, stalled_after, timeouts).map_err(|error| url.explain(error))?;
+    Ok(plan.with_links(&links))
+}
+
+fn named_plan(
+    store: &mut Store,
+    name: &str,
+    stalled_after: Option<TimeDelta>,
+    timeouts: &Timeouts,
+) -> Result<PlanReport> {
+    if !store.kinds.contains(&Kind::Step) {
+        return Err(usage("plan steps: not provided by this database").into());
+    }
+    let found = store.db.in_transaction(Access::ReadOnly, timeouts, |db| find::plan(db, name))?;
+    let plan = read_plan(store, &found.one("plan", name)?.id, stalled_after, timeouts)?;
+    plan.ok_or_else(|| usage(format!("there is no plan {} in this database", redact(name))).into())
 }
 
 /// Reads the whole status.

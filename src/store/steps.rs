@@ -11,11 +11,12 @@ use super::label::{called, labels};
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
-use super::schema::{exemptions, plans, step_facts, wakes};
+use super::schema::{agent_exemptions, exemptions, plan_steps, plans, step_facts, tenant_exemptions, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
 use super::written::{insert_one, update_as_seen};
 use super::{Db, Lock, Subject, errors, ledger};
+use crate::rules::request::Request;
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Policy};
 use crate::text::quoted;
@@ -52,7 +53,7 @@ impl Subject for StepFacts {
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
         let Some(mut facts) = read_one(db, id)? else { return Ok(None) };
-        if facts.plan_status == "stalled" && facts.history.open.is_some() {
+        if facts.plan_status == "stalled" {
             facts.siblings = siblings(db, &facts)?;
         }
         Ok(Some(facts))
@@ -108,9 +109,30 @@ impl Subject for StepFacts {
     fn recover(&self, db: &mut Db) -> QueryResult<()> {
         if self.plan_status == "stalled" { self.set_plan_status(db, "executing") } else { Ok(()) }
     }
+
+    fn write(&self, db: &mut Db, request: Request) -> QueryResult<()> {
+        match request {
+            Request::SkipStep => self.set_status(db, "skipped"),
+            Request::FailStep => self.set_status(db, "failed"),
+            Request::Wake
+            | Request::Nudge
+            | Request::Relaunch
+            | Request::Heartbeat
+            | Request::Pause
+            | Request::Resume => Ok(()),
+        }
+    }
 }
 
 impl StepFacts {
+    fn set_status(&self, db: &mut Db, status: &str) -> QueryResult<()> {
+        use plan_steps::{id, status as as_stored, table, updated_at};
+        let as_seen = table.filter(id.eq(&self.step.id)).filter(as_stored.eq(&self.step.status));
+        let changed =
+            diesel::update(as_seen).set((as_stored.eq(status), updated_at.eq(Instant(self.history.observed_at))));
+        update_as_seen(db, |db| changed.execute(db))
+    }
+
     /// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the plan is no longer so.
     fn set_plan_status(&self, db: &mut Db, status: &str) -> QueryResult<()> {
         if self.plan_status == status {

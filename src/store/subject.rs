@@ -5,11 +5,12 @@ use diesel::prelude::*;
 use super::candidates::Nominated;
 use super::links::{Links, Page};
 use super::{Db, Label, Lock};
-use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
+use crate::rules::request::{Request, Requested};
+use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 
 /// One kind of subject, as the store knows it: what is done with a subject. What is asked of all of them is
 /// `Nominated`.
-pub trait Subject: Facts + Nominated + Sized {
+pub trait Subject: Requested + Nominated + Sized {
     /// Where all of them are, by their `id`.
     const RELATION: &'static str;
     /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs
@@ -37,6 +38,10 @@ pub trait Subject: Facts + Nominated + Sized {
 
     /// Notifies a person. Returns whether the subject is blocked now.
     fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, links: &Links) -> QueryResult<bool>;
+
+    /// Writes into the subject's own row what a person asked for, as far as that stands there. Fails with `NotFound`
+    /// when the row is no longer as it was seen.
+    fn write(&self, db: &mut Db, request: Request) -> QueryResult<()>;
 
     /// Its page on the host's own board.
     fn page<'a>(&'a self, id: &'a Id) -> Page<'a> {

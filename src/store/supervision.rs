@@ -11,36 +11,14 @@ use diesel::prelude::*;
 
 use super::Db;
 use super::catalog::exists;
-use super::ids::IdType;
 use super::schema::{session_commands, sessions};
 use super::types::{Bound, Instant};
 use crate::rules::Id;
 pub use commands::{ClaimedCommand, Takes, What, claim, fail, has_command};
 
-diesel::table! {
-    use diesel::sql_types::*;
-    use crate::store::types::sql::*;
-    agents (id) {
-        id -> Id,
-        name -> Text,
-        tenant -> Text,
-    }
-}
-
 /// Has the host such sessions? Others may have some that take no commands.
 pub fn is_provided(db: &mut Db) -> QueryResult<bool> {
     Ok(exists(db, "sessions")? && exists(db, "session_commands")?)
-}
-
-/// The first two agents of a name, or the one with this id, in the order of their ids.
-pub fn agents_called(db: &mut Db, name: &str) -> QueryResult<Vec<Id>> {
-    if let Some(id) = IdType::of(db)?.parse(name) {
-        let found = agents::table.filter(agents::id.eq(id)).select(agents::id).first(db).optional()?;
-        if let Some(found) = found {
-            return Ok(vec![found]);
-        }
-    }
-    agents::table.filter(agents::name.eq(name)).select(agents::id).order(agents::id).limit(2).load(db)
 }
 
 /// A session that a supervisor begins.

@@ -257,6 +257,7 @@ impl Keeper {
             held: &[],
             shard: None,
             only_ids: None,
+            asked: None,
             plan: None,
             wakes: &wakes,
             subscriptions,

@@ -2,7 +2,8 @@
 
 use super::limits::WakeBudget;
 use super::plan::Plan;
-use crate::rules::{Id, Policy};
+use crate::rules::request::Asked;
+use crate::rules::{Id, Policy, Verdict};
 use crate::store::candidates::{Part, Portion, Shard};
 use crate::store::links::Links;
 use crate::store::outbox::Subscriptions;
@@ -23,6 +24,8 @@ pub struct ExamineContext<'a> {
     pub shard: Option<Shard>,
     /// Only the candidates among these.
     pub only_ids: Option<&'a [Id]>,
+    /// What a person asks to be done, in place of what a sweep would do.
+    pub asked: Option<&'a Asked>,
     /// Touch only what it says, if a fresh decision is the same.
     pub plan: Option<&'a Plan>,
     pub wakes: &'a WakeBudget,
@@ -35,6 +38,11 @@ pub struct ExamineContext<'a> {
 }
 
 impl ExamineContext<'_> {
+    /// Why what was decided is done, or left.
+    pub fn reason(&self, verdict: &Verdict) -> String {
+        self.asked.map_or_else(|| verdict.decision.to_string(), Asked::to_string)
+    }
+
     /// The candidates that they are about.
     pub fn part(&self) -> Part<'_> {
         let ExamineContext { tenant, group, only_ids, held, .. } = *self;

@@ -25,7 +25,7 @@ pub fn details<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, context: &Exam
         tenant: Some(facts.tenant().to_owned()).filter(|tenant| !tenant.is_empty()),
         agent,
         finding: verdict.finding,
-        reason: verdict.decision.to_string(),
+        reason: context.reason(verdict),
         attempts: Some(facts.history().attempts),
         url: context.links.to(&facts.page(id)),
         ..Details::default()
@@ -44,7 +44,7 @@ pub fn describe<S: Subject>(id: &Id, seen: Option<(&S, &Verdict)>, context: &Exa
         url: seen.and_then(|(facts, _)| context.links.to(&facts.page(id))),
         finding: seen.and_then(|(_, verdict)| verdict.finding),
         decision: decision.map(Decision::name),
-        reason: decision.map(Decision::to_string).unwrap_or_default(),
+        reason: seen.map(|(_, verdict)| context.reason(verdict)).unwrap_or_default(),
         attempt: match decision {
             Some(Decision::Continue { attempt, .. }) => Some(*attempt),
             _ => history.map(|history| history.attempts),

@@ -1,20 +1,23 @@
 //! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call
 //! for is locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
-use diesel::QueryResult;
 use diesel::result::Error;
 
+use super::carry_out::carry_out;
 use super::context::ExamineContext;
-use super::describe::{describe, details, why_unreadable};
+use super::describe::{describe, why_unreadable};
 use super::outcome::{Examined, Fault, Outcome};
+use crate::rules::request::{self, Refusal};
 use crate::rules::{Decision, Id, Verdict, decide};
-use crate::store::ledger::{self, Action, Entry};
-use crate::store::outbox::{self, Event, Notice};
 use crate::store::{Abort, Access, Db, DbConnection, End, Finish, Lock, Subject, errors};
 
 /// The result for one subject, and whether the connection survived it.
 pub struct Examination {
     pub examined: Examined,
+    /// Why what a person asked for was not done.
+    pub refusal: Option<Refusal>,
+    /// Something was written, and the database said that it is.
+    pub is_committed: bool,
     pub lost: Option<Lost>,
 }
 
@@ -38,6 +41,8 @@ struct Attempt<S> {
 enum Step {
     /// Looked at and decided; there is nothing to write.
     Decided,
+    /// What a person asked for would be wrong now.
+    Refused(Refusal),
     /// Looked at without a lock; what is decided under the lock is to be written.
     Wanted,
     /// The subject, or a row that its recovery refers to, is in other hands.
@@ -103,19 +108,28 @@ fn attempt<S: Subject>(db: &mut Db, id: &Id, entry_id: &Id, context: &ExamineCon
         Ok(None) => return Attempt { seen: None, step: Step::Gone },
         Err(error) => return Attempt::failed(error),
     };
-    let verdict = decide(&facts, context.policy);
+    let judged = match context.asked {
+        None => Ok(decide(&facts, context.policy)),
+        Some(asked) => request::judge(asked.request, &facts, context.policy),
+    };
+    let verdict = match judged {
+        Ok(verdict) => verdict,
+        Err(refusal) => {
+            let verdict = decide(&facts, context.policy);
+            return Attempt { seen: Some((facts, verdict)), step: Step::Refused(refusal) };
+        }
+    };
     let step = match lock.covers(&facts) {
         false => Step::Held,
         true => advance(id, &facts, &verdict, context, access),
     };
-    let step = match step {
-        Step::Written => match carry_out(db, id, &facts, &verdict, entry_id, context) {
-            Ok(()) => Step::Written,
-            Err(error) => Step::Failed(error),
-        },
-        step => step,
-    };
-    Attempt { seen: Some((facts, verdict)), step }
+    if step != Step::Written {
+        return Attempt { seen: Some((facts, verdict)), step };
+    }
+    match carry_out(db, id, &facts, &verdict, entry_id, context) {
+        Ok(became) => Attempt { seen: Some(became.unwrap_or((facts, verdict))), step: Step::Written },
+        Err(error) => Attempt { seen: Some((facts, verdict)), step: Step::Failed(error) },
+    }
 }
 
 /// How far a subject that is decided, and held, may go.
@@ -125,7 +139,7 @@ fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, context: &ExamineC
         return Step::Changed(change);
     }
     let is_dry_run = context.access == Access::ReadOnly;
-    if !is_dry_run && !Outcome::of(&verdict.decision).is_change() {
+    if !is_dry_run && context.asked.is_none() && !Outcome::of(&verdict.decision).is_change() {
         return Step::Decided;
     }
     if !is_dry_run && access == Access::ReadOnly {
@@ -151,10 +165,12 @@ fn conclude<S: Subject>(
     let decided = describe(id, seen, context);
     let because = |outcome, reason: String| Examined { outcome, reason, ..decided.clone() };
     let is_lost = matches!(end, End::Lost);
+    let is_committed = step == Step::Written && matches!(end, End::Committed);
     let (examined, lost) = match (step, end) {
         (Step::Written, End::Unknown(error)) => {
             let lost = Lost::Commit { entry_id, intended: decided.outcome };
-            return Examination { examined: because(Outcome::Unknown, errors::error_chain(&error)), lost: Some(lost) };
+            let examined = because(Outcome::Unknown, errors::error_chain(&error));
+            return Examination { examined, refusal: None, is_committed: false, lost: Some(lost) };
         }
         (Step::Written, End::Committed) => (decided, None),
         (Step::Written, End::Refused(error)) | (Step::Failed(error), _) => {
@@ -172,9 +188,13 @@ fn conclude<S: Subject>(
             };
             (Examined { fault, ..failed }, is_lost.then_some(Lost::Connection))
         }
+        (Step::Refused(refusal), _) => {
+            let lost = is_lost.then_some(Lost::Connection);
+            return Examination { examined: decided, refusal: Some(refusal), is_committed, lost };
+        }
         (step, _) => (left(step, &decided, because, context), is_lost.then_some(Lost::Connection)),
     };
-    Examination { examined, lost }
+    Examination { examined, refusal: None, is_committed, lost }
 }
 
 /// The agent that this decision wakes.
@@ -193,7 +213,7 @@ fn left(
     context: &ExamineContext,
 ) -> Examined {
     match step {
-        Step::Decided | Step::Wanted | Step::Written | Step::Failed(_) => decided.clone(),
+        Step::Decided | Step::Refused(_) | Step::Wanted | Step::Written | Step::Failed(_) => decided.clone(),
         Step::Held => because(Outcome::Busy, "somebody else has it in hand".to_owned()),
         // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
         Step::Gone if decided.id.0.contains('\u{FFFD}') => {
@@ -216,52 +236,4 @@ fn outcome_of(error: &Error) -> Outcome {
         error if errors::is_contention(error) => Outcome::Busy,
         _ => Outcome::Failed,
     }
-}
-
-/// Writes what was decided.
-fn carry_out<S: Subject>(
-    db: &mut Db,
-    id: &Id,
-    facts: &S,
-    verdict: &Verdict,
-    entry_id: &Id,
-    context: &ExamineContext,
-) -> QueryResult<()> {
-    let wake_id = Id::generate();
-    let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
-        Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
-        Decision::Continue { attempt: _, remedy } => {
-            facts.resume(db, *remedy, &wake_id, context.policy)?;
-            (Action::Continue, facts.history().attempts_recorded() + 1, Some(&wake_id), false)
-        }
-        Decision::Escalate(cause) => {
-            let blocked = facts.escalate(db, cause, context.policy, context.links)?;
-            (Action::Escalate, facts.history().attempts, None, blocked)
-        }
-        Decision::Recovered(_) => {
-            facts.recover(db)?;
-            (Action::Recover, facts.history().attempts, None, false)
-        }
-        Decision::HandedOver(_) => {
-            facts.recover(db)?;
-            (Action::HandOver, facts.history().attempts, None, false)
-        }
-        Decision::Abandon(_) => (Action::Abandon, facts.history().attempts, None, false),
-    };
-    let (sweep_id, reason) = (context.sweep_id, verdict.decision.to_string());
-    ledger::record(
-        db,
-        id,
-        facts,
-        &Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, blocked_subject },
-    )?;
-    let event = match action {
-        // Whom a work is handed over to took it: there is nothing to report.
-        Action::Continue | Action::HandOver => return Ok(()),
-        Action::Escalate => Event::escalation_of(S::KIND),
-        Action::Recover => Event::Recovered,
-        Action::Abandon => Event::Abandoned,
-    };
-    let (kind, details) = (S::KIND.name(), details(id, facts, verdict, context));
-    outbox::queue(db, context.subscriptions, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
 }

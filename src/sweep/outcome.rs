@@ -68,9 +68,9 @@ impl Outcome {
             Decision::Abandon(_) => Outcome::Abandoned,
             Decision::Skip(_) => Outcome::Skipped,
             Decision::Wait { .. } => Outcome::Waiting,
-            Decision::Leave(Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Exempt(_) | Reason::Escalated) => {
-                Outcome::Waiting
-            }
+            Decision::Leave(
+                Reason::DeclaredWait(_) | Reason::StuckWake(_) | Reason::Exempt(..) | Reason::Escalated,
+            ) => Outcome::Waiting,
             Decision::Leave(
                 Reason::NotInProgress(_)
                 | Reason::PlanNotOpen(_)

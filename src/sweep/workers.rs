@@ -189,7 +189,7 @@ impl WorkerPool<'_> {
                 Err(error) => return (Disposition::HandedBack(candidate), Some(error)),
             },
         };
-        let Examination { examined, lost } = examine::<S>(db, &candidate.id, self.context);
+        let Examination { examined, lost, refusal: _, is_committed: _ } = examine::<S>(db, &candidate.id, self.context);
         if lost.is_some() {
             *connection = None;
         }

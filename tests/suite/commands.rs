@@ -13,5 +13,6 @@ mod explain;
 mod help;
 mod host;
 mod man_pages;
+mod mcp;
 mod quarantine;
 mod status;

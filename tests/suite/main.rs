@@ -7,6 +7,7 @@ mod hosts;
 mod kinds;
 mod notify;
 mod promises;
+mod requests;
 mod shape;
 mod supervisor;
 mod support;

@@ -12,6 +12,7 @@ mod operator_terminal;
 mod prompts;
 mod refused_starts;
 mod reported_states;
+mod requests;
 mod shared_sessions;
 mod stuck_agents;
 mod tmux_panes;

@@ -52,6 +52,9 @@ create table {{ own }}recoveries (
     {{ time("episode_began_at") }} not null,
     attempt          integer not null check (attempt >= 0),
     wake_id {{ uuid }},
+    agent_id {{ id }},  -- who had it then, and whose it is: an exemption of either calls nobody
+    tenant           text,
+    requested_by     text check (length(requested_by) <= 200),  -- who asked for it by a command; null: a sweep
     {{ flag("blocked_subject") }} not null default false,  -- this escalation set the subject blocked
     {{ time("created_at") }} not null default {{ now }},
     {{ time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet
@@ -80,14 +83,21 @@ create table {{ own }}policy (
     {{ json("vocabulary") }} not null check ({{ type_of }}(vocabulary) = 'object')
 ){{ strict }};
 
--- The operators' word that work is in progress on purpose.
+-- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
 create table {{ own }}exemptions (
-    kind       text not null,
+    kind       text not null,  -- of subject; or agent
     subject_id {{ id }} not null,
     reason     text not null,
     {{ time("until") }},  -- it holds before this; null: until it is removed
     {{ time("created_at") }} not null default {{ now }},
     primary key (kind, subject_id)
+){{ strict }};
+
+create table {{ own }}tenant_exemptions (
+    tenant     text not null primary key,
+    reason     text not null,
+    {{ time("until") }},
+    {{ time("created_at") }} not null default {{ now }}
 ){{ strict }};
 
 -- A row that always fails costs nothing any more.

@@ -1,2 +1,3 @@
+drop view agent_exemptions;
 drop view open_recoveries;
 drop view board_texts;

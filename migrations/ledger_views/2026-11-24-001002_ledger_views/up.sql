@@ -12,3 +12,7 @@ select r.id, r.kind, r.subject_id, r.action, r.blocked_subject,
        case when r.created_at > {{ after(at_statement, "coalesce((select clock_ahead_max_seconds from policy), 0)") }}
             then r.episode_began_at else r.created_at end as since
 from recoveries r where r.settled_at is null;
+
+-- The exemptions of agents.
+create view agent_exemptions as
+select subject_id as agent_id, reason, until from exemptions where kind = 'agent';

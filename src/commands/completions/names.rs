@@ -9,11 +9,14 @@ use std::time::Duration;
 use anyhow::Result;
 use chrono::TimeDelta;
 use clap_complete::engine::CompletionCandidate;
+use diesel::QueryResult;
 
 use crate::rules::Kind;
+use crate::rules::request::Request;
 use crate::settings::Environment;
 use crate::settings::flags::DatabaseFlag;
 use crate::store::Label;
+use crate::store::exemptions::Exempts;
 use crate::store::rights::Purpose;
 use crate::store::{Access, Timeouts, beginnings};
 use crate::text::redact;
@@ -25,7 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Names {
     Subjects(Kind),
-    /// Of the kind that stands before it: `explain issue`.
+    IssuesAndSteps,
+    /// Of the kind that stands before it: `explain issue`, `exempt add agent`.
     SubjectsOfKind,
     Plans,
     Tenants,
@@ -38,6 +42,7 @@ impl Names {
             "session" => Names::Subjects(Kind::Session),
             "issue" => Names::Subjects(Kind::Issue),
             "step" => Names::Subjects(Kind::Step),
+            "issue_or_step" => Names::IssuesAndSteps,
             "name" => Names::SubjectsOfKind,
             "plan" => Names::Plans,
             "tenant" => Names::Tenants,
@@ -59,11 +64,19 @@ impl Names {
         let mut store = environment.database(&database)?.open_to(Purpose::Look)?;
         let kinds = store.kinds.clone();
         let timeouts = Timeouts { statement: TimeDelta::from_std(PATIENCE)?, ..Timeouts::default() };
-        Ok(store.db.in_transaction(Access::ReadOnly, &timeouts, |db| match (self, line.kind()) {
-            (Names::Subjects(kind), _) | (Names::SubjectsOfKind, Some(kind)) => {
-                beginnings::of_subjects(db, kind, current)
+        Ok(store.db.in_transaction(Access::ReadOnly, &timeouts, |db| match (self, line.exempts()) {
+            (Names::Subjects(kind), _) => beginnings::of_subjects(db, kind, current),
+            (Names::SubjectsOfKind, Some(Exempts::Agent)) => beginnings::of_agents(db, current),
+            (Names::SubjectsOfKind, Some(Exempts::Tenant)) => beginnings::of_tenants(db, &kinds, current),
+            (Names::SubjectsOfKind, of) => {
+                let kind = of.and_then(Exempts::kind);
+                kind.map_or(Ok(Vec::new()), |kind| beginnings::of_subjects(db, kind, current))
             }
-            (Names::SubjectsOfKind, None) => Ok(Vec::new()),
+            (Names::IssuesAndSteps, _) => {
+                let provided = Request::Wake.kinds().iter().filter(|kind| kinds.contains(kind));
+                let found = provided.map(|kind| beginnings::of_subjects(db, *kind, current));
+                Ok(found.collect::<QueryResult<Vec<_>>>()?.concat())
+            }
             (Names::Plans, _) => beginnings::of_plans(db, current),
             (Names::Tenants, _) => beginnings::of_tenants(db, &kinds, current),
         })?)
@@ -96,7 +109,8 @@ impl Line {
         joined.or_else(apart).map(str::to_owned)
     }
 
-    fn kind(&self) -> Option<Kind> {
-        Kind::ALL.iter().copied().find(|kind| self.0.iter().any(|word| word == kind.name()))
+    /// The kind that stands on it: of subject, or what else can be exempt.
+    fn exempts(&self) -> Option<Exempts> {
+        Exempts::ALL.iter().copied().find(|of| self.0.iter().any(|word| word == of.name()))
     }
 }

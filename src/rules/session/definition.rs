@@ -8,7 +8,7 @@ use crate::rules::display::{HumanDuration, format_utc, humanize};
 use crate::rules::{Clause, Finding, Policy, Reason};
 
 impl SessionFacts {
-    pub(super) fn issue_is_not_finished(&self) -> Option<Clause> {
+    pub(in crate::rules) fn issue_is_not_finished(&self) -> Option<Clause> {
         let status = &self.issue.as_ref()?.status;
         let is_finished = FINISHED.contains(&status.as_str());
         let failure = is_finished.then(|| Reason::IssueFinished(status.clone()));

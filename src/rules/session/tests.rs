@@ -18,6 +18,7 @@ fn session() -> Session {
         title: "mend the fence".to_owned(),
         status: "active".to_owned(),
         declared_wait: None,
+        is_paused: false,
         started_at: at(-3600),
         active_at: at(-600),
         progressed_at: at(-600),

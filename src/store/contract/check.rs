@@ -67,7 +67,12 @@ fn mistakes_in(relation: &Relation, found: &StandingRelation, host: &Host) -> Ve
         let why = mistake_of(column, found.columns.get(&column.0), relation.updates.contains(&column.0), host)?;
         Some(format!("{name}.{} {why}", column.0))
     });
-    columns.chain(refused).collect()
+    // Whoever has one of them has it as it must be.
+    let for_requests = relation.columns_for_requests.iter().filter_map(|column| {
+        let why = mistake_of(column, Some(found.columns.get(&column.0)?), false, host)?;
+        Some(format!("{name}.{} {why}", column.0))
+    });
+    columns.chain(for_requests).chain(refused).collect()
 }
 
 fn mistake_of(column: &Column, found: Option<&StandingColumn>, is_updated: bool, host: &Host) -> Option<String> {

@@ -11,7 +11,7 @@ use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::counts::{KindCounts, KindMode, Tally};
 use crate::store::find::label_of_row;
-use crate::store::schema::{exemptions, failures, false_rescues, sweeps};
+use crate::store::schema::{exemptions, failures, false_rescues, sweeps, tenant_exemptions};
 use crate::store::types::{Document, Instant, LossyText, RawInstant, sql};
 
 /// How many of the last sweeps are shown.
@@ -181,10 +181,15 @@ pub fn quarantined(
 }
 
 pub fn exemptions(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Exemptions> {
-    use exemptions::*;
-    let total: i64 = exemptions::table.count().get_result(db)?;
-    let expired = exemptions::table.filter(until.le(Some(Instant(now)))).count().get_result(db)?;
-    Ok(Exemptions { holding: total - expired, expired })
+    macro_rules! counted {
+        ($of:ident) => {{
+            let total: i64 = $of::table.count().get_result(db)?;
+            let expired: i64 = $of::table.filter($of::until.le(Some(Instant(now)))).count().get_result(db)?;
+            (total - expired, expired)
+        }};
+    }
+    let (rows, tenants) = (counted!(exemptions), counted!(tenant_exemptions));
+    Ok(Exemptions { holding: rows.0 + tenants.0, expired: rows.1 + tenants.1 })
 }
 
 #[derive(QueryableByName)]

@@ -12,6 +12,7 @@ use sweep::rules::Id;
 
 use crate::support::databases::server_socket;
 use crate::support::in_process::{Swept, sweep_once};
+use crate::support::program::{Ran, command_at};
 use crate::support::world::{On, World};
 
 /// When the proxy cuts a connection: at the COMMIT that has a recovery in it, or where a dry run ends.
@@ -213,6 +214,39 @@ fn a_commit_about_which_nobody_can_be_asked_is_unknown_whichever_way_it_went() {
         assert_eq!(world.count("sweeps where ended = 'failed' and cast(counts as text) like '%\"unknown\": 1%'"), 1);
         let next = world.sweep();
         assert_eq!(world.wakes_for(&issue), 1, "the next sweep finishes the job: {}", next.json);
+    }
+}
+
+/// A person's wake, asked for through the proxy.
+fn wake_through(world: &mut World, cut: Cut, accepted_after: usize) -> (Id, Ran) {
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let proxy = Proxy::start(cut, accepted_after);
+    let woken = command_at(&proxy.url(world), ["wake", &issue.0, "--as", "ada"]).run();
+    (issue, woken)
+}
+
+#[test]
+fn what_a_person_asked_for_is_settled_by_the_ledger_as_well() {
+    for (cut, wakes) in [(Cut::AfterTheServerAnswered, 1), (Cut::AnsweredByAPooler, 1), (Cut::BeforeTheServerHasIt, 0)]
+    {
+        let mut world = World::new(On::Postgres);
+        let (issue, woken) = wake_through(&mut world, cut, 1);
+        assert_eq!(world.wakes_for(&issue), wakes);
+        match wakes {
+            1 => assert!(woken.done().out.starts_with("A wake is queued"), "{cut:?}"),
+            _ => woken.says_once(1, &["wake: not done with issue", "not committed: "]),
+        }
+    }
+}
+
+#[test]
+fn what_a_person_asked_for_is_unknown_when_nobody_can_be_asked_whichever_way_it_went() {
+    for (cut, wakes) in [(Cut::AfterTheServerAnswered, 1), (Cut::BeforeTheServerHasIt, 0)] {
+        let mut world = World::new(On::Postgres);
+        let (issue, woken) = wake_through(&mut world, cut, 0);
+        woken.says_once(69, &["wake: what became of it for issue", "is not known", "see sweep explain"]);
+        assert_eq!(world.wakes_for(&issue), wakes);
     }
 }
 

@@ -3,10 +3,14 @@
 use serde_json::Value;
 use sweep::conclusion::Conclusion;
 use sweep::report::{Detail, Format, Report};
+use sweep::rules::request::{Asked, Request};
 use sweep::rules::{Id, Policy};
 use sweep::store::links::Links;
+use sweep::store::open::Url;
 use sweep::store::outbox::Subscriptions;
+use sweep::store::rights::Purpose;
 use sweep::store::{Access, DbConnection, Subject, Timeouts};
+use sweep::sweep::ask::{Answer, AskOptions, ask};
 use sweep::sweep::context::ExamineContext;
 use sweep::sweep::examine::examine;
 use sweep::sweep::limits::WakeBudget;
@@ -62,6 +66,7 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
         held: &[],
         shard,
         only_ids,
+        asked: None,
         plan,
         wakes: &wakes,
         subscriptions: &subscriptions,
@@ -69,4 +74,19 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
         shadow,
     };
     examine::<S>(db, id, &context).examined.outcome
+}
+
+/// What a person has done with one subject.
+pub fn ask_for<S: Subject>(world_url: &str, id: &Id, request: Request) -> Answer {
+    let database = Url::parse(world_url).expect("a URL");
+    let mut store = database.open_to(Purpose::Ask(request)).unwrap_or_else(|error| panic!("{error:#}"));
+    let asked = Asked { request, by: "ada".to_owned() };
+    let options = AskOptions {
+        database,
+        policy: Policy::default(),
+        timeouts: Timeouts::default(),
+        subscriptions: Subscriptions::default(),
+        links: Links::default(),
+    };
+    ask::<S>(&mut store, id, &asked, &options)
 }

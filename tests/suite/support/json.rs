@@ -9,13 +9,17 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 16] = [
+pub const DOCUMENTS: [(&str, &str); 20] = [
+    ("steps_total", "plan-status-page"),
+    ("subjects_total", "dry-run-page"),
     ("counts", "message"),
+    ("request", "request"),
     ("type", "report-line"),
     ("databases", "databases"),
     ("subjects", "report"),
     ("orphans", "status"),
-    ("sweeper", "attention"),
+    ("next_sweep", "attention"),
+    ("items_total", "attention-page"),
     ("stored", "plan-status"),
     ("clauses", "explanation"),
     ("settings", "settings"),

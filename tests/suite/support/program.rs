@@ -74,6 +74,12 @@ impl Program {
         self
     }
 
+    /// With a pipe for stdin, for whoever started it.
+    pub fn with_a_pipe_for_stdin(mut self) -> Program {
+        self.command.stdin(Stdio::piped());
+        self
+    }
+
     /// With a pipe for stdout that nobody reads any more.
     pub fn without_reader_of_stdout(mut self) -> Program {
         self.command.stdout(closed_pipe());

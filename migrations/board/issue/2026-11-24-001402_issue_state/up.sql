@@ -23,7 +23,7 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
            {{ other_since("issue") }} end as since,
        true as in_progress
 from (
-    select f.*, e.reason as exemption,
+    select f.*, {{ exemption() }},
            case
                when f.has_live_run then 'live_run'
                {{ wake_branches("f.pending_wake_since") }}

@@ -12,7 +12,7 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
            when w.reason in ('crashed', 'crashed_unseen') then w.ended_at
            {{ other_since("session") }} end as since
 from (
-    select f.*, e.reason as exemption,
+    select f.*, {{ exemption() }},
            case
                when f.declared_wait is not null then 'declared_wait'
                when {{ before("f.observed_at", "p.nudge_delay_seconds") }} <= f.pending_command_since then 'pending_command'
@@ -41,7 +41,7 @@ from (
         {{ computed_once }}
     ) f
     left join {{ policy }} p on true
-    left join exemptions e on e.kind = 'session' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
+    {{ join_exemptions("session") }}
     {{ computed_once }}
 ) w
 left join board_texts t on t.reason = w.reason;

@@ -9,7 +9,7 @@ select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
            {{ other_since("step") }} end as since,
        w.plan_id
 from (
-    select f.*, e.reason as exemption,
+    select f.*, {{ exemption() }},
            case
                when f.has_live_run then 'live_run'
                {{ wake_branches("f.pending_wake_since") }}

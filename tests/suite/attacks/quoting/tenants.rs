@@ -166,6 +166,7 @@ fn session() -> Session {
         title: String::new(),
         status: "active".to_owned(),
         declared_wait: None,
+        is_paused: false,
         started_at: at,
         active_at: at,
         progressed_at: at,

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use insta::assert_snapshot;
 use sweep::report::explain::Explanation;
 use sweep::rules::issue::IssueFacts;
-use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy};
+use sweep::rules::{Assignee, Exemption, History, Id, OpenRecovery, Policy, Whose};
 use sweep::store::Label;
 use sweep::store::ledger::{Past, Recovery};
 use sweep::store::links::Links;
@@ -90,7 +90,11 @@ fn an_issue_with_a_past_that_is_left_and_in_quarantine() {
         last_attempt_at: Some(at(-30)),
         escalations_last_day: 1,
         open: Some(OpenRecovery { id: id(), since: at(-30) }),
-        exemption: Some(Exemption { reason: "a customer's call".to_owned(), until: Some(at(-60)) }),
+        exemption: Some(Exemption {
+            whose: Whose::Subject,
+            reason: "a customer's call".to_owned(),
+            until: Some(at(-60)),
+        }),
         ..orphan().history
     };
     let row = |minutes, action: &str, reason: &str, settled_at| Recovery {
@@ -98,6 +102,7 @@ fn an_issue_with_a_past_that_is_left_and_in_quarantine() {
         action: action.to_owned(),
         attempt: 1,
         reason: reason.to_owned(),
+        requested_by: None,
         blocked_subject: action == "escalate",
         settled_at,
     };

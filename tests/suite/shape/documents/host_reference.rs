@@ -70,6 +70,7 @@ fn section(relation: &Relation) -> String {
         ("Hosts with plans", &relation.columns_with_steps),
         ("Hosts with [derived facts](#derived-facts)", &relation.columns_for_derived),
         ("Such hosts, but for sweep's own tables", &relation.columns_unless_native),
+        ("A host without these columns has no such commands", &relation.columns_for_requests),
     ] {
         if !columns.is_empty() {
             let _ = write!(text, "\n{of}:\n\n{}", table(columns));
@@ -131,8 +132,10 @@ fn type_name(of_rust: &str) -> String {
 }
 
 fn all_columns(relation: &Relation) -> impl Iterator<Item = &Column> {
-    let Relation { columns_with_steps, columns_for_derived, columns_unless_native, .. } = relation;
-    CONTRACT.columns(relation).chain(columns_with_steps).chain(columns_for_derived).chain(columns_unless_native)
+    let Relation { columns_with_steps, columns_for_derived, columns_unless_native, columns_for_requests, .. } =
+        relation;
+    let of_some = [columns_with_steps, columns_for_derived, columns_unless_native, columns_for_requests];
+    CONTRACT.columns(relation).chain(of_some.into_iter().flatten())
 }
 
 #[test]

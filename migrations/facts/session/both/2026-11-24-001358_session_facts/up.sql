@@ -25,6 +25,7 @@ select
          when i.wait_until > {{ at_statement }}
          then 'its issue waits ' || coalesce('until ' || {{ minute("i.wait_until") }}, 'for ever') end
         as declared_wait,
+    s.stall_paused,
     s.agent_id,
     substr(a.name, 1, 1000) as agent_name,
     a.status as agent_status,

@@ -39,6 +39,7 @@ select
          when snooze.until > statement_timestamp()
          then 'snoozed until ' || to_char(within_calendar(snooze.until) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end
         as declared_wait,
+    false as stall_paused,
     r.agent_id,
     left(a.name, 1000) as agent_name,
     left(a.status, 1000) as agent_status,

@@ -1,0 +1,53 @@
+//! `sweep wake`, `nudge`, `relaunch`, `heartbeat`, `pause`, `resume`, `fail-step` and `skip-step`: what a person has
+//! done with one subject, by the rules, the locks and the ledger of sweeps.
+
+use anyhow::Result;
+
+use super::terminal::{confirm, say};
+use crate::cli::{AskCommand, Layout, Wish};
+use crate::conclusion::Conclusion;
+use crate::report::ask_named;
+use crate::rules::request::{Asked, Request};
+use crate::settings::Environment;
+use crate::settings::flags::{LinkFlag, PolicyFlags};
+use crate::store::rights::Purpose;
+use crate::sweep::ask::AskOptions;
+use crate::text::redact;
+
+pub fn run(command: AskCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {
+    let Wish { request, name, message, flags } = command.wish();
+    let asked = Asked { request, by: environment.person(flags.by)? };
+    let (mut policy, timeouts) = environment.policy(PolicyFlags::default())?;
+    policy.nudge_message = message.unwrap_or(policy.nudge_message);
+    let database = environment.database(&flags.database)?;
+    let mut store = database.open_to(Purpose::Ask(request))?;
+    let options = AskOptions {
+        database,
+        policy,
+        timeouts,
+        subscriptions: environment.notify()?.subscriptions(),
+        links: store.host.links(environment.host_url(LinkFlag::default())?.as_ref()),
+    };
+    let fulfilled = ask_named(&mut store, &name, &asked, &options)?;
+    match flags.layout.get() {
+        Layout::Table => {
+            let (kind, name, by) = (fulfilled.kind, fulfilled.label.name(), redact(&asked.by));
+            confirm(quiet, &format!("{}: {kind} {name}, asked for by {by}\n", done(request)));
+        }
+        Layout::Json => say(&format!("{:#}\n", fulfilled.json(&asked))),
+    }
+    Ok(Conclusion::Done)
+}
+
+fn done(request: Request) -> &'static str {
+    match request {
+        Request::Wake => "A wake is queued",
+        Request::Nudge => "A nudge is queued",
+        Request::Relaunch => "A relaunch is queued",
+        Request::Heartbeat => "A sign of life is noted",
+        Request::Pause => "Paused",
+        Request::Resume => "Resumed",
+        Request::FailStep => "Failed",
+        Request::SkipStep => "Skipped",
+    }
+}

@@ -1,0 +1,32 @@
+//! `sweep mcp`: the tools of an agent.
+
+use std::io::{IsTerminal, stdin};
+
+use anyhow::Result;
+
+use super::terminal::prompt;
+use crate::cli::McpFlags;
+use crate::conclusion::Conclusion;
+use crate::mcp::{self, McpOptions};
+use crate::settings::flags::{ScopeFlags, SweepFlags};
+use crate::settings::{Environment, Settings};
+
+pub fn run(flags: McpFlags, environment: &Environment) -> Result<Conclusion> {
+    let McpFlags { database, allow_changes, asker, links, policy } = flags;
+    // One alone: several are refused, by their names.
+    let url = environment.database(&database)?;
+    let scope = ScopeFlags { database, links, policy, ..ScopeFlags::default() };
+    let Settings { cycle, .. } = Settings::resolve(SweepFlags { scope, ..SweepFlags::default() }, environment)?;
+    let options = McpOptions {
+        sweep: cycle.at(&url).sweep,
+        step_stalled_after: environment.step_stalled_after()?,
+        allows_changes: allow_changes,
+        asker: if allow_changes { environment.person(asker)? } else { asker.unwrap_or_default() },
+    };
+    if stdin().is_terminal() {
+        prompt(
+            "It waits for a client that speaks the Model Context Protocol on stdin: see docs/mcp.md. Ctrl-D ends it.\n",
+        );
+    }
+    mcp::run(options)
+}

@@ -1,0 +1,92 @@
+//! What a person has done with one subject: which one it is, what became of it, and how that is told.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::conclusion::{Failure, busy, config, some_failed, unavailable, usage};
+use crate::rules::Kind;
+use crate::rules::request::{Asked, Refusal, Request};
+use crate::store::errors::Refused;
+use crate::store::find::{Found, find};
+use crate::store::open::Store;
+use crate::store::{Access, Db, Label, for_kind};
+use crate::sweep::ask::{Answer, AskOptions, ask};
+use crate::sweep::{Examined, Fault, Outcome};
+use crate::text::redact;
+
+/// The version of the JSON document.
+const SCHEMA: u32 = 1;
+
+/// What was asked for was done.
+pub struct Fulfilled {
+    pub kind: Kind,
+    pub label: Label,
+    examined: Examined,
+}
+
+impl Fulfilled {
+    /// For programs.
+    pub fn json(&self, asked: &Asked) -> Value {
+        let (by, request) = (redact(&asked.by), asked.request.name());
+        json!({ "schema": SCHEMA, "request": request, "requested_by": by, "subject": self.examined.redacted() })
+    }
+}
+
+/// Does what was asked for with the one subject of this name, or says why not. `store` was opened for it.
+pub fn ask_named(store: &mut Store, name: &str, asked: &Asked, options: &AskOptions) -> Result<Fulfilled> {
+    let request = asked.request;
+    store.refuse_request(request)?;
+    let Store { db, kinds, .. } = store;
+    let found = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| subject(db, kinds, request, name));
+    let (kind, label) = found.map_err(|abort| options.database.explain(abort.into()))?;
+    match for_kind!(kind, S => ask::<S>(store, &label.id, asked, options)) {
+        Answer::Done(examined) => Ok(Fulfilled { kind, label, examined }),
+        Answer::Refused(refusal) => Err(refused(kind, &label, request, &refusal).into()),
+        Answer::Failed(examined) => Err(failed(kind, &label, request, &examined).into()),
+    }
+}
+
+/// The one subject of this name, of the kinds of which it can be asked.
+fn subject(db: &mut Db, kinds: &[Kind], request: Request, name: &str) -> Result<(Kind, Label), Refused> {
+    let mut found = Vec::new();
+    let provided: Vec<Kind> = request.kinds().iter().copied().filter(|kind| kinds.contains(kind)).collect();
+    for kind in &provided {
+        match find(db, *kind, name)? {
+            Found::Nothing => {}
+            several_or_one => found.push((*kind, several_or_one.one(kind, name)?)),
+        }
+    }
+    match (found.pop(), found.pop()) {
+        (Some(one), None) => Ok(one),
+        (Some(last), Some(first)) => {
+            let name = redact(name);
+            let ids = format!("{} ({}) or {} ({})", first.1.redact_id(), first.0, last.1.redact_id(), last.0);
+            Err(usage(format!("both an {} and a {} are called {name}; give the id: {ids}", first.0, last.0)).into())
+        }
+        (None, _) => {
+            let kinds: Vec<&str> = provided.iter().map(|kind| kind.name()).collect();
+            Err(usage(format!("there is no {} {} in this database", kinds.join(" or "), redact(name))).into())
+        }
+    }
+}
+
+fn refused(kind: Kind, label: &Label, request: Request, refusal: &Refusal) -> Failure {
+    let Refusal { why, what_would_change_it } = refusal;
+    let (what, name, why, change) = (request.name(), label.name(), redact(why), redact(what_would_change_it));
+    some_failed(format!("{what}: {kind} {name} is left as it is: {why}. What would change that: {change}"))
+}
+
+/// Why nothing was done, or is not known to be.
+fn failed(kind: Kind, label: &Label, request: Request, examined: &Examined) -> Failure {
+    let (what, name, why) = (request.name(), label.name(), redact(&examined.reason));
+    let said = format!("{what}: not done with {kind} {name}: {why}");
+    match (examined.outcome, examined.fault) {
+        (Outcome::Busy, _) => busy(format!("{said}; try again")),
+        (Outcome::Unknown, _) => {
+            unavailable(format!("{what}: what became of it for {kind} {name} is not known: {why}; see sweep explain"))
+        }
+        (_, Fault::Rights) => config(said),
+        (_, Fault::Outage) => unavailable(said),
+        (_, Fault::Own) => some_failed(said),
+    }
+}

@@ -1,0 +1,75 @@
+//! What a person asks to be done with one subject: the transaction, the locks and the ledger's row of a sweep.
+
+use super::context::ExamineContext;
+use super::examine::{Examination, Lost, examine};
+use super::limits::WakeBudget;
+use super::logs;
+use super::outcome::Examined;
+use super::settle::settle;
+use crate::rules::request::{Asked, Refusal};
+use crate::rules::{Id, Policy};
+use crate::store::links::Links;
+use crate::store::open::{Store, Url};
+use crate::store::outbox::Subscriptions;
+use crate::store::{Access, Subject, Timeouts};
+
+/// By what it is done.
+pub struct AskOptions {
+    pub database: Url,
+    pub policy: Policy,
+    pub timeouts: Timeouts,
+    /// Who is notified of what recovers by it.
+    pub subscriptions: Subscriptions,
+    pub links: Links,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub enum Answer {
+    Done(Examined),
+    Refused(Refusal),
+    /// It was in other hands, could not be read or written, or is gone: nothing was done, unless the outcome is
+    /// `Unknown`.
+    Failed(Examined),
+}
+
+/// Does what was asked for with one subject, or says why not.
+pub fn ask<S: Subject>(store: &mut Store, id: &Id, asked: &Asked, options: &AskOptions) -> Answer {
+    let AskOptions { database, policy, timeouts, subscriptions, links } = options;
+    let (sweep_id, wakes) = (Id::generate(), WakeBudget::new(1));
+    let context = ExamineContext {
+        sweep_id: &sweep_id,
+        access: Access::Write,
+        policy,
+        timeouts: *timeouts,
+        tenant: None,
+        group: None,
+        held: &[],
+        shard: None,
+        only_ids: None,
+        asked: Some(asked),
+        plan: None,
+        wakes: &wakes,
+        subscriptions,
+        links,
+        shadow: false,
+    };
+    let Examination { examined, refusal, is_committed, lost } = examine::<S>(&mut store.db, id, &context);
+    if let Some(refusal) = refusal {
+        return Answer::Refused(refusal);
+    }
+    let (examined, is_done) = match lost {
+        // Of what left no row in the ledger, the ledger knows nothing.
+        Some(Lost::Commit { entry_id, intended }) if intended.is_change() => {
+            let settled = database
+                .connect(Access::Write)
+                .map(|mut db| settle::<S>(&mut db, examined.clone(), &entry_id, intended, &context));
+            let examined = settled.unwrap_or(examined);
+            let is_done = examined.outcome == intended;
+            (examined, is_done)
+        }
+        Some(Lost::Commit { .. } | Lost::Connection) | None => (examined, is_committed),
+    };
+    logs::subject(&examined, &logs::Source { sweep: &sweep_id, host: Some(store.host.name()), mode: "request" });
+    if is_done { Answer::Done(examined) } else { Answer::Failed(examined) }
+}

@@ -1,0 +1,95 @@
+//! Writes what was decided about one subject, or what a person asked for, and records it in the ledger.
+
+use diesel::QueryResult;
+use diesel::result::Error;
+
+use super::context::ExamineContext;
+use super::describe::details;
+use crate::rules::request::{self, Request};
+use crate::rules::{Decision, Id, Kind, Verdict};
+use crate::store::ledger::{self, Action, Entry};
+use crate::store::outbox::{self, Event, Notice};
+use crate::store::{Db, Subject};
+
+/// Writes and records it. Where a person has the subject's own row changed: returns what the subject is then, which is
+/// what was recorded.
+pub fn carry_out<S: Subject>(
+    db: &mut Db,
+    id: &Id,
+    facts: &S,
+    verdict: &Verdict,
+    entry_id: &Id,
+    context: &ExamineContext,
+) -> QueryResult<Option<(S, Verdict)>> {
+    match context.asked.map(|asked| asked.request).filter(|request| request.remedy().is_none()) {
+        None => record(db, id, facts, verdict, entry_id, context).map(|()| None),
+        Some(request) => {
+            let (facts, verdict) = write_row(db, id, facts, request, context)?;
+            record(db, id, &facts, &verdict, entry_id, context)?;
+            Ok(Some((facts, verdict)))
+        }
+    }
+}
+
+/// Writes the subject's own row as it was seen, and reads it anew.
+fn write_row<S: Subject>(
+    db: &mut Db,
+    id: &Id,
+    facts: &S,
+    request: Request,
+    context: &ExamineContext,
+) -> QueryResult<(S, Verdict)> {
+    facts.write(db, request)?;
+    let facts = S::read(db, id)?.ok_or(Error::NotFound)?;
+    let verdict = request::after(request, &facts, context.policy);
+    Ok((facts, verdict))
+}
+
+/// Writes what was decided, one row of the ledger, and what people are notified of.
+fn record<S: Subject>(
+    db: &mut Db,
+    id: &Id,
+    facts: &S,
+    verdict: &Verdict,
+    entry_id: &Id,
+    context: &ExamineContext,
+) -> QueryResult<()> {
+    let (wake_id, history) = (Id::generate(), facts.history());
+    let mut settles = history.open.as_ref();
+    let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
+        Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
+        Decision::Continue { attempt: _, remedy } => {
+            facts.resume(db, *remedy, &wake_id, context.policy)?;
+            (Action::Continue, history.attempts_recorded() + 1, Some(&wake_id), false)
+        }
+        Decision::Escalate(cause) => {
+            let blocked = facts.escalate(db, cause, context.policy, context.links)?;
+            (Action::Escalate, history.attempts, None, blocked)
+        }
+        decision @ (Decision::Recovered(_) | Decision::HandedOver(_)) => {
+            match S::KIND == Kind::Step && facts.withholds_recovery(context.policy).is_some() {
+                // Never by a sweep: a person gave a step up whose plan has another one that is stalled. What is open
+                // keeps the plan in sight.
+                true => settles = None,
+                false => facts.recover(db)?,
+            }
+            let recovered = matches!(decision, Decision::Recovered(_));
+            (if recovered { Action::Recover } else { Action::HandOver }, history.attempts, None, false)
+        }
+        Decision::Abandon(_) => (Action::Abandon, history.attempts, None, false),
+    };
+    let (sweep_id, reason, requested_by) = (context.sweep_id, context.reason(verdict), context.asked.map(|it| &*it.by));
+    let entry =
+        Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, requested_by, blocked_subject, settles };
+    ledger::record(db, id, facts, &entry)?;
+    let event = match action {
+        // Whom a work is handed over to took it: there is nothing to report. Nor is there of what was not open.
+        Action::Continue | Action::HandOver => return Ok(()),
+        Action::Recover if settles.is_none() => return Ok(()),
+        Action::Escalate => Event::escalation_of(S::KIND),
+        Action::Recover => Event::Recovered,
+        Action::Abandon => Event::Abandoned,
+    };
+    let (kind, details) = (S::KIND.name(), details(id, facts, verdict, context));
+    outbox::queue(db, context.subscriptions, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
+}

@@ -1,0 +1,78 @@
+//! What people ask for by a command of a session that a real `sweep watch` keeps.
+
+use crate::support::program::command_at;
+use crate::support::wait::wait_for;
+use crate::support::watcher::{READ, Watcher};
+use crate::support::world::{World, on_each_database};
+
+fn ask(world: &World, request: &str) {
+    command_at(&world.url, [request, "agent", "--as", "ada"]).run().done();
+}
+
+/// Its watcher writes again and again that it lives.
+fn until_it_was_kept(world: &mut World) {
+    for _ in 0..2 {
+        let before = world.of_agent("updated_at");
+        wait_for("a heartbeat of its watcher", || (world.of_agent("updated_at") != before).then_some(()));
+    }
+}
+
+on_each_database! {
+    fn a_session_that_is_paused_is_kept_and_not_disturbed_until_it_is_resumed(world) {
+        let flags = ["--session-silent-after", "10m"];
+        let watcher = Watcher::of(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; done"));
+        watcher.until_it_prints("working");
+        ask(world, "pause");
+        let ten_minutes = world.ago(20);
+        world.run(&format!("update sessions set last_activity_at = {ten_minutes}, last_progress_at = {ten_minutes}"));
+
+        until_it_was_kept(world);
+
+        assert_eq!(world.agents_commands("true"), 0);
+        assert_eq!((world.of_agent("status"), world.recovered("hand_over")), (Some("active".to_owned()), 1));
+        ask(world, "resume");
+        let got = || std::fs::read_to_string(watcher.file("got")).ok().filter(|got| !got.is_empty());
+        assert!(wait_for("a nudge", got).contains("You seem to be stuck."));
+        assert_eq!(world.recovered("recover"), 1);
+        watcher.stop();
+    }
+
+    fn a_sign_of_life_that_a_person_notes_is_in_no_watchers_way(world) {
+        let mut watcher = Watcher::of(&world.url, &["--session-silent-after", "10m"], "echo working; read x; echo \"got $x\"; read y");
+        watcher.until_it_prints("working");
+        ask(world, "heartbeat");
+        until_it_was_kept(world);
+        watcher.screen.types("more\r");
+        wait_for("its output", || world.of_agent("recent_output").filter(|text| text.contains("got more")));
+        assert_eq!(watcher.stop().code, 143);
+        assert_eq!(world.of_agent("status").as_deref(), Some("interrupted"));
+    }
+
+    fn what_a_person_has_typed_is_typed_and_counts_as_an_attempt(world) {
+        let flags = ["--session-silent-after", "10m"];
+        let watcher = Watcher::of(&world.url, &flags, &format!("echo working; while {READ}; do echo \"$x\" >> got; done"));
+        wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
+        command_at(&world.url, ["nudge", "agent", "--message", "Mind the gate", "--as", "ada"]).run().done();
+
+        let got = || std::fs::read_to_string(watcher.file("got")).ok().filter(|got| !got.is_empty());
+        assert_eq!(wait_for("the message", got), "(sweep) Mind the gate\n");
+        assert_eq!(world.text("requested_by", "recoveries where action = 'continue'").as_deref(), Some("ada"));
+        watcher.stop();
+    }
+
+    /// The watcher waits as long as a relaunch may come.
+    fn a_process_that_crashed_is_started_again_by_its_watcher(world) {
+        let flags = ["--session-silent-after", "10m", "--auto-relaunch", "on", "--relaunches-max", "1", "--nudge-delay", "10m"];
+        let script = "echo start >> starts; if [ $(wc -l < starts) -lt 3 ]; then exit 1; fi; echo up; read x";
+        let watcher = Watcher::of(&world.url, &flags, script);
+        let starts = || std::fs::read_to_string(watcher.file("starts")).ok().map_or(0, |text| text.lines().count());
+        // Its one relaunch is spent, and the next step of the watcher is ten minutes away.
+        wait_for("a relaunch", || (2 <= starts() && world.of_agent("ended_at").is_some()).then_some(()));
+        ask(world, "relaunch");
+
+        watcher.until_it_prints("up");
+        assert_eq!(starts(), 3);
+        wait_for("a session that runs", || world.of_agent("ended_at").is_none().then_some(()));
+        watcher.stop();
+    }
+}
