@@ -10,8 +10,7 @@
 //!
 //! # fn main() -> anyhow::Result<()> {
 //! # let directory = tempfile::tempdir()?;
-//! # let path = directory.path().join("work.db");
-//! let database = Url::Sqlite(path);
+//! let database = Url::Sqlite(directory.path().join("work.db"));
 //! database.create()?;
 //! migrate::migrate(&mut database.connect(Access::Write)?, &migrate::Wanted::default())?;
 //!
@@ -24,7 +23,6 @@
 
 pub mod ask;
 pub mod cancel;
-mod carry_out;
 mod clock;
 pub mod context;
 mod describe;
@@ -88,8 +86,7 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
     if let Some(issues) = options.selection.only_ids() {
-        let look_at = |db: &mut Db| Ok((db.now()?, is_any_stranded(db, options, issues)?));
-        let (now, is_any) = look(options, &mut store.db, look_at)?;
+        let (now, is_any) = look(options, &mut store.db, |db| Ok((db.now()?, is_any_stranded(db, options, issues)?)))?;
         // Most runs that end leave nothing stranded: such a look is not worth a row.
         if !is_any {
             return Ok(Summary::of(heading, now));

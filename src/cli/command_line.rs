@@ -14,8 +14,7 @@ use crate::parse::{self, HOST};
 use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, SweepFlags};
 use crate::store::attention::Cursor;
 
-/// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a
-/// person.
+/// Finds stranded work, continues it a few times at most, then notifies a person.
 #[derive(Debug, Parser)]
 #[command(name = "sweep", version, max_term_width = 80)]
 pub struct Cli {

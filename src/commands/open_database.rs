@@ -59,8 +59,8 @@ impl OpenDatabase {
         self.transact(body).map_err(|abort| self.explain(abort))
     }
 
-    /// Undoes something about what `find` finds, which may be gone meanwhile, and returns what it is called. `body` says
-    /// whether there was anything to undo; if not, the subject `is_not` so.
+    /// Undoes something about what `find` finds, which may be gone meanwhile, and returns what it is called. `body`
+    /// says whether there was anything to undo; if not, what was found `is_not` so.
     pub fn undo(
         &mut self,
         kind: impl Display + Copy,

@@ -9,8 +9,6 @@ mod objections;
 
 use std::fmt::{Display, Formatter, Result as FormatResult};
 
-pub use objections::Requested;
-
 use super::{Cause, Clause, ContinueBy, Decision, Facts, Kind, Policy, Reason, Unavailable, Verdict, decide};
 
 /// What is asked for.
@@ -47,6 +45,12 @@ pub struct Asked {
 pub struct Refusal {
     pub why: String,
     pub what_would_change_it: String,
+}
+
+/// A subject of which something can be asked.
+pub trait Requested: Facts {
+    /// Why the request would be wrong now, beside an exemption and an agent who cannot be woken.
+    fn objection(&self, request: Request, policy: &Policy) -> Option<Refusal>;
 }
 
 impl Request {

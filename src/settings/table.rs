@@ -162,7 +162,7 @@ settings! {
             ///
             /// Each value as it stands: no quotes, no $. Options and the environment win. Without the option it is
             /// the file that SWEEP_CONFIG names.
-            #[arg(global = true, display_order = LAST, allow_hyphen_values = false)]
+            #[arg(global = true, display_order = LAST, allow_hyphen_values = false, hide_short_help = true)]
             config: PathBuf, "FILE", PathBufValueParser::new();
         }
         OutputFlag, plain "Reports and logs" {

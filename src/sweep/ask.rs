@@ -1,10 +1,13 @@
 //! What a person asks to be done with one subject: the transaction, the locks and the ledger's row of a sweep.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use super::context::ExamineContext;
 use super::examine::{Examination, Lost, examine};
 use super::limits::WakeBudget;
 use super::logs;
-use super::outcome::Examined;
+use super::outcome::{Examined, Outcome};
 use super::settle::settle;
 use crate::rules::request::{Asked, Refusal};
 use crate::rules::{Id, Policy};
@@ -12,6 +15,10 @@ use crate::store::links::Links;
 use crate::store::open::{Store, Url};
 use crate::store::outbox::Subscriptions;
 use crate::store::{Access, Subject, Timeouts};
+
+/// A sweep and a supervisor hold a row for a moment only, and a person has no next sweep: half a second's patience.
+const BUSY_TRIES: u32 = 10;
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 /// By what it is done.
 pub struct AskOptions {
@@ -54,7 +61,15 @@ pub fn ask<S: Subject>(store: &mut Store, id: &Id, asked: &Asked, options: &AskO
         links,
         shadow: false,
     };
-    let Examination { examined, refusal, is_committed, lost } = examine::<S>(&mut store.db, id, &context);
+    let mut examination = examine::<S>(&mut store.db, id, &context);
+    for _ in 0..BUSY_TRIES {
+        if examination.examined.outcome != Outcome::Busy || examination.lost.is_some() {
+            break;
+        }
+        sleep(BUSY_PAUSE);
+        examination = examine::<S>(&mut store.db, id, &context);
+    }
+    let Examination { examined, refusal, is_committed, lost } = examination;
     if let Some(refusal) = refusal {
         return Answer::Refused(refusal);
     }

@@ -1,15 +1,17 @@
 //! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call
 //! for is locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
+mod carry_out;
+
 use diesel::result::Error;
 
-use super::carry_out::carry_out;
 use super::context::ExamineContext;
 use super::describe::{describe, why_unreadable};
 use super::outcome::{Examined, Fault, Outcome};
 use crate::rules::request::{self, Refusal};
 use crate::rules::{Decision, Id, Verdict, decide};
 use crate::store::{Abort, Access, Db, DbConnection, End, Finish, Lock, Subject, errors};
+use carry_out::carry_out;
 
 /// The result for one subject, and whether the connection survived it.
 pub struct Examination {

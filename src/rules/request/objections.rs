@@ -1,18 +1,12 @@
 //! What would be wrong now about a request, for each kind of subject.
 
-use super::{Refusal, Request, first_failure};
+use super::{Refusal, Request, Requested, first_failure};
 use crate::rules::clause::no_wake_is_pending;
 use crate::rules::display::humanize;
 use crate::rules::issue::IssueFacts;
 use crate::rules::session::SessionFacts;
 use crate::rules::step::{StepFacts, is_open};
 use crate::rules::{Cause, Facts, Policy, Reason};
-
-/// A subject of which something can be asked.
-pub trait Requested: Facts {
-    /// Why the request would be wrong now, beside an exemption and an agent who cannot be woken.
-    fn objection(&self, request: Request, policy: &Policy) -> Option<Refusal>;
-}
 
 impl Requested for IssueFacts {
     fn objection(&self, _request: Request, policy: &Policy) -> Option<Refusal> {

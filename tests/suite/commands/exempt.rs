@@ -196,7 +196,7 @@ fn an_end_that_is_none_is_refused(#[case] value: &str, #[case] expected: &str) {
 #[rstest]
 #[case::no_reason("add issue ACM-12", "--reason is missing")]
 #[case::a_blank_reason("add issue ACM-12 --reason=", "expected a few words")]
-#[case::no_kind("add ACM-12 --reason x", "expected session, issue or step")]
+#[case::no_kind("add ACM-12 --reason x", "expected session, issue, step, agent or tenant")]
 #[case::no_name("remove issue", "ID is missing")]
 #[case::no_command("", "expected add, list or remove")]
 #[case::another_format("list --output ndjson", "expected table or json")]

@@ -204,7 +204,7 @@ fn a_role_that_may_only_read_explains_and_lists_and_changes_nothing() {
         add().refused(CONFIG, &["lacks rights", "INSERT on sweep.exemptions", "DELETE on sweep.exemptions"]);
         let release = command_at(&url, ["quarantine", "release", "--all"]).run();
         release.refused(CONFIG, &["lacks rights", "UPDATE on sweep.failures"]);
-        world.run(&format!("grant insert, update, delete on sweep.exemptions to {name}"));
+        world.run(&format!("grant insert, update, delete on sweep.exemptions, sweep.tenant_exemptions to {name}"));
         world.run(&format!("grant update on sweep.failures to {name}"));
         add().done();
         command_at(&url, ["exempt", "remove", "issue", &issue.0]).run().done();

@@ -12,6 +12,7 @@ use crate::support::views_and_rules::old_ledger_row;
 use crate::support::views_and_rules::{decided, exempt, states, viewed};
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
+mod exemptions;
 mod false_rescues;
 mod limits;
 

@@ -107,7 +107,7 @@ on_each_host! {
             let file = path.path().to_str().expect("a path");
             command_at(&world.url, ["--metrics-file", file, "--only", "sessions"]).run();
             let text = std::fs::read_to_string(file).expect("metrics");
-            text.lines().any(|line| line.starts_with("sweep_waiting_for_people{") && line.ends_with(" 1"))
+            text.lines().any(|line| line.starts_with("sweep_waiting_for_person_subjects{") && line.ends_with(" 1"))
         };
         assert!(waiting(world), "the control");
         for (of, name) in [("agent", "Ada"), ("tenant", tenant.as_str())] {

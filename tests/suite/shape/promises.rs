@@ -165,7 +165,7 @@ fn a_promise_without_a_test_or_a_control_is_found() {
     for (page, expected) in [
         (without("## P9 ", "## P10 "), "P9 has 0 headings"),
         (page.replace("## P3 ", "## P2 "), "P2 has 2 headings"),
-        (without("- Control in `promises/killed_sweeps.rs`", "## P4 "), "P3 has 4 tests and 0 controls"),
+        (without("- Control in `promises/killed_sweeps.rs`", "## P4 "), "P3 has 5 tests and 0 controls"),
         (
             without("- Tests in `promises/secrets.rs`", "- Control in `promises/secrets.rs`"),
             "P15 has 0 tests and 1 controls",

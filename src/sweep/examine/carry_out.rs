@@ -3,13 +3,13 @@
 use diesel::QueryResult;
 use diesel::result::Error;
 
-use super::context::ExamineContext;
-use super::describe::details;
 use crate::rules::request::{self, Request};
 use crate::rules::{Decision, Id, Kind, Verdict};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::outbox::{self, Event, Notice};
 use crate::store::{Db, Subject};
+use crate::sweep::context::ExamineContext;
+use crate::sweep::describe::details;
 
 /// Writes and records it. Where a person has the subject's own row changed: returns what the subject is then, which is
 /// what was recorded.

@@ -1,0 +1,88 @@
+//! The exemptions of agents and tenants in the views: each with each, and with a subject's own.
+
+use std::collections::BTreeMap;
+
+use sweep::rules::Id;
+use sweep::rules::board::BoardState;
+use sweep::rules::issue::IssueFacts;
+use sweep::rules::session::SessionFacts;
+use sweep::rules::step::StepFacts;
+use sweep::store::Subject;
+
+use crate::support::views_and_rules::{decided, exempt, viewed};
+use crate::support::world::{World, on_each_database, on_each_host};
+
+/// None; one that holds until it is removed, and one until then; one that has expired.
+const EXEMPTIONS: [Option<Option<i64>>; 4] = [None, Some(None), Some(Some(-10)), Some(Some(10))];
+
+/// Agents with each of the exemptions.
+fn agents(world: &mut World) -> Vec<Id> {
+    let agent = |exemption: Option<Option<i64>>| {
+        let agent = world.agent("idle");
+        if let Some(until) = exemption {
+            exempt(world, "agent", &agent, until);
+        }
+        agent
+    };
+    EXEMPTIONS.map(agent).into()
+}
+
+/// One subject of each agent for each exemption of its own.
+fn subjects(world: &mut World, kind: &str, make: impl Fn(&mut World, &Id) -> Id) -> Vec<Id> {
+    let mut made = Vec::new();
+    for agent in agents(world) {
+        for exemption in EXEMPTIONS {
+            let subject = make(world, &agent);
+            if let Some(until) = exemption {
+                exempt(world, kind, &subject, until);
+            }
+            made.push(subject);
+        }
+    }
+    made
+}
+
+/// With each exemption of the tenant: how many are exempt.
+fn compared<S: Subject>(world: &mut World, all: &[Id], stranded: BoardState) -> Vec<usize> {
+    let (facts, view) = (format!("{}_facts", S::KIND), format!("{}_work_state", S::KIND));
+    let tenant = world.text("min(tenant)", &facts).expect("a tenant");
+    let mut exempted = Vec::new();
+    for exemption in EXEMPTIONS {
+        world.run("delete from tenant_exemptions");
+        if let Some(until) = exemption {
+            let until = until.map_or("null".to_owned(), |minutes| world.ago(minutes));
+            world.run(&format!(
+                "insert into tenant_exemptions (tenant, reason, until) values ('{tenant}', 'on purpose', {until})"
+            ));
+        }
+        let expected: BTreeMap<Id, String> = decided::<S>(world, all, stranded);
+        assert_eq!(viewed(world, &view), expected, "{exemption:?}");
+        exempted.push(expected.values().filter(|state| *state == BoardState::Exempt.name()).count());
+    }
+    exempted
+}
+
+/// Of sixteen, four are their agents' who are not exempt and not exempt themselves: two of four agents' exemptions hold,
+/// and two of four of their own.
+const EXPECTED: [usize; 4] = [12, 16, 16, 12];
+
+on_each_host! {
+    fn of_an_issue_the_view_says_what_the_rules_decide(world) {
+        let issues = subjects(world, "issue", World::orphan);
+        assert_eq!(compared::<IssueFacts>(world, &issues, BoardState::Orphaned), EXPECTED);
+    }
+}
+
+mod own_tables {
+    use super::*;
+
+    on_each_database! {
+        fn of_a_step_and_a_session_the_view_says_what_the_rules_decide(world) {
+            let steps = subjects(world, "step", |world, agent| world.stalled_step(Some(agent)).1);
+            assert_eq!(compared::<StepFacts>(world, &steps, BoardState::Stalled), EXPECTED);
+            world.run("delete from exemptions");
+            let sessions = subjects(world, "session", |world, agent| world.session(Some(agent), None));
+            assert_eq!(compared::<SessionFacts>(world, &sessions, BoardState::Silent), EXPECTED);
+        }
+    }
+}
