@@ -13,6 +13,7 @@ mod man;
 mod migrate;
 mod notify;
 mod open_database;
+mod page;
 mod quarantine;
 mod run;
 mod status;
@@ -41,7 +42,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     // The demo is there to be watched: its reports say it all. A filter that is malformed is for `sweep config` to
     // show.
     if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
-        let is_daemon = matches!(command, Some(Command::Daemon(_)));
+        let is_daemon = matches!(command, Some(Command::Daemon(_) | Command::Page(_)));
         let audience = if is_daemon { Audience::Log } else { Audience::of_stderr() };
         telemetry::start(environment, audience, loudness)?;
         environment.log_warnings();
@@ -52,6 +53,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Migrate(flags)) => migrate::run(flags, quiet, environment),
         Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Attention(flags)) => attention::run(flags, environment),
+        Some(Command::Page(flags)) => page::run(flags, environment),
         Some(Command::Notify(command)) => notify::run(command, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),

@@ -9,7 +9,7 @@ use super::program::{CompletionsFlags, ConfigFlags, DemoFlags, ManFlags};
 use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
-use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, SweepFlags};
+use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, PageFlags, SweepFlags};
 use crate::store::attention::Cursor;
 
 /// Finds stranded work in an agent control plane's database, continues it a bounded number of times, then notifies a
@@ -34,6 +34,8 @@ pub enum Command {
     Status(StatusFlags),
     /// Show what needs a person, whether sweeps run, and what the next one would do
     Attention(AttentionFlags),
+    /// Serve the page that shows the same to a browser, without sweeping
+    Page(PageFlags),
     /// Explain one subject, and what a sweep would do about it
     Explain(ExplainFlags),
     /// Keep sweeps away from work that is in progress on purpose

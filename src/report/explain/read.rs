@@ -1,0 +1,47 @@
+//! Reading what is explained: by a name, from the facts and by the rules of a sweep.
+
+use super::{Explanation, quarantine as told_quarantine};
+use crate::conclusion::{some_failed, usage};
+use crate::rules::{Kind, Policy};
+use crate::store::errors::{self, Refused};
+use crate::store::find::find;
+use crate::store::links::Links;
+use crate::store::{Db, Label, Subject, for_kind, ledger, nulls, quarantine};
+
+impl Explanation {
+    /// Of the subject of this name, within one snapshot: the clauses, the history and the ledger are of one moment.
+    /// Refuses a name that finds none or several, and a row that cannot be read.
+    pub fn read(db: &mut Db, kind: Kind, name: &str, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
+        let label = find(db, kind, name)?.one(kind, name)?;
+        for_kind!(kind, S => read::<S>(db, label, policy, links))
+    }
+}
+
+/// A row that cannot be read is no failure of the database: it is named, with what is wrong and what a sweep does.
+fn read<S: Subject>(db: &mut Db, label: Label, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
+    let failure = quarantine::of(db, S::KIND, &label.id)?;
+    let read = S::read(db, &label.id).and_then(|facts| Ok((facts, ledger::history_of(db, S::KIND, &label.id)?)));
+    let (kind, name) = (S::KIND, named(&label));
+    match read {
+        Ok((Some(facts), past)) => Ok(Explanation::of(label, &facts, policy, links, past, failure)),
+        Ok((None, _)) => Err(usage(format!("there is no {kind} {name} in this database")).into()),
+        Err(error) if errors::is_undecodable(&error) => {
+            let held = failure.filter(|failure| failure.quarantined_at.is_some());
+            let held = held.map_or_else(
+                || {
+                    "each sweep reports it as unreadable and leaves it, and after three of them it is in quarantine"
+                        .to_owned()
+                },
+                |failure| told_quarantine(&failure, kind, &label),
+            );
+            let why = nulls::describe(db, kind, &label.id, &error);
+            Err(some_failed(format!("{kind} {name} cannot be read: {why}; {held}")).into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// With its id, which the name may not show.
+fn named(label: &Label) -> String {
+    if label.identifier.is_some() { format!("{} ({})", label.name(), label.redact_id()) } else { label.redact_id() }
+}
