@@ -152,7 +152,8 @@ mod tests {
     use super::*;
 
     fn numbers<'a>(svg: &'a Svg, attribute: &'a str) -> Vec<f64> {
-        let parts = svg.0.split(&format!(" {attribute}=\"")).skip(1).map(|rest| rest.split('"').next());
+        let begin = format!(" {attribute}=\"");
+        let parts = svg.0.split(&begin).skip(1).map(|rest| rest.split('"').next());
         parts.flatten().filter_map(|number| number.parse().ok()).collect()
     }
 

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::assets;
 use super::chart::Mark;
-use super::route::{Route, View};
+use super::route::{Here, Route, View};
 use super::shown::{Minute, Shown};
 
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct Frame {
     /// Of the browser's tab.
     pub title: Shown,
     pub mark: Mark,
-    /// What the database is called among several.
+    /// None: it is about several.
     pub database: Option<Shown>,
     /// Whose tables it has.
     pub host: Option<Shown>,
@@ -36,14 +36,15 @@ pub struct Entry {
 
 impl Frame {
     /// Around a page of one database.
-    pub fn of(route: &Route, mark: Mark, title: &str) -> Frame {
+    pub fn of(here: &Here, mark: Mark, title: &str) -> Frame {
+        let Here { route, called } = here;
         let of_all = Entry { text: "All databases", href: all(route), is_current: false };
         let here = [("What needs a person", View::everything()), ("Sweeps", View::Sweeps)].map(|(text, view)| {
             let is_current = route.view == view;
             Entry { text, href: route.to(view), is_current }
         });
         let menu = route.database.iter().map(|_| of_all.clone()).chain(here).collect();
-        Frame { menu, database: route.database.as_deref().map(Shown::of), ..Frame::plain(route, mark, title) }
+        Frame { menu, database: Some(called.clone()), ..Frame::plain(route, mark, title) }
     }
 
     /// Around the list of several databases.

@@ -5,8 +5,8 @@ use askama::Template;
 use super::chart::{self, Mark, Svg};
 use super::frame::Frame;
 use super::item::{ItemView, PlannedView, Whose};
-use super::route::{Link, Route, View};
-use super::shown::{Shown, counted};
+use super::route::{Here, Link, Route, View};
+use super::shown::{Minute, Shown, counted};
 use crate::report::attention::{expected, needs};
 use crate::rules::board::BoardState;
 use crate::rules::display::humanize;
@@ -38,7 +38,13 @@ pub struct Overview {
     agents: Shares,
     series: Vec<Series>,
     days: Vec<Day>,
+    first_day: String,
+    last_day: String,
+    /// When they were counted, if that was before.
+    days_counted_at: Option<Minute>,
     sweeps: Route,
+    items_total: i64,
+    in_progress: i64,
 }
 
 /// `tenant` or `agent`, and his name.
@@ -97,7 +103,8 @@ const ORDER: [BoardState; 11] = [
 ];
 
 impl Overview {
-    pub fn of(attention: &Attention, route: &Route) -> Overview {
+    pub fn of(attention: &Attention, here: &Here) -> Overview {
+        let route = &here.route;
         let Attention { sweeper, next_sweep, observed_at, .. } = attention;
         let mark = Mark::from(sweeper.state);
         let whom = |what, name: &Option<String>| name.as_deref().map(|name| Whom { what, name: Shown::of(name) });
@@ -112,7 +119,7 @@ impl Overview {
         let bar: Vec<(&'static str, i64)> = states.iter().map(|row| (row.state, row.total)).collect();
         let decisions = next_sweep.decisions.iter().map(|(decision, n)| format!("{n} × {}", humanize(decision)));
         Overview {
-            frame: Frame::of(route, mark, &title).read(Some(&attention.host), *observed_at),
+            frame: Frame::of(here, mark, &title).read(Some(&attention.host), *observed_at),
             whose,
             summary: Shown::of(&sweeper.summary),
             expected: sweeper.next_sweep_at.map(|at| expected(at, *observed_at)).unwrap_or_default(),
@@ -140,7 +147,12 @@ impl Overview {
             .belonging(&attention.agents, |share| named.link(route, Some(&share.tenant))),
             series: series(&attention.days),
             days: attention.days.iter().rev().cloned().collect(),
+            first_day: attention.days.first().map(|day| day.date.to_string()).unwrap_or_default(),
+            last_day: attention.days.last().map(|day| day.date.to_string()).unwrap_or_default(),
+            days_counted_at: attention.days_counted_at.map(Minute),
             sweeps: route.to(View::Sweeps),
+            items_total: attention.items_total,
+            in_progress: bar.iter().map(|(_, n)| n).sum(),
         }
     }
 }

@@ -9,13 +9,14 @@ use chrono::{DateTime, Utc};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
+use tracing::debug;
 
 use super::Viewed;
 use super::route::View;
 use crate::conclusion::{Conclusion, conclusion_of};
 use crate::report::explain::Explanation;
 use crate::rules::Kind;
-use crate::store::attention::{Attention, PageRequest, Scope, read_from};
+use crate::store::attention::{Attention, KeptDays, PageRequest, Scope, read_with};
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
 use crate::text::redact;
@@ -23,8 +24,10 @@ use crate::text::redact;
 /// A connection lasts ten seconds: whoever waits for a database that does not answer still gets an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What was read so short a time ago is shown again.
+/// What was read so short a time ago is shown again; what took long to read, for so many times as long.
 const FRESH: Duration = Duration::from_secs(2);
+const FRESH_TIMES: u32 = 4;
+const FRESH_MAX: Duration = Duration::from_secs(60);
 
 /// So many readings are kept for those who ask at the same time.
 const KEPT: usize = 8;
@@ -52,6 +55,8 @@ pub struct Known {
     pub read_at: Option<DateTime<Utc>>,
     /// Since when it could not be read.
     away_since: Option<Instant>,
+    /// How long the last reading took that came to an end.
+    took: Duration,
 }
 
 impl Known {
@@ -66,22 +71,34 @@ pub struct Reader {
     /// Whoever holds it reads.
     recent: Arc<AsyncMutex<Recent>>,
     known: Arc<Mutex<Known>>,
+    days: Arc<KeptDays>,
+    /// Whoever holds it counts the days anew.
+    counting: Arc<AsyncMutex<()>>,
 }
 
 /// The latest readings, the latest first.
 #[derive(Default)]
-struct Recent(VecDeque<(View, Instant, Reading)>);
+struct Recent(VecDeque<Kept>);
+
+struct Kept {
+    view: View,
+    /// Until then it is shown again.
+    until: Instant,
+    reading: Reading,
+}
 
 impl Recent {
     fn find(&self, view: &View) -> Option<Reading> {
-        let is_it = |(read, at, _): &&(View, Instant, Reading)| read == view && at.elapsed() < FRESH;
-        self.0.iter().find(is_it).map(|(_, _, reading)| reading.clone())
+        let is_it = |kept: &&Kept| kept.view == *view && Instant::now() < kept.until;
+        self.0.iter().find(is_it).map(|kept| kept.reading.clone())
     }
 
-    fn keep(&mut self, view: View, reading: Reading) {
-        self.0.retain(|(read, at, _)| *read != view && at.elapsed() < FRESH);
+    fn keep(&mut self, view: View, reading: Reading, took: Duration) {
+        let now = Instant::now();
+        self.0.retain(|kept| kept.view != view && now < kept.until);
         self.0.truncate(KEPT - 1);
-        self.0.push_front((view, Instant::now(), reading));
+        let until = now + (FRESH_TIMES * took).clamp(FRESH, FRESH_MAX);
+        self.0.push_front(Kept { view, until, reading });
     }
 }
 
@@ -91,10 +108,20 @@ impl Reader {
         // Of the sweeps the same is shown as beside the work.
         let view = if *view == View::Sweeps { View::everything() } else { view.clone() };
         let read = timeout(PATIENCE, self.read_in_turn(database.clone(), view, viewed.clone(), turns)).await;
-        read.unwrap_or_else(|_| {
-            let why = format!("it has not answered within {} seconds", PATIENCE.as_secs());
-            self.note(&Err(Trouble { conclusion: Conclusion::Unavailable, why }))
-        })
+        read.unwrap_or_else(|_| self.silence())
+    }
+
+    /// It may answer nothing, or there is that much to read.
+    fn silence(&self) -> Reading {
+        let (patience, took) = (PATIENCE.as_secs(), self.known().took);
+        let why = match took {
+            long if PATIENCE <= long => format!(
+                "reading it took {} seconds the last time, and goes on: it will be shown here when it is done",
+                long.as_secs()
+            ),
+            _ => format!("it has not answered within {patience} seconds"),
+        };
+        self.note(&Err(Trouble { conclusion: Conclusion::Unavailable, why }), took)
     }
 
     pub fn known(&self) -> Known {
@@ -109,10 +136,12 @@ impl Reader {
         }
         let (reader, turn) = (self.clone(), Arc::clone(turns).acquire_owned().await);
         let reading = spawn_blocking(move || {
-            let _turn = turn;
-            let reading = read(&database, &view, &viewed).map_err(|error| Trouble::of(&error));
-            let reading = reader.note(&reading);
-            recent.keep(view, reading.clone());
+            let (_turn, began) = (turn, Instant::now());
+            let reading = reader.read_now(&database, &view, &viewed).map_err(|error| Trouble::of(&error));
+            let (took, reading) = (began.elapsed(), reader.note(&reading, began.elapsed()));
+            recent.keep(view, reading.clone(), took);
+            drop(recent);
+            reader.count_days(&database, &viewed);
             reading
         });
         reading.await.unwrap_or_else(|_| {
@@ -121,14 +150,42 @@ impl Reader {
         })
     }
 
-    fn note(&self, reading: &Reading) -> Reading {
+    fn read_now(&self, database: &Url, view: &View, viewed: &Viewed) -> Result<Read> {
+        let Viewed { timeouts, host_url, .. } = viewed;
+        let work = |scope: &Scope, after| {
+            let page = PageRequest { after, limit: PageRequest::LIMIT };
+            let read = read_with(database, scope, &page, host_url.as_ref(), timeouts, &self.days)?;
+            Ok(Read::Work(Arc::new(read)))
+        };
+        match view {
+            View::Work { scope, after } => work(scope, after.clone()),
+            View::Sweeps => work(&Scope::default(), None),
+            View::Subject(kind, name) => Ok(Read::Subject(Arc::new(explain(database, *kind, name, viewed)?))),
+        }
+    }
+
+    /// After an answer, for those that follow.
+    fn count_days(&self, database: &Url, viewed: &Viewed) {
+        let Ok(turn) = Arc::clone(&self.counting).try_lock_owned() else { return };
+        if self.days.are_due() {
+            let (days, database, timeouts) = (Arc::clone(&self.days), database.clone(), viewed.timeouts);
+            spawn_blocking(move || {
+                let _turn = turn;
+                if let Err(error) = days.refresh(&database, &timeouts) {
+                    debug!("page: {}", redact(&format!("{error:#}")));
+                }
+            });
+        }
+    }
+
+    fn note(&self, reading: &Reading, took: Duration) -> Reading {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match reading {
             Ok(Read::Work(attention)) => {
-                *known = Known { read_at: Some(attention.observed_at), away_since: None };
+                *known = Known { read_at: Some(attention.observed_at), away_since: None, took };
             }
             Ok(Read::Subject(explanation)) => {
-                *known = Known { read_at: Some(explanation.observed_at()), away_since: None };
+                *known = Known { read_at: Some(explanation.observed_at()), away_since: None, took: known.took };
             }
             Err(trouble) if trouble.is_of_the_database() => {
                 known.away_since = Some(known.away_since.unwrap_or_else(Instant::now));
@@ -161,18 +218,6 @@ impl Trouble {
     }
 }
 
-fn read(database: &Url, view: &View, viewed: &Viewed) -> Result<Read> {
-    let work = |scope: &Scope, after| {
-        let page = PageRequest { after, limit: PageRequest::LIMIT };
-        let read = read_from(database, scope, &page, viewed.host_url.as_ref(), &viewed.timeouts)?;
-        Ok(Read::Work(Arc::new(read)))
-    };
-    match view {
-        View::Work { scope, after } => work(scope, after.clone()),
-        View::Sweeps => work(&Scope::default(), None),
-        View::Subject(kind, name) => Ok(Read::Subject(Arc::new(explain(database, *kind, name, viewed)?))),
-    }
-}
 
 fn explain(database: &Url, kind: Kind, name: &str, viewed: &Viewed) -> Result<Explanation> {
     let mut store = database.open_to(Purpose::Explain)?;

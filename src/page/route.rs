@@ -171,6 +171,14 @@ impl Display for Route {
     }
 }
 
+/// Where a page is.
+#[derive(Clone, Debug)]
+pub struct Here {
+    pub route: Route,
+    /// What its database is called.
+    pub called: Shown,
+}
+
 /// A text that leads to a page, if there is one.
 #[derive(Clone, Debug)]
 pub struct Link {

@@ -23,7 +23,8 @@ use super::databases::DatabasesPage;
 use super::options::PageOptions;
 use super::overview::Overview;
 use super::reader::{Known, Read, Reader, Reading, Trouble};
-use super::route::{Route, View};
+use super::route::{Here, Route, View};
+use super::shown::Shown;
 use super::subject::SubjectPage;
 use super::sweeps::SweepsPage;
 use super::trouble::TroublePage;
@@ -99,22 +100,27 @@ async fn answer(State(page): State<Arc<Page>>, request: Request) -> Response {
 impl Page {
     async fn document(self: &Arc<Page>, path: &str, query: &str) -> Document {
         let front = Route { database: None, view: View::everything(), refreshes: !query.contains("refresh=off") };
-        let Some(route) = Route::parse(path, query) else { return html(TroublePage::nowhere(&front), false) };
+        let elsewhere = |route: Route| Here { route, called: Shown::of("sweep") };
+        let Some(route) = Route::parse(path, query) else {
+            return html(TroublePage::nowhere(&elsewhere(front)), false);
+        };
         let viewed = (self.viewed)();
         if let Some(found) = viewed.databases.iter().find(|found| found.name == route.database).cloned() {
             let (reading, known) = self.read(&found, &route.view, &viewed).await;
-            return shown(&reading, known, &route);
+            let called = Shown::of(&found.name.unwrap_or_else(|| found.url.name()));
+            return shown(&reading, known, &Here { route, called });
         }
         if viewed.databases.is_empty() {
             let why = "it is not known yet which databases there are".to_owned();
             let trouble = Trouble { conclusion: Conclusion::Unavailable, why };
-            return html(TroublePage::of(&trouble, Known::default(), &route), route.refreshes);
+            let refreshes = route.refreshes;
+            return html(TroublePage::of(&trouble, Known::default(), &elsewhere(route)), refreshes);
         }
         match route {
             Route { database: None, view: View::Work { .. }, .. } if route.view == View::everything() => {
                 self.all(viewed, &route).await
             }
-            _ => html(TroublePage::nowhere(&front), false),
+            _ => html(TroublePage::nowhere(&elsewhere(front)), false),
         }
     }
 
@@ -147,14 +153,14 @@ impl Page {
     }
 }
 
-fn shown(reading: &Reading, known: Known, route: &Route) -> Document {
-    let refreshes = route.refreshes;
-    match (reading, &route.view) {
-        (Ok(Read::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, route)), refreshes),
-        (Ok(Read::Work(read)), _) => html((StatusCode::OK, Overview::of(read, route)), refreshes),
-        (Ok(Read::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, route)), refreshes),
+fn shown(reading: &Reading, known: Known, here: &Here) -> Document {
+    let refreshes = here.route.refreshes;
+    match (reading, &here.route.view) {
+        (Ok(Read::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, here)), refreshes),
+        (Ok(Read::Work(read)), _) => html((StatusCode::OK, Overview::of(read, here)), refreshes),
+        (Ok(Read::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, here)), refreshes),
         (Err(trouble), _) => {
-            html(TroublePage::of(trouble, known, route), refreshes && trouble.is_of_the_database())
+            html(TroublePage::of(trouble, known, here), refreshes && trouble.is_of_the_database())
         }
     }
 }

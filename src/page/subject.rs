@@ -5,7 +5,7 @@ use askama::Template;
 use super::chart::Mark;
 use super::frame::Frame;
 use super::item::{agent_link, external};
-use super::route::{Link, Route};
+use super::route::{Here, Link};
 use super::shown::Shown;
 use crate::report::explain::{Explanation, quarantine};
 use crate::rules::display::{format_utc, humanize};
@@ -53,7 +53,8 @@ struct RecoveryView {
 
 impl SubjectPage {
     /// Nothing is known here of the sweeper: the mark says how the subject stands.
-    pub fn of(explanation: &Explanation, route: &Route) -> SubjectPage {
+    pub fn of(explanation: &Explanation, here: &Here) -> SubjectPage {
+        let route = &here.route;
         let Explanation { label, kind, verdict, past, failure, .. } = explanation;
         let (name, agent_id) = (label.name(), explanation.assignee.id());
         let mark = if verdict.finding.is_some() { Mark::Failing } else { Mark::Well };
@@ -75,7 +76,7 @@ impl SubjectPage {
         });
         let held = failure.as_ref().filter(|failure| failure.quarantined_at.is_some());
         SubjectPage {
-            frame: Frame::of(route, mark, &title).read(None, explanation.observed_at()),
+            frame: Frame::of(here, mark, &title).read(None, explanation.observed_at()),
             kind: kind.name(),
             id: Shown::id(&label.id),
             name: Shown::of(&name),

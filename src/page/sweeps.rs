@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 
 use super::chart::Mark;
 use super::frame::Frame;
-use super::route::Route;
+use super::route::Here;
 use super::shown::{Minute, Shown};
 use crate::report::attention::expected;
 use crate::rules::display::{HumanDuration, format_utc, humanize};
@@ -38,11 +38,11 @@ struct SweepView {
 }
 
 impl SweepsPage {
-    pub fn of(attention: &Attention, route: &Route) -> SweepsPage {
+    pub fn of(attention: &Attention, here: &Here) -> SweepsPage {
         let Attention { sweeper, observed_at, .. } = attention;
         let mark = Mark::from(sweeper.state);
         SweepsPage {
-            frame: Frame::of(route, mark, "Sweeps · sweep").read(Some(&attention.host), *observed_at),
+            frame: Frame::of(here, mark, "Sweeps · sweep").read(Some(&attention.host), *observed_at),
             summary: Shown::of(&sweeper.summary),
             expected: sweeper.next_sweep_at.map(|at| expected(at, *observed_at)).unwrap_or_default(),
             last_success: sweeper.last_success_at.map(Minute),

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use super::chart::Mark;
 use super::frame::Frame;
 use super::reader::{Known, Trouble};
-use super::route::Route;
+use super::route::Here;
 use super::shown::{Minute, Shown, age};
 use crate::conclusion::Conclusion;
 
@@ -24,13 +24,13 @@ pub struct TroublePage {
 }
 
 impl TroublePage {
-    pub fn of(trouble: &Trouble, known: Known, route: &Route) -> (StatusCode, TroublePage) {
+    pub fn of(trouble: &Trouble, known: Known, here: &Here) -> (StatusCode, TroublePage) {
         let (status, heading) = match trouble.conclusion {
             Conclusion::Usage => (StatusCode::NOT_FOUND, "There is no such page"),
             Conclusion::SomeFailed => (StatusCode::OK, "It cannot be read"),
             _ => (StatusCode::SERVICE_UNAVAILABLE, "The database is away"),
         };
-        let page = TroublePage::plain(heading, &trouble.why, route);
+        let page = TroublePage::plain(heading, &trouble.why, here);
         if !trouble.is_of_the_database() {
             return (status, page);
         }
@@ -38,13 +38,13 @@ impl TroublePage {
         (status, TroublePage { is_away: true, since: since(known), read_at, ..page })
     }
 
-    pub fn nowhere(route: &Route) -> (StatusCode, TroublePage) {
+    pub fn nowhere(here: &Here) -> (StatusCode, TroublePage) {
         let why = "Nothing is at this address. It may be that of a database that is not shown any more.";
-        (StatusCode::NOT_FOUND, TroublePage::plain("There is no such page", why, route))
+        (StatusCode::NOT_FOUND, TroublePage::plain("There is no such page", why, here))
     }
 
-    fn plain(heading: &'static str, why: &str, route: &Route) -> TroublePage {
-        let frame = Frame::of(route, Mark::Away, &format!("{heading} · sweep"));
+    fn plain(heading: &'static str, why: &str, here: &Here) -> TroublePage {
+        let frame = Frame::of(here, Mark::Away, &format!("{heading} · sweep"));
         TroublePage { frame, heading, why: Shown::of(why), since: String::new(), is_away: false, read_at: None }
     }
 }
