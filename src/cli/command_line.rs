@@ -129,7 +129,7 @@ pub struct AttentionFlags {
     #[arg(long, value_name = "N", value_parser = parse::page_limit)]
     pub limit: Option<usize>,
     /// List those that follow: `next_page` of the JSON of the page before
-    #[arg(long, value_name = "PLACE", value_parser = parse::cursor)]
+    #[arg(long, value_name = "PLACE", value_parser = parse::cursor, allow_hyphen_values = true)]
     pub after: Option<Cursor>,
 }
 

@@ -69,6 +69,14 @@ const PAGES: &[Page] = &[
         ],
         notes: "",
     },
+    Page {
+        command: &["attention"],
+        examples: &[
+            ("What needs a person, and what can be done about it", "sweep attention"),
+            ("Of one tenant, for a program", "sweep attention --tenant acme --output json"),
+        ],
+        notes: "",
+    },
     Page { command: &["exempt", "add"], examples: &[("Leave an issue alone until Christmas", EXEMPT_ADD)], notes: "" },
     Page { command: &["exempt", "list"], examples: &[("All exemptions", "sweep exempt list")], notes: "" },
     Page {

@@ -16,7 +16,7 @@ pub enum Need<'a> {
     StuckWake,
     /// A row that fails in each sweep.
     Quarantined,
-    /// A notification that was given up.
+    /// A notification that does not arrive.
     Undelivered,
     /// What the guard leaves as it is.
     HeldBack,

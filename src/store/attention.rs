@@ -3,7 +3,6 @@
 //!
 //! As in the status, every column is read whatever it holds.
 
-mod after;
 mod board;
 mod days;
 mod items;
@@ -11,6 +10,7 @@ mod kept_days;
 mod links;
 mod next_sweep;
 mod other;
+mod request;
 mod sweeper;
 mod waiting;
 mod work;
@@ -29,13 +29,14 @@ use super::status::{Counts, Limits, snapshot};
 use super::{Abort, Access, DbConnection, Timeouts, find};
 use crate::conclusion::usage;
 use crate::rules::Kind;
+use crate::rules::board::BoardState;
 use crate::text::redact;
-pub use after::{Cursor, PageRequest};
 pub use days::Day;
 use items::Reading;
 pub use items::{Item, What};
 pub use kept_days::KeptDays;
 pub use next_sweep::{NextSweep, Planned};
+pub use request::{Cursor, PageRequest, Scope};
 pub use sweeper::{HeldWork, Sweeper, SweeperState};
 pub use work::Share;
 
@@ -72,14 +73,6 @@ pub struct Attention {
     /// When the days were counted, if that was before.
     #[serde(skip)]
     pub days_counted_at: Option<DateTime<Utc>>,
-}
-
-/// Whose work is read; by default everybody's.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scope {
-    pub tenant: Option<String>,
-    /// An agent's id, or its name.
-    pub agent: Option<String>,
 }
 
 /// Connects and reads. Refuses a tenant to whom nothing belongs, and a place that is of another database.
@@ -124,7 +117,13 @@ fn read(
         let sweeper = Sweeper::read(db, now)?;
         let boards = board::read(db, kinds, scope, page)?;
         let reading = Reading { kinds, scope, page, limits: &limits, now };
-        let (items, items_total, next_page) = items::read(db, &reading, &boards, &sweeper)?;
+        let mut placed = boards.items(db, &reading)?;
+        let mut items_total = boards.work.count(&[BoardState::Escalated, BoardState::Abandoned]);
+        for (of_source, n) in other::read(db, &reading, &sweeper)? {
+            placed.extend(of_source);
+            items_total += n;
+        }
+        let (items, next_page) = items::merged(placed, page.limit);
         let (tenants, tenants_total) = boards.work.by_tenant();
         let (agents, agents_total) = boards.work.by_agent();
         let (days, days_counted_at) = kept.read(db, now)?;

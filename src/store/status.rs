@@ -31,8 +31,8 @@ pub(super) use limits::lost_row;
 pub use plan::{PlanReport, PlanSummary, StepReport};
 pub use swept::{Effect, Exemptions, Quarantined, SweepSummary};
 pub(super) use swept::{false_rescues, latest};
-pub use undelivered::{Notifications, Undelivered};
-pub(super) use undelivered::{count_given_up, given_up};
+pub(super) use undelivered::failing_from;
+pub use undelivered::{LATE, Notifications, Undelivered};
 pub use work::{Counts, WorkItem};
 
 /// The fields are those of the JSON.

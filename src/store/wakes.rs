@@ -40,8 +40,9 @@ pub struct StuckWake {
     pub agent: Option<String>,
     pub since: Option<DateTime<Utc>>,
     pub age_seconds: Option<i64>,
+    /// Its place among them.
     #[serde(skip)]
-    pub(super) place: RawInstant,
+    pub place: RawInstant,
 }
 
 /// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's

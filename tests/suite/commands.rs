@@ -1,6 +1,7 @@
 //! The commands that people type, one file for each, and how each is wrong.
 
 mod apply;
+mod attention;
 mod bad_input;
 mod completions;
 mod config;

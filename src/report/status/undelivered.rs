@@ -5,11 +5,8 @@ use owo_colors::OwoColorize;
 use super::format::{age, counted, duration, headline, section};
 use crate::report::grid::with_header;
 use crate::rules::display::humanize;
-use crate::store::status::{Notifications, Status};
+use crate::store::status::{LATE, Notifications, Status};
 use crate::text::redact;
-
-/// What waits for longer than a sweep or two need is worth a line.
-const LATE_SECONDS: i64 = 600;
 
 pub fn undelivered(status: &Status) -> String {
     let parts = [dead(&status.notifications), late(&status.notifications)];
@@ -35,7 +32,7 @@ fn dead(notifications: &Notifications) -> String {
 }
 
 fn late(notifications: &Notifications) -> String {
-    let Some(age) = notifications.pending_age_seconds.filter(|age| LATE_SECONDS < *age) else { return String::new() };
+    let Some(age) = notifications.pending_age_seconds.filter(|age| LATE.num_seconds() < *age) else { return String::new() };
     let n = counted(notifications.pending, "notification waits", "notifications wait");
     let why = notifications.pending_error.as_deref().map(|why| format!(": {}", redact(why))).unwrap_or_default();
     format!("{}, the oldest for {}{why}\n", n.bold(), duration(age))

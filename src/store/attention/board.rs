@@ -7,9 +7,7 @@ use diesel::dsl::{count_star, sql as words};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 
-use super::Scope;
-use super::after::PageRequest;
-use super::items::Source;
+use super::request::{PageRequest, Scope, Source};
 use super::work::Work;
 use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
@@ -145,13 +143,14 @@ fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResu
         After::Since(_) => format!("since > {}", place()),
         After::Row(..) => format!("(since, subject_id) > ({}, {begin}{}{end})", place(), place()),
     };
+    let own = format!("r.kind = '{kind}' AND r.subject_id = w.subject_id");
     let list = |states: &str, is_later: &str, rows: i64| {
         format!(
             "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, state, detail, since, \
-             (SELECT CAST(r.attempt AS bigint) FROM recoveries r WHERE r.kind = '{kind}' AND r.subject_id = w.subject_id \
-              AND r.action = 'escalate' ORDER BY r.created_at DESC LIMIT 1) AS attempts, \
-             (SELECT max(r.created_at) FROM recoveries r WHERE r.kind = '{kind}' AND r.subject_id = w.subject_id \
-              AND r.action = 'continue') AS last_attempt_at, 0 AS total \
+             (SELECT CAST(r.attempt AS bigint) FROM recoveries r WHERE {own} AND r.action = 'escalate' \
+              ORDER BY r.created_at DESC LIMIT 1) AS attempts, \
+             (SELECT max(r.created_at) FROM recoveries r WHERE {own} AND r.action = 'continue') AS last_attempt_at, \
+             0 AS total \
          FROM (SELECT * FROM w WHERE state IN ({states}) AND {is_later} ORDER BY since, subject_id LIMIT {rows}) w"
         )
     };

@@ -43,14 +43,16 @@ const FALSE_RESCUE: &str = "false_rescue";
 pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
     let first = (now - TimeDelta::days(DAYS as i64 - 1)).date_naive();
     let day_of = |column: &str| match db {
-        Db::Postgres(_) => format!("to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD')"),
+        Db::Postgres(_) => format!("({column} AT TIME ZONE 'UTC')::date"),
         Db::Sqlite(_) => format!("substr({column}, 1, 10)"),
     };
     let (of_ledger, of_rescues) = (day_of("created_at"), day_of("continued_at"));
     let query = diesel::sql_query(format!(
-        "SELECT {of_ledger} AS day, action AS what, count(*) AS n FROM recoveries WHERE created_at >= $1 GROUP BY 1, 2 \
-         UNION ALL \
-         SELECT {of_rescues}, '{FALSE_RESCUE}', count(*) FROM false_rescues WHERE continued_at >= $1 GROUP BY 1"
+        "SELECT CAST(day AS text) AS day, what, n FROM ( \
+             SELECT {of_ledger} AS day, action AS what, count(*) AS n FROM recoveries WHERE created_at >= $1 GROUP BY 1, 2 \
+             UNION ALL \
+             SELECT {of_rescues}, '{FALSE_RESCUE}', count(*) FROM false_rescues WHERE continued_at >= $1 GROUP BY 1 \
+         ) d"
     ));
     let since = first.and_time(chrono::NaiveTime::MIN).and_utc();
     let counted: Vec<Counted> = query.bind::<sql::Instant, _>(Instant(since)).load(db)?;

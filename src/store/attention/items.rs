@@ -3,17 +3,11 @@
 use std::cmp::Ordering;
 
 use chrono::{DateTime, Utc};
-use diesel::prelude::*;
 use serde::Serialize;
 
-use super::after::{Cursor, PageRequest};
-use super::board::Boards;
-use super::sweeper::Sweeper;
-use super::{Scope, other};
+use super::request::{Cursor, PageRequest, Scope, Source};
 use crate::rules::advice::{Need, advice};
-use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
-use crate::store::Db;
 use crate::store::status::Limits;
 use crate::store::types::RawInstant;
 use crate::text::redact;
@@ -106,7 +100,7 @@ pub enum What {
     StuckWake,
     /// It failed so often that sweeps leave it out.
     Quarantined,
-    /// A notification was given up.
+    /// A notification was given up, or is late although it was tried.
     Undelivered,
     /// The guard held work back.
     HeldBack,
@@ -117,43 +111,6 @@ impl What {
 
     pub fn name(self) -> &'static str {
         self.into()
-    }
-}
-
-/// Where items come from, in the order in which those of one moment are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Source {
-    Guard,
-    Blocked,
-    Session,
-    Issue,
-    Step,
-    HostBlock,
-    Wake,
-    QuarantinedSession,
-    QuarantinedIssue,
-    QuarantinedStep,
-    Notification,
-}
-
-impl Source {
-    /// Of work in progress.
-    pub fn of(kind: Kind) -> Source {
-        match kind {
-            Kind::Session => Source::Session,
-            Kind::Issue => Source::Issue,
-            Kind::Step => Source::Step,
-        }
-    }
-
-    /// Of what is in quarantine.
-    pub fn quarantined(kind: Kind) -> Source {
-        match kind {
-            Kind::Session => Source::QuarantinedSession,
-            Kind::Issue => Source::QuarantinedIssue,
-            Kind::Step => Source::QuarantinedStep,
-        }
     }
 }
 
@@ -176,29 +133,16 @@ pub struct Reading<'a> {
     pub now: DateTime<Utc>,
 }
 
-/// One page, how many items there are, and where the next page begins.
-pub fn read(
-    db: &mut Db,
-    reading: &Reading,
-    boards: &Boards,
-    sweeper: &Sweeper,
-) -> QueryResult<(Vec<Item>, i64, Option<Cursor>)> {
-    let waiting = [BoardState::Escalated, BoardState::Abandoned];
-    let mut placed = boards.items(db, reading)?;
-    let mut total = boards.work.count(&waiting);
-    for (of_source, n) in other::read(db, reading, sweeper)? {
-        placed.extend(of_source);
-        total += n;
-    }
+/// One page of all items, and where the next page begins.
+pub fn merged(mut placed: Vec<Placed>, limit: usize) -> (Vec<Item>, Option<Cursor>) {
     // Each source comes in its own order, which this sort keeps.
     placed.sort_by(|one, other| {
         let by_time = one.cursor.since.partial_cmp(&other.cursor.since).unwrap_or(Ordering::Equal);
         by_time.then(one.cursor.source.cmp(&other.cursor.source))
     });
-    let limit = reading.page.limit;
     let next = (limit < placed.len()).then(|| placed.get(limit.saturating_sub(1)).map(|last| last.cursor.clone()));
     placed.truncate(limit);
-    Ok((placed.into_iter().map(|placed| placed.item).collect(), total, next.flatten()))
+    (placed.into_iter().map(|placed| placed.item).collect(), next.flatten())
 }
 
 /// The place of a row in its source.

@@ -4,7 +4,8 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 
-use super::items::{Item, OfSource, Placed, Reading, Source, What, place};
+use super::items::{Item, OfSource, Placed, Reading, What, place};
+use super::request::Source;
 use super::sweeper::{HeldWork, Sweeper};
 use super::waiting::{EXPLAIN, resume_advice};
 use crate::rules::advice::Need;
@@ -161,13 +162,13 @@ fn quarantined(db: &mut Db, reading: &Reading, of: Kind) -> QueryResult<OfSource
 }
 
 fn undelivered(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
-    let total = status::count_given_up(db, reading.now)?;
     let from = reading.page.after(Source::Notification);
-    let rows = status::given_up(db, reading.now, &from, reading.page.rows())?;
+    let (rows, total) = status::failing_from(db, reading.now, &from, reading.page.rows())?;
     let placed = rows.into_iter().map(|dead| {
         let error = dead.last_error.map(|error| format!(": {error}")).unwrap_or_default();
         let (event, destination) = (humanize(&dead.event), dead.destination);
-        let why = format!("the notification “{event}” could not be delivered to {destination}{error}");
+        let how = if dead.is_given_up { "could not be" } else { "has not been" };
+        let why = format!("the notification “{event}” {how} delivered to {destination}{error}");
         let item = Item {
             kind: Kind::parse(&dead.kind),
             id: dead.subject_id,

@@ -3,7 +3,8 @@
 use diesel::prelude::*;
 
 use super::board::{BlockedRow, BoardRow, Boards};
-use super::items::{Item, Placed, Reading, Source, What, place};
+use super::items::{Item, Placed, Reading, What, place};
+use super::request::Source;
 use crate::rules::Kind;
 use crate::rules::advice::Need;
 use crate::rules::board::BoardState;

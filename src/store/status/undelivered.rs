@@ -12,6 +12,9 @@ use crate::store::outbox::delivery::waiting;
 use crate::store::schema::notifications;
 use crate::store::types::{Document, Instant, LossyText, RawInstant};
 
+/// What waits for longer than a sweep or two need is late.
+pub const LATE: TimeDelta = TimeDelta::minutes(10);
+
 /// What was given up longer ago is no news any more.
 const DEAD_DAYS: i64 = 7;
 
@@ -43,8 +46,12 @@ pub struct Undelivered {
     pub age_seconds: Option<i64>,
     pub attempts: i32,
     pub last_error: Option<String>,
+    /// Else it is tried again.
     #[serde(skip)]
-    pub(in crate::store) place: RawInstant,
+    pub is_given_up: bool,
+    /// Its place among them.
+    #[serde(skip)]
+    pub place: RawInstant,
 }
 
 #[derive(Queryable, Selectable)]
@@ -59,6 +66,7 @@ struct NotificationRow {
     created_at: RawInstant,
     attempts: i32,
     last_error: Option<LossyText>,
+    dead_at: Option<RawInstant>,
 }
 
 impl NotificationRow {
@@ -75,6 +83,7 @@ impl NotificationRow {
             age_seconds,
             attempts: self.attempts,
             last_error: self.last_error.map(LossyText::into),
+            is_given_up: self.dead_at.is_some(),
             place: self.created_at,
         }
     }
@@ -85,31 +94,42 @@ pub fn notifications(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Notificatio
     let pending = waiting!().count().get_result(db)?;
     let oldest: Option<(RawInstant, Option<LossyText>)> =
         waiting!().order((created_at, id)).select((created_at, last_error)).first(db).optional()?;
+    let rows = given_up(now).order((created_at, id)).limit(ROWS_MAX).select(NotificationRow::as_select()).load(db)?;
     let (pending_since, pending_age_seconds) = oldest.as_ref().map_or((None, None), |(since, _)| since.with_age(now));
     Ok(Notifications {
         pending,
         pending_since,
         pending_age_seconds,
         pending_error: oldest.and_then(|(_, error)| error).map(|error| error.0),
-        dead: given_up(db, now, &After::Nothing, ROWS_MAX)?,
-        dead_total: count_given_up(db, now)?,
+        dead: rows.into_iter().map(|row| row.into_undelivered(now)).collect(),
+        dead_total: given_up(now).count().get_result(db)?,
     })
 }
 
+/// Those given up in the last week.
 #[diesel::dsl::auto_type(no_type_alias)]
-fn dead(now: DateTime<Utc>) -> _ {
+fn given_up(now: DateTime<Utc>) -> _ {
     let since: Instant = Instant(now - TimeDelta::days(DEAD_DAYS));
     notifications::table.filter(notifications::dead_at.gt(since))
 }
 
-/// Those given up in the last week, the oldest first, from a place on.
-pub fn given_up(db: &mut Db, now: DateTime<Utc>, from: &After, limit: i64) -> QueryResult<Vec<Undelivered>> {
-    use notifications::{created_at, id};
-    let later = after!(dead(now).into_boxed(), from, created_at, id);
-    let rows = later.order((created_at, id)).limit(limit).select(NotificationRow::as_select()).load(db)?;
-    Ok(rows.into_iter().map(|row| row.into_undelivered(now)).collect())
+/// Those of which somebody has to see why they do not arrive: given up in the last week, or late although they were
+/// tried. A part of a boxed query.
+macro_rules! failing {
+    ($now:expr) => {{
+        let since = Instant($now - TimeDelta::days(DEAD_DAYS));
+        let is_under_way = notifications::dead_at.is_null().and(notifications::delivered_at.is_null());
+        let is_late = notifications::attempts.gt(0).and(notifications::created_at.lt(Instant($now - LATE)));
+        notifications::table
+            .filter(notifications::dead_at.gt(since).assume_not_null().or(is_under_way.and(is_late)))
+            .into_boxed()
+    }};
 }
 
-pub fn count_given_up(db: &mut Db, now: DateTime<Utc>) -> QueryResult<i64> {
-    dead(now).count().get_result(db)
+/// The same, the oldest first, from a place on; and how many there are.
+pub fn failing_from(db: &mut Db, now: DateTime<Utc>, from: &After, limit: i64) -> QueryResult<(Vec<Undelivered>, i64)> {
+    use notifications::{created_at, id};
+    let later = after!(failing!(now), from, created_at, id);
+    let rows = later.order((created_at, id)).limit(limit).select(NotificationRow::as_select()).load(db)?;
+    Ok((rows.into_iter().map(|row| row.into_undelivered(now)).collect(), failing!(now).count().get_result(db)?))
 }

@@ -9,12 +9,13 @@ use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Value, json};
 
 /// A field by which a document is known, the first that it has; and its schema.
-pub const DOCUMENTS: [(&str, &str); 15] = [
+pub const DOCUMENTS: [(&str, &str); 16] = [
     ("counts", "message"),
     ("type", "report-line"),
     ("databases", "databases"),
     ("subjects", "report"),
     ("orphans", "status"),
+    ("sweeper", "attention"),
     ("stored", "plan-status"),
     ("clauses", "explanation"),
     ("settings", "settings"),

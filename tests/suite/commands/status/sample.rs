@@ -8,6 +8,7 @@ use sweep::rules::{Id, Kind};
 use sweep::store::status::{
     Counts, Effect, Exemptions, Notifications, Quarantined, Status, SweepSummary, Undelivered, WorkItem,
 };
+use sweep::store::types::RawInstant;
 use sweep::store::wakes::StuckWake;
 
 pub fn now() -> DateTime<Utc> {
@@ -61,6 +62,7 @@ pub fn stuck_wake(n: u32, minutes: i64) -> StuckWake {
         agent: Some("Ada".to_owned()),
         since: Some(now() - TimeDelta::minutes(minutes)),
         age_seconds: Some(minutes * 60),
+        place: RawInstant::Beginning,
     }
 }
 
@@ -111,6 +113,8 @@ pub fn unreported() -> Notifications {
         age_seconds: Some(90_000),
         attempts: 30,
         last_error: Some("HTTP 404".to_owned()),
+        place: RawInstant::Beginning,
+        is_given_up: true,
     };
     let guard = Undelivered { event: "guard_stopped".to_owned(), subject_id: None, identifier: None, ..one.clone() };
     Notifications {

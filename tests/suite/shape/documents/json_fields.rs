@@ -12,9 +12,9 @@ use crate::support::json;
 const MADE_BELOW: &str = "<!-- All below is made from schemas/ by `make documents`. -->\n";
 
 /// The schemas, in this order.
-const SECTIONS: [&str; 14] = [
-    "report", "report-line", "databases", "common", "status", "plan-status", "explanation", "exemptions", "quarantine",
-    "hosts", "certificate", "settings", "message", "counts",
+const SECTIONS: [&str; 15] = [
+    "report", "report-line", "databases", "common", "attention", "status", "plan-status", "explanation", "exemptions",
+    "quarantine", "hosts", "certificate", "settings", "message", "counts",
 ];
 
 #[test]

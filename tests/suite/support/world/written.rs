@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use sweep::rules::Id;
+use sweep::store::attention::{self, PageRequest, Scope};
 use sweep::store::open::Url;
 use sweep::store::status::read;
 use sweep::store::{Access, Timeouts};
@@ -79,5 +80,16 @@ impl World {
         let mut store = Url::parse(&self.url).expect("a URL").open(Access::ReadOnly).expect("a database");
         let status = read(&mut store, tenant, &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"));
         serde_json::to_value(status).expect("JSON")
+    }
+
+    pub fn attention(&self) -> Value {
+        self.attention_of(&Scope::default(), &PageRequest::default())
+    }
+
+    /// One page of what needs a person in a scope, held to its schema.
+    pub fn attention_of(&self, scope: &Scope, page: &PageRequest) -> Value {
+        let url = Url::parse(&self.url).expect("a URL");
+        let read = attention::read_from(&url, scope, page, None, &Timeouts::default());
+        json::read(&serde_json::json!(read.unwrap_or_else(|error| panic!("{error:#}"))).to_string())
     }
 }

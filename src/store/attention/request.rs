@@ -1,5 +1,7 @@
-//! Pages of what needs a person: from a place between two items on. Each item has a place in its own source, and the
-//! sources are merged by time; so however many there are, each is on one page.
+//! What is asked for: whose work, and which page of what needs a person, from a place between two items on.
+//!
+//! Each item has a place in its own source, and the sources are merged by time; so however many there are, each is on
+//! one page.
 
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
@@ -8,12 +10,19 @@ use diesel::QueryResult;
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
-use super::items::Source;
-use crate::rules::Id;
+use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::after::After;
 use crate::store::ids::IdType;
 use crate::store::types::RawInstant;
+
+/// Whose work is read; by default everybody's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scope {
+    pub tenant: Option<String>,
+    /// An agent's id, or its name.
+    pub agent: Option<String>,
+}
 
 /// Which page of items is wanted.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +44,43 @@ impl PageRequest {
 impl Default for PageRequest {
     fn default() -> PageRequest {
         PageRequest { after: None, limit: PageRequest::LIMIT }
+    }
+}
+
+/// Where items come from, in the order in which those of one moment are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Source {
+    Guard,
+    Blocked,
+    Session,
+    Issue,
+    Step,
+    HostBlock,
+    Wake,
+    QuarantinedSession,
+    QuarantinedIssue,
+    QuarantinedStep,
+    Notification,
+}
+
+impl Source {
+    /// Of work in progress.
+    pub fn of(kind: Kind) -> Source {
+        match kind {
+            Kind::Session => Source::Session,
+            Kind::Issue => Source::Issue,
+            Kind::Step => Source::Step,
+        }
+    }
+
+    /// Of what is in quarantine.
+    pub fn quarantined(kind: Kind) -> Source {
+        match kind {
+            Kind::Session => Source::QuarantinedSession,
+            Kind::Issue => Source::QuarantinedIssue,
+            Kind::Step => Source::QuarantinedStep,
+        }
     }
 }
 
