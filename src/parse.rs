@@ -193,7 +193,9 @@ pub fn host_names(value: &str) -> Parsed<HostNames> {
     };
     match value.split(',').map(str::trim) {
         names if names.clone().all(is_name) => Ok(HostNames(names.map(str::to_owned).collect())),
-        _ => Err("expected names such as board.example, without a scheme or a port, and with commas between them".into()),
+        _ => {
+            Err("expected names such as board.example, without a scheme or a port, and with commas between them".into())
+        }
     }
 }
 

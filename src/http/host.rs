@@ -30,8 +30,8 @@ pub fn refusal(uri: &Uri, headers: &HeaderMap, is_meant: impl Fn(&str) -> bool) 
     let mut hosts = headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return Some(StatusCode::BAD_REQUEST) };
     let is_other = |host: &str| !is_meant(host);
-    let is_wrong = host.to_str().map_or(true, is_other)
-        || uri.authority().is_some_and(|authority| is_other(authority.as_str()));
+    let is_wrong =
+        host.to_str().map_or(true, is_other) || uri.authority().is_some_and(|authority| is_other(authority.as_str()));
     is_wrong.then_some(StatusCode::MISDIRECTED_REQUEST)
 }
 

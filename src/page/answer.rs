@@ -53,11 +53,13 @@ impl Document {
     /// has changed since the browser got it, what it still shows is true.
     pub fn answer(self, method: &Method, asked: &HeaderMap) -> Response {
         let etag = format!("\"{:.32}\"", hex(&Sha256::digest(&self.body)));
-        let is_known = self.caching == Caching::Checked && asked.get_all(IF_NONE_MATCH).iter().any(|known| {
-            let known = known.to_str().unwrap_or_default().split(',');
-            known.map(str::trim).any(|known| known == "*" || known.trim_start_matches("W/") == etag)
-        });
-        let (status, body) = if is_known { (StatusCode::NOT_MODIFIED, String::new()) } else { (self.status, self.body) };
+        let is_known = self.caching == Caching::Checked
+            && asked.get_all(IF_NONE_MATCH).iter().any(|known| {
+                let known = known.to_str().unwrap_or_default().split(',');
+                known.map(str::trim).any(|known| known == "*" || known.trim_start_matches("W/") == etag)
+            });
+        let (status, body) =
+            if is_known { (StatusCode::NOT_MODIFIED, String::new()) } else { (self.status, self.body) };
         let length = body.len();
         let mut response = Response::new(if method == Method::HEAD { Body::empty() } else { Body::from(body) });
         *response.status_mut() = status;

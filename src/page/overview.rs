@@ -84,8 +84,7 @@ struct Series {
 }
 
 const WAITING: [BoardState; 2] = [BoardState::Escalated, BoardState::Abandoned];
-const STRANDED: [BoardState; 4] =
-    [BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed];
+const STRANDED: [BoardState; 4] = [BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed];
 
 /// What waits for a person comes first, and what goes on by itself last.
 const ORDER: [BoardState; 11] = [

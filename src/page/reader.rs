@@ -218,7 +218,6 @@ impl Trouble {
     }
 }
 
-
 fn explain(database: &Url, kind: Kind, name: &str, viewed: &Viewed) -> Result<Explanation> {
     let mut store = database.open_to(Purpose::Explain)?;
     store.refuse_unprovided(kind)?;

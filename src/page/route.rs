@@ -32,7 +32,10 @@ pub struct Route {
 #[derive(Clone, Debug, PartialEq)]
 pub enum View {
     /// What needs a person, and how the work stands: everybody's, a tenant's or an agent's.
-    Work { scope: Scope, after: Option<Cursor> },
+    Work {
+        scope: Scope,
+        after: Option<Cursor>,
+    },
     /// One subject explained: by its id, or by what people call it.
     Subject(Kind, String),
     Sweeps,

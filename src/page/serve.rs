@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
+use super::Viewed;
 use super::access::Access;
 use super::answer::{Caching, Document};
 use super::assets;
@@ -28,7 +29,6 @@ use super::shown::Shown;
 use super::subject::SubjectPage;
 use super::sweeps::SweepsPage;
 use super::trouble::TroublePage;
-use super::Viewed;
 use crate::conclusion::Conclusion;
 use crate::http;
 use crate::store::databases::Found;
@@ -47,9 +47,18 @@ struct Page {
 const READ_AT_ONCE: usize = 16;
 
 /// Answers all requests that nobody else does, at this address.
-pub fn router(options: PageOptions, address: SocketAddr, viewed: impl Fn() -> Viewed + Send + Sync + 'static) -> Router {
+pub fn router(
+    options: PageOptions,
+    address: SocketAddr,
+    viewed: impl Fn() -> Viewed + Send + Sync + 'static,
+) -> Router {
     let access = Access::new(options, http::is_local(address));
-    let page = Page { access, viewed: Box::new(viewed), readers: Mutex::default(), turns: Arc::new(Semaphore::new(READ_AT_ONCE)) };
+    let page = Page {
+        access,
+        viewed: Box::new(viewed),
+        readers: Mutex::default(),
+        turns: Arc::new(Semaphore::new(READ_AT_ONCE)),
+    };
     Router::new().fallback(answer).with_state(Arc::new(page))
 }
 
@@ -159,9 +168,7 @@ fn shown(reading: &Reading, known: Known, here: &Here) -> Document {
         (Ok(Read::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, here)), refreshes),
         (Ok(Read::Work(read)), _) => html((StatusCode::OK, Overview::of(read, here)), refreshes),
         (Ok(Read::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, here)), refreshes),
-        (Err(trouble), _) => {
-            html(TroublePage::of(trouble, known, here), refreshes && trouble.is_of_the_database())
-        }
+        (Err(trouble), _) => html(TroublePage::of(trouble, known, here), refreshes && trouble.is_of_the_database()),
     }
 }
 

@@ -21,6 +21,10 @@ impl Shown {
     pub fn id(id: &Id) -> Shown {
         Shown::of(&id.0)
     }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl Display for Shown {

@@ -53,5 +53,5 @@ impl TroublePage {
 pub fn since(known: Known) -> String {
     let Some(away_for) = known.away_for() else { return String::new() };
     let seconds = TimeDelta::from_std(away_for).unwrap_or_default().num_seconds();
-    format!("It could not be read for {}.", age(Some(seconds)))
+    format!("It has been away for {}.", age(Some(seconds)))
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 
 use super::table::{
-    CacheFlag, HOW_IT_RUNS, HttpFlag, LAST, LIMITS, LimitFlags, MachineFlags, PageFlag, RecoveryFlags,
-    ScheduleFlags, SelectionFlags, StrandedFlags, TimeoutFlags, WHAT_TO_SWEEP,
+    CacheFlag, HOW_IT_RUNS, HttpFlag, LAST, LIMITS, LimitFlags, MachineFlags, PageFlag, RecoveryFlags, ScheduleFlags,
+    SelectionFlags, StrandedFlags, TimeoutFlags, WHAT_TO_SWEEP,
 };
 pub use super::table::{ConfigFlag, IntervalFlag, LinkFlag, OutputFlag, PageAccessFlags};
 use crate::parse;

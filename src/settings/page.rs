@@ -32,7 +32,8 @@ impl PageSettings {
         let databases = environment.databases(&flags.database)?;
         let found = databases.find();
         let first = found.first().map(|found| found.url.clone());
-        let mut daemon = DaemonOptions::of(CycleOptions::of(first.map(Options::of).ok_or_else(|| config("no database"))?));
+        let mut daemon =
+            DaemonOptions::of(CycleOptions::of(first.map(Options::of).ok_or_else(|| config("no database"))?));
         flags.http.or(&environment.variables()?)?.apply(&mut daemon);
         let http = daemon.http.ok_or_else(|| config("SWEEP_HTTP is off: the page needs an address"))?;
         let viewed = Viewed { databases: found, policy, timeouts, host_url };

@@ -32,7 +32,9 @@ fn dead(notifications: &Notifications) -> String {
 }
 
 fn late(notifications: &Notifications) -> String {
-    let Some(age) = notifications.pending_age_seconds.filter(|age| LATE.num_seconds() < *age) else { return String::new() };
+    let Some(age) = notifications.pending_age_seconds.filter(|age| LATE.num_seconds() < *age) else {
+        return String::new();
+    };
     let n = counted(notifications.pending, "notification waits", "notifications wait");
     let why = notifications.pending_error.as_deref().map(|why| format!(": {}", redact(why))).unwrap_or_default();
     format!("{}, the oldest for {}{why}\n", n.bold(), duration(age))

@@ -23,7 +23,9 @@ fn where_others_could_read_it_it_is_not_served_to_everybody() {
     sweep(beside).run().says_once(CONFIG, &says);
     let both = ["--http", "off", "--page", "on"];
     daemon(&world.url, NEVER, both).run().refused(64, &["--http"]);
-    sweep(["daemon", "--database", &world.url, "--http", "off", "--page", "on"]).run().says_once(CONFIG, &["SWEEP_PAGE"]);
+    sweep(["daemon", "--database", &world.url, "--http", "off", "--page", "on"])
+        .run()
+        .says_once(CONFIG, &["SWEEP_PAGE"]);
     sweep(["page", "--database", &world.url, "--http", "off"]).run().says_once(CONFIG, &["SWEEP_HTTP is off"]);
 }
 
@@ -90,11 +92,13 @@ fn elsewhere_it_is_asked_for_by_an_address_or_a_name_that_is_set() {
     let world = World::new(On::Sqlite);
     let arguments = ["page", "--database", &world.url, "--http", "0.0.0.0:0", "--page-host", "board.example"];
     let elsewhere = Daemon::start(sweep(arguments).env("SWEEP_PAGE_TOKEN", TOKEN));
-    let port = elsewhere.says("HTTP on ").split("0.0.0.0:").nth(1).and_then(|rest| rest.split(':').next()).map(str::to_owned);
+    let port =
+        elsewhere.says("HTTP on ").split("0.0.0.0:").nth(1).and_then(|rest| rest.split(':').next()).map(str::to_owned);
     let port: u16 = port.and_then(|port| port.parse().ok()).expect("a port");
     let status = |host: &str| {
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).expect("a connection");
-        std::io::Write::write_all(&mut stream, format!("GET / HTTP/1.1\r\n{host}{BASIC}\r\n\r\n").as_bytes()).expect("sent");
+        std::io::Write::write_all(&mut stream, format!("GET / HTTP/1.1\r\n{host}{BASIC}\r\n\r\n").as_bytes())
+            .expect("sent");
         std::io::read_to_string(stream).expect("an answer").split(' ').nth(1).map(str::to_owned).expect("a status")
     };
     for host in ["Host: 127.0.0.1:1\r\n", "Host: [::1]\r\n", "Host: Board.Example:443\r\n"] {

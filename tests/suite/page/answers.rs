@@ -48,7 +48,10 @@ fn a_page_that_has_not_changed_is_not_sent_again_and_one_that_has_is() {
     // A new minute begins between two requests now and then, and stands on the page.
     wait_for("a page that has not changed", || {
         let first = ask(&page, "GET /", &[]);
-        assert_eq!((first.headers["cache-control"].as_str(), first.headers["refresh"].as_str()), ("private, no-cache", "30"));
+        assert_eq!(
+            (first.headers["cache-control"].as_str(), first.headers["refresh"].as_str()),
+            ("private, no-cache", "30")
+        );
         let known = format!("If-None-Match: W/\"x\", {}", first.headers["etag"]);
         let again = ask(&page, "GET /", &[&known]);
         let is_same = again.status == 304;

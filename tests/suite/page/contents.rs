@@ -10,7 +10,7 @@ use crate::support::world::many::numbered;
 use crate::support::world::{World, on_each_host};
 
 fn attention(world: &World) -> Value {
-    command_at(&world.url, ["attention", "--output", "json"]).run().done().json()
+    command_at(&world.url, ["attention", "--host-url", "https://board.example", "--output", "json"]).run().done().json()
 }
 
 /// An issue whose agent is gone, one that was escalated, and one that a sweep would continue.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::support::daemon::Daemon;
 use crate::support::page::{ask, attributes, fields, html, page, served};
 use crate::support::program::sweep;
+use crate::support::scratch::Role;
 use crate::support::wait::wait_for;
 use crate::support::world::{On, World, on_each_host};
 
@@ -36,6 +37,35 @@ on_each_host! {
     }
 }
 
+fn a_role_that_may_only_read_is_enough(on: On) {
+    let role = Role::new();
+    let mut world = World::new(on);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    world.run(&format!("grant usage on schema sweep to {}", role.name));
+    for right in ["select on all tables", "execute on all functions"] {
+        world.run(&format!("grant {right} in schema sweep to {}", role.name));
+    }
+    let page = served(&role.at(&world.url));
+    for path in ["/".to_owned(), "/sweeps".to_owned(), format!("/issues/{issue}")] {
+        html(&page, &path);
+    }
+    let other = World::new(on);
+    let answer = ask(&served(&role.at(&other.url)), "GET /", &[]);
+    assert_eq!(answer.status, 503, "negative control");
+    assert!(fields(&answer.body, "why")[0].contains("lacks rights"), "{}", answer.body);
+}
+
+#[test]
+fn a_role_that_may_only_read_is_enough_on_the_native_host() {
+    a_role_that_may_only_read_is_enough(On::Postgres);
+}
+
+#[test]
+fn a_role_that_may_only_read_is_enough_on_paperclip() {
+    a_role_that_may_only_read_is_enough(On::Paperclip);
+}
+
 #[test]
 fn a_database_that_goes_away_is_said_to_be_away_and_what_was_read_before_is_not_shown() {
     let mut world = World::new(On::Sqlite);
@@ -52,7 +82,7 @@ fn a_database_that_goes_away_is_said_to_be_away_and_what_was_read_before_is_not_
     assert_eq!(attributes(&away.body, "data-state"), ["away"]);
     assert_eq!((away.headers["cache-control"].as_str(), away.headers["refresh"].as_str()), ("no-store", "30"));
     assert!(!away.body.contains("Mend the fence") && away.headers.get("etag").is_none(), "{}", away.body);
-    assert!(fields(&away.body, "since")[0].starts_with("It could not be read for less than a minute. It was last read"));
+    assert!(fields(&away.body, "since")[0].starts_with("It has been away for less than a minute. It was last read"));
     assert!(fields(&away.body, "why")[0].contains(&path), "{}", away.body);
 
     std::fs::rename(format!("{path}.away"), &path).expect("a file");

@@ -18,7 +18,11 @@ fn titled(world: &mut World, title: &str) -> Id {
     let agent = world.agent("terminated");
     let issue = world.orphan(&agent);
     let long_ago = world.ago(3000);
-    world.set("issues", &issue, &format!("title = '{}', updated_at = {long_ago}, started_at = {long_ago}", title.replace('\'', "''")));
+    world.set(
+        "issues",
+        &issue,
+        &format!("title = '{}', updated_at = {long_ago}, started_at = {long_ago}", title.replace('\'', "''")),
+    );
     issue
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::support::daemon::Daemon;
+use crate::support::databases::{copy_of_template, files};
 use crate::support::page::{ask, attributes, html, links, page};
 use crate::support::scratch::url_of;
 use crate::support::wait::wait_for;
-use crate::support::databases::{copy_of_template, files};
 use crate::support::world::{On, World};
 
 /// A board in this directory, with one orphan.
@@ -30,11 +30,14 @@ fn each_database_has_its_headline_and_its_pages() {
 
     let front = html(&page, "/");
     assert_eq!(attributes(&front, "data-state"), ["well", "never", "away"]);
-    assert!(attributes(&front, "data-database").iter().zip(["a.db", "b.db", "c.db"]).all(|(name, end)| name.ends_with(end)));
+    assert!(
+        attributes(&front, "data-database").iter().zip(["a.db", "b.db", "c.db"]).all(|(name, end)| name.ends_with(end))
+    );
     let pages: Vec<String> = links(&front).into_iter().filter(|link| link.starts_with("/databases/")).collect();
     assert_eq!(pages.len(), 3, "{pages:?}");
     assert!(html(&page, &pages[1]).contains("Mend the fence"));
-    let below: Vec<String> = links(&html(&page, &pages[1])).into_iter().filter(|link| link.contains("/issues/")).collect();
+    let below: Vec<String> =
+        links(&html(&page, &pages[1])).into_iter().filter(|link| link.contains("/issues/")).collect();
     assert!(below[0].starts_with(&pages[1].trim_end_matches('/')[..]), "{below:?}");
     assert_eq!(html(&page, &below[0]).matches("data-subject=\"issue\"").count(), 1);
     assert_eq!(ask(&page, &format!("GET {}", pages[2]), &[]).status, 503);
