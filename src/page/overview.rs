@@ -190,7 +190,8 @@ impl Shares {
 }
 
 fn series(days: &[Day]) -> Vec<Series> {
-    let counted: [(&str, &str, fn(&Day) -> i64); 4] = [
+    type Count = fn(&Day) -> i64;
+    let counted: [(&str, &str, Count); 4] = [
         ("continued", "Continued", |day| day.continued),
         ("recovered", "Recovered", |day| day.recovered),
         ("escalated", "Escalated", |day| day.escalated),

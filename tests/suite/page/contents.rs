@@ -4,7 +4,7 @@ use serde_json::Value;
 use sweep::rules::{Id, Kind};
 
 use crate::support::daemon::Daemon;
-use crate::support::page::{attributes, fields, html, links, page, served};
+use crate::support::page::{attributes, fields, html, links, next_page, page, served};
 use crate::support::program::{command_at, explain};
 use crate::support::world::many::numbered;
 use crate::support::world::{World, on_each_host};
@@ -117,8 +117,7 @@ on_each_host! {
         while let Some(here) = path {
             let shown = html(&page, &here);
             ids.extend(attributes(&shown, "data-id"));
-            path = links(&shown).into_iter().find(|link| link.contains("after=") && shown.contains("rel=\"next\""))
-                .filter(|link| *link != here && ids.len() < 1000 && !link.contains(&here[1..]));
+            path = next_page(&shown).filter(|_| ids.len() < 1000);
         }
         let mut expected: Vec<String> = (700..830).map(|n| numbered(n).0).collect();
         expected.reverse();

@@ -44,8 +44,9 @@ on_each_host! {
     }
 
     fn a_title_of_a_megabyte_is_cut(world) {
-        let is_small = world.on == On::Sqlite;
-        let title = "long ".repeat(if is_small { 1_800 } else { 200_000 });
+        // SQLite's tables take 10,000 bytes, and an index of Paperclip's as many.
+        let is_small = world.on != On::Postgres;
+        let title = "long ".repeat(if is_small { 1_000 } else { 200_000 });
         let issue = titled(world, &title);
         world.sweep();
         let page = served(&world.url);

@@ -72,6 +72,12 @@ pub fn links(html: &str) -> Vec<String> {
     links.map(plain).collect()
 }
 
+/// Where the next page of items is.
+pub fn next_page(html: &str) -> Option<String> {
+    let link = html.split("rel=\"next\"").nth(1)?.split("href=\"").nth(1)?;
+    link.split('"').next().map(plain)
+}
+
 /// A text without its escapes.
 pub fn plain(escaped: &str) -> String {
     const ESCAPES: [(&str, &str); 5] =
