@@ -93,10 +93,12 @@ fn item(item: &Item) -> String {
     let subject = kind.into_iter().chain(name).collect::<Vec<_>>().join(" ");
     let title = item.title.as_deref().map(|title| format!("  {}", cut(&redact(title), CELL_MAX))).unwrap_or_default();
     let whose = item.agent.as_deref().map(|agent| format!(", {}", redact(agent))).unwrap_or_default();
-    let what = paint(humanize(item.what.name()), item.what.name());
+    let (what, why) = (humanize(item.what.name()), redact(&item.why));
+    let why = why.strip_prefix(&format!("{what}: ")).unwrap_or(&why);
+    let what = paint(&what, item.what.name());
     let mut lines = vec![
         format!("  {}{title}", subject.bold()),
-        format!("    {what} for {}{whose}: {}", age(item.age_seconds), redact(&item.why)),
+        format!("    {what} for {}{whose}: {}", age(item.age_seconds), why),
     ];
     lines.extend(item.tried.as_deref().map(|tried| format!("    Tried: {}", redact(tried))));
     lines.push(format!("    {}", redact(&item.advice)));

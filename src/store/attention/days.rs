@@ -49,7 +49,8 @@ pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
     let (of_ledger, of_rescues) = (day_of("created_at"), day_of("continued_at"));
     let query = diesel::sql_query(format!(
         "SELECT CAST(day AS text) AS day, what, n FROM ( \
-             SELECT {of_ledger} AS day, action AS what, count(*) AS n FROM recoveries WHERE created_at >= $1 GROUP BY 1, 2 \
+             SELECT {of_ledger} AS day, action AS what, count(*) AS n \
+             FROM recoveries WHERE created_at >= $1 GROUP BY 1, 2 \
              UNION ALL \
              SELECT {of_rescues}, '{FALSE_RESCUE}', count(*) FROM false_rescues WHERE continued_at >= $1 GROUP BY 1 \
          ) d"
