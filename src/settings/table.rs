@@ -214,7 +214,7 @@ settings! {
             /// Serve the page as well: on, off
             page: bool, "SWITCH", SWITCH => daemon.page;
         }
-        PageAccessFlags, plain THE_PAGE {
+        PageAccessFlags, heading THE_PAGE {
             /// Names under which the page may be asked for, besides addresses and localhost, such as board.example
             #[arg(allow_hyphen_values = false)]
             page_host: HostNames, "NAMES", parse::host_names;

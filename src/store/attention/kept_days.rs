@@ -1,5 +1,5 @@
-//! Days that are slow to count, kept for those who look again and again: a ledger of many rows is not counted for each of
-//! them.
+//! Days that are slow to count, kept for those who look again and again: a ledger of many rows is not counted for each
+//! of them.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
