@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-agents test-mcp test-hosts test-postgres check check-deploy components bench documents loops migrate
+.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres check check-deploy components bench documents loops migrate picture
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,16 @@ test-postgres: ## Run the suite on another PostgreSQL, 14 to 18 (fetches it once
 test-hosts: ## Play the real servers beside sweep (installs 1.7 GB once), or one: make test-hosts ARGS=prefect
 	@tests/prerequisites test
 	@tests/hosts/run $(ARGS)
+
+test-page: ## Look at the page with a real Chromium, axe-core and the keyboard
+	@tests/prerequisites test
+	@cargo build
+	@code=0; tests/page/install >/dev/null || code=$$?; if [ $$code = 0 ]; then tests/postgres run tests/page/run; else exit $$code; fi
+
+picture: ## Take the pictures of the page for README.md: docs/images
+	@tests/prerequisites build
+	@cargo build
+	@tests/page/run picture
 
 check: ## Check format, lints, documentation and dependencies
 	@tests/prerequisites build

@@ -15,6 +15,7 @@ mod mcp;
 mod migrate;
 mod notify;
 mod open_database;
+mod page;
 mod quarantine;
 mod run;
 mod status;
@@ -44,7 +45,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
     // show.
     if is_set_up && !matches!(command, Some(Command::Demo(_) | Command::Config(_))) {
         let audience = match command {
-            Some(Command::Daemon(_)) => Audience::Log,
+            Some(Command::Daemon(_) | Command::Page(_)) => Audience::Log,
             Some(Command::Mcp(_)) => Audience::Client,
             _ => Audience::of_stderr(),
         };
@@ -57,6 +58,7 @@ pub fn run(cli: Cli, environment: Environment) -> Result<Conclusion> {
         Some(Command::Migrate(flags)) => migrate::run(flags, quiet, environment),
         Some(Command::Status(flags)) => status::run(flags, environment),
         Some(Command::Attention(flags)) => attention::run(flags, environment),
+        Some(Command::Page(flags)) => page::run(flags, environment),
         Some(Command::Notify(command)) => notify::run(command, environment),
         Some(Command::Demo(flags)) => demo::run(flags),
         Some(Command::Explain(flags)) => explain::run(flags, environment),

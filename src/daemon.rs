@@ -113,8 +113,10 @@ impl Daemon {
         let (signals, shared, service_manager) = (Signals::listen()?, Shared::default(), ServiceManager::new());
         let options = &resolved.options;
         if let Some(address) = options.http {
-            let address = http::serve(address, shared.clone())?;
-            info!("HTTP on {address}: /healthz, /readyz, /metrics");
+            let page = options.page.then(|| options.page_options.clone());
+            page.iter().try_for_each(|page| page.refuse_open(address))?;
+            let address = http::serve(address, shared.clone(), page)?;
+            info!("HTTP on {address}: /healthz, /readyz, /metrics{}", if options.page { ", the page" } else { "" });
         }
         let ticks = ticks(options, &service_manager);
         let timer = Timer::start().await?;

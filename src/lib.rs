@@ -37,11 +37,15 @@ pub mod daemon;
 #[cfg(feature = "program")]
 pub mod files;
 #[cfg(feature = "program")]
+pub mod http;
+#[cfg(feature = "program")]
 pub mod mcp;
 #[cfg(feature = "program")]
 pub mod metrics;
 #[cfg(feature = "program")]
 pub mod notify;
+#[cfg(feature = "program")]
+pub mod page;
 #[cfg(feature = "program")]
 pub mod parse;
 #[cfg(feature = "program")]

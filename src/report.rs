@@ -15,7 +15,6 @@ mod progress;
 mod request;
 mod several;
 pub mod status;
-mod subject;
 mod summary;
 mod table;
 
@@ -36,7 +35,6 @@ use progress::ProgressLine;
 pub use request::ask_named;
 use several::Several;
 pub use several::{databases, ended, failure, heading};
-pub use subject::explain_named;
 pub use table::Detail;
 use table::Table;
 

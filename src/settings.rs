@@ -13,7 +13,9 @@ mod file;
 
 mod database;
 pub mod effective;
+mod page;
 mod resolve;
 
 pub use environment::{Environment, Source};
+pub use page::PageSettings;
 pub use resolve::Settings;

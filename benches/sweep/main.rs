@@ -8,6 +8,7 @@ mod fixtures;
 mod idle;
 mod listen;
 mod memory;
+mod page;
 mod paperclip;
 mod postgres;
 mod shards;
@@ -46,6 +47,9 @@ fn main() -> Result<()> {
     }
     if wanted("paperclip") {
         paperclip::run(&server)?;
+    }
+    if wanted("page") {
+        page::run(&server)?;
     }
     if wanted("memory") {
         memory::run(&server)?;

@@ -50,7 +50,8 @@ fn peak_mebibytes(process: &mut Child) -> Result<f64> {
     }
 }
 
-fn high_water(status: &str) -> Option<f64> {
+/// The peak of a process in KiB, from its status in /proc.
+pub fn high_water(status: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }

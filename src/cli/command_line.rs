@@ -11,7 +11,7 @@ use super::request::AskCommand;
 use super::subjects::{ExemptCommand, ExplainFlags, LayoutFlag, QuarantineCommand};
 use super::watch::WatchFlags;
 use crate::parse::{self, HOST};
-use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, SweepFlags};
+use crate::settings::flags::{CommonFlags, DaemonFlags, DatabaseFlag, LinkFlag, PageFlags, SweepFlags};
 use crate::store::attention::Cursor;
 
 /// Finds stranded work, continues it a few times at most, then notifies a person.
@@ -35,6 +35,8 @@ pub enum Command {
     Status(StatusFlags),
     /// Show what needs a person, whether sweeps run, and what the next one would do
     Attention(AttentionFlags),
+    /// Serve the page that shows the same to a browser, without sweeping
+    Page(PageFlags),
     /// Explain one subject, and what a sweep would do about it
     Explain(ExplainFlags),
     #[command(flatten)]

@@ -45,6 +45,15 @@ const PAGES: &[Page] = &[
         notes: "It reads only: a standby will do, and a role that may only read.",
     },
     Page {
+        command: &["page"],
+        examples: &[
+            ("Serve it to browsers on this machine, at http://127.0.0.1:9464", "sweep page"),
+            ("To a team, behind a proxy that says who asks", PAGE_PROXY),
+        ],
+        notes: "It reads only: a standby will do, and a role that may only read. The daemon serves it as well: sweep \
+                daemon --page on. SIGTERM and SIGINT end it, with exit code 0.",
+    },
+    Page {
         command: &["explain"],
         examples: &[
             ("Why was this issue continued, or left?", "sweep explain issue ACM-12"),
@@ -240,6 +249,7 @@ const PAGES: &[Page] = &[
     },
 ];
 
+const PAGE_PROXY: &str = "sweep page --http 10.0.0.5:9464 --page-host board.example --page-proxy 10.0.0.7";
 const EXEMPT_ADD: &str = "sweep exempt add issue ACM-15 --reason 'load test' --until 2026-12-24";
 const EXEMPT_AGENT: &str = "sweep exempt add agent Ada --reason 'on holiday'";
 const HOST_NEW: &str = "sweep host new ./our-tasks";

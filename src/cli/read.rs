@@ -54,6 +54,7 @@ impl Command {
             Command::Daemon(flags) => &mut flags.scope.database.database,
             Command::Status(flags) => &mut flags.database.database,
             Command::Attention(flags) => &mut flags.database.database,
+            Command::Page(flags) => &mut flags.database.database,
             Command::Explain(flags) => &mut flags.database.database,
             Command::Ask(command) => &mut command.flags().database.database,
             Command::Exempt(ExemptCommand::Add(flags)) => &mut flags.database.database,
@@ -93,6 +94,7 @@ impl Command {
             | Command::Host(HostCommand::New(_))
             | Command::Quarantine(_)
             | Command::Daemon(_)
+            | Command::Page(_)
             | Command::Notify(_)
             | Command::Migrate(_)
             | Command::Watch(_)

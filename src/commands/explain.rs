@@ -6,7 +6,8 @@ use super::open_database::OpenDatabase;
 use super::terminal::say;
 use crate::cli::{ExplainFlags, Layout, SubjectName};
 use crate::conclusion::Conclusion;
-use crate::report::{explain_named, page};
+use crate::report::explain::Explanation;
+use crate::report::page;
 use crate::settings::Environment;
 use crate::store::rights::Purpose;
 
@@ -16,8 +17,7 @@ pub fn run(flags: ExplainFlags, environment: &Environment) -> Result<Conclusion>
     let links = opened.store.host.links(environment.host_url(flags.links)?.as_ref());
     let SubjectName { kind, name } = flags.subject;
     opened.store.refuse_unprovided(kind)?;
-    // One snapshot: the clauses, the history and the ledger are of one moment.
-    let explanation = opened.change(|db, _| explain_named(db, kind, &name, &policy, &links))?;
+    let explanation = opened.change(|db, _| Explanation::read(db, kind, &name, &policy, &links))?;
     say(&match flags.layout.get() {
         Layout::Table => page::wrapped(&explanation.table()),
         Layout::Json => format!("{:#}\n", explanation.json()),

@@ -161,7 +161,10 @@ impl Daemon {
     /// What those who ask are answered.
     pub(super) fn report_health(&self) {
         let databases = self.places.iter().map(Place::health).collect();
-        let timeouts = self.resolved.options.cycle.sweep.timeouts;
-        self.shared.update(|state| (state.databases, state.timeouts) = (databases, timeouts));
+        let sweep = &self.resolved.options.cycle.sweep;
+        self.shared.update(|state| {
+            (state.databases, state.timeouts) = (databases, sweep.timeouts);
+            (state.policy, state.host_url) = (sweep.policy.clone(), sweep.host_url.clone());
+        });
     }
 }

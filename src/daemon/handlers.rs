@@ -14,7 +14,10 @@ use crate::store::open::Url;
 use crate::text::redact;
 
 /// What is read once, at the start.
-const AT_START_ONLY: [&str; 3] = ["SWEEP_HTTP", "SWEEP_LOG", "SWEEP_LOG_FORMAT"];
+const AT_START_ONLY: [&str; 8] = [
+    "SWEEP_HTTP", "SWEEP_PAGE", "SWEEP_PAGE_HOST", "SWEEP_PAGE_PROXY", "SWEEP_PAGE_TOKEN", "SWEEP_PAGE_TOKEN_FILE",
+    "SWEEP_LOG", "SWEEP_LOG_FORMAT",
+];
 
 impl Daemon {
     /// The schedule's time has come, or was missed while something else was in hand.

@@ -4,15 +4,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::metrics::DaemonState;
+use crate::page::Viewed;
+use crate::rules::Policy;
 use crate::store::Timeouts;
 use crate::store::databases::Found;
+use crate::store::links::HostUrl;
 
 /// Of this process.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     pub databases: Vec<DatabaseHealth>,
-    /// When the databases are asked for metrics.
+    /// When the databases are asked for metrics, or for the page.
     pub timeouts: Timeouts,
+    /// By which the page explains subjects.
+    pub policy: Policy,
+    pub host_url: Option<HostUrl>,
     pub is_stopping: bool,
     /// A sweep has made no progress for so long that it is taken to hang.
     pub hung_for: Option<Duration>,
@@ -55,6 +61,12 @@ impl Shared {
 }
 
 impl Health {
+    /// What the page is about.
+    pub fn viewed(self) -> Viewed {
+        let Health { databases, policy, timeouts, host_url, .. } = self;
+        Viewed { databases: databases.into_iter().map(|database| database.found).collect(), policy, timeouts, host_url }
+    }
+
     /// Why it is not well.
     pub fn illness(&self) -> Option<String> {
         let hung_for = self.hung_for?.as_secs();

@@ -1,11 +1,9 @@
-//! /healthz, /readyz and /metrics, over plain HTTP: for the machine itself, unless another address is configured.
-
-mod connections;
-mod host;
+//! /healthz, /readyz and /metrics, over plain HTTP: for the machine itself, unless another address is configured. The
+//! page is served there as well, if that is wanted.
 
 use std::net::SocketAddr;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -16,22 +14,24 @@ use axum::routing::get;
 
 use super::health::Shared;
 use super::metrics::Reader;
-use crate::conclusion::config;
+use crate::http::{self, host};
+use crate::page::{self, PageOptions};
 
 /// Serves from now on, until the runtime ends; says where.
-pub fn serve(address: SocketAddr, shared: Shared) -> Result<SocketAddr> {
-    let refuse =
-        |error| config(format!("SWEEP_HTTP: cannot listen on {address}: {error}; another address, or off, will do"));
-    let listener = connections::listen(address).map_err(refuse)?;
-    let bound = listener.local_addr().context("asking for the address")?;
+pub fn serve(address: SocketAddr, shared: Shared, page: Option<PageOptions>) -> Result<SocketAddr> {
+    let listening = http::listen(address)?;
+    let bound = listening.address;
     let router = Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .with_state((shared, Reader::default()));
+        .with_state((shared.clone(), Reader::default()));
     // Elsewhere it has any name: Kubernetes asks a pod by its address.
-    let is_local = bound.ip().to_canonical().is_loopback();
-    tokio::spawn(connections::serve(listener, if is_local { router.layer(from_fn(host::check)) } else { router }));
+    let router = if listening.is_local() { router.layer(from_fn(host::check)) } else { router };
+    listening.serve(match page {
+        None => router,
+        Some(options) => router.merge(page::router(options, bound, move || shared.read().viewed())),
+    });
     Ok(bound)
 }
 

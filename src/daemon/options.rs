@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 
 use crate::conclusion::config;
 use crate::cycle::CycleOptions;
+use crate::page::PageOptions;
 use crate::schedule::Schedule;
 use crate::store::databases::{Databases, Named};
 use crate::store::listen::Source;
@@ -26,6 +27,9 @@ pub struct DaemonOptions {
     pub at_start: bool,
     /// Where HTTP is served, if it is.
     pub http: Option<SocketAddr>,
+    /// Serve the page there, and to whom.
+    pub page: bool,
+    pub page_options: PageOptions,
     /// Listen for runs that end; never, when issues are not swept.
     pub listen: bool,
     /// Where to listen; none: where it sweeps.
@@ -47,6 +51,8 @@ impl DaemonOptions {
             jitter: TimeDelta::zero(),
             at_start: false,
             http: Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464)),
+            page: false,
+            page_options: PageOptions::default(),
             listen: false,
             listen_url: None,
             listen_grace: None,

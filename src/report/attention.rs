@@ -35,7 +35,8 @@ pub fn of_all(all: &[(String, Result<Attention>)]) -> String {
     format!("{databases}. {}", needs(total)).bold().to_string()
 }
 
-fn needs(total: i64) -> String {
+/// How much there is to do, in a sentence without its full stop.
+pub fn needs(total: i64) -> String {
     match total {
         0 => "Nothing needs a person".to_owned(),
         n => counted(n, "thing needs a person", "things need a person"),
@@ -62,7 +63,7 @@ fn heading(attention: &Attention) -> String {
 }
 
 /// When the next sweep can be expected.
-fn expected(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+pub fn expected(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     match now <= at {
         true => format!("The next one can be expected in {}.", HumanDuration(at - now)),
         false => format!("The next one was to be expected {} ago.", HumanDuration(now - at)),

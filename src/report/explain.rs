@@ -1,5 +1,7 @@
 //! One subject explained: every clause of its definition, what was tried, and what a sweep would do now.
 
+mod read;
+
 use chrono::{DateTime, Utc};
 use owo_colors::OwoColorize;
 use serde_json::{Value, json};
@@ -24,17 +26,17 @@ const SCHEMA: u32 = 1;
 pub struct Explanation {
     pub label: Label,
     /// Its page in the host's own board.
-    url: Option<String>,
-    kind: Kind,
-    title: String,
-    assignee: Assignee,
+    pub url: Option<String>,
+    pub kind: Kind,
+    pub title: String,
+    pub assignee: Assignee,
     /// What may be wrong, and the clauses that must all hold for it.
-    verdict: Verdict,
+    pub verdict: Verdict,
     history: History,
     /// What the agent of a session is doing, as far as it is known.
     agent: Option<AgentState>,
-    past: Past,
-    failure: Option<Failure>,
+    pub past: Past,
+    pub failure: Option<Failure>,
     policy: Policy,
 }
 
@@ -61,6 +63,11 @@ impl Explanation {
             failure,
             policy: policy.clone(),
         }
+    }
+
+    /// The database's clock.
+    pub fn observed_at(&self) -> DateTime<Utc> {
+        self.history.observed_at
     }
 
     /// The attempt that would be made, or how many were.
@@ -103,13 +110,21 @@ impl Explanation {
             [mark, redact(&clause.demand), redact(&clause.found)]
         });
         let rows = grid::without_header(rows);
+        format!("{}\n{rows}{}\n", finding.definition(), self.so())
+    }
+
+    /// What follows from the clauses.
+    pub fn so(&self) -> String {
         // Not "so it is not": a session that waits for its nudge loops all the same.
-        let so =
-            self.verdict.finding.map_or("Not all of it holds.".to_owned(), |finding| format!("So it is {finding}."));
-        format!("{}\n{rows}{so}\n", finding.definition())
+        self.verdict.finding.map_or("Not all of it holds.".to_owned(), |finding| format!("So it is {finding}."))
     }
 
     fn render_history(&self) -> String {
+        format!("{}\n{}{}", "History".bold(), grid::without_header(self.history().into_iter()), self.recoveries())
+    }
+
+    /// What happened to it so far: names and values, as they may be shown.
+    pub fn history(&self) -> Vec<[String; 2]> {
         let (history, policy) = (&self.history, &self.policy);
         let now = history.observed_at;
         let ago = |at: DateTime<Utc>| match at <= now {
@@ -144,7 +159,7 @@ impl Explanation {
             let running = if sweeps == 1 { "in 1 sweep".to_owned() } else { format!("in {sweeps} sweeps running") };
             ["failures".to_owned(), format!("{running}, the last {}: {reason}", ago(failure.last_at))]
         }));
-        format!("{}\n{}{}", "History".bold(), grid::without_header(rows), self.recoveries())
+        rows
     }
 
     /// `until 2026-12-24 00:00:00 UTC: a customer's call`, or that it expired. Another's says whose it is.

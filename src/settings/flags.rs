@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 
 use super::table::{
-    CacheFlag, HOW_IT_RUNS, LAST, LIMITS, LimitFlags, MachineFlags, RecoveryFlags, ScheduleFlags, SelectionFlags,
-    StrandedFlags, TimeoutFlags, WHAT_TO_SWEEP,
+    CacheFlag, HOW_IT_RUNS, HttpFlag, LAST, LIMITS, LimitFlags, MachineFlags, PageFlag, RecoveryFlags, ScheduleFlags,
+    SelectionFlags, StrandedFlags, TimeoutFlags, WHAT_TO_SWEEP,
 };
-pub use super::table::{ConfigFlag, IntervalFlag, LinkFlag, OutputFlag};
+pub use super::table::{ConfigFlag, IntervalFlag, LinkFlag, OutputFlag, PageAccessFlags};
 use crate::parse;
 use crate::rules::Kind;
 
@@ -130,5 +130,26 @@ pub struct DaemonFlags {
     #[command(flatten)]
     pub schedule: ScheduleFlags,
     #[command(flatten)]
+    pub http: HttpFlag,
+    #[command(flatten)]
+    pub page: PageFlag,
+    #[command(flatten)]
+    pub page_access: PageAccessFlags,
+    #[command(flatten)]
     pub scope: ScopeFlags,
+}
+
+/// The page without a schedule.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PageFlags {
+    #[command(flatten)]
+    pub database: DatabaseFlag,
+    #[command(flatten)]
+    pub http: HttpFlag,
+    #[command(flatten)]
+    pub access: PageAccessFlags,
+    #[command(flatten)]
+    pub links: LinkFlag,
+    #[command(flatten)]
+    pub policy: PolicyFlags,
 }

@@ -131,7 +131,14 @@ impl DaemonOptions {
         let sweep = SweepFlags { scope: flags.scope, ..SweepFlags::default() };
         let Settings { databases, cycle, output: _ } = Settings::resolve(sweep, environment)?;
         let mut options = DaemonOptions { databases, ..DaemonOptions::of(cycle) };
-        flags.schedule.or(&environment.variables()?)?.apply(&mut options);
+        let variables = environment.variables()?;
+        flags.schedule.or(&variables)?.apply(&mut options);
+        flags.http.or(&variables)?.apply(&mut options);
+        flags.page.or(&variables)?.apply(&mut options);
+        options.page_options = environment.page(flags.page_access)?;
+        if options.page && options.http.is_none() {
+            return Err(config("SWEEP_PAGE is on and SWEEP_HTTP is off: the page needs an address").into());
+        }
         options.listen_url = environment.listen_url()?;
         let sweep = &options.cycle.sweep;
         let is_sqlite = |found: &Found| matches!(found.url, Url::Sqlite(_));

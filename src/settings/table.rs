@@ -16,7 +16,10 @@ use super::definition::{Group, Known, Written, heading, paragraphs, plain, read,
 use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::Notify;
-use crate::parse::{self, ESCALATION, FORMAT, Http, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, STATEMENT_CACHE, SWITCH};
+use crate::parse::{
+    self, Addresses, ESCALATION, FORMAT, HostNames, Http, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, STATEMENT_CACHE,
+    SWITCH,
+};
 use crate::report::Format;
 use crate::rules::{After, Escalation, Kind, Policy};
 use crate::schedule::CronPattern;
@@ -31,6 +34,7 @@ use crate::sweep::{KindMode, Options};
 pub const WHAT_TO_SWEEP: &str = "What to sweep";
 pub const LIMITS: &str = "Limits";
 pub const HOW_IT_RUNS: &str = "How it runs";
+pub const THE_PAGE: &str = "The page";
 
 /// Behind the options that are a command's own.
 pub const LAST: usize = 900;
@@ -187,8 +191,6 @@ settings! {
             jitter: TimeDelta, "DURATION", parse::duration => daemon.jitter;
             /// Sweep at the start as well: on, off
             at_start: bool, "SWITCH", SWITCH => daemon.at_start;
-            /// Serve /healthz, /readyz and /metrics here, or off
-            http: Http, "ADDRESS", parse::http => daemon.http;
             /// Listen for runs that end, and sweep their issues at once (PostgreSQL): on, off
             listen: bool, "SWITCH", SWITCH => daemon.listen;
             /// Sweep an issue so long after its run has ended
@@ -200,6 +202,25 @@ settings! {
             /// Then /healthz fails, and systemd's watchdog is not fed. One statement is one step, so this must be
             /// longer than SWEEP_STATEMENT_TIMEOUT.
             hung_after: Duration, "DURATION", parse::std_at_least_a_second => daemon.hung_after;
+        }
+        HttpFlag, plain "The daemon" {
+            let daemon: DaemonOptions = DaemonOptions::of(CycleOptions::of(Options::of(no_database())));
+            /// Serve /healthz, /readyz and /metrics here, or off; and the page
+            http: Http, "ADDRESS", parse::http => daemon.http;
+        }
+        /// [The page](page.md) shows what needs a person to a browser. Where it is served, `SWEEP_HTTP` says.
+        PageFlag, plain THE_PAGE {
+            let daemon: DaemonOptions = DaemonOptions::of(CycleOptions::of(Options::of(no_database())));
+            /// Serve the page as well: on, off
+            page: bool, "SWITCH", SWITCH => daemon.page;
+        }
+        PageAccessFlags, heading THE_PAGE {
+            /// Names under which the page may be asked for, besides addresses and localhost, such as board.example
+            #[arg(allow_hyphen_values = false)]
+            page_host: HostNames, "NAMES", parse::host_names;
+            /// The page is for those whom one of these proxies names in X-Forwarded-User: their addresses
+            #[arg(allow_hyphen_values = false)]
+            page_proxy: Addresses, "ADDRESSES", parse::addresses;
         }
     }
     variables {
@@ -228,6 +249,11 @@ settings! {
             ///
             /// The URL of the same database, past the pooler: for the one connection that listens.
             listen_url;
+        }
+        "The page" {
+            /// The page is for those who have this, at least 16 characters: as the password of any user, or as a bearer
+            /// token
+            page_token;
         }
         /// [Who is notified, and of what](notifications.md). These settings have no options.
         "Notifications" {

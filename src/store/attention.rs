@@ -6,6 +6,7 @@
 mod board;
 mod days;
 mod items;
+mod kept_days;
 mod links;
 mod next_sweep;
 mod other;
@@ -33,6 +34,7 @@ use crate::text::redact;
 pub use days::Day;
 use items::Reading;
 pub use items::{Item, What};
+pub use kept_days::KeptDays;
 pub use next_sweep::{NextSweep, Planned};
 pub use request::{Cursor, PageRequest, Scope};
 pub use sweeper::{HeldWork, Sweeper, SweeperState};
@@ -68,6 +70,9 @@ pub struct Attention {
     pub agents_total: usize,
     /// Of the last four weeks, the oldest first; today is the last.
     pub days: Vec<Day>,
+    /// When the days were counted, if that was before.
+    #[serde(skip)]
+    pub days_counted_at: Option<DateTime<Utc>>,
 }
 
 /// Connects and reads. Refuses a tenant to whom nothing belongs, and a place that is of another database.
@@ -78,14 +83,32 @@ pub fn read_from(
     host_url: Option<&HostUrl>,
     timeouts: &Timeouts,
 ) -> Result<Attention> {
+    read_with(url, scope, page, host_url, timeouts, &KeptDays::default())
+}
+
+/// The same again and again: days that are slow to count are kept.
+pub fn read_with(
+    url: &Url,
+    scope: &Scope,
+    page: &PageRequest,
+    host_url: Option<&HostUrl>,
+    timeouts: &Timeouts,
+    days: &KeptDays,
+) -> Result<Attention> {
     let mut store = url.open_to(Purpose::Show)?;
     let links = store.host.links(host_url);
-    let read = read(&mut store, scope, page, timeouts);
+    let read = read(&mut store, scope, page, timeouts, days);
     Ok(read.map_err(|error| url.explain(error))?.with_links(&links))
 }
 
 /// Reads one page of what needs a person, and with it all the rest.
-pub fn read(store: &mut Store, scope: &Scope, page: &PageRequest, timeouts: &Timeouts) -> Result<Attention> {
+fn read(
+    store: &mut Store,
+    scope: &Scope,
+    page: &PageRequest,
+    timeouts: &Timeouts,
+    kept: &KeptDays,
+) -> Result<Attention> {
     let Store { db, host, kinds, .. } = store;
     refuse(db, kinds, scope, page, timeouts)?;
     snapshot(db, timeouts, |db| {
@@ -103,6 +126,7 @@ pub fn read(store: &mut Store, scope: &Scope, page: &PageRequest, timeouts: &Tim
         let (items, next_page) = items::merged(placed, page.limit);
         let (tenants, tenants_total) = boards.work.by_tenant();
         let (agents, agents_total) = boards.work.by_agent();
+        let (days, days_counted_at) = kept.read(db, now)?;
         Ok(Attention {
             schema: SCHEMA,
             host: host.name().to_owned(),
@@ -118,7 +142,8 @@ pub fn read(store: &mut Store, scope: &Scope, page: &PageRequest, timeouts: &Tim
             tenants_total,
             agents,
             agents_total,
-            days: days::read(db, now)?,
+            days,
+            days_counted_at,
             sweeper,
         })
     })

@@ -6,6 +6,7 @@ mod daemon;
 mod hosts;
 mod kinds;
 mod notify;
+mod page;
 mod promises;
 mod requests;
 mod shape;

@@ -6,6 +6,7 @@ pub mod folder;
 pub mod in_process;
 pub mod json;
 pub mod mcp;
+pub mod page;
 pub mod planted;
 pub mod poison;
 pub mod pooler;

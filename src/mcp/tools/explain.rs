@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::mcp::answer::{Keep, small};
 use crate::mcp::arguments::{kinds, read};
 use crate::mcp::call::Call;
-use crate::report::explain_named;
+use crate::report::explain::Explanation;
 use crate::rules::Kind;
 use crate::store::Access;
 use crate::store::rights::Purpose;
@@ -31,7 +31,7 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let mut store = options.database.open_to(Purpose::Explain)?;
     let links = store.host.links(options.host_url.as_ref());
     store.refuse_unprovided(kind)?;
-    let explain = |db: &mut _| explain_named(db, kind, &subject, &options.policy, &links);
+    let explain = |db: &mut _| Explanation::read(db, kind, &subject, &options.policy, &links);
     let explained = store.db.in_transaction(Access::ReadOnly, &options.timeouts, explain);
     let explanation = explained.map_err(|abort| options.database.explain(abort.into()))?;
     Ok(small(explanation.json(), &[("/recoveries", Keep::Last)]))

@@ -34,6 +34,10 @@ const CONNECTION_LASTS: Duration = Duration::from_secs(10);
 
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 
+/// Whose request it is: an extension of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
 struct Connection {
     task: JoinHandle<()>,
     has_request: Arc<AtomicBool>,
@@ -51,24 +55,25 @@ pub async fn serve(mut listener: TcpListener, router: Router) {
     // The oldest first.
     let mut connections: Vec<Connection> = Vec::new();
     loop {
-        let (stream, _) = Listener::accept(&mut listener).await;
+        let (stream, peer) = Listener::accept(&mut listener).await;
         connections.retain(|connection| !connection.task.is_finished());
         if connections.len() == PLACES {
             let is_idle = |connection: &Connection| !connection.has_request.load(Ordering::Relaxed);
             let gives_way = connections.iter().position(is_idle).unwrap_or_default();
             connections.remove(gives_way).task.abort();
         }
-        connections.push(Connection::begin(stream, &router));
+        connections.push(Connection::begin(stream, Peer(peer), &router));
         // However many wait to be accepted, a request that is there already is answered first.
         yield_now().await;
     }
 }
 
 impl Connection {
-    fn begin(stream: TcpStream, router: &Router) -> Connection {
+    fn begin(stream: TcpStream, peer: Peer, router: &Router) -> Connection {
         let has_request = Arc::new(AtomicBool::new(false));
         let (router, has_one) = (TowerToHyperService::new(router.clone()), Arc::clone(&has_request));
-        let answers = service_fn(move |request| {
+        let answers = service_fn(move |mut request: hyper::Request<_>| {
+            request.extensions_mut().insert(peer);
             has_one.store(true, Ordering::Relaxed);
             router.call(request)
         });

@@ -1,6 +1,6 @@
-//! One subject by its name, explained from what its database says of it.
+//! Reading what is explained: by a name, from the facts and by the rules of a sweep.
 
-use super::explain::{Explanation, quarantine as told_quarantine};
+use super::{Explanation, quarantine as told_quarantine};
 use crate::conclusion::{some_failed, usage};
 use crate::rules::{Kind, Policy};
 use crate::store::errors::{self, Refused};
@@ -8,20 +8,17 @@ use crate::store::find::find;
 use crate::store::links::Links;
 use crate::store::{Db, Label, Subject, for_kind, ledger, nulls, quarantine};
 
-/// The explanation of the one subject that is called so. Refuses a name that finds none or several.
-pub fn explain_named(
-    db: &mut Db,
-    kind: Kind,
-    name: &str,
-    policy: &Policy,
-    links: &Links,
-) -> Result<Explanation, Refused> {
-    let label = find(db, kind, name)?.one(kind, name)?;
-    for_kind!(kind, S => explain::<S>(db, label, policy, links))
+impl Explanation {
+    /// Of the subject of this name, within one snapshot: the clauses, the history and the ledger are of one moment.
+    /// Refuses a name that finds none or several, and a row that cannot be read.
+    pub fn read(db: &mut Db, kind: Kind, name: &str, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
+        let label = find(db, kind, name)?.one(kind, name)?;
+        for_kind!(kind, S => read::<S>(db, label, policy, links))
+    }
 }
 
 /// A row that cannot be read is no failure of the database: it is named, with what is wrong and what a sweep does.
-fn explain<S: Subject>(db: &mut Db, label: Label, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
+fn read<S: Subject>(db: &mut Db, label: Label, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
     let failure = quarantine::of(db, S::KIND, &label.id)?;
     let read = S::read(db, &label.id).and_then(|facts| Ok((facts, ledger::history_of(db, S::KIND, &label.id)?)));
     let (kind, name) = (S::KIND, named(&label));

@@ -1,0 +1,43 @@
+//! The page: what needs a person, whether the sweeper is alive and how the work stands, for a browser. It only reads.
+//!
+//! ```text
+//!  request → access: may it be answered? → route: what is asked for? → reader: one reading at a time → templates
+//! ```
+//!
+//! There is no script in it, and nothing of others can become markup: a template shows numbers, words of our own, and
+//! `Shown`, which is what `text::redact` left of a text.
+
+mod access;
+mod answer;
+mod assets;
+mod chart;
+mod databases;
+mod frame;
+mod item;
+mod options;
+mod overview;
+mod reader;
+mod route;
+mod serve;
+mod shown;
+mod subject;
+mod sweeps;
+mod trouble;
+
+use crate::rules::Policy;
+use crate::store::Timeouts;
+use crate::store::databases::Found;
+use crate::store::links::HostUrl;
+pub use options::PageOptions;
+pub use serve::{router, run};
+
+/// What the page is about, as the settings are now.
+#[derive(Clone, Debug)]
+pub struct Viewed {
+    /// Nothing: they are not known yet.
+    pub databases: Vec<Found>,
+    /// By which subjects are explained.
+    pub policy: Policy,
+    pub timeouts: Timeouts,
+    pub host_url: Option<HostUrl>,
+}

@@ -1,0 +1,117 @@
+//! One thing that needs a person, as the page shows it.
+
+use super::route::{Link, Route};
+use super::shown::{Minute, Shown, age};
+use crate::rules::Id;
+use crate::rules::display::humanize;
+use crate::store::attention::{Attention, Item, Planned};
+
+pub struct ItemView {
+    pub what: &'static str,
+    /// The same in words.
+    pub what_words: String,
+    /// `issue`, or of several `issues`; empty: it is about no work.
+    pub kind: &'static str,
+    pub id: Option<Shown>,
+    pub name: Option<Link>,
+    /// Its page on the host's own board.
+    pub board: Option<String>,
+    pub title: Option<Shown>,
+    pub agent: Option<Link>,
+    pub tenant: Option<Link>,
+    pub since: Option<Minute>,
+    pub age: String,
+    pub why: Shown,
+    pub tried: Option<Shown>,
+    pub advice: Shown,
+    pub commands: Vec<Shown>,
+}
+
+impl ItemView {
+    /// `whose`: is it said whose each is? It is not where all are the same tenant's.
+    pub fn of(item: &Item, route: &Route, whose: Whose) -> ItemView {
+        let name = item.identifier.as_deref().or(item.id.as_ref().map(|id| id.0.as_str()));
+        let href = item.subject().and_then(|(kind, id)| route.to_subject(kind, id));
+        let agent = item.agent.as_deref().or(item.agent_id.as_ref().map(|id| id.0.as_str()));
+        let kind = item.kind.map(|kind| if item.id.is_some() { kind.name() } else { kind.plural() });
+        ItemView {
+            what: item.what.name(),
+            what_words: humanize(item.what.name()),
+            kind: kind.unwrap_or_default(),
+            id: item.id.as_ref().map(Shown::id),
+            name: name.map(|name| Link { text: Shown::of(name), href }),
+            board: item.url.as_deref().and_then(external),
+            title: item.title.as_deref().map(Shown::of),
+            agent: agent_link(route, item.agent_id.as_ref(), agent),
+            tenant: whose.link(route, item.tenant.as_deref()),
+            since: item.since.map(Minute),
+            age: age(item.age_seconds),
+            why: Shown::of(&item.why),
+            tried: item.tried.as_deref().map(Shown::of),
+            advice: Shown::of(&item.advice),
+            commands: item.commands.iter().map(|command| Shown::of(command)).collect(),
+        }
+    }
+}
+
+/// Is the tenant of each thing named?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// There are several.
+    Named,
+    Known,
+}
+
+impl Whose {
+    pub fn of(attention: &Attention) -> Whose {
+        if attention.tenant.is_none() && 1 < attention.tenants_total { Whose::Named } else { Whose::Known }
+    }
+
+    pub fn link(self, route: &Route, tenant: Option<&str>) -> Option<Link> {
+        let tenant = tenant.filter(|tenant| self == Whose::Named && !tenant.is_empty())?;
+        Some(Link { text: Shown::of(tenant), href: route.to_tenant(tenant) })
+    }
+}
+
+/// One subject that the next sweep decides upon.
+pub struct PlannedView {
+    pub kind: &'static str,
+    pub id: Shown,
+    pub name: Link,
+    pub board: Option<String>,
+    pub title: Shown,
+    pub agent: Option<Link>,
+    pub tenant: Option<Link>,
+    pub would: Shown,
+    pub decision: &'static str,
+}
+
+impl PlannedView {
+    pub fn of(planned: &Planned, route: &Route, whose: Whose) -> PlannedView {
+        let agent = planned.agent.as_deref().or(planned.agent_id.as_ref().map(|id| id.0.as_str()));
+        PlannedView {
+            kind: planned.kind.name(),
+            id: Shown::id(&planned.id),
+            name: Link {
+                text: Shown::of(planned.identifier.as_deref().unwrap_or(&planned.id.0)),
+                href: route.to_subject(planned.kind, &planned.id),
+            },
+            board: planned.url.as_deref().and_then(external),
+            title: Shown::of(&planned.title),
+            agent: agent_link(route, planned.agent_id.as_ref(), agent),
+            tenant: whose.link(route, Some(&planned.tenant)),
+            would: Shown::of(&planned.would),
+            decision: planned.decision.unwrap_or("unreadable"),
+        }
+    }
+}
+
+pub fn agent_link(route: &Route, id: Option<&Id>, name: Option<&str>) -> Option<Link> {
+    let text = Shown::of(name.filter(|name| !name.is_empty())?);
+    Some(Link { text, href: route.to_agent(id, name) })
+}
+
+/// A link that leads out leads to a web page, and nowhere else.
+pub fn external(url: &str) -> Option<String> {
+    ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)).then(|| url.to_owned())
+}

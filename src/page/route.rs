@@ -1,0 +1,237 @@
+//! The addresses of the page: each is made and read here.
+//!
+//! ```text
+//!  /   /sweeps   /tenants/NAME   /agents/ID   /issues/ID   /sessions/ID   /steps/ID
+//! ```
+//!
+//! Of several databases each has these below `/databases/NAME`. `?after=PLACE` is the next page of items, and
+//! `?refresh=off` a page that does not refresh itself. Names and ids are any text: what no path can have, a text of dots
+//! or none at all, begins with a tilde.
+
+use std::fmt::{Display, Formatter};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::shown::Shown;
+use crate::rules::{Id, Kind};
+use crate::store::attention::{Cursor, Scope};
+use crate::text::redact;
+
+/// One page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// None: of the only one; or, of several, the list of them.
+    pub database: Option<String>,
+    pub view: View,
+    pub refreshes: bool,
+}
+
+/// What is shown of a database.
+#[derive(Clone, Debug, PartialEq)]
+pub enum View {
+    /// What needs a person, and how the work stands: everybody's, a tenant's or an agent's.
+    Work {
+        scope: Scope,
+        after: Option<Cursor>,
+    },
+    /// One subject explained: by its id, or by what people call it.
+    Subject(Kind, String),
+    Sweeps,
+}
+
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+impl View {
+    pub fn everything() -> View {
+        View::of(Scope::default())
+    }
+
+    pub fn of(scope: Scope) -> View {
+        View::Work { scope, after: None }
+    }
+}
+
+impl Route {
+    /// None: there is no such page.
+    pub fn parse(path: &str, query: &str) -> Option<Route> {
+        let segments: Vec<String> =
+            path.split('/').filter(|part| !part.is_empty()).map(text_of).collect::<Option<_>>()?;
+        let mut parts = segments.iter().map(String::as_str).collect::<Vec<_>>();
+        let database = match parts[..] {
+            ["databases", name, ..] => Some(name.to_owned()),
+            _ => None,
+        };
+        if database.is_some() {
+            parts.drain(..2);
+        }
+        let mut route = Route { database, view: view_of(&parts)?, refreshes: true };
+        for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            match (name, &mut route.view) {
+                ("refresh", _) => route.refreshes = value != "off",
+                ("after", View::Work { after, .. }) => *after = Some(cursor_of(value)?),
+                _ => {}
+            }
+        }
+        Some(route)
+    }
+
+    /// Another page of the same database, which refreshes itself as this one does.
+    pub fn to(&self, view: View) -> Route {
+        Route { view, ..self.clone() }
+    }
+
+    /// The same page, refreshing itself or not.
+    pub fn toggled(&self) -> Route {
+        Route { refreshes: !self.refreshes, ..self.clone() }
+    }
+
+    /// None of an id that may not be shown as it is.
+    pub fn to_subject(&self, kind: Kind, id: &Id) -> Option<Route> {
+        is_plain(&id.0).then(|| self.to(View::Subject(kind, id.0.clone())))
+    }
+
+    /// By its id, else by its name.
+    pub fn to_agent(&self, id: Option<&Id>, name: Option<&str>) -> Option<Route> {
+        let agent = id.map(|id| id.0.as_str()).or(name).filter(|agent| !agent.is_empty() && is_plain(agent))?;
+        Some(self.to(View::of(Scope { agent: Some(agent.to_owned()), ..Scope::default() })))
+    }
+
+    pub fn to_tenant(&self, tenant: &str) -> Option<Route> {
+        is_plain(tenant).then(|| self.to(View::of(Scope { tenant: Some(tenant.to_owned()), ..Scope::default() })))
+    }
+}
+
+/// What an address has in it can be read in logs and histories: no secret.
+fn is_plain(text: &str) -> bool {
+    redact(text) == text
+}
+
+fn view_of(parts: &[&str]) -> Option<View> {
+    let of = |scope| Some(View::of(scope));
+    match *parts {
+        [] => Some(View::everything()),
+        ["sweeps"] => Some(View::Sweeps),
+        ["tenants", name] => of(Scope { tenant: Some(name.to_owned()), ..Scope::default() }),
+        ["agents", id] => of(Scope { agent: Some(id.to_owned()), ..Scope::default() }),
+        [kinds, id] => {
+            let kind = Kind::ALL.iter().find(|kind| kind.plural() == kinds)?;
+            Some(View::Subject(*kind, id.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn cursor_of(value: &str) -> Option<Cursor> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(value).ok()?).ok()?.parse().ok()
+}
+
+/// A place has an id in it, of which nobody knows what it holds: it is not written as it is.
+fn written(cursor: &Cursor) -> String {
+    URL_SAFE_NO_PAD.encode(cursor.to_string())
+}
+
+/// A name or an id as a part of a path.
+struct Segment<'a>(&'a str);
+
+impl Display for Segment<'_> {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        // Browsers take dots for a way up.
+        if self.0.starts_with('~') || self.0.chars().all(|c| c == '.') {
+            f.write_str("~")?;
+        }
+        write!(f, "{}", utf8_percent_encode(self.0, ENCODED))
+    }
+}
+
+fn text_of(segment: &str) -> Option<String> {
+    percent_decode_str(segment.strip_prefix('~').unwrap_or(segment)).decode_utf8().ok().map(String::from)
+}
+
+impl Display for Route {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        if let Some(name) = &self.database {
+            write!(f, "/databases/{}", Segment(name))?;
+        }
+        let mut query = Vec::new();
+        match &self.view {
+            View::Work { scope: Scope { tenant, agent }, after } => {
+                match (tenant, agent) {
+                    (Some(tenant), _) => write!(f, "/tenants/{}", Segment(tenant))?,
+                    (None, Some(agent)) => write!(f, "/agents/{}", Segment(agent))?,
+                    (None, None) => f.write_str("/")?,
+                }
+                query.extend(after.iter().map(|after| format!("after={}", written(after))));
+            }
+            View::Subject(kind, id) => write!(f, "/{}/{}", kind.plural(), Segment(id))?,
+            View::Sweeps => f.write_str("/sweeps")?,
+        }
+        if !self.refreshes {
+            query.push("refresh=off".to_owned());
+        }
+        if query.is_empty() { Ok(()) } else { write!(f, "?{}", query.join("&")) }
+    }
+}
+
+/// Where a page is.
+#[derive(Clone, Debug)]
+pub struct Here {
+    pub route: Route,
+    /// What its database is called.
+    pub called: Shown,
+}
+
+/// A text that leads to a page, if there is one.
+#[derive(Clone, Debug)]
+pub struct Link {
+    pub text: Shown,
+    pub href: Option<Route>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(address: &str) -> Option<Route> {
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        Route::parse(path, query)
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_is_read_as_it_was_made(
+            database in prop::option::of(any::<String>()), text in any::<String>(), which in 0..5, refreshes: bool,
+        ) {
+            let scope = |tenant, agent| Scope { tenant, agent };
+            let after = "2026-11-25T07:37:38.464Z~issue~a/b?c".parse().ok();
+            let view = match which {
+                0 => View::Work { scope: Scope::default(), after },
+                1 => View::Work { scope: scope(Some(text), None), after },
+                2 => View::of(scope(None, Some(text))),
+                3 => View::Subject(Kind::Step, text),
+                _ => View::Sweeps,
+            };
+            let route = Route { database, view, refreshes };
+            let address = route.to_string();
+            prop_assert!(address.chars().all(|c| c.is_ascii_alphanumeric() || "/-._~%?&=".contains(c)), "{}", address);
+            prop_assert!(!address.split('/').any(|part| part == "." || part == ".."), "{}", address);
+            prop_assert_eq!(read(&address), Some(route));
+        }
+
+        #[test]
+        fn any_address_is_read_or_refused(path in "/[a-z~%./é0-9]{0,40}", query in "[a-z=&%~]{0,40}") {
+            let _ = Route::parse(&path, &query);
+        }
+    }
+
+    #[test]
+    fn what_is_no_page_is_none() {
+        for address in ["/x", "/issues", "/issues/1/2", "/plans/1", "/?after=x", "/issues/%ff", "/databases"] {
+            assert_eq!(read(address), None, "{address}");
+        }
+        assert_eq!(read("//sweeps/?refresh=on").map(|route| route.to_string()).as_deref(), Some("/sweeps"));
+    }
+}

@@ -1,0 +1,187 @@
+//! Serving the page: beside the daemon's other answers, or alone.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use askama::Template;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use axum::routing::get;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tracing::{error, info};
+
+use super::Viewed;
+use super::access::Access;
+use super::answer::{Caching, Document};
+use super::assets;
+use super::databases::DatabasesPage;
+use super::options::PageOptions;
+use super::overview::Overview;
+use super::reader::{Known, Read, Reader, Reading, Trouble};
+use super::route::{Here, Route, View};
+use super::shown::Shown;
+use super::subject::SubjectPage;
+use super::sweeps::SweepsPage;
+use super::trouble::TroublePage;
+use crate::conclusion::Conclusion;
+use crate::http;
+use crate::store::databases::Found;
+use crate::sweep::cancel::{LISTENING, exit_at_the_second_signal};
+
+/// Everything that the answers are made of.
+struct Page {
+    access: Access,
+    viewed: Box<dyn Fn() -> Viewed + Send + Sync>,
+    /// By the database's name.
+    readers: Mutex<BTreeMap<Option<String>, Reader>>,
+    /// Of how many databases one reads at the same time.
+    turns: Arc<Semaphore>,
+}
+
+const READ_AT_ONCE: usize = 16;
+
+/// Answers all requests that nobody else does, at this address.
+pub fn router(
+    options: PageOptions,
+    address: SocketAddr,
+    viewed: impl Fn() -> Viewed + Send + Sync + 'static,
+) -> Router {
+    let access = Access::new(options, http::is_local(address));
+    let page = Page {
+        access,
+        viewed: Box::new(viewed),
+        readers: Mutex::default(),
+        turns: Arc::new(Semaphore::new(READ_AT_ONCE)),
+    };
+    Router::new().fallback(answer).with_state(Arc::new(page))
+}
+
+/// Serves the page and /healthz until a signal ends it.
+pub fn run(
+    options: PageOptions,
+    address: SocketAddr,
+    viewed: impl Fn() -> Viewed + Send + Sync + 'static,
+) -> Result<Conclusion> {
+    options.refuse_open(address)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the page")?;
+    let ended = runtime.block_on(async {
+        exit_at_the_second_signal()?;
+        let mut terminate = signal(SignalKind::terminate()).context(LISTENING)?;
+        let mut interrupt = signal(SignalKind::interrupt()).context(LISTENING)?;
+        let listening = http::listen(address)?;
+        let bound = listening.address;
+        let router = router(options, bound, viewed).route("/healthz", get(async || "ok\n"));
+        info!("HTTP on {bound}: the page, /healthz");
+        listening.serve(router);
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        info!("ended");
+        Ok(Conclusion::Done)
+    });
+    // A reading of a database that does not answer is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn answer(State(page): State<Arc<Page>>, request: Request) -> Response {
+    let (method, headers) = (request.method().clone(), request.headers().clone());
+    let document = match page.access.refusal(&request) {
+        Some(refusal) => Document::text(refusal),
+        None if method != Method::GET && method != Method::HEAD => {
+            Document::text((StatusCode::METHOD_NOT_ALLOWED, "The page only reads: expected GET or HEAD\n"))
+        }
+        None => match assets::file(request.uri().path()) {
+            Some(file) => file,
+            None => page.document(request.uri().path(), request.uri().query().unwrap_or_default()).await,
+        },
+    };
+    document.answer(&method, &headers)
+}
+
+impl Page {
+    async fn document(self: &Arc<Page>, path: &str, query: &str) -> Document {
+        let front = Route { database: None, view: View::everything(), refreshes: !query.contains("refresh=off") };
+        let elsewhere = |route: Route| Here { route, called: Shown::of("sweep") };
+        let Some(route) = Route::parse(path, query) else {
+            return html(TroublePage::nowhere(&elsewhere(front)), false);
+        };
+        let viewed = (self.viewed)();
+        if let Some(found) = viewed.databases.iter().find(|found| found.name == route.database).cloned() {
+            let (reading, known) = self.read(&found, &route.view, &viewed).await;
+            let called = Shown::of(&found.name.unwrap_or_else(|| found.url.name()));
+            return shown(&reading, known, &Here { route, called });
+        }
+        if viewed.databases.is_empty() {
+            let why = "it is not known yet which databases there are".to_owned();
+            let trouble = Trouble { conclusion: Conclusion::Unavailable, why };
+            let refreshes = route.refreshes;
+            return html(TroublePage::of(&trouble, Known::default(), &elsewhere(route)), refreshes);
+        }
+        match route {
+            Route { database: None, view: View::Work { .. }, .. } if route.view == View::everything() => {
+                self.all(viewed, &route).await
+            }
+            _ => html(TroublePage::nowhere(&elsewhere(front)), false),
+        }
+    }
+
+    /// All databases at once, so that one that does not answer keeps none of the others waiting.
+    async fn all(self: &Arc<Page>, viewed: Viewed, route: &Route) -> Document {
+        let mut readings = JoinSet::new();
+        for (place, found) in viewed.databases.iter().cloned().enumerate() {
+            let (page, viewed) = (Arc::clone(self), viewed.clone());
+            readings.spawn(async move {
+                let (reading, known) = page.read(&found, &View::everything(), &viewed).await;
+                (place, found.name.unwrap_or_default(), reading, known)
+            });
+        }
+        let mut read = readings.join_all().await;
+        read.sort_by_key(|(place, ..)| *place);
+        let read: Vec<_> = read.into_iter().map(|(_, name, reading, known)| (name, reading, known)).collect();
+        let is_any_there = read.iter().any(|(_, reading, _)| reading.is_ok());
+        let status = if is_any_there { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        html((status, DatabasesPage::of(&read, route)), route.refreshes)
+    }
+
+    async fn read(&self, found: &Found, view: &View, viewed: &Viewed) -> (Reading, Known) {
+        let reader = {
+            let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+            readers.retain(|name, _| viewed.databases.iter().any(|found| found.name == *name));
+            readers.entry(found.name.clone()).or_default().clone()
+        };
+        let reading = reader.read(&found.url, view, viewed, &self.turns).await;
+        (reading, reader.known())
+    }
+}
+
+fn shown(reading: &Reading, known: Known, here: &Here) -> Document {
+    let refreshes = here.route.refreshes;
+    match (reading, &here.route.view) {
+        (Ok(Read::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, here)), refreshes),
+        (Ok(Read::Work(read)), _) => html((StatusCode::OK, Overview::of(read, here)), refreshes),
+        (Ok(Read::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, here)), refreshes),
+        (Err(trouble), _) => html(TroublePage::of(trouble, known, here), refreshes && trouble.is_of_the_database()),
+    }
+}
+
+fn html((status, page): (StatusCode, impl Template), refreshes: bool) -> Document {
+    match page.render() {
+        Ok(html) => {
+            // What says that something is wrong is not kept: it would be shown when it is no longer so.
+            let caching = if status == StatusCode::OK { Caching::Checked } else { Caching::Never };
+            Document { status, caching, ..Document::html(html, refreshes) }
+        }
+        Err(error) => {
+            error!("the page could not be written: {error}");
+            Document::text((StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written.\n"))
+        }
+    }
+}
