@@ -37,7 +37,7 @@ pub mod nulls;
 pub mod open;
 pub mod outbox;
 pub mod quarantine;
-pub mod requests;
+mod requests;
 pub mod rights;
 mod rows;
 pub mod sandbox;

@@ -11,9 +11,11 @@ use super::catalog::has_columns;
 use super::errors::{self, Refused};
 use super::ids::IdType;
 use super::open::Store;
+use super::requests::is_provided;
 use super::schema::{agents, plans};
 use super::{Access, Db, Label, Nominated, Subject, Timeouts, for_kind, has_any};
 use crate::conclusion::{Failure, usage};
+use crate::rules::request::Request;
 use crate::rules::{Id, Kind};
 use crate::text::redact;
 
@@ -126,9 +128,25 @@ impl Store {
     pub fn refuse_unprovided(&self, kind: Kind) -> Result<(), Failure> {
         match self.kinds.contains(&kind) {
             true => Ok(()),
-            false => Err(usage(format!("{}: not provided by this database", kind.plural()))),
+            false => Err(not_provided(kind.plural())),
         }
     }
+
+    /// Refuses a request that this host has no kind of subject, or no columns, for.
+    pub fn refuse_request(&mut self, request: Request) -> Result<()> {
+        let kinds = request.kinds();
+        if !kinds.iter().any(|kind| self.kinds.contains(kind)) {
+            kinds.iter().try_for_each(|kind| self.refuse_unprovided(*kind))?;
+        }
+        match self.db.look(|db| Ok(is_provided(db, request)?))? {
+            true => Ok(()),
+            false => Err(not_provided(request.name()).into()),
+        }
+    }
+}
+
+fn not_provided(what: &str) -> Failure {
+    usage(format!("{what}: not provided by this database"))
 }
 
 /// What the subject of a row of sweep's own is called; by its id when it is gone, or of no kind that is provided.

@@ -4,8 +4,6 @@ use diesel::prelude::*;
 
 use super::Db;
 use super::catalog::has_columns;
-use super::open::Store;
-use crate::conclusion::{Failure, usage};
 use crate::rules::request::Request;
 
 /// The relation of the host's in which a request is written, beside wakes and commands.
@@ -35,25 +33,8 @@ impl Row {
     }
 }
 
-fn is_provided(db: &mut Db, request: Request) -> QueryResult<bool> {
+/// Has the host what a request writes?
+pub(super) fn is_provided(db: &mut Db, request: Request) -> QueryResult<bool> {
     let Some(Row { relation, written, as_seen }) = Row::of(request) else { return Ok(true) };
     has_columns(db, relation, &[written, as_seen].concat())
-}
-
-impl Store {
-    /// Refuses a request that this host has no kind of subject, or no columns, for.
-    pub fn refuse_request(&mut self, request: Request) -> anyhow::Result<()> {
-        let kinds = request.kinds();
-        if !kinds.iter().any(|kind| self.kinds.contains(kind)) {
-            kinds.iter().try_for_each(|kind| self.refuse_unprovided(*kind))?;
-        }
-        match self.db.look(|db| Ok(is_provided(db, request)?))? {
-            true => Ok(()),
-            false => Err(not_provided(request).into()),
-        }
-    }
-}
-
-fn not_provided(request: Request) -> Failure {
-    usage(format!("{}: not provided by this database", request.name()))
 }

@@ -181,16 +181,17 @@ fn of_request(request: Request) -> impl Fn(&Right) -> bool {
 }
 
 /// A right on one column is enough to pass here, unless it is named as in `UPDATE (status)`; views and triggers check
-/// the rest. What the host does not have needs no rights. The functions are those that the views call, as whoever reads the view.
+/// the rest. What the host does not have needs no rights. The functions are those that the views call, as whoever reads
+/// the view.
 const MISSING: &str = "SELECT missing FROM ( \
         SELECT place, privilege || ' on sweep.' || relation \
         FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place), \
             substring(privilege FROM '\\((.*)\\)') column_of \
         WHERE to_regclass('sweep.' || relation) IS NOT NULL AND NOT CASE privilege \
             WHEN 'DELETE' THEN has_table_privilege('sweep.' || relation, privilege) \
-            WHEN split_part(privilege, ' ', 1) || ' (' || column_of || ')' THEN coalesce(( \
-                SELECT has_column_privilege(attrelid, attnum, split_part(privilege, ' ', 1)) FROM pg_attribute \
-                WHERE attrelid = to_regclass('sweep.' || relation) AND attname = column_of AND NOT attisdropped), true) \
+            WHEN split_part(privilege, ' ', 1) || ' (' || column_of || ')' THEN coalesce((SELECT \
+                has_column_privilege(attrelid, attnum, split_part(privilege, ' ', 1)) FROM pg_attribute WHERE \
+                attrelid = to_regclass('sweep.' || relation) AND attname = column_of AND NOT attisdropped), true) \
             ELSE has_any_column_privilege('sweep.' || relation, privilege) END \
         UNION ALL \
         SELECT NULL, 'EXECUTE on function sweep.' || proname FROM pg_proc \

@@ -245,25 +245,8 @@ impl Keeper {
         if *examiner == Examiner::Sweeps || !is_suspect {
             return Ok(true);
         }
-        let (wakes, timeouts) = (WakeBudget::new(1), *timeouts);
-        let (sweep_id, access) = (&self.sweep_id, Access::Write);
-        let context = ExamineContext {
-            sweep_id,
-            access,
-            policy,
-            timeouts,
-            tenant: None,
-            group: None,
-            held: &[],
-            shard: None,
-            only_ids: None,
-            asked: None,
-            plan: None,
-            wakes: &wakes,
-            subscriptions,
-            links,
-            shadow: false,
-        };
+        let (wakes, sweep_id) = (WakeBudget::new(1), &self.sweep_id);
+        let context = ExamineContext::of_one(sweep_id, policy, *timeouts, &wakes, subscriptions, links);
         let examination = examine::<SessionFacts>(db, &lease.id, &context);
         let examined = examination.examined;
         if examined.outcome.is_change() {

@@ -44,23 +44,8 @@ pub enum Answer {
 pub fn ask<S: Subject>(store: &mut Store, id: &Id, asked: &Asked, options: &AskOptions) -> Answer {
     let AskOptions { database, policy, timeouts, subscriptions, links } = options;
     let (sweep_id, wakes) = (Id::generate(), WakeBudget::new(1));
-    let context = ExamineContext {
-        sweep_id: &sweep_id,
-        access: Access::Write,
-        policy,
-        timeouts: *timeouts,
-        tenant: None,
-        group: None,
-        held: &[],
-        shard: None,
-        only_ids: None,
-        asked: Some(asked),
-        plan: None,
-        wakes: &wakes,
-        subscriptions,
-        links,
-        shadow: false,
-    };
+    let context = ExamineContext::of_one(&sweep_id, policy, *timeouts, &wakes, subscriptions, links);
+    let context = ExamineContext { asked: Some(asked), ..context };
     let mut examination = examine::<S>(&mut store.db, id, &context);
     for _ in 0..BUSY_TRIES {
         if examination.examined.outcome != Outcome::Busy || examination.lost.is_some() {

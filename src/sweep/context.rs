@@ -37,6 +37,36 @@ pub struct ExamineContext<'a> {
     pub shadow: bool,
 }
 
+impl<'a> ExamineContext<'a> {
+    /// One subject alone, with everything written.
+    pub fn of_one(
+        sweep_id: &'a Id,
+        policy: &'a Policy,
+        timeouts: Timeouts,
+        wakes: &'a WakeBudget,
+        subscriptions: &'a Subscriptions,
+        links: &'a Links,
+    ) -> ExamineContext<'a> {
+        ExamineContext {
+            sweep_id,
+            access: Access::Write,
+            policy,
+            timeouts,
+            tenant: None,
+            group: None,
+            held: &[],
+            shard: None,
+            only_ids: None,
+            asked: None,
+            plan: None,
+            wakes,
+            subscriptions,
+            links,
+            shadow: false,
+        }
+    }
+}
+
 impl ExamineContext<'_> {
     /// Why what was decided is done, or left.
     pub fn reason(&self, verdict: &Verdict) -> String {

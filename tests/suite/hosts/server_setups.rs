@@ -121,11 +121,13 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
         role.at(&world.url),
         match on {
             On::Postgres => {
-                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, step_subjects, step_candidates, \
+                "exemptions, agent_exemptions, tenant_exemptions, failures, issue_subjects, issue_candidates, \
+                 issue_facts, step_subjects, step_candidates, \
                  step_facts, session_subjects, session_candidates, session_facts"
             }
             On::Paperclip | On::Sqlite => {
-                "exemptions, failures, issue_subjects, issue_candidates, issue_facts, session_subjects, \
+                "exemptions, agent_exemptions, tenant_exemptions, failures, issue_subjects, issue_candidates, \
+                    issue_facts, session_subjects, \
                     session_candidates, session_facts"
             }
         },

@@ -75,7 +75,10 @@ on_each_database! {
         let now = world.ago(0);
         for (state, says) in [
             ("takes_nudges = false", "it is not known to be idle at its prompt"),
-            ("agent_state = 'waiting', agent_state_kind = 'permission', agent_question = 'May I?'", "asks for permission"),
+            (
+                "agent_state = 'waiting', agent_state_kind = 'permission', agent_question = 'May I?'",
+                "asks for permission",
+            ),
             ("agent_state = 'exhausted', agent_state_kind = 'context'", "its context is full"),
             ("agent_state = null, takes_nudges = true, stall_paused = true", "its stall detection is paused"),
             ("stall_paused = false, status = 'paused'", "it is paused"),

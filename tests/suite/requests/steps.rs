@@ -32,7 +32,8 @@ on_each_database! {
         let skipped = ask(world, "skip-step", "Launch #1", &[]).done();
 
         assert_eq!(skipped.out, "Skipped: step Launch #1, asked for by ada\n");
-        assert_eq!((world.status("plan_steps", &step), world.status("plans", &plan)), ("skipped".into(), "executing".into()));
+        let statuses = [world.status("plan_steps", &step), world.status("plans", &plan)];
+        assert_eq!(statuses, ["skipped", "executing"]);
         let expected = ["escalate: the plan has no agent to wake", "recover: skipped, asked for by ada"];
         assert_eq!(ledger(world, &step), expected);
         refused(world, "skip-step", &step.0, &["it is skipped", "it is pending or in progress"]);
@@ -46,7 +47,8 @@ on_each_database! {
         let failed = ask(world, "fail-step", &step.0, &["--output", "json"]).done().json();
 
         assert_eq!(failed["subject"]["outcome"], "handed_over");
-        assert_eq!((world.status("plan_steps", &step), world.status("plans", &plan)), ("failed".into(), "executing".into()));
+        let statuses = [world.status("plan_steps", &step), world.status("plans", &plan)];
+        assert_eq!(statuses, ["failed", "executing"]);
         assert_eq!(ledger(world, &step).last().expect("a row"), "hand_over: set failed, asked for by ada");
     }
 

@@ -9,7 +9,7 @@ use sweep::store::links::Links;
 use sweep::store::open::Url;
 use sweep::store::outbox::Subscriptions;
 use sweep::store::rights::Purpose;
-use sweep::store::{Access, DbConnection, Subject, Timeouts};
+use sweep::store::{DbConnection, Subject, Timeouts};
 use sweep::sweep::ask::{Answer, AskOptions, ask};
 use sweep::sweep::context::ExamineContext;
 use sweep::sweep::examine::examine;
@@ -53,26 +53,8 @@ pub fn sweep_once(options: &Options) -> Swept {
 /// One subject, examined by a sweep that writes.
 pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -> Outcome {
     let (sweep_id, wakes, timeouts) = (Id::generate(), WakeBudget::new(10), Timeouts::default());
-    let (tenant, group, shard, only_ids, plan) = (None, None, None, None, None);
-    let (shadow, subscriptions) = (false, Subscriptions::default());
-    let links = Links::default();
-    let context = ExamineContext {
-        sweep_id: &sweep_id,
-        access: Access::Write,
-        policy,
-        timeouts,
-        tenant,
-        group,
-        held: &[],
-        shard,
-        only_ids,
-        asked: None,
-        plan,
-        wakes: &wakes,
-        subscriptions: &subscriptions,
-        links: &links,
-        shadow,
-    };
+    let (subscriptions, links) = (Subscriptions::default(), Links::default());
+    let context = ExamineContext::of_one(&sweep_id, policy, timeouts, &wakes, &subscriptions, &links);
     examine::<S>(db, id, &context).examined.outcome
 }
 
