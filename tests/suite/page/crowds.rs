@@ -11,7 +11,7 @@ use crate::support::wait::wait_for;
 use crate::support::world::{On, World, on_each_host};
 
 on_each_host! {
-    fn sixty_clients_at_once_all_get_the_page_and_the_database_is_read_a_few_times(world) {
+    fn sixty_clients_at_once_all_get_the_page_soon(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..200);
         let page = served(&world.url);
