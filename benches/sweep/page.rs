@@ -1,5 +1,5 @@
-//! How long the page takes, and how much memory, at 100,000 escalations: each with a continuation before it, spread over
-//! four weeks.
+//! How long the page takes, and how much memory, at 100,000 escalations: each with a continuation before it, spread
+//! over four weeks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -34,8 +34,8 @@ impl PageOptions {
             return Ok(());
         }
         Err(config(format!(
-            "SWEEP_HTTP is {address}: there everybody could read the page: set SWEEP_PAGE_TOKEN, or SWEEP_PAGE_PROXY to \
-             the addresses of the proxies that say who asks, or serve it at 127.0.0.1"
+            "SWEEP_HTTP is {address}: there everybody could read the page: set SWEEP_PAGE_TOKEN, or SWEEP_PAGE_PROXY \
+             to the addresses of the proxies that say who asks, or serve it at 127.0.0.1"
         ))
         .into())
     }

@@ -29,7 +29,9 @@ function environment(more) {
 
 /** `sweep page` on a port of its own: its address, and how it is ended. */
 export async function page(url, more = {}) {
-  const child = spawn(process.env.SWEEP, ["page", "--http", "127.0.0.1:0", "--database", url], { env: environment(more) });
+  const child = spawn(process.env.SWEEP, ["page", "--http", "127.0.0.1:0", "--database", url], {
+    cwd: process.env.PAGE_WORK, env: environment(more),
+  });
   let log = "";
   const address = await new Promise((resolve, reject) => {
     child.stderr.on("data", (bytes) => {

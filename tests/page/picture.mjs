@@ -6,7 +6,7 @@ const context = await browser({ viewport: { width: 1280, height: 860 } });
 const tab = await context.newPage();
 for (const colorScheme of ["light", "dark"]) {
   await tab.emulateMedia({ colorScheme });
-  await tab.goto(`${served.address}/?refresh=off`);
+  await tab.goto(`${served.address}/`);
   await tab.screenshot({ path: `docs/images/page-${colorScheme}.png` });
 }
 await context.close();

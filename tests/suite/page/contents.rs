@@ -50,7 +50,7 @@ on_each_host! {
         }).collect();
         assert_eq!(fields(&shown, "command"), commands);
         let planned = &said["next_sweep"]["subjects"];
-        assert_eq!(texts(planned, "id"), [stranded.0.clone()]);
+        assert_eq!(texts(planned, "id"), std::slice::from_ref(&stranded.0));
         assert_eq!((fields(&shown, "would"), attributes(&shown, "data-planned")), (texts(planned, "would"), texts(planned, "decision")));
         assert_eq!(fields(&shown, "needs"), [format!("{} things need a person", said["items_total"])]);
         let outside: Vec<String> = links(&shown).into_iter().filter(|link| !link.starts_with(['/', '#'])).collect();
@@ -102,7 +102,7 @@ on_each_host! {
         world.sweep();
         let page = served(&world.url);
         let agent = world.text("assignee_agent_id", &format!("issues where id = '{abandoned}'")).expect("an agent");
-        assert_eq!(attributes(&html(&page, &format!("/agents/{agent}")), "data-id"), [abandoned.0.clone()]);
+        assert_eq!(attributes(&html(&page, &format!("/agents/{agent}")), "data-id"), std::slice::from_ref(&abandoned.0));
         let tenant = attention(world)["items"][0]["tenant"].as_str().expect("a tenant").to_owned();
         let of_tenant = html(&page, &format!("/tenants/{tenant}"));
         assert!(attributes(&of_tenant, "data-id").contains(&abandoned.0) && of_tenant.contains(&format!("<strong>{tenant}</strong>")));

@@ -11,7 +11,7 @@ use crate::support::wait::wait_for;
 use crate::support::world::{On, World, on_each_host};
 
 on_each_host! {
-    fn sixty_clients_at_once_all_get_the_page_and_the_database_is_read_a_few_times(world) {
+    fn sixty_clients_at_once_all_get_the_page_soon(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..200);
         let page = served(&world.url);
@@ -81,7 +81,7 @@ fn a_database_that_goes_away_is_said_to_be_away_and_what_was_read_before_is_not_
     });
     assert_eq!(attributes(&away.body, "data-state"), ["away"]);
     assert_eq!((away.headers["cache-control"].as_str(), away.headers["refresh"].as_str()), ("no-store", "30"));
-    assert!(!away.body.contains("Mend the fence") && away.headers.get("etag").is_none(), "{}", away.body);
+    assert!(!away.body.contains("Mend the fence") && !away.headers.contains_key("etag"), "{}", away.body);
     assert!(fields(&away.body, "since")[0].starts_with("It has been away for less than a minute. It was last read"));
     assert!(fields(&away.body, "why")[0].contains(&path), "{}", away.body);
 

@@ -27,6 +27,7 @@ fn titled(world: &mut World, title: &str) -> Id {
 }
 
 on_each_host! {
+    /// P15
     fn a_title_is_shown_as_the_text_that_it_is(world) {
         for (title, expected) in TITLES {
             let issue = titled(world, title);

@@ -38,7 +38,7 @@ fn each_database_has_its_headline_and_its_pages() {
     assert!(html(&page, &pages[1]).contains("Mend the fence"));
     let below: Vec<String> =
         links(&html(&page, &pages[1])).into_iter().filter(|link| link.contains("/issues/")).collect();
-    assert!(below[0].starts_with(&pages[1].trim_end_matches('/')[..]), "{below:?}");
+    assert!(below[0].starts_with(pages[1].trim_end_matches('/')), "{below:?}");
     assert_eq!(html(&page, &below[0]).matches("data-subject=\"issue\"").count(), 1);
     assert_eq!(ask(&page, &format!("GET {}", pages[2]), &[]).status, 503);
     assert_eq!(ask(&page, "GET /sweeps", &[]).status, 404, "of which of them?");
