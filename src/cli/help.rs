@@ -67,8 +67,8 @@ const PAGES: &[Page] = &[
             ("Go on with an issue now", "sweep wake ACM-12"),
             ("With a step of a plan, in somebody's name", "sweep wake 'Release 2.4 #2' --as ada"),
         ],
-        notes: "A wake is queued as a sweep would, whatever its graces and limits say. It is refused, with exit code 1, \
-                if it would be wrong now: somebody is at work, a wake is pending, a wait or an exemption holds.",
+        notes: "A wake is queued as a sweep would, whatever its graces and limits say. It is refused, with exit code \
+                1, if it would be wrong now: somebody is at work, a wake is pending, a wait or an exemption holds.",
     },
     Page {
         command: &["nudge"],

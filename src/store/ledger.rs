@@ -68,8 +68,8 @@ pub struct Entry<'a> {
 /// Characters of the name of whoever asked.
 const NAME_MAX: usize = 200;
 
-/// Writes one row about a subject and settles the open one that it says. Fails with `UniqueViolation` when another sweep
-/// was first, with `NotFound` when it has settled the open row.
+/// Writes one row about a subject and settles the open one that it says. Fails with `UniqueViolation` when another
+/// sweep was first, with `NotFound` when it has settled the open row.
 pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> QueryResult<()> {
     let history = facts.history();
     if let Some(open) = entry.settles {

@@ -42,8 +42,8 @@ macro_rules! wake_columns {
     };
 }
 
-/// One row of facts, with the exemptions of the subject, of its agent and of its tenant: those are sweep's own, whatever
-/// the host.
+/// One row of facts, with the exemptions of the subject, of its agent and of its tenant: those are sweep's own,
+/// whatever the host.
 /// To be read by `get_result`: the limit of `first` is a parameter for which SQLite plans the whole statement anew each
 /// time.
 macro_rules! facts_of {

@@ -62,8 +62,8 @@ fn compared<S: Subject>(world: &mut World, all: &[Id], stranded: BoardState) -> 
     exempted
 }
 
-/// Of sixteen, four are their agents' who are not exempt and not exempt themselves: two of four agents' exemptions hold,
-/// and two of four of their own.
+/// Of sixteen, four are not exempt while their tenant is not: two of four agents' exemptions hold, and two of four of
+/// their own.
 const EXPECTED: [usize; 4] = [12, 16, 16, 12];
 
 on_each_host! {
