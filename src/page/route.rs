@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Of several databases each has these below `/databases/NAME`. `?after=PLACE` is the next page of items, and
-//! `?refresh=off` a page that does not refresh itself. Names and ids are any text: what no path can have, a text of dots
-//! or none at all, begins with a tilde.
+//! `?refresh=off` a page that does not refresh itself. Names and ids are any text: what no path can have, a text of
+//! dots or none at all, begins with a tilde.
 
 use std::fmt::{Display, Formatter};
 

@@ -51,7 +51,8 @@ on_each_host! {
         assert_eq!(fields(&shown, "command"), commands);
         let planned = &said["next_sweep"]["subjects"];
         assert_eq!(texts(planned, "id"), std::slice::from_ref(&stranded.0));
-        assert_eq!((fields(&shown, "would"), attributes(&shown, "data-planned")), (texts(planned, "would"), texts(planned, "decision")));
+        assert_eq!(fields(&shown, "would"), texts(planned, "would"));
+        assert_eq!(attributes(&shown, "data-planned"), texts(planned, "decision"));
         assert_eq!(fields(&shown, "needs"), [format!("{} things need a person", said["items_total"])]);
         let outside: Vec<String> = links(&shown).into_iter().filter(|link| !link.starts_with(['/', '#'])).collect();
         let mut urls = texts(items, "url");
@@ -85,8 +86,8 @@ on_each_host! {
             assert_eq!(fields(&shown, "would_change"), [said["what_would_change_it"].as_str().expect("a text")]);
             let clauses = &said["clauses"];
             assert_eq!(fields(&shown, "demand"), texts(clauses, "demand"));
-            let holds: Vec<String> = clauses.as_array().expect("clauses").iter().map(|clause| clause["holds"].to_string()).collect();
-            assert_eq!(attributes(&shown, "data-holds"), holds);
+            let holds = clauses.as_array().expect("clauses").iter().map(|clause| clause["holds"].to_string());
+            assert_eq!(attributes(&shown, "data-holds"), holds.collect::<Vec<_>>());
             let mut reasons = texts(&said["recoveries"], "reason");
             reasons.reverse();
             assert_eq!(fields(&shown, "reason"), reasons);
@@ -102,10 +103,12 @@ on_each_host! {
         world.sweep();
         let page = served(&world.url);
         let agent = world.text("assignee_agent_id", &format!("issues where id = '{abandoned}'")).expect("an agent");
-        assert_eq!(attributes(&html(&page, &format!("/agents/{agent}")), "data-id"), std::slice::from_ref(&abandoned.0));
+        let of_agent = html(&page, &format!("/agents/{agent}"));
+        assert_eq!(attributes(&of_agent, "data-id"), std::slice::from_ref(&abandoned.0));
         let tenant = attention(world)["items"][0]["tenant"].as_str().expect("a tenant").to_owned();
         let of_tenant = html(&page, &format!("/tenants/{tenant}"));
-        assert!(attributes(&of_tenant, "data-id").contains(&abandoned.0) && of_tenant.contains(&format!("<strong>{tenant}</strong>")));
+        assert!(attributes(&of_tenant, "data-id").contains(&abandoned.0), "{of_tenant}");
+        assert!(of_tenant.contains(&format!("<strong>{tenant}</strong>")), "{of_tenant}");
     }
 
     fn following_the_next_page_shows_each_item_once(world) {
@@ -133,7 +136,7 @@ on_each_host! {
         assert_eq!(attributes(&shown, "data-sweep"), codes);
         let done: i64 = attributes(&shown, "data-n").iter().filter_map(|n| n.parse::<i64>().ok()).sum();
         let counted = ["continued", "escalated", "recovered", "handed_over", "abandoned", "failed", "deferred"];
-        let all: i64 = sweeps.iter().flat_map(|sweep| counted.map(|name| sweep[name].as_i64().unwrap_or_default())).sum();
-        assert_eq!(done, all);
+        let all = sweeps.iter().flat_map(|sweep| counted.map(|name| sweep[name].as_i64().unwrap_or_default()));
+        assert_eq!(done, all.sum::<i64>());
     }
 }

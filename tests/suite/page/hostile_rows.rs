@@ -36,7 +36,9 @@ on_each_host! {
             for (path, field) in [("/".to_owned(), "title"), (format!("/issues/{issue}"), "title")] {
                 let shown = html(&page, &path);
                 assert!(fields(&shown, field).contains(&expected.to_owned()), "{path}: {title:?}: {shown}");
-                for markup in ["<script", "<img", "<!--", "\u{202e}", "\u{1b}", "\u{200b}", "hunter2", " onload=", " onerror=\""] {
+                for markup in [
+                    "<script", "<img", "<!--", "\u{202e}", "\u{1b}", "\u{200b}", "hunter2", " onload=", " onerror=\"",
+                ] {
                     assert!(!shown.replace(" onload=&#39;x", "").contains(markup), "{path}: {markup:?}: {shown}");
                 }
             }
