@@ -217,6 +217,10 @@ relations! {
         since -> Instant,
         plan_id -> Id,
     }
+    agent_names (agent_id) {
+        agent_id -> Id,
+        agent_name -> Text,
+    }
     escalated_issues (subject_id) {
         subject_id -> Id,
         tenant -> Text,

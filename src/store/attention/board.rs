@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use diesel::dsl::{count_star, sql as words};
+use diesel::dsl::sql as words;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 
@@ -110,7 +110,7 @@ pub fn read(db: &mut Db, kinds: &[Kind], scope: &Scope, page: &PageRequest) -> Q
     }
     if kinds.contains(&Kind::Issue) {
         boards.blocked = blocked(db, scope, page)?;
-        for (tenant, agent_id, agent_name, total) in count_blocked(db, scope)? {
+        for Counted { tenant, agent_id, agent_name, total } in count_blocked(db, scope)? {
             boards.work.add(Kind::Issue, BoardState::Escalated, &tenant, agent_id, agent_name, total);
         }
     }
@@ -121,27 +121,20 @@ pub fn read(db: &mut Db, kinds: &[Kind], scope: &Scope, page: &PageRequest) -> Q
 
 /// The DSL has no query over a query.
 fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResult<Vec<WorkRow>> {
-    let Scope { tenant, agent } = scope;
     let (begin, end) = match db {
         Db::Postgres(_) => FROM_TEXT,
         Db::Sqlite(_) => ("", ""),
     };
-    let mut next = (1..).map(|number| format!("${number}"));
-    let mut place = || next.next().unwrap_or_default();
+    let (of_scope, values) = scope.conditions("w", 1);
     // What is blocked is read apart.
-    let mut conditions = vec![if kind == Kind::Issue { "w.in_progress" } else { "true" }.to_owned()];
-    conditions.extend(tenant.iter().map(|_| format!("w.tenant = {}", place())));
-    let agents = agent.iter().map(|_| {
-        let agent = place();
-        format!("(cast(w.agent_id as text) = {agent} OR w.agent_name = {agent})")
-    });
-    conditions.extend(agents);
+    let in_progress = if kind == Kind::Issue { "w.in_progress" } else { "true" };
+    let place = |n: usize| format!("${}", values.len() + n);
     let after = page.after(Source::of(kind));
     let is_later = match &after {
         After::Nothing => "true".to_owned(),
-        After::From(_) => format!("since >= {}", place()),
-        After::Since(_) => format!("since > {}", place()),
-        After::Row(..) => format!("(since, subject_id) > ({}, {begin}{}{end})", place(), place()),
+        After::From(_) => format!("since >= {}", place(1)),
+        After::Since(_) => format!("since > {}", place(1)),
+        After::Row(..) => format!("(since, subject_id) > ({}, {begin}{}{end})", place(1), place(2)),
     };
     let own = format!("r.kind = '{kind}' AND r.subject_id = w.subject_id");
     let list = |states: &str, is_later: &str, rows: i64| {
@@ -157,18 +150,17 @@ fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResu
     let query = format!(
         "WITH w AS MATERIALIZED ( \
              SELECT subject_id, tenant, identifier, title, agent_id, agent_name, state, detail, since \
-             FROM {kind}_work_state w WHERE {} \
+             FROM {kind}_work_state w WHERE {in_progress} AND {of_scope} \
          ) \
          {} UNION ALL {} UNION ALL \
          SELECT NULL, tenant, NULL, NULL, agent_id, agent_name, state, NULL, NULL, NULL, NULL, count(*) \
          FROM w GROUP BY tenant, agent_id, agent_name, state",
-        conditions.join(" AND "),
         list("'escalated', 'abandoned'", &is_later, page.rows()),
         list("'orphaned', 'stalled', 'silent', 'crashed'", "true", STRANDED_MAX),
     );
     let mut query = diesel::sql_query(query).into_boxed();
-    for text in [tenant, agent].into_iter().flatten() {
-        query = query.bind::<Text, _>(text);
+    for value in values {
+        query = query.bind::<Text, _>(value);
     }
     match after {
         After::Nothing => query.load(db),
@@ -206,10 +198,30 @@ fn blocked(db: &mut Db, scope: &Scope, page: &PageRequest) -> QueryResult<Vec<Bl
     later.order((since, subject_id)).limit(page.rows()).load(db)
 }
 
-type Counted = (LossyText, Option<Id>, Option<LossyText>, i64);
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = Text)]
+    tenant: LossyText,
+    #[diesel(sql_type = Nullable<sql::Id>)]
+    agent_id: Option<Id>,
+    #[diesel(sql_type = Nullable<Text>)]
+    agent_name: Option<LossyText>,
+    #[diesel(sql_type = BigInt)]
+    total: i64,
+}
 
+/// Names are joined last: there may be very many issues, and there are few agents.
 fn count_blocked(db: &mut Db, scope: &Scope) -> QueryResult<Vec<Counted>> {
-    use escalated_issues::{agent_id, agent_name, tenant};
-    let counts = escalated_issues::table.group_by((tenant, agent_id, agent_name));
-    blocked!(counts.select((tenant, agent_id, agent_name, count_star())), scope).load(db)
+    let (conditions, values) = scope.conditions("e", 1);
+    let mut query = diesel::sql_query(format!(
+        "SELECT c.tenant, c.agent_id, a.agent_name, c.total FROM ( \
+             SELECT e.tenant, e.agent_id, count(*) AS total FROM escalated_issues e WHERE {conditions} \
+             GROUP BY e.tenant, e.agent_id \
+         ) c LEFT JOIN agent_names a ON a.agent_id = c.agent_id"
+    ))
+    .into_boxed();
+    for value in values {
+        query = query.bind::<Text, _>(value);
+    }
+    query.load(db)
 }

@@ -7,6 +7,7 @@ use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
 use diesel::QueryResult;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
@@ -22,6 +23,24 @@ pub struct Scope {
     pub tenant: Option<String>,
     /// An agent's id, or its name.
     pub agent: Option<String>,
+}
+
+impl Scope {
+    /// What rows of a relation must meet, in SQL, and the texts that it binds, from `$first` on.
+    pub(super) fn conditions<'a>(&'a self, relation: &str, first: usize) -> (String, Vec<&'a str>) {
+        let (mut conditions, mut values) = ("true".to_owned(), Vec::new());
+        if let Some(tenant) = &self.tenant {
+            conditions += &format!(" AND {relation}.tenant = ${}", first + values.len());
+            values.push(tenant.as_str());
+        }
+        if let Some(agent) = &self.agent {
+            let place = first + values.len();
+            conditions +=
+                &format!(" AND (cast({relation}.agent_id as text) = ${place} OR {relation}.agent_name = ${place})");
+            values.push(agent.as_str());
+        }
+        (conditions, values)
+    }
 }
 
 /// Which page of items is wanted.
@@ -115,6 +134,9 @@ impl Serialize for Cursor {
     }
 }
 
+/// An id that others chose may not be shown as it is, and must be found again.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-');
+
 /// `@817369200123456~step~0199…`: the time as the column has it, the source, and what the source orders by.
 impl Display for Cursor {
     fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
@@ -123,7 +145,8 @@ impl Display for Cursor {
             RawInstant::Micros(micros) => write!(f, "@{micros}")?,
             RawInstant::Text(text) => f.write_str(&text.replace('~', "-"))?,
         }
-        write!(f, "~{}~{}", <&str>::from(self.source), self.key)
+        let key = utf8_percent_encode(&self.key.0, ENCODED);
+        write!(f, "~{}~{key}", <&str>::from(self.source))
     }
 }
 
@@ -141,7 +164,8 @@ impl FromStr for Cursor {
             Some(micros) => RawInstant::Micros(micros.parse().map_err(|_| expected)?),
             None => RawInstant::Text(since.to_owned()),
         };
-        Ok(Cursor { since, source: source.parse().map_err(|_| expected)?, key: Id(key.to_owned()) })
+        let key = percent_decode_str(key).decode_utf8().map_err(|_| expected)?;
+        Ok(Cursor { since, source: source.parse().map_err(|_| expected)?, key: Id(key.into_owned()) })
     }
 }
 

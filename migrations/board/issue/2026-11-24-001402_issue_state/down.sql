@@ -1,2 +1,3 @@
 drop view issue_work_state;
 drop view escalated_issues;
+drop view agent_names;

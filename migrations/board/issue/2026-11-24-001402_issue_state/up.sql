@@ -1,3 +1,7 @@
+-- Counted by agent, very many rows are joined with names last.
+create view agent_names as
+select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
+
 -- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts.
 create view escalated_issues as
 select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
