@@ -33,7 +33,7 @@ pub enum Command {
     Daemon(DaemonFlags),
     /// Show how the work stands and what waits for a person
     Status(StatusFlags),
-    /// Show what needs a person, whether sweeps run, and what the next one would do
+    /// Show what needs a person, and whether sweeps run
     Attention(AttentionFlags),
     /// Serve the page that shows the same to a browser, without sweeping
     Page(PageFlags),
@@ -57,7 +57,7 @@ pub enum Command {
     Host(HostCommand),
     /// Run an agent, or watch its tmux pane, and keep its session
     Watch(WatchFlags),
-    /// Offer agents the state of the work, as a server of the Model Context Protocol
+    /// Offer agents the state of the work as tools (MCP)
     Mcp(McpFlags),
     /// Show every setting and where it comes from, without secrets
     Config(ConfigFlags),

