@@ -25,6 +25,15 @@
 {%- macro join_exemptions(kind) %}left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
     left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
     left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until){% endmacro -%}
+{#- What sweep decides by: the facts of a subject, with the exemptions of the subject, of its agent and of its tenant, expired ones too.
+    One relation, so that no statement has to join them. -#}
+{%- macro decided_facts(kind) %}create view {{ kind }}_decided_facts as
+select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
+       et.reason as tenant_exemption, et.until as tenant_exemption_until
+from {{ kind }}_facts f
+left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id
+left join agent_exemptions ea on ea.agent_id = f.agent_id
+left join tenant_exemptions et on et.tenant = f.tenant;{% endmacro -%}
 {%- macro from_subjects(kind) %}from {{ kind }}_subjects s
     {{ join_facts(kind) }}
     left join {{ policy }} p on true

@@ -4,11 +4,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
-use super::candidates::Nominated;
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
-use super::schema::{agent_exemptions, comments, exemptions, issue_facts, issues, tenant_exemptions, wakes};
+use super::schema::{comments, issue_decided_facts, issues, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
 use super::written::{insert_one, update_as_seen};
@@ -45,18 +44,18 @@ impl Subject for IssueFacts {
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<IssueFacts>> {
-        use issue_facts::*;
+        use issue_decided_facts::*;
         let columns = (
             (subject_id, tenant, identifier, title, status),
-            agent_columns!(issue_facts),
+            agent_columns!(issue_decided_facts),
             obstacle,
             (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait),
             (last_run_id, last_run_ended_at, last_run_end),
             (host_plan, unreachable, run_end_grace_seconds, resume_advice),
-            history_columns!(issue_facts),
-            wake_columns!(issue_facts),
+            history_columns!(issue_decided_facts),
+            wake_columns!(issue_decided_facts),
         );
-        let row = facts_of!(issue_facts, Self::KIND, id).select(columns).get_result::<IssueFactsRow>(db).optional()?;
+        let row = facts_of!(issue_decided_facts, id).select(columns).get_result::<IssueFactsRow>(db).optional()?;
         Ok(row.map(IssueFacts::from))
     }
 

@@ -160,7 +160,7 @@ impl Purpose {
 
     fn rights_for(self, kind: Kind) -> Vec<(String, String)> {
         let boards = (self == Purpose::Show).then_some("work_state");
-        let views = ["subjects", "candidates", "facts"].into_iter().chain(boards);
+        let views = ["subjects", "candidates", "facts", "decided_facts"].into_iter().chain(boards);
         let acted: Vec<Right> = match self {
             Purpose::Sweep => for_kind!(kind, S => S::RIGHTS).to_vec(),
             Purpose::Ask(request) => {

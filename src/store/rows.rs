@@ -28,9 +28,9 @@ macro_rules! history_columns {
             $facts::open_recovery_action,
             $facts::open_recovery_at,
             (
-                (exemptions::reason, exemptions::until).nullable(),
-                (agent_exemptions::reason, agent_exemptions::until).nullable(),
-                (tenant_exemptions::reason, tenant_exemptions::until).nullable(),
+                ($facts::exemption, $facts::exemption_until),
+                ($facts::agent_exemption, $facts::agent_exemption_until),
+                ($facts::tenant_exemption, $facts::tenant_exemption_until),
             ),
         )
     };
@@ -42,20 +42,11 @@ macro_rules! wake_columns {
     };
 }
 
-/// One row of facts, with the exemptions of the subject, of its agent and of its tenant: those are sweep's own,
-/// whatever the host.
-/// To be read by `get_result`: the limit of `first` is a parameter for which SQLite plans the whole statement anew each
-/// time.
+/// One row of facts. To be read by `get_result`: the limit of `first` is a parameter for which SQLite plans the whole
+/// statement anew each time.
 macro_rules! facts_of {
-    ($facts:ident, $kind:expr, $id:expr) => {
-        $facts::table
-            .left_outer_join(
-                exemptions::table
-                    .on(exemptions::kind.eq($kind.name()).and(exemptions::subject_id.eq($facts::subject_id))),
-            )
-            .left_outer_join(agent_exemptions::table.on(agent_exemptions::agent_id.nullable().eq($facts::agent_id)))
-            .left_outer_join(tenant_exemptions::table.on(tenant_exemptions::tenant.eq($facts::tenant)))
-            .filter($facts::subject_id.eq($id))
+    ($facts:ident, $id:expr) => {
+        $facts::table.filter($facts::subject_id.eq($id))
     };
 }
 pub(super) use {agent_columns, facts_of, history_columns, wake_columns};
@@ -96,8 +87,8 @@ pub(super) struct HistoryRow {
     exemptions: (ExemptionRow, ExemptionRow, ExemptionRow),
 }
 
-/// Its reason, and when it ends.
-type ExemptionRow = Option<(LossyText, Option<DateTime<Utc>>)>;
+/// Its reason, and when it ends; without a reason there is none.
+type ExemptionRow = (Option<LossyText>, Option<DateTime<Utc>>);
 
 #[derive(Queryable)]
 pub(super) struct WakesRow {
@@ -121,8 +112,8 @@ fn first_exemption(
     now: DateTime<Utc>,
 ) -> Option<Exemption> {
     let rows = [(Whose::Subject, own), (Whose::Agent, agents), (Whose::Tenant, tenants)];
-    let exemption = |(whose, row): (Whose, ExemptionRow)| {
-        row.map(|(reason, until)| Exemption { whose, reason: reason.into(), until })
+    let exemption = |(whose, (reason, until)): (Whose, ExemptionRow)| {
+        reason.map(|reason| Exemption { whose, reason: reason.into(), until })
     };
     let all: Vec<Exemption> = rows.into_iter().filter_map(exemption).collect();
     let is_own = |exemption: &&Exemption| exemption.whose == Whose::Subject;

@@ -21,9 +21,22 @@ relations! {
     step_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
 }
 
-/// The facts of one kind: who and what it is, its history in the ledger, and what this kind alone has.
+/// The facts of one kind: who and what it is, its history in the ledger, and what this kind alone has; and the same with
+/// the exemptions that a decision goes by.
 macro_rules! facts {
-    ($view:ident { $($column:ident -> $type:ty,)+ }) => {
+    ($view:ident, $decided:ident { $($column:ident -> $type:ty,)+ }) => {
+        facts! { @ $view { $($column -> $type,)+ } }
+        facts! { @ $decided {
+            $($column -> $type,)+
+            exemption -> Nullable<Text>,
+            exemption_until -> Nullable<Instant>,
+            agent_exemption -> Nullable<Text>,
+            agent_exemption_until -> Nullable<Instant>,
+            tenant_exemption -> Nullable<Text>,
+            tenant_exemption_until -> Nullable<Instant>,
+        } }
+    };
+    (@ $view:ident { $($column:ident -> $type:ty,)+ }) => {
         relations! {
             $view (subject_id) {
                 subject_id -> Id,
@@ -51,7 +64,7 @@ macro_rules! facts {
 }
 
 facts! {
-    issue_facts {
+    issue_facts, issue_decided_facts {
         identifier -> Nullable<Text>,
         assigned_to_user -> Bool,
         has_live_run -> Bool,
@@ -72,7 +85,7 @@ facts! {
 }
 
 facts! {
-    step_facts {
+    step_facts, step_decided_facts {
         identifier -> Text,
         plan_id -> Id,
         plan_status -> Text,
@@ -88,7 +101,7 @@ facts! {
 }
 
 facts! {
-    session_facts {
+    session_facts, session_decided_facts {
         identifier -> Nullable<Text>,
         declared_wait -> Nullable<Text>,
         stall_paused -> Bool,

@@ -5,13 +5,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use super::Label;
-use super::candidates::Nominated;
 use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
-use super::schema::{agent_exemptions, exemptions, session_commands, session_facts, sessions, tenant_exemptions};
+use super::schema::{session_commands, session_decided_facts, session_facts, sessions};
 use super::subject::Right;
 use super::types::{Instant, LossyText};
 use super::written::{insert_one, update_as_seen};
@@ -47,18 +46,17 @@ impl Subject for SessionFacts {
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<SessionFacts>> {
-        use session_facts::*;
+        use session_decided_facts::*;
         let columns = (
             (subject_id, tenant, identifier, title, status, declared_wait, stall_paused),
-            agent_columns!(session_facts),
+            agent_columns!(session_decided_facts),
             (issue_id, issue_status, issue_has_live_run, issue_wake_since),
             (started_at, progressed_at, ended_at, exit_code, silent_after_seconds),
             (recent_output, takes_commands, pending_command_since, reports_progress, takes_nudges),
             (agent_state, agent_state_kind, agent_state_since, agent_question, agent_state_evidence),
-            history_columns!(session_facts),
+            history_columns!(session_decided_facts),
         );
-        let row =
-            facts_of!(session_facts, Self::KIND, id).select(columns).get_result::<SessionFactsRow>(db).optional()?;
+        let row = facts_of!(session_decided_facts, id).select(columns).get_result::<SessionFactsRow>(db).optional()?;
         Ok(row.map(SessionFacts::from))
     }
 

@@ -5,13 +5,12 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::Label;
-use super::candidates::Nominated;
 use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
 use super::lock::LockStatement;
 use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
-use super::schema::{agent_exemptions, exemptions, plan_steps, plans, step_facts, tenant_exemptions, wakes};
+use super::schema::{plan_steps, plans, step_decided_facts, step_facts, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
 use super::written::{insert_one, update_as_seen};
@@ -146,16 +145,16 @@ impl StepFacts {
 }
 
 fn read_one(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
-    use step_facts::*;
+    use step_decided_facts::*;
     let columns = (
         (subject_id, position, title, status, idle_since, stalled_after_seconds),
         (tenant, identifier, plan_id, plan_status, issue_id),
-        agent_columns!(step_facts),
+        agent_columns!(step_decided_facts),
         (has_live_run, pending_wake_since, pending_wake),
-        history_columns!(step_facts),
-        wake_columns!(step_facts),
+        history_columns!(step_decided_facts),
+        wake_columns!(step_decided_facts),
     );
-    let row = facts_of!(step_facts, StepFacts::KIND, id).select(columns).get_result::<StepFactsRow>(db).optional()?;
+    let row = facts_of!(step_decided_facts, id).select(columns).get_result::<StepFactsRow>(db).optional()?;
     Ok(row.map(StepFacts::from))
 }
 

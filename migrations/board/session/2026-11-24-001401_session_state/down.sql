@@ -1,1 +1,2 @@
 drop view session_work_state;
+drop view session_decided_facts;

@@ -1,3 +1,6 @@
+-- What is decided by.
+{{ decided_facts("session") }}
+
 -- The state of each session in progress.
 create view session_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,

@@ -1,3 +1,6 @@
+-- What is decided by.
+{{ decided_facts("step") }}
+
 -- The state of each plan step in progress.
 create view step_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
