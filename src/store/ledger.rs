@@ -65,8 +65,8 @@ pub struct Entry<'a> {
     pub settles: Option<&'a OpenRecovery>,
 }
 
-/// Characters of the name of whoever asked.
-const NAME_MAX: usize = 200;
+/// Characters of the name of whoever asked, besides a sign that it was cut: the table takes 200.
+const NAME_MAX: usize = 199;
 
 /// Writes one row about a subject and settles the open one that it says. Fails with `UniqueViolation` when another
 /// sweep was first, with `NotFound` when it has settled the open row.

@@ -38,9 +38,9 @@ pub struct Sweeper {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SweeperState {
-    /// The latest sweep of everything did all it had to, and the next one is not late.
+    /// The latest sweep of everything did all it had to, not long ago, and the next one is not late.
     Well,
-    /// The latest one did not do all it had to.
+    /// The latest one did not do all it had to, or none has done so for much longer than usual.
     Failing,
     /// None has begun for much longer than usual.
     Late,
@@ -90,13 +90,15 @@ impl Sweeper {
             (None, _) | (_, None) => SweeperState::Never,
             (Some(_), Some(latest)) if late_after < now - latest => SweeperState::Late,
             (Some(_), Some(_)) if !is_well => SweeperState::Failing,
+            // Sweeps that are killed, that reach their deadline, or of which one shard is missing.
+            (Some(success), Some(_)) if late_after < now - success => SweeperState::Failing,
             (Some(_), Some(_)) => SweeperState::Well,
         };
         let guard: Vec<HeldWork> = ended.iter().filter_map(held).flatten().collect();
         let success_age = last_success_at.map(|at| now - at);
         Ok(Sweeper {
             state,
-            summary: summary(state, success_age, latest.map(|latest| now - latest), guard.len()),
+            summary: summary(state, is_well, success_age, latest.map(|latest| now - latest), guard.len()),
             last_success_at,
             last_success_age_seconds: last_success_at.map(|at| age_seconds(at, now)),
             interval_seconds: interval.map(|interval| interval.num_seconds()),
@@ -107,13 +109,23 @@ impl Sweeper {
     }
 }
 
-fn summary(state: SweeperState, success: Option<TimeDelta>, latest: Option<TimeDelta>, held_back: usize) -> String {
+/// `is_well`: the latest one that ended did all it had to.
+fn summary(
+    state: SweeperState,
+    is_well: bool,
+    success: Option<TimeDelta>,
+    latest: Option<TimeDelta>,
+    held_back: usize,
+) -> String {
     let ago = |age: Option<TimeDelta>| age.map_or("never".to_owned(), |age| format!("{} ago", HumanDuration(age)));
     let (success, latest) = (ago(success), ago(latest));
     match state {
         SweeperState::Well => format!("The last sweep of everything succeeded {success}."),
         SweeperState::Failing if 0 < held_back => {
             format!("The guard holds work back: a person has to look. The last success was {success}.")
+        }
+        SweeperState::Failing if is_well => {
+            format!("Sweeps begin, but none of everything has done all it had to since the last success, {success}.")
         }
         SweeperState::Failing => {
             format!("The latest sweep did not do all it had to. The last success was {success}.")

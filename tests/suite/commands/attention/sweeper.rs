@@ -37,6 +37,37 @@ on_each_host! {
         }
     }
 
+    fn sweeps_that_begin_and_never_succeed_are_failing_however_punctual_they_are(world) {
+        for (columns, values) in [
+            ("exit_code, succeeded", "0, false"),
+            ("exit_code, succeeded, partial", "0, false, true"),
+        ] {
+            world.run("delete from sweeps");
+            world.swept(60 * 24 * 3, (0, 1), "exit_code, succeeded", "0, true");
+            for number in 0..12 {
+                world.swept(5 * number, (0, 1), columns, values);
+            }
+            assert_eq!(world.attention()["sweeper"]["state"], "failing", "{columns}");
+            world.run("update sweeps set finished_at = null, ended = null, exit_code = null where not succeeded");
+
+            let shown = world.attention()["sweeper"].clone();
+
+            assert_eq!(shown["state"], "failing", "killed: {shown}");
+            let summary = shown["summary"].as_str().expect("a summary");
+            assert!(summary.starts_with("Sweeps begin, but none") && summary.contains("3d ago"), "{summary}");
+        }
+    }
+
+    fn a_sweep_of_which_one_shard_is_missing_is_failing(world) {
+        for number in 0..12 {
+            world.swept(5 * number, (0, 2), "exit_code, succeeded", "0, true");
+        }
+        world.swept(60 * 24 * 3, (1, 2), "exit_code, succeeded", "0, true");
+        assert_eq!(world.attention()["sweeper"]["state"], "failing");
+        world.swept(5, (1, 2), "exit_code, succeeded", "0, true");
+        assert_eq!(world.attention()["sweeper"]["state"], "well");
+    }
+
     fn what_the_guard_held_back_needs_a_person_until_a_sweep_lets_it_through(world) {
         let agent = world.agent("idle");
         for _ in 0..30 {
