@@ -31,7 +31,14 @@ pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Re
 fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     let mut opened = OpenDatabase::with(Purpose::Exempt, &flags.database, environment)?;
     let ExemptName { of, name } = &flags.what;
-    let wanted = Wanted { of: *of, name, reason: &flags.reason, until: flags.until, until_is_called: "--until" };
+    let wanted = Wanted {
+        of: *of,
+        name,
+        reason: &flags.reason,
+        until: flags.until,
+        until_is_called: "--until",
+        may_shorten: true,
+    };
     let Exempt { label, row, given } = opened.exempt(&wanted)?;
     let given = match given {
         Given::New => "Exempt",

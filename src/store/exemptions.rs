@@ -112,6 +112,8 @@ pub struct Wanted<'a> {
     pub until: Option<Until>,
     /// What the end is called where it was given, as in `--until`.
     pub until_is_called: &'a str,
+    /// Else one that holds and ends later, or never, is not replaced.
+    pub may_shorten: bool,
 }
 
 /// What was done about it.
@@ -137,7 +139,7 @@ pub fn exempt(store: &mut Store, timeouts: &Timeouts, wanted: &Wanted) -> Result
 }
 
 fn give_named(db: &mut Db, kinds: &[Kind], wanted: &Wanted) -> Result<Exempt, Refused> {
-    let Wanted { of, name, reason, until, until_is_called } = *wanted;
+    let Wanted { of, name, reason, until, until_is_called, may_shorten } = *wanted;
     let now = db.now()?;
     let until = match until {
         None => None,
@@ -152,10 +154,31 @@ fn give_named(db: &mut Db, kinds: &[Kind], wanted: &Wanted) -> Result<Exempt, Re
         Exempts::Tenant => find::tenant(db, kinds, name).map(|()| Label::of_id(Id(name.to_owned())))?,
         of => found(db, of, name)?.one(of, name)?,
     };
+    if !may_shorten {
+        refuse_to_shorten(db, of, &label, until, now)?;
+    }
     let given = give(db, &Word { of, id: &label.id, reason, until }, now)?;
     let exemption = Exemption { whose: of.whose(), reason: reason.to_owned(), until };
     let row = Exempted { kind: of.name().to_owned(), id: label.id.clone(), exemption, since: now };
     Ok(Exempt { label, row, given })
+}
+
+fn refuse_to_shorten(
+    db: &mut Db,
+    of: Exempts,
+    label: &Label,
+    until: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+) -> Result<(), Refused> {
+    let holding: Option<Option<DateTime<Utc>>> = row(of, &label.id).select(exemptions::until).first(db).optional()?;
+    match holding {
+        Some(None) => Err("until it is removed".to_owned()),
+        Some(Some(end)) if now < end && until.is_some_and(|until| until < end) => {
+            Err(format!("until {}", format_utc(end)))
+        }
+        Some(Some(_)) | None => Ok(()),
+    }
+    .map_err(|end| usage(format!("{of} {} is exempt {end} already, which is not shortened here", label.name())).into())
 }
 
 /// What is called so. Of a tenant only its name is known.

@@ -1,4 +1,5 @@
-//! `exempt`: what `sweep exempt add` does; it answers as `sweep exempt list --output json` prints, with this one alone.
+//! `exempt`: what `sweep exempt add` does, but for one thing: a longer exemption, such as a person's, stays. It answers
+//! as `sweep exempt list --output json` prints, with this one alone.
 
 use anyhow::Result;
 use rmcp::model::JsonObject;
@@ -36,12 +37,21 @@ pub struct Arguments {
 pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let Arguments { kind, subject, reason, until } = read(arguments)?;
     let until = parse::until(&until).map_err(|why| usage(format!("until: {until}: {why}")))?;
+    if reason.trim().is_empty() {
+        return Err(usage("reason: expected a sentence, not spaces alone").into());
+    }
     // The table has no column for who asked: the reason, which people read, says it.
     let reason = format!("{} ({})", reason.trim(), call.asker());
     let sweep = &call.options.sweep;
     let mut store = sweep.database.open_to(Purpose::Exempt)?;
-    let wanted =
-        Wanted { of: kind.into(), name: &subject, reason: &reason, until: Some(until), until_is_called: "until:" };
+    let wanted = Wanted {
+        of: kind.into(),
+        name: &subject,
+        reason: &reason,
+        until: Some(until),
+        until_is_called: "until:",
+        may_shorten: false,
+    };
     let exempted = exempt(&mut store, &sweep.timeouts, &wanted);
     let Exempt { label, row, given: _ } = exempted.map_err(|abort| sweep.database.explain_refusal(abort))?;
     let exemptions = [exemption(&label, &row, row.since)];
