@@ -19,6 +19,22 @@ fn names(tools: &[Value]) -> Vec<&str> {
 }
 
 on_each_host! {
+    fn an_exemption_that_a_person_gave_is_not_shortened(world) {
+        let agent = world.agent("idle");
+        let issue = world.orphan(&agent);
+        let add = ["exempt", "add", "issue", &issue.0, "--reason", "Maria investigates"];
+        for until in [None, Some("3d")] {
+            command_at(&world.url, add.into_iter().chain(until.into_iter().flat_map(|end| ["--until", end]))).run().done();
+            let mut client = changing(world);
+            let arguments = json!({ "kind": "issue", "subject": issue.0, "reason": "short", "until": "2s" });
+
+            let why = client.refusal("exempt", arguments);
+
+            assert!(why.contains("is exempt until") && why.contains("not shortened"), "{why}");
+            assert_eq!(world.text("reason", "exemptions").as_deref(), Some("Maria investigates"));
+        }
+    }
+
     fn an_exemption_keeps_sweeps_away_and_says_who_asked_for_it(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

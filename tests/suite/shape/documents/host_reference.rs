@@ -98,7 +98,7 @@ fn table(columns: &[Column]) -> String {
 fn of_rust() -> BTreeMap<String, BTreeMap<String, String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/schema.rs");
     let text = std::fs::read_to_string(path).expect("the schema");
-    let table = Regex::new(r"(?:^|\n)    (\w+) (?:\([\w, ]+\) )?\{([^{}]*)\}").expect("an expression");
+    let table = Regex::new(r"(?:^|\n)    (\w+)(?:, \w+)? (?:\([\w, ]+\) )?\{([^{}]*)\}").expect("an expression");
     let column = Regex::new(r"(\w+) -> ([\w<>]+),").expect("an expression");
     let columns = |text: &str| -> BTreeMap<String, String> {
         column.captures_iter(text).map(|column| (column[1].to_owned(), type_name(&column[2]))).collect()
