@@ -6,16 +6,7 @@ use clap::{Command, CommandFactory};
 
 use super::command_line::Cli;
 use pages::PAGES;
-
-/// One command: what it is good for, by example.
-pub struct Page {
-    /// The words behind `sweep` that call it; none: a sweep itself.
-    command: &'static [&'static str],
-    /// What it does, and the line that does it.
-    pub examples: &'static [(&'static str, &'static str)],
-    /// What else there is to know.
-    pub notes: &'static str,
-}
+pub use pages::Page;
 
 /// What each exit code means.
 pub const EXIT_CODES: &[(&str, &str)] = &[

@@ -21,8 +21,8 @@ relations! {
     step_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
 }
 
-/// The facts of one kind: who and what it is, its history in the ledger, and what this kind alone has; and the same with
-/// the exemptions that a decision goes by.
+/// The facts of one kind: who and what it is, its history in the ledger, and what this kind alone has; and the same
+/// with the exemptions that a decision goes by.
 macro_rules! facts {
     ($view:ident, $decided:ident { $($column:ident -> $type:ty,)+ }) => {
         facts! { @ $view { $($column -> $type,)+ } }

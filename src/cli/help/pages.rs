@@ -1,6 +1,14 @@
 //! What each command is good for, by example.
 
-use super::Page;
+/// One command: what it is good for, by example.
+pub struct Page {
+    /// The words behind `sweep` that call it; none: a sweep itself.
+    pub(super) command: &'static [&'static str],
+    /// What it does, and the line that does it.
+    pub examples: &'static [(&'static str, &'static str)],
+    /// What else there is to know.
+    pub notes: &'static str,
+}
 
 pub(super) const PAGES: &[Page] = &[
     Page {
