@@ -24,7 +24,8 @@ on_each_host! {
         let issue = world.orphan(&agent);
         let add = ["exempt", "add", "issue", &issue.0, "--reason", "Maria investigates"];
         for until in [None, Some("3d")] {
-            command_at(&world.url, add.into_iter().chain(until.into_iter().flat_map(|end| ["--until", end]))).run().done();
+            let end = until.into_iter().flat_map(|end| ["--until", end]);
+            command_at(&world.url, add.into_iter().chain(end)).run().done();
             let mut client = changing(world);
             let arguments = json!({ "kind": "issue", "subject": issue.0, "reason": "short", "until": "2s" });
 
