@@ -83,9 +83,6 @@ struct Series {
     chart: Svg,
 }
 
-const WAITING: [BoardState; 2] = [BoardState::Escalated, BoardState::Abandoned];
-const STRANDED: [BoardState; 4] = [BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed];
-
 /// What waits for a person comes first, and what goes on by itself last.
 const ORDER: [BoardState; 11] = [
     BoardState::Escalated,
@@ -176,7 +173,7 @@ fn states(attention: &Attention) -> (Vec<&'static str>, Vec<StateRow>) {
 impl Shares {
     fn of(shares: &[Share], total: usize, link: impl Fn(&Share) -> Link) -> Shares {
         let row = |share: &Share| {
-            let (waiting, stranded) = (share.of(&WAITING), share.of(&STRANDED));
+            let (waiting, stranded) = (share.of(BoardState::WAITING_FOR_PEOPLE), share.of(BoardState::STRANDED));
             let others = share.total() - waiting - stranded;
             ShareRow { name: link(share), tenant: None, waiting, stranded, others }
         };

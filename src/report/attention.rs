@@ -130,8 +130,8 @@ fn shares(what: &'static str, shares: &[Share], total: usize) -> String {
         return String::new();
     }
     let rows = shares.iter().map(|share| {
-        let waiting = share.of(&[BoardState::Escalated, BoardState::Abandoned]);
-        let stranded = share.of(&[BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed]);
+        let waiting = share.of(BoardState::WAITING_FOR_PEOPLE);
+        let stranded = share.of(BoardState::STRANDED);
         let others = share.total() - waiting - stranded;
         let name = if share.name.is_empty() { "nobody".to_owned() } else { redact(&share.name) };
         [name, waiting.to_string(), stranded.to_string(), others.to_string()]

@@ -55,6 +55,13 @@ pub enum BoardState {
 impl BoardState {
     pub const ALL: &[BoardState] = <BoardState as strum::VariantArray>::VARIANTS;
 
+    /// People were notified of it.
+    pub const WAITING_FOR_PEOPLE: &[BoardState] = &[BoardState::Escalated, BoardState::Abandoned];
+
+    /// The next sweep decides what becomes of it.
+    pub const STRANDED: &[BoardState] =
+        &[BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed];
+
     /// The state of a subject that is left for this reason; none when it is not in progress, or an agent's, at all.
     pub fn of(reason: &Reason) -> Option<BoardState> {
         match reason {

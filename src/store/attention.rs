@@ -118,7 +118,7 @@ fn read(
         let boards = board::read(db, kinds, scope, page)?;
         let reading = Reading { kinds, scope, page, limits: &limits, now };
         let mut placed = boards.items(db, &reading)?;
-        let mut items_total = boards.work.count(&[BoardState::Escalated, BoardState::Abandoned]);
+        let mut items_total = boards.work.count(BoardState::WAITING_FOR_PEOPLE);
         for (of_source, n) in other::read(db, &reading, &sweeper)? {
             placed.extend(of_source);
             items_total += n;

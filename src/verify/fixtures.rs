@@ -74,7 +74,7 @@ impl Block {
                 Some(_) => None,
             };
         }
-        let kind = Kind::ALL.iter().copied().find(|kind| kind.name() == of)?;
+        let kind = Kind::parse(of)?;
         Some(match what.map(|what| what.split_once(", ").unwrap_or((what, ""))) {
             None => Block::Stranded(kind),
             Some(("left", words)) if !words.is_empty() => Block::Left(kind, words.to_owned()),

@@ -120,7 +120,7 @@ impl FromStr for Place {
     fn from_str(text: &str) -> Result<Place> {
         let read = || {
             let [group, kind, idle_since, hash] = text.split(':').collect::<Vec<_>>().try_into().ok()?;
-            let kind = Kind::ALL.iter().copied().find(|known| known.name() == kind)?;
+            let kind = Kind::parse(kind)?;
             let (group, idle_since) = (group.parse().ok()?, idle_since.parse().ok()?);
             Some(Place { group, kind, idle_since, hash: hash.parse().ok()? })
         };

@@ -137,7 +137,8 @@ fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResu
         After::Row(..) => format!("(since, subject_id) > ({}, {begin}{}{end})", place(1), place(2)),
     };
     let own = format!("r.kind = '{kind}' AND r.subject_id = w.subject_id");
-    let list = |states: &str, is_later: &str, rows: i64| {
+    let list = |states: &[BoardState], is_later: &str, rows: i64| {
+        let states = states.iter().map(|state| format!("'{}'", state.name())).collect::<Vec<_>>().join(", ");
         format!(
             "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, state, detail, since, \
              (SELECT CAST(r.attempt AS bigint) FROM recoveries r WHERE {own} AND r.action = 'escalate' \
@@ -155,8 +156,8 @@ fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResu
          {} UNION ALL {} UNION ALL \
          SELECT NULL, tenant, NULL, NULL, agent_id, agent_name, state, NULL, NULL, NULL, NULL, count(*) \
          FROM w GROUP BY tenant, agent_id, agent_name, state",
-        list("'escalated', 'abandoned'", &is_later, page.rows()),
-        list("'orphaned', 'stalled', 'silent', 'crashed'", "true", STRANDED_MAX),
+        list(BoardState::WAITING_FOR_PEOPLE, &is_later, page.rows()),
+        list(BoardState::STRANDED, "true", STRANDED_MAX),
     );
     let mut query = diesel::sql_query(query).into_boxed();
     for value in values {

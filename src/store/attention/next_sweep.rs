@@ -53,8 +53,7 @@ impl NextSweep {
         for decision in subjects.iter().filter_map(|subject| subject.decision) {
             *decisions.entry(decision).or_default() += 1;
         }
-        let states = [BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed];
-        Ok(NextSweep { stranded_total: boards.work.count(&states), subjects, decisions })
+        Ok(NextSweep { stranded_total: boards.work.count(BoardState::STRANDED), subjects, decisions })
     }
 }
 

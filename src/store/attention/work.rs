@@ -36,8 +36,8 @@ impl Share {
 
     /// What waits for a person counts first, then what a sweep has yet to do.
     fn urgency(&self) -> (i64, i64, i64) {
-        let waiting = self.of(&[BoardState::Escalated, BoardState::Abandoned]);
-        let stranded = self.of(&[BoardState::Orphaned, BoardState::Stalled, BoardState::Silent, BoardState::Crashed]);
+        let waiting = self.of(BoardState::WAITING_FOR_PEOPLE);
+        let stranded = self.of(BoardState::STRANDED);
         (waiting, stranded, self.total())
     }
 }
