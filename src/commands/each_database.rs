@@ -19,8 +19,11 @@ pub struct Shown<T> {
     /// Of one database, for people.
     pub table: fn(&T) -> String,
     /// One line about all of them together.
-    pub of_all: fn(&[(String, Result<T>)]) -> String,
+    pub of_all: fn(&[Read<T>]) -> String,
 }
+
+/// A database's name, and what was read of it.
+pub type Read<T> = (String, Result<T>);
 
 impl<T: Serialize> Shown<T> {
     pub fn print(&self, databases: &Databases, read: impl Fn(&Url) -> Result<T>) -> Result<Conclusion> {
@@ -33,7 +36,7 @@ impl<T: Serialize> Shown<T> {
 
     fn print_each(&self, databases: &[Found], read: impl Fn(&Url) -> Result<T>) -> Conclusion {
         let read_of = |found: &Found| (found.name.clone().unwrap_or_default(), logged(found, read(&found.url)));
-        let all: Vec<(String, Result<T>)> = databases.iter().map(read_of).collect();
+        let all: Vec<Read<T>> = databases.iter().map(read_of).collect();
         let conclusion = |read: &Result<T>| read.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
         match self.layout {
             Layout::Table => {
@@ -44,7 +47,7 @@ impl<T: Serialize> Shown<T> {
                 say(&format!("\n{}\n", (self.of_all)(&all)));
             }
             Layout::Json => {
-                let one = |(name, read): &(String, Result<T>)| {
+                let one = |(name, read): &Read<T>| {
                     let ended = ended(read.as_ref().err(), conclusion(read));
                     json!(OneOfSeveral { database_name: name, shown: read.as_ref().ok(), ended })
                 };

@@ -142,23 +142,25 @@ fn shares(what: &'static str, shares: &[Share], total: usize) -> String {
 
 /// One line for each thing that is counted: a column for each day, and all of them together.
 fn days(days: &[Day]) -> String {
-    let counted: [(&str, fn(&Day) -> i64); 4] = [
-        ("continued", |day| day.continued),
-        ("recovered", |day| day.recovered),
-        ("escalated", |day| day.escalated),
-        ("false rescues", |day| day.false_rescues),
+    let all = [
+        ("continued", counts(days, |day| day.continued)),
+        ("recovered", counts(days, |day| day.recovered)),
+        ("escalated", counts(days, |day| day.escalated)),
+        ("false rescues", counts(days, |day| day.false_rescues)),
     ];
-    let all: Vec<(&str, Vec<i64>)> =
-        counted.iter().map(|(name, of)| (*name, days.iter().map(of).collect::<Vec<_>>())).collect();
     let highest = all.iter().flat_map(|(_, counts)| counts).max().copied().unwrap_or_default();
     if highest == 0 {
         return String::new();
     }
     let rows = all.iter().map(|(name, counts)| {
         let columns: String = counts.iter().map(|n| column(*n, highest)).collect();
-        [(*name).to_owned(), columns, counts.iter().sum::<i64>().to_string()]
+        [name.to_string(), columns, counts.iter().sum::<i64>().to_string()]
     });
     format!("{}\n\n{}", "Each day of the last four weeks".bold(), without_header(rows))
+}
+
+fn counts(days: &[Day], counted: fn(&Day) -> i64) -> Vec<i64> {
+    days.iter().map(counted).collect()
 }
 
 /// Something is never drawn as nothing.
