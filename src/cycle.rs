@@ -52,7 +52,7 @@ impl CycleOptions {
 pub fn run(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
     begin(options);
     let swept = sweep_and_deliver(options, cancel, observer);
-    let found = Found { name: None, url: options.sweep.database.clone() };
+    let found = Found::alone(options.sweep.database.clone());
     end(options, &[found], std::slice::from_ref(&swept), observer.has_failed());
     swept
 }

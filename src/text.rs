@@ -80,6 +80,11 @@ pub fn redact(text: &str) -> String {
     text
 }
 
+/// May it be shown as it is?
+pub fn is_plain(text: &str) -> bool {
+    redact(text) == text
+}
+
 /// On SQLite an id is what others wrote, too.
 pub fn redact_id(id: &Id) -> Id {
     Id(redact(&id.0))

@@ -20,5 +20,5 @@ pub fn run(flags: AttentionFlags, environment: &Environment) -> Result<Conclusio
     }
     let (scope, page) = (Scope { tenant, agent }, PageRequest { after, limit: limit.unwrap_or(PageRequest::LIMIT) });
     let shown = Shown { layout: layout.get(), table: report::whole, of_all: report::of_all };
-    shown.print(&databases, |url| read_from(url, &scope, &page, host_url.as_ref(), &timeouts))
+    shown.print(&databases, |found| read_from(found, &scope, &page, host_url.as_ref(), &timeouts))
 }

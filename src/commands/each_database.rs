@@ -10,7 +10,6 @@ use crate::conclusion::{Conclusion, conclusion_of};
 use crate::cycle::logged;
 use crate::report::{ended, failure, heading, page};
 use crate::store::databases::{Databases, Found};
-use crate::store::open::Url;
 use crate::text::shown_in;
 
 /// How something is shown that was read of each database.
@@ -26,16 +25,16 @@ pub struct Shown<T> {
 pub type Read<T> = (String, Result<T>);
 
 impl<T: Serialize> Shown<T> {
-    pub fn print(&self, databases: &Databases, read: impl Fn(&Url) -> Result<T>) -> Result<Conclusion> {
-        match databases.only() {
-            Some(url) => print(self.layout, &read(url)?, self.table),
-            None => return Ok(self.print_each(&databases.find(), read)),
+    pub fn print(&self, databases: &Databases, read: impl Fn(&Found) -> Result<T>) -> Result<Conclusion> {
+        match (databases.only(), databases.find().as_slice()) {
+            (Some(_), [only]) => print(self.layout, &read(only)?, self.table),
+            (_, several) => return Ok(self.print_each(several, read)),
         }
         Ok(Conclusion::Done)
     }
 
-    fn print_each(&self, databases: &[Found], read: impl Fn(&Url) -> Result<T>) -> Conclusion {
-        let read_of = |found: &Found| (found.name.clone().unwrap_or_default(), logged(found, read(&found.url)));
+    fn print_each(&self, databases: &[Found], read: impl Fn(&Found) -> Result<T>) -> Conclusion {
+        let read_of = |found: &Found| (found.name.clone().unwrap_or_default(), logged(found, read(found)));
         let all: Vec<Read<T>> = databases.iter().map(read_of).collect();
         let conclusion = |read: &Result<T>| read.as_ref().map_or_else(conclusion_of, |_| Conclusion::Done);
         match self.layout {

@@ -37,7 +37,7 @@ fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Co
         reason: &flags.reason,
         until: flags.until,
         until_is_called: "--until",
-        may_shorten: true,
+        is_agents: false,
     };
     let Exempt { label, row, given } = opened.exempt(&wanted)?;
     let given = match given {

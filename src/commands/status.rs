@@ -21,5 +21,5 @@ pub fn run(flags: StatusFlags, environment: &Environment) -> Result<Conclusion> 
     }
     let databases = environment.databases(&flags.database)?;
     let shown = Shown { layout, table: report::whole, of_all: report::of_all };
-    shown.print(&databases, |url| of_database(url, flags.tenant.as_deref(), host_url.as_ref(), &timeouts))
+    shown.print(&databases, |found| of_database(&found.url, flags.tenant.as_deref(), host_url.as_ref(), &timeouts))
 }

@@ -38,7 +38,7 @@ impl Reader {
         let turn = Arc::clone(&self.0).lock_owned().await;
         let reading = spawn_blocking(move || {
             let _turn = turn;
-            for Found { name, url } in databases {
+            for Found { name, url, .. } in databases {
                 match read_from(&url, &timeouts) {
                     Ok(reading) => lock(&read).push((name, reading)),
                     Err(error) => debug!("metrics: {}", redact(&format!("{error:#}"))),

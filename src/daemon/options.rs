@@ -45,7 +45,7 @@ impl DaemonOptions {
     pub fn of(cycle: CycleOptions) -> DaemonOptions {
         let database = cycle.sweep.database.clone();
         DaemonOptions {
-            databases: Databases(vec![Named::Database(database)]),
+            databases: Databases { named: vec![Named::Database(database)], is_typed: false },
             cycle,
             schedule: Schedule::default(),
             jitter: TimeDelta::zero(),

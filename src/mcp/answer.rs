@@ -134,6 +134,6 @@ mod tests {
         assert!(cut.to_string().len() < BYTES_MAX);
         let cut = small(document(300, &"é".repeat(900)), &lists);
         assert!(cut.to_string().len() <= BYTES_MAX);
-        assert_eq!((&cut["oldest"][0]["id"], &cut["latest"][0]["id"]), (&json!("0"), &json!("263")));
+        assert_eq!((&cut["oldest"][0]["id"], &cut["latest"][0]["id"]), (&json!("0"), &json!("282")));
     }
 }

@@ -35,10 +35,10 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Nothing is ever deleted, what is asked for twice is done once, and nobody but the database is asked.
+    /// Nobody but the database is asked. What changes something keeps sweeps, and so people, away from work.
     pub fn hints(&self) -> ToolAnnotations {
         let hints = ToolAnnotations::with_title(self.title).read_only(!self.changes);
-        hints.destructive(false).idempotent(true).open_world(false)
+        hints.destructive(self.changes).idempotent(!self.changes).open_world(false)
     }
 }
 
@@ -103,8 +103,8 @@ pub const TOOLS: &[Definition] = &[
         name: "heartbeat",
         title: "Sign of life of a session",
         description: "Notes a sign of life of a session: an agent that has nothing to write for a while, such as one \
-            that waits for a long build, is not taken for a silent one. Say it again before the limit comes again. It \
-            changes nothing else.",
+            that waits for a long build, is not taken for a silent one. Use it only for a session that you know is at \
+            work, and again before the limit comes again.",
         arguments: || Arc::new(schema::<request::Arguments>()),
         answer: || whole(include_str!("../../docs/schemas/request.schema.json")),
         changes: true,
@@ -135,7 +135,8 @@ pub const TOOLS: &[Definition] = &[
         title: "Exempt a subject",
         description: "Exempts one session, issue or plan step from sweeps until a time: it is in progress on purpose, \
             and nobody is woken or notified because of it. Again for the same subject: the new reason and end replace \
-            the old ones. Use it only with a reason that a person would accept.",
+            the old ones, unless that would end it earlier. A week is the longest. Use it only with a reason that a \
+            person would accept.",
         arguments: || Arc::new(schema::<exempt::Arguments>()),
         answer: || whole(include_str!("../../docs/schemas/exemptions.schema.json")),
         changes: true,

@@ -5,6 +5,7 @@
 
 use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage};
@@ -13,11 +14,14 @@ use rmcp::transport::{StdioReader, StdioWriter, Transport, stdio_pipes};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
 /// Bytes of one message. What a client sends is a name and a few arguments.
 const MESSAGE_MAX: usize = 1 << 20;
+
+/// So many answers wait until they are written. Then nothing more is read from a client that does not read them.
+const UNWRITTEN_MAX: usize = 32;
 
 pub struct Lines<R, W> {
     from: BufReader<R>,
@@ -30,6 +34,41 @@ pub struct Lines<R, W> {
     has_begun: bool,
     /// The answer to what was no message.
     answering: Option<JoinHandle<()>>,
+    unwritten: Unwritten,
+}
+
+/// Counts what is yet to be written.
+#[derive(Clone, Default)]
+struct Unwritten(Arc<(AtomicUsize, Notify)>);
+
+/// One of these, until it is dropped.
+struct One(Unwritten);
+
+impl Unwritten {
+    fn one(&self) -> One {
+        self.0.0.fetch_add(1, Ordering::SeqCst);
+        One(self.clone())
+    }
+
+    /// Until there are few.
+    async fn few(&self) {
+        let (number, written) = &*self.0;
+        loop {
+            let is_written = written.notified();
+            if number.load(Ordering::SeqCst) < UNWRITTEN_MAX {
+                return;
+            }
+            is_written.await;
+        }
+    }
+}
+
+impl Drop for One {
+    fn drop(&mut self) {
+        let One(Unwritten(shared)) = self;
+        shared.0.fetch_sub(1, Ordering::SeqCst);
+        shared.1.notify_one();
+    }
 }
 
 /// What a line turned out to be.
@@ -56,6 +95,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
             is_passed_over: false,
             has_begun: false,
             answering: None,
+            unwritten: Unwritten::default(),
         }
     }
 
@@ -133,7 +173,12 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
     type Error = Error;
 
     fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<()>> + Send + 'static {
-        write(Arc::clone(&self.to), item)
+        let (one, to) = (self.unwritten.one(), Arc::clone(&self.to));
+        async move {
+            let written = write(to, item).await;
+            drop(one);
+            written
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -143,6 +188,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                 let _ = answering.await;
                 self.answering = None;
             }
+            self.unwritten.few().await;
             let line = self.next_line().await.ok()??;
             match self.hear(&line) {
                 Heard::Message(message) => return Some(*message),

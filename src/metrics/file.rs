@@ -29,7 +29,7 @@ pub fn publish(path: &Path, databases: &[Found], timeouts: &Timeouts) {
         );
     };
     let mut readings = Vec::new();
-    for Found { name, url } in databases {
+    for Found { name, url, .. } in databases {
         match read_from(url, timeouts) {
             Ok(reading) => readings.push((name.clone(), reading)),
             Err(error) => warn(&error),

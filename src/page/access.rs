@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HeaderName};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -55,7 +55,10 @@ impl Access {
             let several = "Host: expected an address, or a name that SWEEP_PAGE_HOST has\n";
             return Some((status, if status == StatusCode::BAD_REQUEST { host::ONE } else { several }));
         }
-        let peer = request.extensions().get::<Peer>().map(|Peer(address)| address.ip().to_canonical());
+        if is_fetched_elsewhere(request.headers()) {
+            return Some((StatusCode::FORBIDDEN, "The page is for people: another page may link to it, no more.\n"));
+        }
+        let peer = request.extensions().get::<Peer>().map(|Peer(address)| address.ip());
         let refusal = self.refusal_of(peer, request.headers())?;
         self.log(peer);
         Some(refusal)
@@ -71,10 +74,11 @@ impl Access {
     /// Of a request from this address.
     fn refusal_of(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<Refusal> {
         let PageOptions { proxies, token, .. } = &self.options;
-        let is_proxy = peer.is_some_and(|peer| proxies.iter().any(|proxy| proxy.to_canonical() == peer));
-        let who = one(headers, WHO).filter(|who| is_proxy && !who.trim().is_empty());
-        if let Some(who) = who {
-            debug!("the page is asked for by {}", redact(who));
+        let is_same = |proxy: &IpAddr, peer: &IpAddr| proxy.to_canonical() == peer.to_canonical();
+        let is_proxy = peer.is_some_and(|peer| proxies.iter().any(|proxy| is_same(proxy, &peer)));
+        let who = one(headers, WHO).map(|who| String::from_utf8_lossy(who.as_bytes()));
+        if let Some(who) = who.filter(|who| is_proxy && !who.trim().is_empty()) {
+            debug!("the page is asked for by {}", redact(&who));
             return None;
         }
         match token {
@@ -101,15 +105,24 @@ impl Access {
 }
 
 /// The only header of a name.
-fn one(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+fn one(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
     let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
+    let value = values.next()?;
     values.next().is_none().then_some(value)
+}
+
+/// Does a page of somebody else's load it, other than by a link that a person follows? All current browsers say so.
+/// Such a page could have the database read as often as it likes. <https://www.w3.org/TR/fetch-metadata/>
+fn is_fetched_elsewhere(headers: &HeaderMap) -> bool {
+    let said = |name| one(headers, HeaderName::from_static(name)).map(HeaderValue::as_bytes);
+    let is_elsewhere = matches!(said("sec-fetch-site"), Some(b"cross-site" | b"same-site"));
+    is_elsewhere && said("sec-fetch-dest") != Some(b"document")
 }
 
 /// As a browser sends it, as the password of any user; or as `Bearer`.
 fn headers_hold(headers: &HeaderMap, token: &SecretString) -> bool {
-    let Some((scheme, given)) = one(headers, AUTHORIZATION).and_then(|value| value.split_once(' ')) else {
+    let Some((scheme, given)) = one(headers, AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '))
+    else {
         return false;
     };
     let given = given.trim();
@@ -133,7 +146,6 @@ fn is_same(given: &[u8], token: &SecretString) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
     use rstest::rstest;
 
     use super::*;
@@ -191,6 +203,7 @@ mod tests {
             ("::ffff:10.0.0.1", &named("ada"), 200),
             ("::1", &named("ada"), 200),
             ("10.0.0.2", &named("ada"), 403),
+            ("10.0.0.1", &named("Žofie"), 200),
             ("10.0.0.1", &named(" "), 403),
             ("10.0.0.1", &[], 403),
             ("10.0.0.1", &[named("ada"), named("eve")].concat(), 403),
@@ -198,6 +211,25 @@ mod tests {
         ] {
             assert_eq!(status(&access, peer, headers), expected, "{peer}: {headers:?}");
         }
+    }
+
+    #[test]
+    fn another_page_may_link_to_it_and_not_load_it() {
+        let fetched = |site: &'static str, dest: &'static str| {
+            let headers = [("sec-fetch-site", site), ("sec-fetch-dest", dest)];
+            is_fetched_elsewhere(&HeaderMap::from_iter(
+                headers.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))),
+            ))
+        };
+        for site in ["cross-site", "same-site"] {
+            assert!(!fetched(site, "document") && fetched(site, "image") && fetched(site, "iframe"), "{site}");
+            assert!(fetched(site, "empty"), "{site}");
+        }
+        assert!(
+            !fetched("none", "document")
+                && !fetched("same-origin", "style")
+                && !is_fetched_elsewhere(&HeaderMap::new())
+        );
     }
 
     #[test]

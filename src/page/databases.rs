@@ -4,7 +4,8 @@ use askama::Template;
 
 use super::chart::Mark;
 use super::frame::Frame;
-use super::reader::{Known, Read, Reading};
+use super::reader::Known;
+use super::reading::{Read, Reading};
 use super::route::{Route, View};
 use super::shown::{Minute, Shown, counted};
 use super::trouble::since;

@@ -10,7 +10,7 @@ use super::shown::{Minute, Shown, counted};
 use crate::report::attention::{expected, needs};
 use crate::rules::board::BoardState;
 use crate::rules::display::humanize;
-use crate::store::attention::{Attention, Day, Share, SweeperState};
+use crate::store::attention::{Attention, Day, Share};
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -120,7 +120,7 @@ impl Overview {
             summary: Shown::of(&sweeper.summary),
             expected: sweeper.next_sweep_at.map(|at| expected(at, *observed_at)).unwrap_or_default(),
             needs: needs(attention.items_total),
-            is_calm: attention.items_total == 0 && sweeper.state == SweeperState::Well,
+            is_calm: attention.items_total == 0 && sweeper.is_well(),
             items: attention.items.iter().map(|item| ItemView::of(item, route, named)).collect(),
             is_later: matches!(&route.view, View::Work { after: Some(_), .. }),
             first: scope_and(None),

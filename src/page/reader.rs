@@ -1,6 +1,6 @@
-//! Reading a database for those who ask: one reading at a time, however many ask. They share what is fresh.
+//! Reading a database for those who ask: at most two readings at a time, however many ask. They share what is fresh.
+//! What needs a person is read in a lane of its own, which nothing else that is asked for can hold up.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,41 +12,20 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use super::Viewed;
+use super::lane::Lane;
+use super::reading::{Read, Reading, Trouble};
 use super::route::View;
-use crate::conclusion::{Conclusion, conclusion_of};
+use crate::conclusion::Conclusion;
 use crate::report::explain::Explanation;
 use crate::rules::Kind;
-use crate::store::attention::{Attention, KeptDays, PageRequest, Scope, read_with};
+use crate::store::attention::{KeptDays, PageRequest, Scope, read_with};
+use crate::store::databases::Found;
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
 use crate::text::redact;
 
 /// A connection lasts ten seconds: whoever waits for a database that does not answer still gets an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What was read so short a time ago is shown again; what took long to read, for so many times as long.
-const FRESH: Duration = Duration::from_secs(2);
-const FRESH_TIMES: u32 = 4;
-const FRESH_MAX: Duration = Duration::from_secs(60);
-
-/// So many readings are kept for those who ask at the same time.
-const KEPT: usize = 8;
-
-/// What was read.
-#[derive(Clone, Debug)]
-pub enum Read {
-    Work(Arc<Attention>),
-    Subject(Arc<Explanation>),
-}
-
-/// Why nothing could be read, as it may be shown.
-#[derive(Clone, Debug)]
-pub struct Trouble {
-    pub conclusion: Conclusion,
-    pub why: String,
-}
-
-pub type Reading = Result<Read, Trouble>;
 
 /// What is known of a database while it is away.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,52 +47,31 @@ impl Known {
 /// Of one database.
 #[derive(Clone, Default)]
 pub struct Reader {
-    /// Whoever holds it reads.
-    recent: Arc<AsyncMutex<Recent>>,
+    front: Lane,
+    others: Lane,
     known: Arc<Mutex<Known>>,
     days: Arc<KeptDays>,
     /// Whoever holds it counts the days anew.
     counting: Arc<AsyncMutex<()>>,
 }
 
-/// The latest readings, the latest first.
-#[derive(Default)]
-struct Recent(VecDeque<Kept>);
-
-struct Kept {
-    view: View,
-    /// Until then it is shown again.
-    until: Instant,
-    reading: Reading,
-}
-
-impl Recent {
-    fn find(&self, view: &View) -> Option<Reading> {
-        let is_it = |kept: &&Kept| kept.view == *view && Instant::now() < kept.until;
-        self.0.iter().find(is_it).map(|kept| kept.reading.clone())
-    }
-
-    fn keep(&mut self, view: View, reading: Reading, took: Duration) {
-        let now = Instant::now();
-        self.0.retain(|kept| kept.view != view && now < kept.until);
-        self.0.truncate(KEPT - 1);
-        let until = now + (FRESH_TIMES * took).clamp(FRESH, FRESH_MAX);
-        self.0.push_front(Kept { view, until, reading });
-    }
-}
-
 impl Reader {
     /// What this view shows, read now or a moment ago.
-    pub async fn read(&self, database: &Url, view: &View, viewed: &Viewed, turns: &Arc<Semaphore>) -> Reading {
+    pub async fn read(&self, database: &Found, view: &View, viewed: &Viewed, turns: &Arc<Semaphore>) -> Reading {
         // Of the sweeps the same is shown as beside the work.
         let view = if *view == View::Sweeps { View::everything() } else { view.clone() };
-        let read = timeout(PATIENCE, self.read_in_turn(database.clone(), view, viewed.clone(), turns)).await;
-        read.unwrap_or_else(|_| self.silence())
+        let lane = if view == View::everything() { &self.front } else { &self.others };
+        let read = timeout(PATIENCE, self.read_in_turn(lane, database.clone(), view, viewed.clone(), turns)).await;
+        read.unwrap_or_else(|_| self.silence(lane))
     }
 
-    /// It may answer nothing, or there is that much to read.
-    fn silence(&self) -> Reading {
+    /// It may answer nothing, or there is that much to read, or others were first.
+    fn silence(&self, lane: &Lane) -> Reading {
         let (patience, took) = (PATIENCE.as_secs(), self.known().took);
+        if !lane.is_slow() {
+            let why = format!("others are shown what they asked for: it was not its turn within {patience} seconds");
+            return Err(Trouble { conclusion: Conclusion::Busy, why });
+        }
         let why = match took {
             long if PATIENCE <= long => format!(
                 "reading it took {} seconds the last time, and goes on: it will be shown here when it is done",
@@ -129,17 +87,37 @@ impl Reader {
     }
 
     /// A reading that takes too long goes on without the one who asked for it, and nobody else begins another.
-    async fn read_in_turn(&self, database: Url, view: View, viewed: Viewed, turns: &Arc<Semaphore>) -> Reading {
-        let mut recent = Arc::clone(&self.recent).lock_owned().await;
-        if let Some(reading) = recent.find(&view) {
-            return reading;
+    async fn read_in_turn(
+        &self,
+        lane: &Lane,
+        database: Found,
+        view: View,
+        viewed: Viewed,
+        turns: &Arc<Semaphore>,
+    ) -> Reading {
+        let mut recent = Arc::clone(&lane.recent).lock_owned().await;
+        let kept = recent.find(&view);
+        if let Some(kept) = kept.iter().find(|kept| kept.is_fresh()) {
+            return kept.reading.clone();
         }
-        let (reader, turn) = (self.clone(), Arc::clone(turns).acquire_owned().await);
+        let (reader, lane, turn) = (self.clone(), lane.clone(), Arc::clone(turns).acquire_owned().await);
         let reading = spawn_blocking(move || {
             let (_turn, began) = (turn, Instant::now());
-            let reading = reader.read_now(&database, &view, &viewed).map_err(|error| Trouble::of(&error));
-            let (took, reading) = (began.elapsed(), reader.note(&reading, began.elapsed()));
-            recent.keep(view, reading.clone(), took);
+            lane.note(Some(began));
+            // What took long to read is shown again, but never as if a database that is away were there.
+            let reading = match kept.map(|kept| database.url.open_to(Purpose::Show).map(|_| kept.reading)) {
+                Some(Ok(reading)) => reading,
+                read_or_gone => {
+                    let read = match read_or_gone {
+                        Some(Err(error)) => Err(error),
+                        _ => reader.read_now(&database, &view, &viewed),
+                    };
+                    let reading = reader.note(&read.map_err(|error| Trouble::of(&error)), began.elapsed());
+                    recent.keep(view, reading.clone(), began.elapsed());
+                    reading
+                }
+            };
+            lane.note(None);
             drop(recent);
             reader.count_days(&database, &viewed);
             reading
@@ -150,7 +128,7 @@ impl Reader {
         })
     }
 
-    fn read_now(&self, database: &Url, view: &View, viewed: &Viewed) -> Result<Read> {
+    fn read_now(&self, database: &Found, view: &View, viewed: &Viewed) -> Result<Read> {
         let Viewed { timeouts, host_url, .. } = viewed;
         let work = |scope: &Scope, after| {
             let page = PageRequest { after, limit: PageRequest::LIMIT };
@@ -160,15 +138,15 @@ impl Reader {
         match view {
             View::Work { scope, after } => work(scope, after.clone()),
             View::Sweeps => work(&Scope::default(), None),
-            View::Subject(kind, name) => Ok(Read::Subject(Arc::new(explain(database, *kind, name, viewed)?))),
+            View::Subject(kind, name) => Ok(Read::Subject(Arc::new(explain(&database.url, *kind, name, viewed)?))),
         }
     }
 
     /// After an answer, for those that follow.
-    fn count_days(&self, database: &Url, viewed: &Viewed) {
+    fn count_days(&self, database: &Found, viewed: &Viewed) {
         let Ok(turn) = Arc::clone(&self.counting).try_lock_owned() else { return };
         if self.days.are_due() {
-            let (days, database, timeouts) = (Arc::clone(&self.days), database.clone(), viewed.timeouts);
+            let (days, database, timeouts) = (Arc::clone(&self.days), database.url.clone(), viewed.timeouts);
             spawn_blocking(move || {
                 let _turn = turn;
                 if let Err(error) = days.refresh(&database, &timeouts) {
@@ -196,28 +174,6 @@ impl Reader {
     }
 }
 
-impl Trouble {
-    fn of(error: &anyhow::Error) -> Trouble {
-        Trouble { conclusion: conclusion_of(error), why: redact(&format!("{error:#}")) }
-    }
-
-    /// Else the question was wrong, or one row is.
-    pub fn is_of_the_database(&self) -> bool {
-        match self.conclusion {
-            Conclusion::Usage | Conclusion::SomeFailed => false,
-            Conclusion::Done
-            | Conclusion::Changed
-            | Conclusion::Guarded
-            | Conclusion::Unavailable
-            | Conclusion::Busy
-            | Conclusion::Config
-            | Conclusion::NotFound
-            | Conclusion::Interrupted
-            | Conclusion::Terminated => true,
-        }
-    }
-}
-
 fn explain(database: &Url, kind: Kind, name: &str, viewed: &Viewed) -> Result<Explanation> {
     let mut store = database.open_to(Purpose::Explain)?;
     store.refuse_unprovided(kind)?;
@@ -226,4 +182,41 @@ fn explain(database: &Url, kind: Kind, name: &str, viewed: &Viewed) -> Result<Ex
         Explanation::read(db, kind, name, &viewed.policy, &links)
     });
     read.map_err(|abort| database.explain(abort.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::lane::{FRESH, FRESH_MAX, Kept, SLOW};
+
+    fn trouble(conclusion: Conclusion) -> Reading {
+        Err(Trouble { conclusion, why: String::new() })
+    }
+
+    #[test]
+    fn whoever_waits_for_others_is_not_shown_that_the_database_is_away() {
+        let reader = Reader::default();
+        let waited = reader.silence(&reader.others).expect_err("a trouble");
+        assert_eq!((waited.conclusion, reader.known().away_for()), (Conclusion::Busy, None));
+        assert!(waited.may_pass() && !waited.is_of_the_database());
+        reader.others.note(Instant::now().checked_sub(SLOW));
+        let silent = reader.silence(&reader.others).expect_err("a trouble");
+        assert!(silent.is_of_the_database() && reader.known().away_for().is_some(), "{silent:?}");
+    }
+
+    #[tokio::test]
+    async fn others_hold_up_no_front_page_and_what_was_slow_to_read_is_not_shown_when_the_database_is_away() {
+        let reader = Reader::default();
+        let _held = Arc::clone(&reader.others.recent).lock_owned().await;
+        let (view, now) = (View::everything(), Instant::now());
+        let read_at = now.checked_sub(FRESH).expect("a time");
+        let reading = trouble(Conclusion::SomeFailed);
+        let kept = Kept { view: view.clone(), read_at, until: now + FRESH_MAX, reading };
+        reader.front.recent.lock().await.0.push_front(kept);
+        let gone = Found::alone(Url::Sqlite("/nonexistent/acme.db".into()));
+        let viewed =
+            Viewed { databases: Vec::new(), policy: Default::default(), timeouts: Default::default(), host_url: None };
+        let read = reader.read(&gone, &view, &viewed, &Arc::new(Semaphore::new(1))).await.expect_err("a trouble");
+        assert!(read.is_of_the_database() && read.conclusion != Conclusion::Busy, "{read:?}");
+    }
 }

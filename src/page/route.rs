@@ -17,7 +17,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use super::shown::Shown;
 use crate::rules::{Id, Kind};
 use crate::store::attention::{Cursor, Scope};
-use crate::text::redact;
+use crate::text::is_plain;
 
 /// One page.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +87,7 @@ impl Route {
         Route { refreshes: !self.refreshes, ..self.clone() }
     }
 
-    /// None of an id that may not be shown as it is.
+    /// None of an id that may not be shown as it is: what an address has in it can be read in logs and histories.
     pub fn to_subject(&self, kind: Kind, id: &Id) -> Option<Route> {
         is_plain(&id.0).then(|| self.to(View::Subject(kind, id.0.clone())))
     }
@@ -101,11 +101,6 @@ impl Route {
     pub fn to_tenant(&self, tenant: &str) -> Option<Route> {
         is_plain(tenant).then(|| self.to(View::of(Scope { tenant: Some(tenant.to_owned()), ..Scope::default() })))
     }
-}
-
-/// What an address has in it can be read in logs and histories: no secret.
-fn is_plain(text: &str) -> bool {
-    redact(text) == text
 }
 
 fn view_of(parts: &[&str]) -> Option<View> {

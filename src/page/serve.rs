@@ -23,7 +23,8 @@ use super::assets;
 use super::databases::DatabasesPage;
 use super::options::PageOptions;
 use super::overview::Overview;
-use super::reader::{Known, Read, Reader, Reading, Trouble};
+use super::reader::{Known, Reader};
+use super::reading::{Read, Reading, Trouble};
 use super::route::{Here, Route, View};
 use super::shown::Shown;
 use super::subject::SubjectPage;
@@ -157,7 +158,7 @@ impl Page {
             readers.retain(|name, _| viewed.databases.iter().any(|found| found.name == *name));
             readers.entry(found.name.clone()).or_default().clone()
         };
-        let reading = reader.read(&found.url, view, viewed, &self.turns).await;
+        let reading = reader.read(found, view, viewed, &self.turns).await;
         (reading, reader.known())
     }
 }
@@ -168,7 +169,7 @@ fn shown(reading: &Reading, known: Known, here: &Here) -> Document {
         (Ok(Read::Work(read)), View::Sweeps) => html((StatusCode::OK, SweepsPage::of(read, here)), refreshes),
         (Ok(Read::Work(read)), _) => html((StatusCode::OK, Overview::of(read, here)), refreshes),
         (Ok(Read::Subject(read)), _) => html((StatusCode::OK, SubjectPage::of(read, here)), refreshes),
-        (Err(trouble), _) => html(TroublePage::of(trouble, known, here), refreshes && trouble.is_of_the_database()),
+        (Err(trouble), _) => html(TroublePage::of(trouble, known, here), refreshes && trouble.may_pass()),
     }
 }
 

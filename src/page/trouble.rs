@@ -7,7 +7,8 @@ use chrono::TimeDelta;
 
 use super::chart::Mark;
 use super::frame::Frame;
-use super::reader::{Known, Trouble};
+use super::reader::Known;
+use super::reading::Trouble;
 use super::route::Here;
 use super::shown::{Minute, Shown, age};
 use crate::conclusion::Conclusion;
@@ -28,6 +29,7 @@ impl TroublePage {
         let (status, heading) = match trouble.conclusion {
             Conclusion::Usage => (StatusCode::NOT_FOUND, "There is no such page"),
             Conclusion::SomeFailed => (StatusCode::OK, "It cannot be read"),
+            Conclusion::Busy => (StatusCode::SERVICE_UNAVAILABLE, "Too many ask at once"),
             _ => (StatusCode::SERVICE_UNAVAILABLE, "The database is away"),
         };
         let page = TroublePage::plain(heading, &trouble.why, here);

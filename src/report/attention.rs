@@ -2,7 +2,7 @@
 //! next sweep would do, and how the work stands.
 
 use anyhow::Result;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
 use super::grid::{CELL_MAX, Row, with_header, without_header};
@@ -10,7 +10,7 @@ use super::page::Page;
 use super::status::format::{age, counted, paint, section};
 use crate::rules::board::BoardState;
 use crate::rules::display::{HumanDuration, format_utc, humanize};
-use crate::store::attention::{Attention, Day, Item, Share, SweeperState};
+use crate::store::attention::{Attention, Cursor, Day, Item, Share, SweeperState};
 use crate::text::{cut, redact};
 
 /// The whole of it. Sections without rows are left out.
@@ -54,9 +54,9 @@ fn heading(attention: &Attention) -> String {
         SweeperState::Well => sweeper.summary.clone(),
         SweeperState::Failing | SweeperState::Late | SweeperState::Never => sweeper.summary.red().to_string(),
     };
-    let calm = match (attention.items_total, sweeper.state) {
-        (0, SweeperState::Well) => format!("\n{}", needs(0).green()),
-        (0, _) => format!("\n{}", needs(0)),
+    let calm = match (attention.items_total, sweeper.is_well()) {
+        (0, true) => format!("\n{}.", needs(0).green()),
+        (0, false) => format!("\n{}, but sweeps do not do all that they should.", needs(0)),
         _ => String::new(),
     };
     format!("{} ({host}{scope}) at {}\n{summary}{next}{calm}\n", "Attention".bold(), format_utc(*observed_at))
@@ -65,23 +65,29 @@ fn heading(attention: &Attention) -> String {
 /// When the next sweep can be expected.
 pub fn expected(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     match now <= at {
+        true if at - now < TimeDelta::seconds(1) => "The next one can be expected now.".to_owned(),
         true => format!("The next one can be expected in {}.", HumanDuration(at - now)),
         false => format!("The next one was to be expected {} ago.", HumanDuration(now - at)),
     }
 }
 
 fn items(attention: &Attention) -> String {
+    if attention.items.is_empty() && 0 < attention.items_total {
+        return format!("{}, and none of them on this page or a later one\n", needs(attention.items_total).bold());
+    }
     if attention.items.is_empty() {
         return String::new();
     }
     let listed: Vec<String> = attention.items.iter().map(item).collect();
-    let more =
-        attention.next_page.as_ref().map(|place| format!("\n  … more: --after '{}'\n", redact(&place.to_string())));
+    let more = |place: &Cursor| {
+        let (shown, place) = (attention.items.len(), redact(&place.to_string()));
+        format!("\n  {shown} of {} are listed here. The next page: --after '{place}'\n", attention.items_total)
+    };
     format!(
         "{}, the oldest first\n\n{}{}",
         needs(attention.items_total).bold(),
         listed.join("\n"),
-        more.unwrap_or_default()
+        attention.next_page.as_ref().map(more).unwrap_or_default()
     )
 }
 

@@ -88,7 +88,7 @@ impl Request {
             Request::Wake => "woken",
             Request::Nudge => "nudged",
             Request::Relaunch => "started again",
-            Request::Heartbeat => "said to be alive",
+            Request::Heartbeat => "a sign of life was noted",
             Request::Pause => "its stall detection was paused",
             Request::Resume => "its stall detection was resumed",
             Request::FailStep => "set failed",

@@ -47,7 +47,8 @@ impl Environment {
     pub fn databases(&self, flags: &DatabaseFlag) -> Result<Databases> {
         let urls = self.named_databases(&flags.database)?;
         let urls = urls.into_iter().map(|url| self.completed(url, flags));
-        Ok(Databases(urls.map(|url| Ok(Named::of(url?))).collect::<Result<_>>()?))
+        let named = urls.map(|url| Ok(Named::of(url?))).collect::<Result<_>>()?;
+        Ok(Databases { named, is_typed: !flags.database.is_empty() })
     }
 
     fn completed(&self, url: Url, flags: &DatabaseFlag) -> Result<Url> {

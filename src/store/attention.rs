@@ -4,12 +4,14 @@
 //! As in the status, every column is read whatever it holds.
 
 mod board;
+mod commands;
 mod days;
 mod items;
 mod kept_days;
 mod links;
 mod next_sweep;
 mod other;
+mod owner;
 mod request;
 mod sweeper;
 mod waiting;
@@ -19,14 +21,18 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
+use diesel::prelude::*;
 use serde::Serialize;
 
+use super::databases::Found;
 use super::errors::Refused;
 use super::links::HostUrl;
-use super::open::{Store, Url};
+use super::open::Store;
 use super::rights::Purpose;
+use super::schema::host_behavior;
 use super::status::{Counts, Limits, snapshot};
-use super::{Abort, Access, DbConnection, Timeouts, find};
+use super::types::LossyText;
+use super::{Abort, Access, Db, DbConnection, Timeouts};
 use crate::conclusion::usage;
 use crate::rules::Kind;
 use crate::rules::board::BoardState;
@@ -36,6 +42,7 @@ use items::Reading;
 pub use items::{Item, What};
 pub use kept_days::KeptDays;
 pub use next_sweep::{NextSweep, Planned};
+use owner::Owner;
 pub use request::{Cursor, PageRequest, Scope};
 pub use sweeper::{HeldWork, Sweeper, SweeperState};
 pub use work::Share;
@@ -75,55 +82,59 @@ pub struct Attention {
     pub days_counted_at: Option<DateTime<Utc>>,
 }
 
-/// Connects and reads. Refuses a tenant to whom nothing belongs, and a place that is of another database.
+/// Connects and reads. Refuses a tenant or an agent who is unknown, and a place that is of another database.
 pub fn read_from(
-    url: &Url,
+    database: &Found,
     scope: &Scope,
     page: &PageRequest,
     host_url: Option<&HostUrl>,
     timeouts: &Timeouts,
 ) -> Result<Attention> {
-    read_with(url, scope, page, host_url, timeouts, &KeptDays::default())
+    read_with(database, scope, page, host_url, timeouts, &KeptDays::default())
 }
 
 /// The same again and again: days that are slow to count are kept.
 pub fn read_with(
-    url: &Url,
+    database: &Found,
     scope: &Scope,
     page: &PageRequest,
     host_url: Option<&HostUrl>,
     timeouts: &Timeouts,
     days: &KeptDays,
 ) -> Result<Attention> {
-    let mut store = url.open_to(Purpose::Show)?;
+    let mut store = database.url.open_to(Purpose::Show)?;
     let links = store.host.links(host_url);
-    let read = read(&mut store, scope, page, timeouts, days);
-    Ok(read.map_err(|error| url.explain(error))?.with_links(&links))
+    let read = read(&mut store, database, scope, page, timeouts, days);
+    Ok(read.map_err(|error| database.url.explain(error))?.with_links(&links))
 }
 
 /// Reads one page of what needs a person, and with it all the rest.
 fn read(
     store: &mut Store,
+    database: &Found,
     scope: &Scope,
     page: &PageRequest,
     timeouts: &Timeouts,
     kept: &KeptDays,
 ) -> Result<Attention> {
     let Store { db, host, kinds, .. } = store;
-    refuse(db, kinds, scope, page, timeouts)?;
+    let owner = owner(db, kinds, scope, page, timeouts)?;
     snapshot(db, timeouts, |db| {
         let now = db.now()?;
-        let limits = Limits::read(db)?;
         let sweeper = Sweeper::read(db, now)?;
-        let boards = board::read(db, kinds, scope, page)?;
-        let reading = Reading { kinds, scope, page, limits: &limits, now };
-        let mut placed = boards.items(db, &reading)?;
+        let boards = board::read(db, kinds, &owner, page)?;
+        let (limits, resume_advice) = (Limits::read(db)?, resume_advice(db)?);
+        let reading = Reading { kinds, owner: &owner, page, limits: &limits, resume_advice: &resume_advice, now };
+        let mut placed = boards.items(&reading);
         let mut items_total = boards.work.count(BoardState::WAITING_FOR_PEOPLE);
         for (of_source, n) in other::read(db, &reading, &sweeper)? {
             placed.extend(of_source);
             items_total += n;
         }
         let (items, next_page) = items::merged(placed, page.limit);
+        let argument = database.argument();
+        let with_commands = |item: Item| item.with_commands(db, kinds, argument.as_deref());
+        let items = items.into_iter().map(with_commands).collect::<QueryResult<_>>()?;
         let (tenants, tenants_total) = boards.work.by_tenant();
         let (agents, agents_total) = boards.work.by_agent();
         let (days, days_counted_at) = kept.read(db, now)?;
@@ -136,7 +147,7 @@ fn read(
             items,
             items_total,
             next_page,
-            next_sweep: NextSweep::read(db, &boards)?,
+            next_sweep: NextSweep::read(db, &boards, &sweeper)?,
             kinds: boards.work.kinds(kinds),
             tenants,
             tenants_total,
@@ -149,18 +160,25 @@ fn read(
     })
 }
 
-/// A tenant to whom nothing belongs is more likely a typing error; and a place in another database's list is none here.
-fn refuse(db: &mut DbConnection, kinds: &[Kind], scope: &Scope, page: &PageRequest, timeouts: &Timeouts) -> Result<()> {
-    let refused = db.in_transaction(Access::ReadOnly, timeouts, |db| {
-        if let Some(tenant) = &scope.tenant {
-            find::tenant(db, kinds, tenant)?;
+/// How a person has the agent of a blocked issue go on, on this host.
+fn resume_advice(db: &mut Db) -> QueryResult<String> {
+    let advice: Option<LossyText> = host_behavior::table.select(host_behavior::resume_advice).first(db).optional()?;
+    Ok(advice.map(String::from).unwrap_or_default())
+}
+
+/// Whose work it is; refuses a place in another database's list, which is none here.
+fn owner(
+    db: &mut DbConnection,
+    kinds: &[Kind],
+    scope: &Scope,
+    page: &PageRequest,
+    timeouts: &Timeouts,
+) -> Result<Owner> {
+    let found = db.in_transaction(Access::ReadOnly, timeouts, |db| match &page.after {
+        Some(after) if !after.is_of(db)? => {
+            Err(usage(format!("{}: no page of this database begins there", redact(&after.to_string()))).into())
         }
-        match &page.after {
-            Some(after) if !after.is_of(db)? => {
-                Err(usage(format!("{}: no page of this database begins there", redact(&after.to_string()))).into())
-            }
-            _ => Ok(()),
-        }
+        _ => Owner::find(db, kinds, scope),
     });
-    refused.map_err(|abort: Abort<Refused>| abort.into())
+    found.map_err(|abort: Abort<Refused>| abort.into())
 }

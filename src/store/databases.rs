@@ -8,11 +8,15 @@ use std::path::PathBuf;
 use super::open::Url;
 use super::open::conninfo::Conninfo;
 use super::open::pattern::{is_pattern, matching};
-use crate::text::redact;
+use crate::text::{is_plain, redact};
 
 /// What was named, in that order: never nothing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Databases(pub Vec<Named>);
+pub struct Databases {
+    pub named: Vec<Named>,
+    /// On the command line: elsewhere the same command would lead to another one.
+    pub is_typed: bool,
+}
 
 /// One name.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,12 +52,30 @@ pub struct Found {
     /// What it alone is called among those that were found; no secret is in it. None: only one was named.
     pub name: Option<String>,
     pub url: Url,
+    /// A command leads here only if it names it.
+    pub is_to_name: bool,
+}
+
+impl Found {
+    /// The one that the settings say.
+    pub fn alone(url: Url) -> Found {
+        Found { name: None, url, is_to_name: false }
+    }
+
+    /// What leads a command here, to be put behind it; it may be nothing. None: nothing that may be shown does.
+    pub fn argument(&self) -> Option<String> {
+        if !self.is_to_name {
+            return Some(String::new());
+        }
+        let url = self.url.without_credentials().filter(|url| is_plain(url))?;
+        Some(format!(" --database {}", shell_words::quote(&url)))
+    }
 }
 
 impl Databases {
     /// The only one; none when several were named, or a pattern, however many files it matches now.
     pub fn only(&self) -> Option<&Url> {
-        match self.0.as_slice() {
+        match self.named.as_slice() {
             [Named::Database(url)] => Some(url),
             _ => None,
         }
@@ -62,11 +84,11 @@ impl Databases {
     /// Those that there are now, each once: at least one.
     pub fn find(&self) -> Vec<Found> {
         if let Some(url) = self.only() {
-            return vec![Found { name: None, url: url.clone() }];
+            return vec![Found { is_to_name: self.is_typed, ..Found::alone(url.clone()) }];
         }
         let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());
-        let found = self.0.iter().flat_map(Named::find).filter(|url| seen.insert(Identity::of(url)));
-        found.map(|url| Found { name: Some(name_among(&mut names, &url)), url }).collect()
+        let found = self.named.iter().flat_map(Named::find).filter(|url| seen.insert(Identity::of(url)));
+        found.map(|url| Found { name: Some(name_among(&mut names, &url)), url, is_to_name: true }).collect()
     }
 }
 
@@ -113,8 +135,12 @@ mod tests {
 
     use super::*;
 
+    fn databases(named: Vec<Named>) -> Databases {
+        Databases { named, is_typed: false }
+    }
+
     fn named(path: &Path) -> Databases {
-        Databases(vec![Named::of(Url::Sqlite(path.to_owned()))])
+        databases(vec![Named::of(Url::Sqlite(path.to_owned()))])
     }
 
     fn names(databases: &Databases) -> Vec<String> {
@@ -164,7 +190,7 @@ mod tests {
             Url::postgres("postgres://db.example/others"),
         ];
         let twice = urls.iter().chain(&urls).cloned().map(Named::of).collect();
-        assert_eq!(names(&Databases(twice)), ["b.db", "agents", "others"]);
+        assert_eq!(names(&databases(twice)), ["b.db", "agents", "others"]);
     }
 
     #[test]
@@ -178,12 +204,32 @@ mod tests {
             "password='hunter2",
             "password='hunter3",
         ];
-        let found = Databases(urls.map(|url| Named::of(Url::postgres(url))).into()).find();
+        let found = databases(urls.map(|url| Named::of(Url::postgres(url))).into()).find();
         let names: Vec<String> = found.into_iter().filter_map(|database| database.name).collect();
         let expected = [
             "db.example/agents", "db.example/agents (2)", "db.example/agents (2) (2)", "db.example/agents (3)",
             "localhost/", "***", "*** (2)",
         ];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_command_leads_to_the_database_that_was_typed_without_what_authenticates() {
+        let argument = |url: &str, is_typed| {
+            let named = vec![Named::of(Url::parse(url).expect("a URL"))];
+            Databases { named, is_typed }.find().pop().expect("one").argument()
+        };
+        let of_everything = "postgres://ada:hunter2@db.example:6432/agents?sslmode=require&connect_timeout=9";
+        for (url, expected) in [
+            ("sqlite:///srv/my board.db", Some(" --database 'sqlite:///srv/my board.db'")),
+            (of_everything, Some(" --database 'host=db.example port=6432 dbname=agents user=ada sslmode=require'")),
+            ("host=/tmp dbname='a b'", Some(r" --database 'host=/tmp dbname='\''a b'\'''")),
+            ("postgres://db.example/agents?options=endpoint%3Dhunter2", None),
+            ("postgres://db.example/agents?passfile=/home/ada/.pgpass", None),
+            ("postgres:///?dbname=postgres://ada:hunter2@db.example/agents", None),
+        ] {
+            assert_eq!(argument(url, true).as_deref(), expected, "{url}");
+            assert_eq!(argument(url, false).as_deref(), Some(""), "{url}");
+        }
     }
 }

@@ -94,6 +94,9 @@ pub enum Given {
     Again,
 }
 
+/// Nobody is asked about what an agent exempted for longer than that.
+const AGENTS_LONGEST: TimeDelta = TimeDelta::days(7);
+
 /// When an exemption ends, as it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
@@ -112,8 +115,8 @@ pub struct Wanted<'a> {
     pub until: Option<Until>,
     /// What the end is called where it was given, as in `--until`.
     pub until_is_called: &'a str,
-    /// Else one that holds and ends later, or never, is not replaced.
-    pub may_shorten: bool,
+    /// Then it lasts for a week at most, and one that holds and ends later, or never, is not replaced.
+    pub is_agents: bool,
 }
 
 /// What was done about it.
@@ -139,7 +142,7 @@ pub fn exempt(store: &mut Store, timeouts: &Timeouts, wanted: &Wanted) -> Result
 }
 
 fn give_named(db: &mut Db, kinds: &[Kind], wanted: &Wanted) -> Result<Exempt, Refused> {
-    let Wanted { of, name, reason, until, until_is_called, may_shorten } = *wanted;
+    let Wanted { of, name, reason, until, until_is_called, is_agents } = *wanted;
     let now = db.now()?;
     let until = match until {
         None => None,
@@ -154,7 +157,11 @@ fn give_named(db: &mut Db, kinds: &[Kind], wanted: &Wanted) -> Result<Exempt, Re
         Exempts::Tenant => find::tenant(db, kinds, name).map(|()| Label::of_id(Id(name.to_owned())))?,
         of => found(db, of, name)?.one(of, name)?,
     };
-    if !may_shorten {
+    if is_agents {
+        if until.is_none_or(|until| now + AGENTS_LONGEST < until) {
+            let why = "expected an end within 7 days; a person can exempt it for longer";
+            return Err(usage(format!("{until_is_called} {why}")).into());
+        }
         refuse_to_shorten(db, of, &label, until, now)?;
     }
     let given = give(db, &Word { of, id: &label.id, reason, until }, now)?;

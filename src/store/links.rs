@@ -12,7 +12,7 @@ use serde::Deserialize;
 use strum::VariantArray;
 
 use crate::rules::{Id, Kind};
-use crate::text::redact;
+use crate::text::is_plain;
 
 /// Longer ones are cut by some browsers and boards, and no link is.
 const URL_MAX: usize = 2000;
@@ -177,7 +177,7 @@ impl Links {
 /// None of nothing, of what may not be shown as it is, and of what browsers take for a way up.
 fn encoded(text: &str) -> Option<String> {
     let is_dots = text.chars().all(|c| c == '.');
-    (!is_dots && redact(text) == text).then(|| utf8_percent_encode(text, ENCODED).to_string())
+    (!is_dots && is_plain(text)).then(|| utf8_percent_encode(text, ENCODED).to_string())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::schema::{agent_exemptions, exemptions, failures, notifications, recov
 use super::status::{Limits, false_rescues};
 use super::totals::{self, Totals};
 use super::types::{Instant, LossyText, RawInstant};
-use super::wakes::{StuckWakes, stuck};
+use super::wakes::{StuckWakes, Wanted, stuck};
 use super::{Access, Db, Timeouts};
 use crate::conclusion::Conclusion;
 use crate::rules::Kind;
@@ -100,7 +100,10 @@ pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {
             false_rescues: false_rescues(db, read_at)?,
             waiting: waiting_for_people(db, read_at)?,
             handed_over: handed_over(db, read_at)?,
-            stuck_wakes: stuck(db, None, limits.wake_stuck_after, read_at)?,
+            stuck_wakes: stuck(
+                db,
+                &Wanted { tenant: None, agent: None, after: limits.wake_stuck_after, now: read_at },
+            )?,
             outbox: outbox(db)?,
         })
     });

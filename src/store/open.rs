@@ -116,6 +116,15 @@ impl Url {
         }
     }
 
+    /// What leads to it as `--database` of a command, without what authenticates, of which libpq finds it in its own
+    /// places. None: it may hold a secret elsewhere, or be in a place that it names.
+    pub fn without_credentials(&self) -> Option<String> {
+        match self {
+            Url::Postgres(..) => self.conninfo()?.without_credentials(),
+            Url::Sqlite(path) => Some(format!("sqlite://{}", path.to_str()?)),
+        }
+    }
+
     /// Its text, as it may be shown: without what is a secret, may hold one, or names a file that does.
     pub fn without_secrets(url: &str) -> String {
         match Url::parse(url) {

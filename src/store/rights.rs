@@ -32,6 +32,7 @@ const TO_SHOW: &[Right] = &[
     ("host_behavior", "SELECT"),
     ("host_blocks", "SELECT"),
     ("escalated_issues", "SELECT"),
+    ("agents", "SELECT"),
     ("agent_names", "SELECT"),
     ("plans", "SELECT"),
     ("policy", "SELECT"),

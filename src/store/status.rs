@@ -23,7 +23,7 @@ use super::links::HostUrl;
 use super::open::{Store, Url};
 use super::rights::Purpose;
 use super::types::age_seconds;
-use super::wakes::{self, StuckWake};
+use super::wakes::{self, StuckWake, Wanted};
 use super::{Access, Db, DbConnection, Timeouts, find, has_any, latest};
 use crate::conclusion::usage;
 use crate::rules::{Id, Kind};
@@ -137,8 +137,9 @@ pub fn read(store: &mut Store, tenant: Option<&str>, timeouts: &Timeouts) -> Res
         let (orphans, orphans_total) = lists.orphans.oldest();
         let (escalations, escalations_total) = lists.escalations.oldest();
         let (abandoned, abandoned_total) = lists.abandoned.oldest();
-        let stuck = wakes::stuck(db, tenant, limits.wake_stuck_after, now)?;
-        let stuck_wakes = wakes::oldest(db, tenant, limits.wake_stuck_after, now, &After::Nothing, ROWS_MAX)?;
+        let wanted = Wanted { tenant, agent: None, after: limits.wake_stuck_after, now };
+        let stuck = wakes::stuck(db, &wanted)?;
+        let stuck_wakes = wakes::oldest(db, &wanted, &After::Nothing, ROWS_MAX)?;
         let (quarantined, quarantined_total) = swept::quarantined(db, kinds, tenant, now)?;
         let last_success_at = latest::success(db, now)?;
         Ok(Status {

@@ -37,6 +37,8 @@ pub struct StuckWake {
     /// The page of its subject in the host's own board.
     pub url: Option<String>,
     pub title: Option<String>,
+    #[serde(skip)]
+    pub agent_id: Option<Id>,
     pub agent: Option<String>,
     pub since: Option<DateTime<Utc>>,
     pub age_seconds: Option<i64>,
@@ -45,38 +47,63 @@ pub struct StuckWake {
     pub place: RawInstant,
 }
 
+/// Whose, and from when on they are stuck.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Of one alone.
+    pub tenant: Option<&'a str>,
+    pub agent: Option<&'a Id>,
+    /// The limit.
+    pub after: TimeDelta,
+    pub now: DateTime<Utc>,
+}
+
 /// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's
 /// wait for ever.
 macro_rules! stuck {
-    ($of_tenant:expr, $after:expr, $now:expr) => {{
+    ($wanted:expr) => {{
         use $crate::store::schema::untaken_wakes::columns;
-        let is_old = columns::created_at.lt(Instant($now - $after));
-        let is_old = is_old.or(columns::created_at.gt(Instant($now + AHEAD_MAX)));
+        let Wanted { tenant, agent, after, now } = *$wanted;
+        let is_old = columns::created_at.lt(Instant(now - after));
+        let is_old = is_old.or(columns::created_at.gt(Instant(now + AHEAD_MAX)));
         let all = untaken_wakes::table.filter(columns::agent_status.ne_all(RESTING)).filter(is_old).into_boxed();
-        match $of_tenant {
+        let of_tenant = match tenant {
             None => all,
             Some(one) => all.filter(columns::tenant.eq(one)),
+        };
+        match agent {
+            None => of_tenant,
+            Some(one) => of_tenant.filter(columns::agent_id.eq(one)),
         }
     }};
 }
 
-/// Those of a tenant, or all.
-pub fn stuck(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<StuckWakes> {
+/// How many there are, since when, and whether any wake is taken up at all.
+pub fn stuck(db: &mut Db, wanted: &Wanted) -> QueryResult<StuckWakes> {
     if !is_readable(db, "untaken_wakes")? {
         return Ok(StuckWakes::default());
     }
     let columns = (count_star(), min(untaken_wakes::created_at));
-    let (count, oldest): (i64, Option<RawInstant>) = stuck!(tenant, after, now).select(columns).get_result(db)?;
+    let (count, oldest): (i64, Option<RawInstant>) = stuck!(wanted).select(columns).get_result(db)?;
     // Asked only when it matters: a host may have to look through its runs.
-    let none_is_taken = 0 < count && is_readable(db, "wake_pickups")? && is_none_taken(db, tenant, after, now)?;
+    let none_is_taken = 0 < count && is_readable(db, "wake_pickups")? && is_none_taken(db, wanted)?;
     Ok(StuckWakes { count, oldest_at: oldest.and_then(|at| at.instant()), none_is_taken })
+}
+
+/// How many there are.
+pub fn count(db: &mut Db, wanted: &Wanted) -> QueryResult<i64> {
+    match is_readable(db, "untaken_wakes")? {
+        true => stuck!(wanted).count().get_result(db),
+        false => Ok(0),
+    }
 }
 
 /// Was no wake taken up since the newest of the stuck ones was made? One that was passed over, while later ones were
 /// taken up, says nothing of who runs the agents, and neither does one whose agent was terminated.
-fn is_none_taken(db: &mut Db, tenant: Option<&str>, after: TimeDelta, now: DateTime<Utc>) -> QueryResult<bool> {
+fn is_none_taken(db: &mut Db, wanted: &Wanted) -> QueryResult<bool> {
     use untaken_wakes::{agent_status, created_at};
-    let that_count = stuck!(tenant, after, now).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));
+    let now = wanted.now;
+    let that_count = stuck!(wanted).filter(agent_status.ne(TERMINATED)).filter(created_at.le(Instant(now)));
     let newest: Option<RawInstant> = that_count.select(max(created_at)).get_result(db)?;
     let Some(newest) = newest.and_then(|at| at.instant()) else { return Ok(false) };
     let taken = wake_pickups::table.filter(wake_pickups::taken_at.between(Instant(newest), Instant(now)));
@@ -100,6 +127,7 @@ struct WakeRow {
     tenant: LossyText,
     identifier: Option<LossyText>,
     title: Option<LossyText>,
+    agent_id: Option<Id>,
     agent_name: Option<LossyText>,
     created_at: RawInstant,
 }
@@ -115,6 +143,7 @@ impl WakeRow {
             identifier: self.identifier.map(LossyText::into),
             url: None,
             title: self.title.map(LossyText::into),
+            agent_id: self.agent_id,
             agent: self.agent_name.map(LossyText::into),
             since,
             age_seconds,
@@ -124,19 +153,12 @@ impl WakeRow {
 }
 
 /// The oldest of them, from a place on.
-pub fn oldest(
-    db: &mut Db,
-    tenant: Option<&str>,
-    after: TimeDelta,
-    now: DateTime<Utc>,
-    from: &After,
-    limit: i64,
-) -> QueryResult<Vec<StuckWake>> {
+pub fn oldest(db: &mut Db, wanted: &Wanted, from: &After, limit: i64) -> QueryResult<Vec<StuckWake>> {
     if !is_readable(db, "untaken_wakes")? {
         return Ok(Vec::new());
     }
-    let wakes = stuck!(tenant, after, now).select(WakeRow::as_select());
+    let wakes = stuck!(wanted).select(WakeRow::as_select());
     let later = after!(wakes, from, untaken_wakes::created_at, untaken_wakes::id);
     let rows = later.order((untaken_wakes::created_at, untaken_wakes::id)).limit(limit).load(db)?;
-    Ok(rows.into_iter().map(|row| row.into_wake(now)).collect())
+    Ok(rows.into_iter().map(|row| row.into_wake(wanted.now)).collect())
 }

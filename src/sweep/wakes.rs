@@ -1,6 +1,7 @@
 //! What no rule for a subject sees: that wakes are queued and nobody takes them up. It is reported by each sweep, and
 //! people are notified once when it begins, once when none at all is taken up any more, and once when it is over.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use tracing::warn;
 
 use super::logs;
@@ -8,7 +9,7 @@ use super::options::Options;
 use super::tally::Stuck;
 use crate::rules::Id;
 use crate::store::outbox::{self, Details, Event, Notice};
-use crate::store::wakes::stuck;
+use crate::store::wakes::{Wanted, count, stuck};
 use crate::store::{Access, DbConnection};
 
 /// The wakes that are stuck at the end of a sweep; one that writes has people notified of them.
@@ -22,11 +23,11 @@ pub fn check(db: &mut DbConnection, options: &Options, access: Access, sweep_id:
 
 /// The wakes that are stuck; none when that cannot be asked, which is logged and no reason for a sweep to fail.
 fn look(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
-    let (tenant, after) = (options.tenant.as_deref(), options.policy.wake_stuck_after);
+    let after = options.policy.wake_stuck_after;
     // By the clock of now: a sweep may have taken long, and has queued wakes itself.
     let looked = db.in_transaction(Access::ReadOnly, &options.timeouts, |db| {
         let now = db.now()?;
-        Ok((now, stuck(db, tenant, after, now)?))
+        Ok((now, stuck(db, &wanted(options, after, now))?))
     });
     let (now, wakes) =
         looked.map_err(|abort| logs::stuck_wakes("whether wakes are stuck could not be asked", abort)).ok()?;
@@ -35,6 +36,10 @@ fn look(db: &mut DbConnection, options: &Options) -> Option<Stuck> {
         warn!(stuck_wakes = wakes.count, "{}", found.sentence());
     }
     Some(found)
+}
+
+fn wanted(options: &Options, after: TimeDelta, now: DateTime<Utc>) -> Wanted<'_> {
+    Wanted { tenant: options.tenant.as_deref(), agent: None, after, now }
 }
 
 /// Has people notified: once for each time that it begins, and once when the oldest has waited for less than half the
@@ -53,7 +58,7 @@ fn announce(db: &mut DbConnection, options: &Options, sweep_id: &Id, found: &Stu
         Notice { event: Event::WakesStuck, kind: "wake", subject_id: None, sweep_id, details }
     };
     let queued = db.in_transaction(Access::Write, &options.timeouts, |db| {
-        let is_over = 0 == found.wakes.count && 0 == stuck(db, tenant, found.after / 2, found.now)?.count;
+        let is_over = 0 == found.wakes.count && 0 == count(db, &wanted(options, found.after / 2, found.now))?;
         match (0 < found.wakes.count, is_over) {
             (true, _) => outbox::queue_outage(db, subscriptions, &notice(false), tenant),
             (false, true) => outbox::queue_outage(db, subscriptions, &notice(true), tenant),

@@ -10,6 +10,7 @@ use crate::mcp::answer::{BYTES_MAX, Keep, ROWS, small, with_rows};
 use crate::mcp::arguments::{no_place, read};
 use crate::mcp::call::Call;
 use crate::store::attention::{Cursor, PageRequest, Scope, read_from};
+use crate::store::databases::Found;
 use crate::text::shown_in;
 
 #[derive(Deserialize, JsonSchema)]
@@ -36,9 +37,10 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let Arguments { tenant, agent, limit, after } = read(arguments)?;
     let after = after.map(|text| text.parse::<Cursor>().map_err(|_| no_place(&text))).transpose()?;
     let (options, scope) = (&call.options.sweep, Scope { tenant, agent });
+    let database = Found::alone(options.database.clone());
     let mut page = PageRequest { after, limit: limit.unwrap_or(ROWS) };
     loop {
-        let attention = read_from(&options.database, &scope, &page, options.host_url.as_ref(), &options.timeouts)?;
+        let attention = read_from(&database, &scope, &page, options.host_url.as_ref(), &options.timeouts)?;
         let rows = attention.items.len();
         let document = small(part_of(shown_in(json!(attention))), &[("/sweeper/guard", Keep::First)]);
         let bytes = document.to_string().len();
@@ -53,6 +55,10 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
 fn part_of(mut document: Value) -> Value {
     if let Some(fields) = document.as_object_mut() {
         fields.retain(|name, _| !ELSEWHERE.contains(&name.as_str()));
+    }
+    // Those are a person's: many of them no tool here does.
+    for item in document["items"].as_array_mut().into_iter().flatten() {
+        item["commands"] = json!([]);
     }
     with_rows(document, &[("/sweeper/sweeps", Keep::First)], 1)
 }

@@ -1,5 +1,5 @@
-//! `exempt`: what `sweep exempt add` does, but for one thing: a longer exemption, such as a person's, stays. It answers
-//! as `sweep exempt list --output json` prints, with this one alone.
+//! `exempt`: what `sweep exempt add` does, but for two things: it lasts a week at most, and a longer exemption, such as
+//! a person's, stays. It answers as `sweep exempt list --output json` prints, with this one alone.
 
 use anyhow::Result;
 use rmcp::model::JsonObject;
@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Why it is in progress on purpose, in a sentence for people.
     #[schemars(length(min = 1, max = 500))]
     reason: String,
-    /// When the exemption ends: a duration such as 2d or 12h, or a time such as 2026-12-24T18:00:00Z.
+    /// When the exemption ends, within 7 days: a duration such as 2d or 12h, or a time such as 2026-12-24T18:00:00Z.
     #[schemars(length(min = 1, max = 100))]
     until: String,
 }
@@ -50,7 +50,7 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
         reason: &reason,
         until: Some(until),
         until_is_called: "until:",
-        may_shorten: false,
+        is_agents: true,
     };
     let exempted = exempt(&mut store, &sweep.timeouts, &wanted);
     let Exempt { label, row, given: _ } = exempted.map_err(|abort| sweep.database.explain_refusal(abort))?;

@@ -3,19 +3,18 @@
 
 use std::cmp::Ordering;
 
-use diesel::dsl::sql as words;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use diesel::sql_types::{BigInt, Nullable, Text};
 
-use super::request::{PageRequest, Scope, Source};
+use super::owner::{Owner, from_text};
+use super::request::{PageRequest, Source};
 use super::work::Work;
 use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::after::{After, after};
-use crate::store::schema::escalated_issues;
+use crate::store::after::After;
 use crate::store::status::lost_row;
-use crate::store::types::{FROM_TEXT, LossyText, RawInstant, sql};
+use crate::store::types::{LossyText, RawInstant, sql};
 
 /// So many of the stranded subjects of each kind are decided upon, the oldest.
 const STRANDED_MAX: i64 = 20;
@@ -24,18 +23,18 @@ const STRANDED_MAX: i64 = 20;
 #[derive(Debug, Default)]
 pub struct Boards {
     pub work: Work,
-    /// In progress, escalated or abandoned: this page and one more, for each kind.
+    /// Escalated or abandoned, in progress or blocked by the escalation: this page and one more, of each source.
     pub waiting: Vec<BoardRow>,
     /// In progress, and a sweep will act upon it.
     pub stranded: Vec<BoardRow>,
-    /// Blocked by an escalation: this page and one more.
-    pub blocked: Vec<BlockedRow>,
 }
 
-/// One row of a board; `state` as the views have it.
+/// One row of a board.
 #[derive(Clone, Debug)]
 pub struct BoardRow {
+    pub source: Source,
     pub kind: Kind,
+    /// As the views have it.
     pub state: BoardState,
     pub row: WorkRow,
 }
@@ -77,41 +76,16 @@ impl BoardRow {
     }
 }
 
-/// An issue that an escalation blocked.
-#[derive(Clone, Debug, Queryable, Selectable)]
-#[diesel(table_name = escalated_issues)]
-pub struct BlockedRow {
-    pub subject_id: Id,
-    pub tenant: LossyText,
-    pub identifier: Option<LossyText>,
-    pub title: LossyText,
-    pub agent_id: Option<Id>,
-    pub agent_name: Option<LossyText>,
-    pub reason: LossyText,
-    pub attempt: i32,
-    pub since: RawInstant,
-    pub last_attempt_at: Option<RawInstant>,
-}
-
-pub fn read(db: &mut Db, kinds: &[Kind], scope: &Scope, page: &PageRequest) -> QueryResult<Boards> {
+pub fn read(db: &mut Db, kinds: &[Kind], owner: &Owner, page: &PageRequest) -> QueryResult<Boards> {
     let mut boards = Boards::default();
     for &kind in kinds {
-        for row in rows(db, kind, scope, page)? {
-            let state = row.state.as_ref().ok_or_else(lost_row)?;
-            let Some(state) = BoardState::parse(&state.0) else { continue };
-            match (&row.subject_id, state) {
-                (None, _) => boards.work.add(kind, state, &row.tenant, row.agent_id, row.agent_name, row.total),
-                (Some(_), BoardState::Escalated | BoardState::Abandoned) => {
-                    boards.waiting.push(BoardRow { kind, state, row });
-                }
-                (Some(_), _) => boards.stranded.push(BoardRow { kind, state, row }),
-            }
+        for row in rows(db, kind, owner, page)? {
+            boards.add(Source::of(kind), kind, row)?;
         }
     }
     if kinds.contains(&Kind::Issue) {
-        boards.blocked = blocked(db, scope, page)?;
-        for Counted { tenant, agent_id, agent_name, total } in count_blocked(db, scope)? {
-            boards.work.add(Kind::Issue, BoardState::Escalated, &tenant, agent_id, agent_name, total);
+        for row in blocked(db, owner, page)?.into_iter().chain(count_blocked(db, owner)?) {
+            boards.add(Source::Blocked, Kind::Issue, row)?;
         }
     }
     boards.stranded.sort_by(|one, other| one.row.since.partial_cmp(&other.row.since).unwrap_or(Ordering::Equal));
@@ -119,23 +93,27 @@ pub fn read(db: &mut Db, kinds: &[Kind], scope: &Scope, page: &PageRequest) -> Q
     Ok(boards)
 }
 
-/// The DSL has no query over a query.
-fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResult<Vec<WorkRow>> {
-    let (begin, end) = match db {
-        Db::Postgres(_) => FROM_TEXT,
-        Db::Sqlite(_) => ("", ""),
-    };
-    let (of_scope, values) = scope.conditions("w", 1);
-    // What is blocked is read apart.
-    let in_progress = if kind == Kind::Issue { "w.in_progress" } else { "true" };
-    let place = |n: usize| format!("${}", values.len() + n);
+impl Boards {
+    fn add(&mut self, source: Source, kind: Kind, row: WorkRow) -> QueryResult<()> {
+        let state = row.state.as_ref().ok_or_else(lost_row)?;
+        let Some(state) = BoardState::parse(&state.0) else { return Ok(()) };
+        match (&row.subject_id, state) {
+            (None, _) => self.work.add(kind, state, &row.tenant, row.agent_id, row.agent_name, row.total),
+            (Some(_), BoardState::Escalated | BoardState::Abandoned) => {
+                self.waiting.push(BoardRow { source, kind, state, row });
+            }
+            (Some(_), _) => self.stranded.push(BoardRow { source, kind, state, row }),
+        }
+        Ok(())
+    }
+}
+
+/// The DSL has no query over a query. What an escalation blocked is read apart.
+fn rows(db: &mut Db, kind: Kind, owner: &Owner, page: &PageRequest) -> QueryResult<Vec<WorkRow>> {
+    let (is_owned, values) = owner.conditions(db);
+    let in_progress = if kind == Kind::Issue { "in_progress" } else { "true" };
     let after = page.after(Source::of(kind));
-    let is_later = match &after {
-        After::Nothing => "true".to_owned(),
-        After::From(_) => format!("since >= {}", place(1)),
-        After::Since(_) => format!("since > {}", place(1)),
-        After::Row(..) => format!("(since, subject_id) > ({}, {begin}{}{end})", place(1), place(2)),
-    };
+    let is_later = is_later(db, &after, values.len());
     let own = format!("r.kind = '{kind}' AND r.subject_id = w.subject_id");
     let list = |states: &[BoardState], is_later: &str, rows: i64| {
         let states = states.iter().map(|state| format!("'{}'", state.name())).collect::<Vec<_>>().join(", ");
@@ -151,7 +129,7 @@ fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResu
     let query = format!(
         "WITH w AS MATERIALIZED ( \
              SELECT subject_id, tenant, identifier, title, agent_id, agent_name, state, detail, since \
-             FROM {kind}_work_state w WHERE {in_progress} AND {of_scope} \
+             FROM {kind}_work_state WHERE {in_progress} AND {is_owned} \
          ) \
          {} UNION ALL {} UNION ALL \
          SELECT NULL, tenant, NULL, NULL, agent_id, agent_name, state, NULL, NULL, NULL, NULL, count(*) \
@@ -159,6 +137,36 @@ fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResu
         list(BoardState::WAITING_FOR_PEOPLE, &is_later, page.rows()),
         list(BoardState::STRANDED, "true", STRANDED_MAX),
     );
+    load(db, query, values, after)
+}
+
+/// The issues that escalations blocked: this page and one more.
+fn blocked(db: &mut Db, owner: &Owner, page: &PageRequest) -> QueryResult<Vec<WorkRow>> {
+    let (is_owned, values) = owner.conditions(db);
+    let after = page.after(Source::Blocked);
+    let (is_later, rows) = (is_later(db, &after, values.len()), page.rows());
+    let query = format!(
+        "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, '{}' AS state, reason AS detail, since, \
+             CAST(attempt AS bigint) AS attempts, last_attempt_at, CAST(0 AS bigint) AS total \
+         FROM escalated_issues WHERE {is_owned} AND {is_later} ORDER BY since, subject_id LIMIT {rows}",
+        BoardState::Escalated.name(),
+    );
+    load(db, query, values, after)
+}
+
+/// What comes after a place, in SQL, behind so many values.
+fn is_later(db: &Db, after: &After, values: usize) -> String {
+    let ((begin, end), at, id) = (from_text(db), values + 1, values + 2);
+    match after {
+        After::Nothing => "true".to_owned(),
+        After::From(_) => format!("since >= ${at}"),
+        After::Since(_) => format!("since > ${at}"),
+        After::Row(..) => format!("(since, subject_id) > (${at}, {begin}${id}{end})"),
+    }
+}
+
+/// The rows of a query that binds these texts, and then a place.
+fn load(db: &mut Db, query: String, values: Vec<&str>, after: After) -> QueryResult<Vec<WorkRow>> {
     let mut query = diesel::sql_query(query).into_boxed();
     for value in values {
         query = query.bind::<Text, _>(value);
@@ -170,59 +178,15 @@ fn rows(db: &mut Db, kind: Kind, scope: &Scope, page: &PageRequest) -> QueryResu
     }
 }
 
-/// Is the agent of a row this one, by its id or its name?
-macro_rules! is_called {
-    ($view:ident, $agent:expr) => {
-        words::<Nullable<Bool>>("cast(agent_id as text) = ").bind::<Text, _>($agent).or($view::agent_name.eq($agent))
-    };
-}
-
-/// Restricts a query of the issues that escalations blocked to a scope.
-macro_rules! blocked {
-    ($query:expr, $scope:expr) => {{
-        let query = $query.into_boxed();
-        let query = match &$scope.tenant {
-            None => query,
-            Some(wanted) => query.filter(escalated_issues::tenant.eq(wanted)),
-        };
-        match &$scope.agent {
-            None => query,
-            Some(wanted) => query.filter(is_called!(escalated_issues, wanted)),
-        }
-    }};
-}
-
-fn blocked(db: &mut Db, scope: &Scope, page: &PageRequest) -> QueryResult<Vec<BlockedRow>> {
-    use escalated_issues::{since, subject_id};
-    let blocked = blocked!(escalated_issues::table.select(BlockedRow::as_select()), scope);
-    let later = after!(blocked, page.after(Source::Blocked), since, subject_id);
-    later.order((since, subject_id)).limit(page.rows()).load(db)
-}
-
-#[derive(QueryableByName)]
-struct Counted {
-    #[diesel(sql_type = Text)]
-    tenant: LossyText,
-    #[diesel(sql_type = Nullable<sql::Id>)]
-    agent_id: Option<Id>,
-    #[diesel(sql_type = Nullable<Text>)]
-    agent_name: Option<LossyText>,
-    #[diesel(sql_type = BigInt)]
-    total: i64,
-}
-
 /// Names are joined last: there may be very many issues, and there are few agents.
-fn count_blocked(db: &mut Db, scope: &Scope) -> QueryResult<Vec<Counted>> {
-    let (conditions, values) = scope.conditions("e", 1);
-    let mut query = diesel::sql_query(format!(
-        "SELECT c.tenant, c.agent_id, a.agent_name, c.total FROM ( \
-             SELECT e.tenant, e.agent_id, count(*) AS total FROM escalated_issues e WHERE {conditions} \
-             GROUP BY e.tenant, e.agent_id \
-         ) c LEFT JOIN agent_names a ON a.agent_id = c.agent_id"
-    ))
-    .into_boxed();
-    for value in values {
-        query = query.bind::<Text, _>(value);
-    }
-    query.load(db)
+fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
+    let (is_owned, values) = owner.conditions(db);
+    let query = format!(
+        "SELECT NULL AS subject_id, c.tenant, NULL AS identifier, NULL AS title, c.agent_id, a.agent_name, \
+             '{}' AS state, NULL AS detail, NULL AS since, NULL AS attempts, NULL AS last_attempt_at, c.total \
+         FROM (SELECT tenant, agent_id, count(*) AS total FROM escalated_issues WHERE {is_owned} GROUP BY 1, 2) c \
+         LEFT JOIN agent_names a ON a.agent_id = c.agent_id",
+        BoardState::Escalated.name(),
+    );
+    load(db, query, values, After::Nothing)
 }

@@ -1,4 +1,5 @@
-//! What sweeps did on each day of the last four weeks, and how much of it was in vain. Days are those of UTC.
+//! What sweeps did on each day of the last four weeks, and how much of it was in vain. Days are those of UTC. What a
+//! person asked for is not counted.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +51,7 @@ pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
     let query = diesel::sql_query(format!(
         "SELECT CAST(day AS text) AS day, what, n FROM ( \
              SELECT {of_ledger} AS day, action AS what, count(*) AS n \
-             FROM recoveries WHERE created_at >= $1 GROUP BY 1, 2 \
+             FROM recoveries WHERE created_at >= $1 AND requested_by IS NULL GROUP BY 1, 2 \
              UNION ALL \
              SELECT {of_rescues}, '{FALSE_RESCUE}', count(*) FROM false_rescues WHERE continued_at >= $1 GROUP BY 1 \
          ) d"

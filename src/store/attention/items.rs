@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::request::{Cursor, PageRequest, Scope, Source};
+use super::owner::Owner;
+use super::request::{Cursor, PageRequest, Source};
 use crate::rules::advice::{Need, advice};
 use crate::rules::{Id, Kind};
 use crate::store::status::Limits;
 use crate::store::types::RawInstant;
-use crate::text::redact;
 
 /// One thing that needs a person; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -36,6 +36,9 @@ pub struct Item {
     /// What a person can do about it now, in words, and the commands that help.
     pub advice: String,
     pub commands: Vec<String>,
+    /// Which commands these are to be.
+    #[serde(skip)]
+    pub(super) offers: &'static [Command],
 }
 
 impl Item {
@@ -57,32 +60,27 @@ impl Item {
             tried: None,
             advice: advice(need),
             commands: Vec::new(),
+            offers: &[],
         }
     }
 
     pub fn subject(&self) -> Option<(Kind, &Id)> {
         Some((self.kind?, self.id.as_ref()?))
     }
+}
 
-    /// With the commands that help, in which `{kind}`, `{name}` and `{id}` stand for those of its subject. They are
-    /// there to be pasted into a shell: what others wrote is quoted, and what may not be shown as it is makes none.
-    pub fn offering(mut self, templates: &[&str]) -> Item {
-        let is_plain = |text: &str| redact(text) == text && !text.starts_with('-');
-        let plain = |text: &str| is_plain(text).then(|| shell_words::quote(text).into_owned());
-        let kind = self.kind.map(Kind::name).unwrap_or_default();
-        let id = self.id.as_ref().and_then(|id| plain(&id.0));
-        let name = self.identifier.as_deref().and_then(plain).or_else(|| id.clone());
-        let filled = |template: &&str| {
-            let command = format!("sweep {}", template.replace("{kind}", kind));
-            match command.split_once('{') {
-                None => Some(command),
-                Some((begin, "name}")) => Some(format!("{begin}{}", name.as_ref()?)),
-                Some((begin, _)) => Some(format!("{begin}{}", id.as_ref()?)),
-            }
-        };
-        self.commands = templates.iter().filter_map(filled).collect();
-        self
-    }
+/// A command that may help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    Explain,
+    Wake,
+    SkipStep,
+    Release,
+    /// A dry run of what is held back.
+    DryRun,
+    /// A sweep of that without the guard.
+    Unguarded,
+    TestNotification,
 }
 
 /// Why it needs a person.
@@ -127,9 +125,11 @@ pub type OfSource = (Vec<Placed>, i64);
 /// What all sources are read with.
 pub struct Reading<'a> {
     pub kinds: &'a [Kind],
-    pub scope: &'a Scope,
+    pub owner: &'a Owner,
     pub page: &'a PageRequest,
     pub limits: &'a Limits,
+    /// How a person has the agent of a blocked issue go on, on this host.
+    pub resume_advice: &'a str,
     pub now: DateTime<Utc>,
 }
 

@@ -1,5 +1,5 @@
 //! What the next sweep would do about the oldest work that is stranded: decided by the rules, from the facts of this
-//! moment, with the limits of the latest sweep.
+//! moment, with the limits and modes of the latest sweep, and with what its guard held back.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,13 @@ use diesel::prelude::*;
 use serde::Serialize;
 
 use super::board::{BoardRow, Boards};
+use super::sweeper::Sweeper;
 use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind, Policy, decide};
+use crate::store::counts::KindMode;
 use crate::store::schema::sweeps;
 use crate::store::types::Document;
-use crate::store::{Db, Subject, errors, for_kind};
+use crate::store::{Db, Subject, errors, for_kind, quarantine};
 
 /// The fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -38,16 +40,16 @@ pub struct Planned {
     pub agent: Option<String>,
     /// As boards show it.
     pub state: BoardState,
-    /// Null: its row cannot be read.
+    /// Null: its row cannot be read, or sweeps leave it as it is, whatever they would decide.
     pub decision: Option<&'static str>,
     /// What would be done, and why, in words.
     pub would: String,
 }
 
 impl NextSweep {
-    pub fn read(db: &mut Db, boards: &Boards) -> QueryResult<NextSweep> {
+    pub fn read(db: &mut Db, boards: &Boards, sweeper: &Sweeper) -> QueryResult<NextSweep> {
         let policy = policy(db)?;
-        let planned = |stranded| plan(db, stranded, &policy);
+        let planned = |stranded| plan(db, stranded, &policy, sweeper);
         let subjects: Vec<Planned> = boards.stranded.iter().map(planned).collect::<QueryResult<_>>()?;
         let mut decisions = BTreeMap::new();
         for decision in subjects.iter().filter_map(|subject| subject.decision) {
@@ -65,7 +67,7 @@ fn policy(db: &mut Db) -> QueryResult<Policy> {
     Ok(latest.and_then(|Document(limits)| serde_json::from_value(limits).ok()).unwrap_or_default())
 }
 
-fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy) -> QueryResult<Planned> {
+fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy, sweeper: &Sweeper) -> QueryResult<Planned> {
     let id = stranded.id();
     let decided =
         for_kind!(stranded.kind, S => S::read(db, &id).map(|facts| facts.map(|facts| decide(&facts, policy))));
@@ -75,6 +77,11 @@ fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy) -> QueryResult<Planne
         Err(error) if errors::is_undecodable(&error) => (None, "report it: its row cannot be read".to_owned()),
         Err(error) => return Err(error),
     };
+    let left = match left_alone(db, stranded, &id, sweeper)? {
+        Some(why) => Some(format!("leave it: {why}. Otherwise it would {would}")),
+        None => None,
+    };
+    let (decision, would) = left.map_or((decision, would), |left| (None, left));
     let row = stranded.row.clone();
     Ok(Planned {
         kind: stranded.kind,
@@ -88,5 +95,21 @@ fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy) -> QueryResult<Planne
         state: stranded.state,
         decision,
         would,
+    })
+}
+
+/// Why sweeps leave it as it is, whatever they decide.
+fn left_alone(db: &mut Db, stranded: &BoardRow, id: &Id, sweeper: &Sweeper) -> QueryResult<Option<String>> {
+    let (kind, row) = (stranded.kind, &stranded.row);
+    if quarantine::of(db, kind, id)?.is_some_and(|failure| failure.quarantined_at.is_some()) {
+        return Ok(Some("it is in quarantine".to_owned()));
+    }
+    Ok(match sweeper.modes.get(&kind) {
+        Some(KindMode::Off) => Some(format!("{} are off", kind.plural())),
+        Some(KindMode::Shadow) => Some(format!("{} are in shadow, where nothing is written", kind.plural())),
+        Some(KindMode::On) | None if sweeper.holds_back(kind, &row.tenant.0, row.agent_id.as_ref()) => {
+            Some("the guard of the latest sweep held it back".to_owned())
+        }
+        Some(KindMode::On) | None => None,
     })
 }

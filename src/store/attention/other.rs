@@ -4,50 +4,52 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 
-use super::items::{Item, OfSource, Placed, Reading, What, place};
+use super::items::{Command, Item, OfSource, Placed, Reading, What, place};
+use super::owner::Owner;
 use super::request::Source;
 use super::sweeper::{HeldWork, Sweeper};
-use super::waiting::{EXPLAIN, resume_advice};
 use crate::rules::advice::Need;
 use crate::rules::display::humanize;
 use crate::rules::{Id, Kind, Reason};
 use crate::store::after::{After, after};
 use crate::store::schema::{failures, host_blocks, issue_subjects, session_subjects, step_subjects};
 use crate::store::types::{LossyText, RawInstant, age_seconds};
-use crate::store::{Db, Label, catalog, find, status, wakes};
+use crate::store::wakes::{self, Wanted};
+use crate::store::{Db, Label, catalog, find, status};
 
-/// Of one agent nothing but its work is read.
 pub fn read(db: &mut Db, reading: &Reading, sweeper: &Sweeper) -> QueryResult<Vec<OfSource>> {
-    if reading.scope.agent.is_some() {
-        return Ok(Vec::new());
-    }
     let mut sources = vec![held_back(reading, sweeper), host_blocked(db, reading)?, stuck_wakes(db, reading)?];
     for &kind in reading.kinds {
         sources.push(quarantined(db, reading, kind)?);
     }
     // To whom they were to go is nobody's business but the operators'.
-    if reading.scope.tenant.is_none() {
+    if *reading.owner == Owner::default() {
         sources.push(undelivered(db, reading)?);
     }
     Ok(sources)
 }
 
-/// There are few of them, in the row of one sweep.
+/// There are few of them, in the row of one sweep. What is held back of more than is asked for holds that back as well.
 fn held_back(reading: &Reading, sweeper: &Sweeper) -> OfSource {
-    let wanted = &reading.scope.tenant;
-    let is_meant = |held: &&HeldWork| wanted.is_none() || held.tenant.is_none() || held.tenant == *wanted;
+    let Owner { tenant, agent } = reading.owner;
+    let is_meant = |held: &&HeldWork| {
+        (tenant.is_none() || held.tenant.is_none() || held.tenant == *tenant)
+            && (agent.is_none() || held.agent_id.is_none() || held.agent_id == *agent)
+    };
     let held = sweeper.guard.iter().filter(is_meant).enumerate();
     let placed = held.map(|(number, held)| {
         let item = Item {
             kind: Some(held.kind),
             tenant: held.tenant.clone(),
+            agent_id: held.agent_id.clone(),
             agent: held.agent.clone(),
             since: Some(held.since),
             age_seconds: Some(age_seconds(held.since, reading.now)),
+            offers: &[Command::DryRun, Command::Unguarded],
             ..Item::new(What::HeldBack, Need::HeldBack, held.why.clone())
         };
         let cursor = place(Some(held.place.clone()), Source::Guard, Id(format!("{number:04}")));
-        Placed { cursor, item: item.offering(&["--dry-run", "--no-guard"]) }
+        Placed { cursor, item }
     });
     let placed: Vec<Placed> = placed.collect();
     let total = placed.len() as i64;
@@ -66,18 +68,24 @@ fn host_blocked(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
     if !catalog::is_readable(db, "host_blocks")? {
         return Ok((Vec::new(), 0));
     }
-    let blocks = || match &reading.scope.tenant {
-        None => host_blocks::table.into_boxed(),
-        Some(one) => host_blocks::table.filter(tenant.eq(one)).into_boxed(),
+    let blocks = || {
+        let all = host_blocks::table.into_boxed();
+        let of_tenant = match &reading.owner.tenant {
+            None => all,
+            Some(one) => all.filter(tenant.eq(one)),
+        };
+        match &reading.owner.agent {
+            None => of_tenant,
+            Some(one) => of_tenant.filter(agent_id.eq(one)),
+        }
     };
     let total = blocks().count().get_result(db)?;
-    let columns = (subject_id, tenant, identifier, title, agent_name, since, reason);
+    let columns = (subject_id, tenant, identifier, title, agent_id, agent_name, since, reason);
     let later = after!(blocks(), reading.page.after(Source::HostBlock), since, subject_id);
     let later = later.order((since, subject_id)).limit(reading.page.rows()).select(columns);
-    type Row = (Id, LossyText, Option<LossyText>, LossyText, Option<LossyText>, RawInstant, LossyText);
+    type Row = (Id, LossyText, Option<LossyText>, LossyText, Option<Id>, Option<LossyText>, RawInstant, LossyText);
     let rows: Vec<Row> = later.load(db)?;
-    let resume_advice = if rows.is_empty() { String::new() } else { resume_advice(db)? };
-    let placed = rows.into_iter().map(|(id, of_tenant, name, its_title, agent, at, why)| {
+    let placed = rows.into_iter().map(|(id, of_tenant, name, its_title, its_agent, agent, at, why)| {
         let (its_since, age_seconds) = at.with_age(reading.now);
         let item = Item {
             kind: Some(Kind::Issue),
@@ -85,20 +93,24 @@ fn host_blocked(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
             tenant: Some(of_tenant.into()),
             identifier: name.map(String::from),
             title: Some(its_title.into()),
+            agent_id: its_agent,
             agent: agent.map(String::from),
             since: its_since,
             age_seconds,
-            ..Item::new(What::BlockedByHost, Need::Blocked(&resume_advice), why.into())
+            offers: &[Command::Explain],
+            ..Item::new(What::BlockedByHost, Need::Blocked(reading.resume_advice), why.into())
         };
-        Placed { cursor: place(Some(at), Source::HostBlock, id), item: item.offering(&[EXPLAIN]) }
+        Placed { cursor: place(Some(at), Source::HostBlock, id), item }
     });
     Ok((placed.collect(), total))
 }
 
 fn stuck_wakes(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
-    let (tenant, limit, now) = (reading.scope.tenant.as_deref(), reading.limits.wake_stuck_after, reading.now);
-    let total = wakes::stuck(db, tenant, limit, now)?.count;
-    let rows = wakes::oldest(db, tenant, limit, now, &reading.page.after(Source::Wake), reading.page.rows())?;
+    let (limit, now) = (reading.limits.wake_stuck_after, reading.now);
+    let Owner { tenant, agent } = reading.owner;
+    let wanted = Wanted { tenant: tenant.as_deref(), agent: agent.as_ref(), after: limit, now };
+    let total = wakes::count(db, &wanted)?;
+    let rows = wakes::oldest(db, &wanted, &reading.page.after(Source::Wake), reading.page.rows())?;
     let placed = rows.into_iter().map(|wake| {
         let queued_for = wake.since.map_or(limit, |since| now - since);
         let item = Item {
@@ -107,37 +119,40 @@ fn stuck_wakes(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
             tenant: Some(wake.tenant),
             identifier: wake.identifier,
             title: wake.title,
+            agent_id: wake.agent_id,
             agent: wake.agent,
             since: wake.since,
             age_seconds: wake.age_seconds,
+            offers: if wake.kind.is_some() { &[Command::Explain] } else { &[] },
             ..Item::new(What::StuckWake, Need::StuckWake, Reason::StuckWake(queued_for).to_string())
         };
-        let commands: &[&str] = if item.kind.is_some() { &[EXPLAIN] } else { &[] };
-        Placed { cursor: place(Some(wake.place), Source::Wake, wake.id), item: item.offering(commands) }
+        Placed { cursor: place(Some(wake.place), Source::Wake, wake.id), item }
     });
     Ok((placed.collect(), total))
 }
 
 fn quarantined(db: &mut Db, reading: &Reading, of: Kind) -> QueryResult<OfSource> {
     use failures::{kind, quarantined_at, reason, subject_id};
-    let (tenant, source) = (reading.scope.tenant.as_deref(), Source::quarantined(of));
-    macro_rules! of_tenant {
-        ($held:expr, $subjects:ident) => {
-            match tenant {
+    let (Owner { tenant, agent }, source) = (reading.owner, Source::quarantined(of));
+    macro_rules! owned {
+        ($held:expr, $subjects:ident) => {{
+            let its = || $subjects::table.filter($subjects::subject_id.eq(subject_id));
+            let of_tenant = match tenant {
                 None => $held,
-                Some(one) => {
-                    let subjects = $subjects::table.filter($subjects::subject_id.eq(subject_id));
-                    $held.filter(exists(subjects.filter($subjects::tenant.eq(one))))
-                }
+                Some(one) => $held.filter(exists(its().filter($subjects::tenant.eq(one)))),
+            };
+            match agent {
+                None => of_tenant,
+                Some(one) => of_tenant.filter(exists(its().filter($subjects::group_id.eq(one)))),
             }
-        };
+        }};
     }
     let held = || {
         let held = failures::table.filter(kind.eq(of.name())).filter(quarantined_at.is_not_null()).into_boxed();
         match of {
-            Kind::Session => of_tenant!(held, session_subjects),
-            Kind::Issue => of_tenant!(held, issue_subjects),
-            Kind::Step => of_tenant!(held, step_subjects),
+            Kind::Session => owned!(held, session_subjects),
+            Kind::Issue => owned!(held, issue_subjects),
+            Kind::Step => owned!(held, step_subjects),
         }
     };
     let total = held().count().get_result(db)?;
@@ -154,9 +169,10 @@ fn quarantined(db: &mut Db, reading: &Reading, of: Kind) -> QueryResult<OfSource
             identifier: label.identifier,
             since,
             age_seconds,
+            offers: &[Command::Explain, Command::Release],
             ..Item::new(What::Quarantined, Need::Quarantined, why.into())
         };
-        Ok(Placed { cursor: place(at, source, id), item: item.offering(&[EXPLAIN, "quarantine release {kind} {id}"]) })
+        Ok(Placed { cursor: place(at, source, id), item })
     });
     Ok((placed.collect::<QueryResult<_>>()?, total))
 }
@@ -175,9 +191,9 @@ fn undelivered(db: &mut Db, reading: &Reading) -> QueryResult<OfSource> {
             identifier: dead.identifier,
             since: dead.since,
             age_seconds: dead.age_seconds,
+            offers: &[Command::TestNotification],
             ..Item::new(What::Undelivered, Need::Undelivered, why)
         };
-        let item = item.offering(&["notify test"]);
         Placed { cursor: place(Some(dead.place), Source::Notification, dead.id), item }
     });
     Ok((placed.collect(), total))

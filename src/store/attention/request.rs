@@ -21,26 +21,8 @@ use crate::store::types::RawInstant;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scope {
     pub tenant: Option<String>,
-    /// An agent's id, or its name.
+    /// An agent's id, or a name that no other agent has.
     pub agent: Option<String>,
-}
-
-impl Scope {
-    /// What rows of a relation must meet, in SQL, and the texts that it binds, from `$first` on.
-    pub(super) fn conditions<'a>(&'a self, relation: &str, first: usize) -> (String, Vec<&'a str>) {
-        let (mut conditions, mut values) = ("true".to_owned(), Vec::new());
-        if let Some(tenant) = &self.tenant {
-            conditions += &format!(" AND {relation}.tenant = ${}", first + values.len());
-            values.push(tenant.as_str());
-        }
-        if let Some(agent) = &self.agent {
-            let place = first + values.len();
-            conditions +=
-                &format!(" AND (cast({relation}.agent_id as text) = ${place} OR {relation}.agent_name = ${place})");
-            values.push(agent.as_str());
-        }
-        (conditions, values)
-    }
 }
 
 /// Which page of items is wanted.

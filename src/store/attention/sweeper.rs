@@ -1,14 +1,16 @@
 //! Is the sweeper alive? When a sweep of everything last did all that it had to, when the next one can be expected, and
 //! what the guard holds back.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde::Serialize;
 
-use crate::rules::Kind;
 use crate::rules::display::HumanDuration;
+use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::counts::{KindCounts, KindMode};
+use crate::store::counts::{HeldBack, KindCounts, KindMode};
 use crate::store::latest::{self, EndedSweep};
 use crate::store::schema::sweeps;
 use crate::store::status::{self, SweepSummary};
@@ -29,6 +31,9 @@ pub struct Sweeper {
     pub next_sweep_at: Option<DateTime<Utc>>,
     /// What the guard of the latest sweep of everything left as it was.
     pub guard: Vec<HeldWork>,
+    /// What it did about each kind.
+    #[serde(skip)]
+    pub(super) modes: BTreeMap<Kind, KindMode>,
     /// The last sweeps, the latest first.
     pub sweeps: Vec<SweepSummary>,
 }
@@ -55,6 +60,8 @@ pub struct HeldWork {
     /// Null: all of the kind.
     pub tenant: Option<String>,
     pub agent: Option<String>,
+    #[serde(skip)]
+    pub(super) agent_id: Option<Id>,
     /// When the sweep began that held it back.
     pub since: DateTime<Utc>,
     /// Why, in a sentence.
@@ -95,18 +102,50 @@ impl Sweeper {
             (Some(_), Some(_)) => SweeperState::Well,
         };
         let guard: Vec<HeldWork> = ended.iter().filter_map(held).flatten().collect();
+        let modes: BTreeMap<Kind, KindMode> = ended.iter().flat_map(modes).collect();
         let success_age = last_success_at.map(|at| now - at);
+        let summary = summary(state, is_well, success_age, latest.map(|latest| now - latest), guard.len());
         Ok(Sweeper {
             state,
-            summary: summary(state, is_well, success_age, latest.map(|latest| now - latest), guard.len()),
+            summary: summary + &inactive(&modes),
             last_success_at,
             last_success_age_seconds: last_success_at.map(|at| age_seconds(at, now)),
             interval_seconds: interval.map(|interval| interval.num_seconds()),
             next_sweep_at: latest.zip(interval).map(|(latest, interval)| latest + interval),
             guard,
+            modes,
             sweeps,
         })
     }
+
+    /// Does it do everything, as far as it should, about every kind?
+    pub fn is_well(&self) -> bool {
+        self.state == SweeperState::Well && self.modes.values().all(|mode| *mode == KindMode::On)
+    }
+
+    /// Did the guard of the latest sweep hold this back?
+    pub(super) fn holds_back(&self, kind: Kind, tenant: &str, agent: Option<&Id>) -> bool {
+        self.guard.iter().any(|held| {
+            held.kind == kind
+                && held.tenant.as_deref().is_none_or(|of| of == tenant)
+                && held.agent_id.as_ref().is_none_or(|of| Some(of) == agent)
+        })
+    }
+}
+
+/// Of the kinds that the database has.
+fn modes(sweep: &EndedSweep) -> impl Iterator<Item = (Kind, KindMode)> {
+    KindCounts::read(&sweep.counts).filter(|(_, counts)| counts.provided).map(|(kind, counts)| (kind, counts.mode))
+}
+
+/// Which kinds nothing is done about, in a sentence.
+fn inactive(modes: &BTreeMap<Kind, KindMode>) -> String {
+    let of = |wanted: KindMode, words: &str| {
+        let kinds = modes.iter().filter(|(_, mode)| **mode == wanted).map(|(kind, _)| kind.plural());
+        let kinds = kinds.collect::<Vec<_>>().join(" and ");
+        if kinds.is_empty() { kinds } else { format!(" Nothing is done about {kinds}, which {words}.") }
+    };
+    of(KindMode::Shadow, "are in shadow") + &of(KindMode::Off, "are off")
 }
 
 /// `is_well`: the latest one that ended did all it had to.
@@ -155,14 +194,19 @@ fn median(mut intervals: Vec<TimeDelta>) -> Option<TimeDelta> {
 /// What the guard of one sweep left as it was; none when its row holds no time that can be read.
 fn held(sweep: &EndedSweep) -> Option<Vec<HeldWork>> {
     let since = sweep.started_at.instant()?;
-    let held = |kind, tenant, agent, why| HeldWork { kind, tenant, agent, since, why, place: sweep.started_at.clone() };
+    let place = &sweep.started_at;
     let on = KindCounts::read(&sweep.counts).filter(|(_, counts)| counts.mode == KindMode::On);
     let of_kind = |(kind, counts): (Kind, KindCounts)| {
-        let whole = counts.guard.map(|guarded| held(kind, None, None, guarded.sentence(kind)));
-        let parts = counts.held_back.into_iter();
-        let parts =
-            parts.map(move |part| held(kind, Some(part.tenant.clone()), part.agent.clone(), part.sentence(kind)));
-        whole.into_iter().chain(parts).collect::<Vec<_>>()
+        let whole = counts.guard.map(|guarded| guarded.sentence(kind));
+        let all = |why| HeldWork { kind, tenant: None, agent: None, agent_id: None, since, why, place: place.clone() };
+        let part = |part: HeldBack| HeldWork {
+            why: part.sentence(kind),
+            tenant: Some(part.tenant),
+            agent: part.agent,
+            agent_id: part.agent_id,
+            ..all(String::new())
+        };
+        whole.into_iter().map(all).chain(counts.held_back.into_iter().map(part)).collect::<Vec<_>>()
     };
     Some(on.flat_map(of_kind).collect())
 }

@@ -96,6 +96,25 @@ impl Conninfo<'_> {
         self.parameters.as_ref().map(|_| DECIDING.map(|name| self.get(name)))
     }
 
+    /// Where it leads and as whom, as pairs, without what authenticates. None: libpq refuses it, or a secret may stand
+    /// elsewhere in it, or where it says.
+    pub fn without_credentials(&self) -> Option<String> {
+        const LEADING: [&str; 8] =
+            ["service", "host", "hostaddr", "port", "dbname", "user", "sslmode", "target_session_attrs"];
+        let holds = HOLDERS.iter().any(|name| self.get(name).is_some());
+        let is_connection_string = self.get("dbname").is_some_and(|name| name.contains(['=', ':']));
+        if self.parameters.is_none() || holds || is_connection_string {
+            return None;
+        }
+        let is_bare = |value: &str| value.chars().all(|c| c.is_ascii_alphanumeric() || "-._/:,@".contains(c));
+        let pairs = LEADING.iter().filter_map(|name| Some((*name, self.get(name)?)));
+        let pairs = pairs.map(|(name, value)| match is_bare(value) {
+            true => format!("{name}={value}"),
+            false => with("", name, value),
+        });
+        Some(pairs.collect::<Vec<_>>().join(" "))
+    }
+
     /// Has it a password, or what serves as one?
     pub fn has_password(&self) -> bool {
         self.parameters().any(|parameter| SECRETS.contains(&parameter.name.as_str()) && !parameter.value.is_empty())

@@ -9,6 +9,7 @@ use sweep::sweep::Options;
 use crate::support::program::sweep;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
+mod owners;
 mod pages;
 mod program;
 mod sweeper;
@@ -207,7 +208,7 @@ on_each_host! {
             let counts = [&theirs["kinds"]["issues"]["active"], &theirs["kinds"]["issues"]["escalated"]];
             assert_eq!(counts, [&json!(0), &json!(1)], "{scope:?}");
         }
-        let idle = Scope { tenant: None, agent: Some("nobody".to_owned()) };
+        let idle = Scope { tenant: None, agent: Some(world.agent("idle").0) };
         assert_eq!(world.attention_of(&idle, &PageRequest::default())["items_total"], 0);
     }
 }

@@ -4,12 +4,12 @@ use crate::support::world::{On, World};
 
 /// The same facts, as if the database's clock showed another time.
 fn shift_the_database_clock(world: &mut World, interval: &str) {
-    let columns = "information_schema.columns where table_schema = 'sweep' and table_name = 'issue_facts'";
+    let columns = "information_schema.columns where table_schema = 'sweep' and table_name = 'issue_decided_facts'";
     let list = "string_agg(case column_name when 'observed_at' then 'observed_at + interval ''SHIFT'' as observed_at'
                 else quote_ident(column_name) end, ', ' order by ordinal_position)";
     let list = world.text(&list.replace("SHIFT", interval), columns).expect("columns");
-    world.run("alter view issue_facts rename to facts_by_the_true_clock");
-    world.run(&format!("create view issue_facts as select {list} from facts_by_the_true_clock"));
+    world.run("alter view issue_decided_facts rename to facts_by_the_true_clock");
+    world.run(&format!("create view issue_decided_facts as select {list} from facts_by_the_true_clock"));
 }
 
 #[test]

@@ -160,7 +160,7 @@ on_each_database! {
 
         ask(world, "heartbeat", &session.0, &[]).done();
 
-        let expected = ["continue: nudged to go on", "recover: said to be alive, asked for by ada"];
+        let expected = ["continue: nudged to go on", "recover: a sign of life was noted, asked for by ada"];
         assert_eq!(ledger(world, &session), expected);
         assert_eq!(world.open_session_recoveries(), 0);
     }

@@ -20,7 +20,10 @@ on_each_host! {
             "Or say what it waits for, or close it.", "Each day of the last four weeks"] {
             assert!(shown.out.contains(part), "{part}: {shown}");
         }
-        assert!(shown.out.contains(&format!("sweep explain issue {name}\n")), "{shown}");
+        // The database was typed, so it is in the command.
+        assert!(shown.out.contains(&format!("sweep explain issue {name} --database ")), "{shown}");
+        let by_environment = sweep(["attention"]).env("DATABASE_URL", &world.url).run().done();
+        assert!(by_environment.out.contains(&format!("sweep explain issue {name}\n")), "{by_environment}");
         assert_eq!(world.written(), written, "it only reads");
         let none = sweep(["attention", "--database", &world.url, "--tenant", "x"]).run();
         none.refused(USAGE, &["there is no tenant x in this database"]);

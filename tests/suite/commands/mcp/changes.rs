@@ -56,6 +56,7 @@ on_each_host! {
         assert_eq!(world.count("exemptions"), 1, "again: the same");
         for (change, says) in [
             (json!({ "until": "2020-01-01" }), "until: 2020-01-01 00:00:00 UTC has passed"),
+            (json!({ "until": "8d" }), "until: expected an end within 7 days"),
             (json!({ "until": "soon" }), "until: soon: expected a duration such as 2d or 12h"),
             (json!({ "subject": "A-99" }), "there is no issue A-99 in this database"),
             (json!({ "reason": null }), "reason: it is missing"),
@@ -134,7 +135,7 @@ fn what_changes_something_says_so() {
     for tool in tools {
         let changes = CHANGES.contains(&tool["name"].as_str().expect("a name"));
         assert_eq!(tool["annotations"]["readOnlyHint"], !changes, "{tool}");
-        assert_eq!(tool["annotations"]["destructiveHint"], false, "{tool}");
+        assert_eq!(tool["annotations"]["destructiveHint"], changes, "{tool}");
     }
 }
 

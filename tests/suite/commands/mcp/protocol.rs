@@ -1,9 +1,16 @@
 //! The protocol: what is no message is answered and passed over, and the end of stdin, or a signal, is the end.
 
+use std::io::{BufRead, BufReader, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::mcp::{Client, mcp};
+use crate::support::wait::wait_for;
 use crate::support::world::{On, World};
 
 fn client() -> (World, Client) {
@@ -114,4 +121,33 @@ fn a_signal_is_the_end() {
         client.signal(signal);
         assert_eq!(client.ended().0, 0);
     }
+}
+
+/// Else a client that writes and never reads fills the server's memory with answers.
+#[test]
+fn nothing_more_is_read_from_a_client_that_reads_no_answers_and_all_are_answered_when_it_does() {
+    const ASKED: usize = 50_000;
+    let world = World::new(On::Sqlite);
+    let mut program = mcp(&world.url, []).with_a_pipe_for_stdin();
+    let mut child = program.start();
+    let mut to = child.stdin.take().expect("a pipe");
+    let written = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&written);
+    let writer = thread::spawn(move || {
+        for id in 0..ASKED {
+            writeln!(to, r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).expect("a reader");
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let mut before = 0;
+    let stopped = wait_for("a writer that waits", || {
+        let now = written.load(Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(100));
+        (0 < now && std::mem::replace(&mut before, now) == now).then_some(now)
+    });
+    assert!(stopped < ASKED / 2, "{stopped}");
+    let answers = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    assert_eq!(answers.count(), ASKED);
+    writer.join().expect("a writer");
+    assert!(child.wait().expect("a process").success());
 }

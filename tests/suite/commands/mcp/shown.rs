@@ -44,7 +44,8 @@ fn each_tool_says_what_it_is_good_for_and_what_it_may_do() {
         let hints = &tool["annotations"];
         assert_eq!(
             (&hints["readOnlyHint"], &hints["destructiveHint"], &hints["openWorldHint"]),
-            (&json!(true), &json!(false), &json!(false))
+            (&json!(true), &json!(false), &json!(false)),
+            "{tool}"
         );
         let schema = &tool["inputSchema"];
         assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)), "{schema}");

@@ -59,6 +59,7 @@ pub fn stuck_wake(n: u32, minutes: i64) -> StuckWake {
         identifier: Some(format!("ACM-{n}")),
         url: None,
         title: Some("Mend the fence".to_owned()),
+        agent_id: None,
         agent: Some("Ada".to_owned()),
         since: Some(now() - TimeDelta::minutes(minutes)),
         age_seconds: Some(minutes * 60),

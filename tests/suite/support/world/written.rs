@@ -3,6 +3,7 @@
 use serde_json::Value;
 use sweep::rules::Id;
 use sweep::store::attention::{self, PageRequest, Scope};
+use sweep::store::databases::Found;
 use sweep::store::open::Url;
 use sweep::store::status::read;
 use sweep::store::{Access, Timeouts};
@@ -89,7 +90,7 @@ impl World {
     /// One page of what needs a person in a scope, held to its schema.
     pub fn attention_of(&self, scope: &Scope, page: &PageRequest) -> Value {
         let url = Url::parse(&self.url).expect("a URL");
-        let read = attention::read_from(&url, scope, page, None, &Timeouts::default());
+        let read = attention::read_from(&Found::alone(url), scope, page, None, &Timeouts::default());
         json::read(&serde_json::json!(read.unwrap_or_else(|error| panic!("{error:#}"))).to_string())
     }
 }

@@ -17,6 +17,7 @@ select w.id,
        i.identifier,
        substr(i.title, 1, 1000) as title,
 {%- endif %}
+       w.agent_id,
        substr(a.name, 1, 1000) as agent_name,
        a.status as agent_status,
        w.created_at

@@ -41,6 +41,7 @@ select w.id,
        w.company_id::text as tenant,
        left(i.identifier, 1000) as identifier,
        left(i.title, 1000) as title,
+       w.agent_id,
        left(a.name, 1000) as agent_name,
        left(a.status, 1000) as agent_status,
        within_calendar(w.created_at) as created_at

@@ -213,7 +213,8 @@ cross join lateral (
 -- the board that says what is to be done, and nobody who has answered since.
 create view host_blocks as
 select distinct on (i.id) i.id as subject_id, i.company_id::text as tenant, left(i.identifier, 1000) as identifier,
-       left(i.title, 1000) as title, left(a.name, 1000) as agent_name, within_calendar(l.created_at) as since,
+       left(i.title, 1000) as title, i.assignee_agent_id as agent_id, left(a.name, 1000) as agent_name,
+       within_calendar(l.created_at) as since,
        'blocked by its host, which told nobody why (' || left(l.action, 100) || ')' as reason
 from public.companies c
 join public.activity_log l on l.company_id = c.id

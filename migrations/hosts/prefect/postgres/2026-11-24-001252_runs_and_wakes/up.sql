@@ -55,7 +55,8 @@ from public.flow_run f
 where f.state_type = 'PENDING' or f.state_type = 'SCHEDULED' and f.next_scheduled_start_time <= statement_timestamp();
 
 create view untaken_wakes as
-select w.id, 'issue' as kind, i.id as subject_id, i.tenant, i.identifier::text as identifier, i.title, a.name as agent_name,
+select w.id, 'issue' as kind, i.id as subject_id, i.tenant, i.identifier::text as identifier, i.title, i.assignee_agent_id as agent_id,
+       a.name as agent_name,
        case when i.obstacle is not null then 'paused' else coalesce(a.status, 'terminated') end as agent_status, w.created_at
 from pending_wakes w
 join issues i on i.id = w.issue_id

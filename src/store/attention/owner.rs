@@ -1,0 +1,79 @@
+//! Whose work is read, as rows have it: a tenant's, an agent's, or everybody's.
+
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+
+use super::request::Scope;
+use crate::rules::{Id, Kind};
+use crate::store::Db;
+use crate::store::errors::Refused;
+use crate::store::find::{self, Found};
+use crate::store::ids::IdType;
+use crate::store::schema::{issue_subjects, session_subjects, step_subjects};
+use crate::store::types::FROM_TEXT;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Owner {
+    pub tenant: Option<String>,
+    pub agent: Option<Id>,
+}
+
+impl Owner {
+    /// Refuses a tenant to whom nothing belongs, and what is not the id or the name of exactly one agent: it is more
+    /// likely a typing error than somebody without work.
+    pub fn find(db: &mut Db, kinds: &[Kind], scope: &Scope) -> Result<Owner, Refused> {
+        if let Some(tenant) = &scope.tenant {
+            find::tenant(db, kinds, tenant)?;
+        }
+        let agent = scope.agent.as_deref().map(|name| agent(db, kinds, name)).transpose()?;
+        Ok(Owner { tenant: scope.tenant.clone(), agent })
+    }
+
+    /// What rows of a relation must meet, in SQL, and the texts that it binds, from `$1` on.
+    pub fn conditions(&self, db: &Db) -> (String, Vec<&str>) {
+        let (begin, end) = from_text(db);
+        let tenant = self.tenant.as_deref().map(|tenant| (tenant, "tenant", "", ""));
+        let agent = self.agent.as_ref().map(|agent| (agent.0.as_str(), "agent_id", begin, end));
+        let (mut conditions, mut values) = ("true".to_owned(), Vec::new());
+        for (value, column, begin, end) in tenant.into_iter().chain(agent) {
+            values.push(value);
+            conditions += &format!(" AND {column} = {begin}${}{end}", values.len());
+        }
+        (conditions, values)
+    }
+}
+
+/// What makes an id of a text, in SQL.
+pub fn from_text(db: &Db) -> (&'static str, &'static str) {
+    match db {
+        Db::Postgres(_) => FROM_TEXT,
+        Db::Sqlite(_) => ("", ""),
+    }
+}
+
+/// One whose row is gone may have left work, and is known by its id.
+fn agent(db: &mut Db, kinds: &[Kind], name: &str) -> Result<Id, Refused> {
+    match (find::agent(db, name)?, IdType::of(db)?.parse(name)) {
+        (Found::Nothing, Some(id)) if has_work(db, kinds, &id)? => Ok(id),
+        (found, _) => Ok(found.one("agent", name)?.id),
+    }
+}
+
+fn has_work(db: &mut Db, kinds: &[Kind], agent: &Id) -> QueryResult<bool> {
+    macro_rules! is_any {
+        ($subjects:ident) => {
+            select(exists($subjects::table.filter($subjects::group_id.eq(agent)))).get_result(db)
+        };
+    }
+    for kind in kinds {
+        let is_any = match kind {
+            Kind::Session => is_any!(session_subjects),
+            Kind::Issue => is_any!(issue_subjects),
+            Kind::Step => is_any!(step_subjects),
+        };
+        if is_any? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
