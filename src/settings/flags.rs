@@ -117,7 +117,8 @@ pub struct DatabaseFlag {
     ///
     /// Without it: DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the embedded
     /// database. A password belongs into DATABASE_URL_FILE, since everybody can read a command line. `sweep`, its
-    /// daemon and `sweep status` take several: the option again, or a pattern such as 'sqlite:///srv/boards/*.db'.
+    /// daemon, `status`, `attention` and `page` take several: the option again, or a pattern such as
+    /// 'sqlite:///srv/boards/*.db'.
     #[arg(short, long, value_name = "URL")]
     pub database: Vec<String>,
     #[command(flatten)]

@@ -18,7 +18,8 @@ fn of_agent(world: &World, agent: &Id) -> Value {
 fn quarantine(world: &mut World, issue: &Id) {
     let now = world.ago(0);
     world.run(&format!(
-        "insert into failures (kind, subject_id, sweeps, reason, quarantined_at) values ('issue', '{issue}', 3, 'x', {now})"
+        "insert into failures (kind, subject_id, sweeps, reason, quarantined_at) \
+         values ('issue', '{issue}', 3, 'x', {now})"
     ));
 }
 
