@@ -9,11 +9,15 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use regex::{Regex, RegexSet};
 use serde_json::Value;
 
 use crate::rules::Id;
 use crate::rules::display::one_line;
+
+/// What is percent-encoded in a part of a URL: everything but what RFC 3986 calls unreserved.
+pub const NOT_UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A name that promises a secret. Tokens are also counted (`max_tokens: 4096`) and made (`tokenizer: fast`).
 const NAME: &str = r#"(?i-u:(?:passw(?:or)?d|pwd|passphrase|secret|credential|authorization|api[_-]?key|private[_-]?key)[\w.-]*|token(?:[_.-][\w.-]*)?)\\?["']? ?"#;

@@ -7,9 +7,10 @@ use super::frame::Frame;
 use super::reader::Known;
 use super::reading::{Read, Reading};
 use super::route::{Route, View};
-use super::shown::{Minute, Shown, counted};
+use super::shown::{Minute, Shown};
 use super::trouble::since;
 use crate::report::attention::needs;
+use crate::rules::display::counted;
 
 #[derive(Template)]
 #[template(path = "databases.html")]

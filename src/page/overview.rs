@@ -6,10 +6,10 @@ use super::chart::{self, Mark, Svg};
 use super::frame::Frame;
 use super::item::{ItemView, PlannedView, Whose};
 use super::route::{Here, Link, Route, View};
-use super::shown::{Minute, Shown, counted};
+use super::shown::{Minute, Shown};
 use crate::report::attention::{expected, needs};
 use crate::rules::board::BoardState;
-use crate::rules::display::humanize;
+use crate::rules::display::{counted, humanize};
 use crate::store::attention::{Attention, Day, Share};
 
 #[derive(Template)]

@@ -17,10 +17,8 @@ use super::reading::{Read, Reading, Trouble};
 use super::route::View;
 use crate::conclusion::Conclusion;
 use crate::report::explain::Explanation;
-use crate::rules::Kind;
 use crate::store::attention::{KeptDays, PageRequest, Scope, read_with};
 use crate::store::databases::Found;
-use crate::store::open::Url;
 use crate::store::rights::Purpose;
 use crate::text::redact;
 
@@ -138,7 +136,11 @@ impl Reader {
         match view {
             View::Work { scope, after } => work(scope, after.clone()),
             View::Sweeps => work(&Scope::default(), None),
-            View::Subject(kind, name) => Ok(Read::Subject(Arc::new(explain(&database.url, *kind, name, viewed)?))),
+            View::Subject(kind, name) => {
+                let (subject, host_url) = ((*kind, name.as_str()), host_url.as_ref());
+                let read = Explanation::read(&database.url, subject, &viewed.policy, host_url, timeouts)?;
+                Ok(Read::Subject(Arc::new(read)))
+            }
         }
     }
 
@@ -174,20 +176,11 @@ impl Reader {
     }
 }
 
-fn explain(database: &Url, kind: Kind, name: &str, viewed: &Viewed) -> Result<Explanation> {
-    let mut store = database.open_to(Purpose::Explain)?;
-    store.refuse_unprovided(kind)?;
-    let links = store.host.links(viewed.host_url.as_ref());
-    let read = store.db.in_transaction(Purpose::Explain.access(), &viewed.timeouts, |db| {
-        Explanation::read(db, kind, name, &viewed.policy, &links)
-    });
-    read.map_err(|abort| database.explain(abort.into()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::page::lane::{FRESH, FRESH_MAX, Kept, SLOW};
+    use crate::store::open::Url;
 
     fn trouble(conclusion: Conclusion) -> Reading {
         Err(Trouble { conclusion, why: String::new() })

@@ -12,12 +12,12 @@ use std::fmt::{Display, Formatter};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
 use super::shown::Shown;
 use crate::rules::{Id, Kind};
 use crate::store::attention::{Cursor, Scope};
-use crate::text::is_plain;
+use crate::text::{NOT_UNRESERVED, is_plain};
 
 /// One page.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +40,6 @@ pub enum View {
     Subject(Kind, String),
     Sweeps,
 }
-
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl View {
     pub fn everything() -> View {
@@ -136,7 +134,7 @@ impl Display for Segment<'_> {
         if self.0.starts_with('~') || self.0.chars().all(|c| c == '.') {
             f.write_str("~")?;
         }
-        write!(f, "{}", utf8_percent_encode(self.0, ENCODED))
+        write!(f, "{}", utf8_percent_encode(self.0, NOT_UNRESERVED))
     }
 }
 

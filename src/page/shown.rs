@@ -57,8 +57,3 @@ pub fn age(seconds: Option<i64>) -> String {
         Some(seconds) => HumanDuration(TimeDelta::seconds(seconds)).to_string(),
     }
 }
-
-/// `1 thing needs`, `3 things need`.
-pub fn counted(n: i64, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}

@@ -7,9 +7,9 @@ use owo_colors::OwoColorize;
 
 use super::grid::{CELL_MAX, Row, with_header, without_header};
 use super::page::Page;
-use super::status::format::{age, counted, paint, section};
+use super::status::format::{age, paint, section};
 use crate::rules::board::BoardState;
-use crate::rules::display::{HumanDuration, format_utc, humanize};
+use crate::rules::display::{HumanDuration, counted, format_utc, humanize};
 use crate::store::attention::{Attention, Cursor, Day, Item, Share, SweeperState};
 use crate::text::{cut, redact};
 

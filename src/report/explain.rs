@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::grid::{self, CELL_MAX};
 use super::page::Page;
-use crate::rules::display::{HumanDuration, format_utc};
+use crate::rules::display::{HumanDuration, format_utc, humanize};
 use crate::rules::session::AgentState;
 use crate::rules::{Assignee, Clause, Decision, Exemption, History, Kind, Policy, Verdict, Whose, decide};
 use crate::store::Label;
@@ -203,7 +203,7 @@ impl Explanation {
             let Recovery { created_at, action, attempt, reason, requested_by: _, blocked_subject, settled_at } = row;
             let blocked = if *blocked_subject { "; blocked" } else { "" };
             let settled = settled_at.map_or_else(|| "open".to_owned(), format_utc);
-            [format_utc(*created_at), redact(action), attempt.to_string(), redact(reason) + blocked, settled]
+            [format_utc(*created_at), humanize(&redact(action)), attempt.to_string(), redact(reason) + blocked, settled]
         });
         format!("\n{more}{}", grid::with_header(["when", "what", "attempt", "why", "settled"], rows, &[]))
     }

@@ -9,10 +9,10 @@ use owo_colors::OwoColorize;
 
 use super::grid::{CELL_MAX, Row, with_header};
 use super::summary::emptiness;
-use crate::rules::display::{format_utc, humanize};
+use crate::rules::display::{counted, format_utc, humanize};
 use crate::store::status::{PlanReport, PlanSummary, Status, StepReport, SweepSummary};
 use crate::text::{cut, redact};
-use format::{coloured, counted, duration};
+use format::{coloured, duration};
 pub use sections::kinds;
 
 /// A schedule that has not succeeded for so long has stopped.

@@ -30,6 +30,11 @@ pub(super) fn queued_for(age: TimeDelta) -> String {
     }
 }
 
+/// `1 orphan`, `3 orphans`.
+pub fn counted(n: i64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// A status as people write it: `in progress`.
 pub fn humanize(status: &str) -> String {
     status.replace('_', " ")

@@ -7,17 +7,15 @@
 
 use std::net::Ipv6Addr;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
 use strum::VariantArray;
 
 use crate::rules::{Id, Kind};
-use crate::text::is_plain;
+use crate::text::{NOT_UNRESERVED, is_plain};
 
 /// Longer ones are cut by some browsers and boards, and no link is.
 const URL_MAX: usize = 2000;
-
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What of a URL is no placeholder may consist of these, beside letters and digits. None of them ends a link.
 const PLAIN: &str = "-._~:/?#[]@!$&+;=%";
@@ -177,7 +175,7 @@ impl Links {
 /// None of nothing, of what may not be shown as it is, and of what browsers take for a way up.
 fn encoded(text: &str) -> Option<String> {
     let is_dots = text.chars().all(|c| c == '.');
-    (!is_dots && is_plain(text)).then(|| utf8_percent_encode(text, ENCODED).to_string())
+    (!is_dots && is_plain(text)).then(|| utf8_percent_encode(text, NOT_UNRESERVED).to_string())
 }
 
 #[cfg(test)]

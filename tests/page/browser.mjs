@@ -29,8 +29,8 @@ function environment(more) {
 
 /** `sweep page` on a port of its own: its address, and how it is ended. */
 export async function page(url, more = {}) {
-  const child = spawn(process.env.SWEEP, ["page", "--http", "127.0.0.1:0", "--database", url], {
-    cwd: process.env.PAGE_WORK, env: environment(more),
+  const child = spawn(process.env.SWEEP, ["page", "--http", "127.0.0.1:0"], {
+    cwd: process.env.PAGE_WORK, env: environment({ DATABASE_URL: url, ...more }),
   });
   let log = "";
   const address = await new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ export async function page(url, more = {}) {
 /** What a command of sweep's prints. */
 export function sweep(url, ...words) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.env.SWEEP, [...words, "--database", url], { env: environment({}) });
+    const child = spawn(process.env.SWEEP, words, { env: environment({ DATABASE_URL: url }) });
     let out = "", err = "";
     child.stdout.on("data", (bytes) => (out += bytes));
     child.stderr.on("data", (bytes) => (err += bytes));

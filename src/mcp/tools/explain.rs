@@ -11,8 +11,6 @@ use crate::mcp::arguments::{kinds, read};
 use crate::mcp::call::Call;
 use crate::report::explain::Explanation;
 use crate::rules::Kind;
-use crate::store::Access;
-use crate::store::rights::Purpose;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -28,11 +26,7 @@ pub struct Arguments {
 pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let Arguments { kind, subject } = read(arguments)?;
     let options = &call.options.sweep;
-    let mut store = options.database.open_to(Purpose::Explain)?;
-    let links = store.host.links(options.host_url.as_ref());
-    store.refuse_unprovided(kind)?;
-    let explain = |db: &mut _| Explanation::read(db, kind, &subject, &options.policy, &links);
-    let explained = store.db.in_transaction(Access::ReadOnly, &options.timeouts, explain);
-    let explanation = explained.map_err(|abort| options.database.explain(abort.into()))?;
+    let (url, host_url) = (&options.database, options.host_url.as_ref());
+    let explanation = Explanation::read(url, (kind, &subject), &options.policy, host_url, &options.timeouts)?;
     Ok(small(explanation.json(), &[("/recoveries", Keep::Last)]))
 }

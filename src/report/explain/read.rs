@@ -1,19 +1,35 @@
 //! Reading what is explained: by a name, from the facts and by the rules of a sweep.
 
+use anyhow::Result;
+
 use super::{Explanation, quarantine as told_quarantine};
 use crate::conclusion::{some_failed, usage};
 use crate::rules::{Kind, Policy};
 use crate::store::errors::{self, Refused};
 use crate::store::find::find;
-use crate::store::links::Links;
-use crate::store::{Db, Label, Subject, for_kind, ledger, nulls, quarantine};
+use crate::store::links::{HostUrl, Links};
+use crate::store::open::Url;
+use crate::store::rights::Purpose;
+use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, ledger, nulls, quarantine};
 
 impl Explanation {
-    /// Of the subject of this name, within one snapshot: the clauses, the history and the ledger are of one moment.
-    /// Refuses a name that finds none or several, and a row that cannot be read.
-    pub fn read(db: &mut Db, kind: Kind, name: &str, policy: &Policy, links: &Links) -> Result<Explanation, Refused> {
-        let label = find(db, kind, name)?.one(kind, name)?;
-        for_kind!(kind, S => read::<S>(db, label, policy, links))
+    /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Refuses a
+    /// name that finds none or several, and a row that cannot be read.
+    pub fn read(
+        url: &Url,
+        (kind, name): (Kind, &str),
+        policy: &Policy,
+        host_url: Option<&HostUrl>,
+        timeouts: &Timeouts,
+    ) -> Result<Explanation> {
+        let mut store = url.open_to(Purpose::Explain)?;
+        store.refuse_unprovided(kind)?;
+        let links = store.host.links(host_url);
+        let read = store.db.in_transaction(Purpose::Explain.access(), timeouts, |db| {
+            let label = find(db, kind, name)?.one(kind, name)?;
+            for_kind!(kind, S => read::<S>(db, label, policy, &links))
+        });
+        read.map_err(|abort: Abort<Refused>| url.explain(abort.into()))
     }
 }
 

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use owo_colors::{OwoColorize, Style};
 
 use crate::rules::board::BoardState;
-use crate::rules::display::HumanDuration;
+use crate::rules::display::{HumanDuration, counted};
 use crate::text::redact;
 
 pub fn duration(seconds: i64) -> String {
@@ -16,11 +16,6 @@ pub fn duration(seconds: i64) -> String {
 /// An age, or that the row holds no time that can be read.
 pub fn age(seconds: Option<i64>) -> String {
     seconds.map_or("unknown".to_owned(), duration)
-}
-
-/// `1 orphan`, `3 orphans`.
-pub fn counted(n: i64, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// A state or a plan's status in the colour of its urgency.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use owo_colors::OwoColorize;
 
-use super::format::{age, counted, duration, headline, paint, section};
+use super::format::{age, duration, headline, paint, section};
 use crate::report::grid::{Row, with_header, without_header};
 use crate::rules::AHEAD_MAX;
-use crate::rules::display::HumanDuration;
+use crate::rules::display::{HumanDuration, counted};
 use crate::store::status::{Counts, Effect, PlanSummary, Status, SweepSummary, WorkItem};
 use crate::text::redact;
 

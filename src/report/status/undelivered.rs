@@ -2,9 +2,9 @@
 
 use owo_colors::OwoColorize;
 
-use super::format::{age, counted, duration, headline, section};
+use super::format::{age, duration, headline, section};
 use crate::report::grid::with_header;
-use crate::rules::display::humanize;
+use crate::rules::display::{counted, humanize};
 use crate::store::status::{LATE, Notifications, Status};
 use crate::text::redact;
 

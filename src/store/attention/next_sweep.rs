@@ -77,11 +77,10 @@ fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy, sweeper: &Sweeper) ->
         Err(error) if errors::is_undecodable(&error) => (None, "report it: its row cannot be read".to_owned()),
         Err(error) => return Err(error),
     };
-    let left = match left_alone(db, stranded, &id, sweeper)? {
-        Some(why) => Some(format!("leave it: {why}. Otherwise it would {would}")),
-        None => None,
+    let (decision, would) = match left_alone(db, stranded, &id, sweeper)? {
+        Some(why) => (None, format!("leave it: {why}. Otherwise it would {would}")),
+        None => (decision, would),
     };
-    let (decision, would) = left.map_or((decision, would), |left| (None, left));
     let row = stranded.row.clone();
     Ok(Planned {
         kind: stranded.kind,
