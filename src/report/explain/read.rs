@@ -13,8 +13,8 @@ use crate::store::rights::Purpose;
 use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, ledger, nulls, quarantine};
 
 impl Explanation {
-    /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Refuses a
-    /// name that finds none or several, and a row that cannot be read.
+    /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Refuses
+    /// a name that finds none or several, and a row that cannot be read.
     pub fn read(
         url: &Url,
         (kind, name): (Kind, &str),
