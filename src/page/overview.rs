@@ -78,7 +78,7 @@ struct ShareRow {
 /// What happened on each day.
 struct Series {
     name: &'static str,
-    words: &'static str,
+    words: String,
     total: i64,
     chart: Svg,
 }
@@ -187,18 +187,12 @@ impl Shares {
 }
 
 fn series(days: &[Day]) -> Vec<Series> {
-    type Count = fn(&Day) -> i64;
-    let counted: [(&str, &str, Count); 4] = [
-        ("continued", "Continued", |day| day.continued),
-        ("recovered", "Recovered", |day| day.recovered),
-        ("escalated", "Escalated", |day| day.escalated),
-        ("false_rescues", "False rescues", |day| day.false_rescues),
-    ];
-    let highest = counted.iter().flat_map(|(.., of)| days.iter().map(of)).max().unwrap_or_default();
-    let series = counted.map(|(name, words, of)| {
+    let highest = Day::SHOWN.iter().flat_map(|(_, of)| days.iter().map(of)).max().unwrap_or_default();
+    let series = Day::SHOWN.map(|(name, of)| {
+        let words = humanize(name);
         let each: Vec<(String, i64)> = days.iter().map(|day| (day.date.to_string(), of(day))).collect();
         let total = each.iter().map(|(_, n)| n).sum();
-        Series { name, words, total, chart: chart::columns(name, words, &each, highest) }
+        Series { name, total, chart: chart::columns(name, &words, &each, highest), words }
     });
     series.into()
 }

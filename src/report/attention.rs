@@ -148,25 +148,16 @@ fn shares(what: &'static str, shares: &[Share], total: usize) -> String {
 
 /// One line for each thing that is counted: a column for each day, and all of them together.
 fn days(days: &[Day]) -> String {
-    let all = [
-        ("continued", counts(days, |day| day.continued)),
-        ("recovered", counts(days, |day| day.recovered)),
-        ("escalated", counts(days, |day| day.escalated)),
-        ("false rescues", counts(days, |day| day.false_rescues)),
-    ];
+    let all = Day::SHOWN.map(|(name, of)| (humanize(name), days.iter().map(of).collect::<Vec<_>>()));
     let highest = all.iter().flat_map(|(_, counts)| counts).max().copied().unwrap_or_default();
     if highest == 0 {
         return String::new();
     }
     let rows = all.iter().map(|(name, counts)| {
         let columns: String = counts.iter().map(|n| column(*n, highest)).collect();
-        [name.to_string(), columns, counts.iter().sum::<i64>().to_string()]
+        [name.clone(), columns, counts.iter().sum::<i64>().to_string()]
     });
     format!("{}\n\n{}", "Each day of the last four weeks".bold(), without_header(rows))
-}
-
-fn counts(days: &[Day], counted: fn(&Day) -> i64) -> Vec<i64> {
-    days.iter().map(counted).collect()
 }
 
 /// Something is never drawn as nothing.

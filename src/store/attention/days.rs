@@ -38,7 +38,7 @@ struct Counted {
     n: i64,
 }
 
-const FALSE_RESCUE: &str = "false_rescue";
+const FALSE_RESCUES: &str = "false_rescues";
 
 /// All of them, also those on which nothing was done; the oldest first.
 pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
@@ -53,7 +53,7 @@ pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
              SELECT {of_ledger} AS day, action AS what, count(*) AS n \
              FROM recoveries WHERE created_at >= $1 AND requested_by IS NULL GROUP BY 1, 2 \
              UNION ALL \
-             SELECT {of_rescues}, '{FALSE_RESCUE}', count(*) FROM false_rescues WHERE continued_at >= $1 GROUP BY 1 \
+             SELECT {of_rescues}, '{FALSE_RESCUES}', count(*) FROM false_rescues WHERE continued_at >= $1 GROUP BY 1 \
          ) d"
     ));
     let since = first.and_time(chrono::NaiveTime::MIN).and_utc();
@@ -71,13 +71,24 @@ pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<Day>> {
     Ok(days.into_values().collect())
 }
 
+/// A count of a day.
+pub type DayCount = fn(&Day) -> i64;
+
 impl Day {
+    /// The counts that people are shown, by their names in the JSON.
+    pub const SHOWN: [(&str, DayCount); 4] = [
+        ("continued", |day| day.continued),
+        ("recovered", |day| day.recovered),
+        ("escalated", |day| day.escalated),
+        (FALSE_RESCUES, |day| day.false_rescues),
+    ];
+
     fn without_news(date: NaiveDate) -> Day {
         Day { date, continued: 0, recovered: 0, handed_over: 0, escalated: 0, abandoned: 0, false_rescues: 0 }
     }
 
     fn counter(&mut self, what: &str) -> Option<&mut i64> {
-        if what == FALSE_RESCUE {
+        if what == FALSE_RESCUES {
             return Some(&mut self.false_rescues);
         }
         let action = Action::ALL.iter().find(|action| action.name() == what)?;
