@@ -64,8 +64,22 @@ impl Kept {
     }
 }
 
+/// Somebody reads until this is dropped, however the reading ends.
+pub struct Turn(Lane);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.note(None);
+    }
+}
+
 impl Lane {
-    pub fn note(&self, read_since: Option<Instant>) {
+    pub fn begin(&self, now: Instant) -> Turn {
+        self.note(Some(now));
+        Turn(self.clone())
+    }
+
+    fn note(&self, read_since: Option<Instant>) {
         *self.read_since.lock().unwrap_or_else(PoisonError::into_inner) = read_since;
     }
 

@@ -101,7 +101,7 @@ impl Reader {
         let (reader, lane, turn) = (self.clone(), lane.clone(), Arc::clone(turns).acquire_owned().await);
         let reading = spawn_blocking(move || {
             let (_turn, began) = (turn, Instant::now());
-            lane.note(Some(began));
+            let in_lane = lane.begin(began);
             // What took long to read is shown again, but never as if a database that is away were there.
             let reading = match kept.map(|kept| database.url.open_to(Purpose::Show).map(|_| kept.reading)) {
                 Some(Ok(reading)) => reading,
@@ -115,8 +115,7 @@ impl Reader {
                     reading
                 }
             };
-            lane.note(None);
-            drop(recent);
+            drop((in_lane, recent));
             reader.count_days(&database, &viewed);
             reading
         });
@@ -192,9 +191,11 @@ mod tests {
         let waited = reader.silence(&reader.others).expect_err("a trouble");
         assert_eq!((waited.conclusion, reader.known().away_for()), (Conclusion::Busy, None));
         assert!(waited.may_pass() && !waited.is_of_the_database());
-        reader.others.note(Instant::now().checked_sub(SLOW));
+        let slow = reader.others.begin(Instant::now().checked_sub(SLOW).expect("a time"));
         let silent = reader.silence(&reader.others).expect_err("a trouble");
         assert!(silent.is_of_the_database() && reader.known().away_for().is_some(), "{silent:?}");
+        drop(slow);
+        assert_eq!(reader.silence(&reader.others).expect_err("a trouble").conclusion, Conclusion::Busy);
     }
 
     #[tokio::test]
