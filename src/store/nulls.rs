@@ -7,7 +7,7 @@ use diesel::result::Error;
 use diesel::sql_types::Text;
 
 use super::contract::CONTRACT;
-use super::types::FROM_TEXT;
+use super::types::sql as types;
 use super::{Db, errors};
 use crate::rules::{Id, Kind};
 
@@ -26,8 +26,5 @@ fn columns(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<String> {
     let named = CONTRACT.facts_with_a_value(kind).map(|it| format!("CASE WHEN {it} IS NULL THEN '{it} ' ELSE '' END"));
     let named = named.collect::<Vec<_>>().join(" || ");
     let query = sql::<Text>(&format!("SELECT {named} FROM {kind}_facts WHERE subject_id = "));
-    match db {
-        Db::Postgres(db) => query.sql(FROM_TEXT.0).bind::<Text, _>(&id.0).sql(FROM_TEXT.1).get_result(db),
-        Db::Sqlite(db) => query.bind::<Text, _>(&id.0).get_result(db),
-    }
+    query.bind::<types::Id, _>(id).get_result(db)
 }

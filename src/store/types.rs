@@ -136,7 +136,7 @@ readable!(sql::Instant: DateTime<Utc>, RawInstant);
 
 mod ids;
 mod lossy;
-pub use ids::{Bound, FROM_TEXT, IsOneOf};
+pub use ids::{Bound, FROM_TEXT, IsOneOf, around_text};
 pub use lossy::LossyText;
 
 impl FromSql<sql::Key, Pg> for Id {

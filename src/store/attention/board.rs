@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 
-use super::owner::{Owner, from_text};
+use super::owner::Owner;
 use super::request::{PageRequest, Source};
 use super::work::Work;
 use crate::rules::board::BoardState;
@@ -14,7 +14,7 @@ use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::after::After;
 use crate::store::status::lost_row;
-use crate::store::types::{LossyText, RawInstant, sql};
+use crate::store::types::{LossyText, RawInstant, around_text, sql};
 
 /// So many of the stranded subjects of each kind are decided upon, the oldest.
 const STRANDED_MAX: i64 = 20;
@@ -156,7 +156,7 @@ fn blocked(db: &mut Db, owner: &Owner, page: &PageRequest) -> QueryResult<Vec<Wo
 
 /// What comes after a place, in SQL, behind so many values.
 fn is_later(db: &Db, after: &After, values: usize) -> String {
-    let ((begin, end), at, id) = (from_text(db), values + 1, values + 2);
+    let ((begin, end), at, id) = (around_text(db), values + 1, values + 2);
     match after {
         After::Nothing => "true".to_owned(),
         After::From(_) => format!("since >= ${at}"),

@@ -10,7 +10,7 @@ use crate::store::errors::Refused;
 use crate::store::find::{self, Found};
 use crate::store::ids::IdType;
 use crate::store::schema::{issue_subjects, session_subjects, step_subjects};
-use crate::store::types::FROM_TEXT;
+use crate::store::types::around_text;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owner {
@@ -31,7 +31,7 @@ impl Owner {
 
     /// What rows of a relation must meet, in SQL, and the texts that it binds, from `$1` on.
     pub fn conditions(&self, db: &Db) -> (String, Vec<&str>) {
-        let (begin, end) = from_text(db);
+        let (begin, end) = around_text(db);
         let tenant = self.tenant.as_deref().map(|tenant| (tenant, "tenant", "", ""));
         let agent = self.agent.as_ref().map(|agent| (agent.0.as_str(), "agent_id", begin, end));
         let (mut conditions, mut values) = ("true".to_owned(), Vec::new());
@@ -40,14 +40,6 @@ impl Owner {
             conditions += &format!(" AND {column} = {begin}${}{end}", values.len());
         }
         (conditions, values)
-    }
-}
-
-/// What makes an id of a text, in SQL.
-pub fn from_text(db: &Db) -> (&'static str, &'static str) {
-    match db {
-        Db::Postgres(_) => FROM_TEXT,
-        Db::Sqlite(_) => ("", ""),
     }
 }
 

@@ -19,10 +19,18 @@ use uuid::Uuid;
 
 use super::{lossy, sql};
 use crate::rules::Id;
-use crate::store::db::{MultiBackend, MultiRawValue};
+use crate::store::db::{Db, MultiBackend, MultiRawValue};
 
 /// What PostgreSQL makes an id of: the text, and what it becomes.
 pub const FROM_TEXT: (&str, &str) = ("CAST(", " AS sweep.id)");
+
+/// What stands before and after the text of an id in this database's SQL.
+pub fn around_text(db: &Db) -> (&'static str, &'static str) {
+    match db {
+        Db::Postgres(_) => Pg.around_text(),
+        Db::Sqlite(_) => Sqlite.around_text(),
+    }
+}
 
 /// What stands before and after the text of an id.
 trait AroundText: Backend {
