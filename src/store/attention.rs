@@ -25,16 +25,15 @@ use diesel::prelude::*;
 use serde::Serialize;
 
 use super::databases::Found;
-use super::errors::Refused;
+use super::ids::IdType;
 use super::links::HostUrl;
 use super::open::Store;
 use super::rights::Purpose;
 use super::schema::host_behavior;
 use super::status::{Counts, Limits, snapshot};
 use super::types::LossyText;
-use super::{Abort, Access, Db, DbConnection, Timeouts};
-use crate::conclusion::usage;
-use crate::rules::Kind;
+use super::{Db, Timeouts};
+use crate::conclusion::{Failure, usage};
 use crate::rules::board::BoardState;
 use crate::text::redact;
 pub use days::Day;
@@ -118,13 +117,15 @@ fn read(
     kept: &KeptDays,
 ) -> Result<Attention> {
     let Store { db, host, kinds, .. } = store;
-    let owner = owner(db, kinds, scope, page, timeouts)?;
     snapshot(db, timeouts, |db| {
-        let now = db.now()?;
+        let (now, id_type) = (db.now()?, IdType::of(db)?);
+        refuse_another_databases(&page.after, db, id_type)?;
+        let owner = Owner::find(db, kinds, scope)?;
         let sweeper = Sweeper::read(db, now)?;
         let boards = board::read(db, kinds, &owner, page)?;
         let (limits, resume_advice) = (Limits::read(db)?, resume_advice(db)?);
-        let reading = Reading { kinds, owner: &owner, page, limits: &limits, resume_advice: &resume_advice, now };
+        let reading =
+            Reading { kinds, owner: &owner, page, limits: &limits, resume_advice: &resume_advice, id_type, now };
         let mut placed = boards.items(&reading);
         let mut items_total = boards.work.count(BoardState::WAITING_FOR_PEOPLE);
         for (of_source, n) in other::read(db, &reading, &sweeper)? {
@@ -133,7 +134,7 @@ fn read(
         }
         let (items, next_page) = items::merged(placed, page.limit);
         let argument = database.argument();
-        let with_commands = |item: Item| item.with_commands(db, kinds, argument.as_deref());
+        let with_commands = |item: Item| item.with_commands(db, &reading, argument.as_deref());
         let items = items.into_iter().map(with_commands).collect::<QueryResult<_>>()?;
         let (tenants, tenants_total) = boards.work.by_tenant();
         let (agents, agents_total) = boards.work.by_agent();
@@ -166,19 +167,12 @@ fn resume_advice(db: &mut Db) -> QueryResult<String> {
     Ok(advice.map(String::from).unwrap_or_default())
 }
 
-/// Whose work it is; refuses a place in another database's list, which is none here.
-fn owner(
-    db: &mut DbConnection,
-    kinds: &[Kind],
-    scope: &Scope,
-    page: &PageRequest,
-    timeouts: &Timeouts,
-) -> Result<Owner> {
-    let found = db.in_transaction(Access::ReadOnly, timeouts, |db| match &page.after {
-        Some(after) if !after.is_of(db)? => {
-            Err(usage(format!("{}: no page of this database begins there", redact(&after.to_string()))).into())
+/// Refuses a place in another database's list, which is none here.
+fn refuse_another_databases(place: &Option<Cursor>, db: &Db, id_type: IdType) -> Result<(), Failure> {
+    match place {
+        Some(place) if !place.is_of(db, id_type) => {
+            Err(usage(format!("{}: no page of this database begins there", redact(&place.to_string()))))
         }
-        _ => Owner::find(db, kinds, scope),
-    });
-    found.map_err(|abort: Abort<Refused>| abort.into())
+        _ => Ok(()),
+    }
 }

@@ -65,12 +65,19 @@ pub enum Abort<E = Error> {
     Unknown(Error),
 }
 
-impl<E: Into<anyhow::Error>> From<Abort<E>> for anyhow::Error {
-    fn from(abort: Abort<E>) -> anyhow::Error {
-        match abort {
-            Abort::RolledBack(error) | Abort::Lost(error) => error.into(),
+impl<E: From<Error>> Abort<E> {
+    /// Why, whatever became of it.
+    pub fn error(self) -> E {
+        match self {
+            Abort::RolledBack(error) | Abort::Lost(error) => error,
             Abort::Unknown(error) => error.into(),
         }
+    }
+}
+
+impl<E: From<Error> + Into<anyhow::Error>> From<Abort<E>> for anyhow::Error {
+    fn from(abort: Abort<E>) -> anyhow::Error {
+        abort.error().into()
     }
 }
 

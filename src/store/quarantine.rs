@@ -9,7 +9,7 @@ use diesel::prelude::*;
 
 use super::Db;
 use super::schema::failures;
-use super::types::Instant;
+use super::types::{Instant, IsOneOf};
 use super::written::rows_written;
 use crate::rules::{AHEAD_MAX, Id, Kind};
 use crate::text::{cut, plain};
@@ -88,6 +88,13 @@ pub fn all(db: &mut Db) -> QueryResult<Vec<Failure>> {
     let columns = (kind, subject_id, sweeps, reason, last_at, quarantined_at);
     let rows = table.select(columns).filter(quarantined_at.is_not_null());
     rows.order((quarantined_at, kind, subject_id)).load(db)
+}
+
+/// Which of these subjects are in quarantine.
+pub fn held_among(db: &mut Db, of: Kind, ids: &[Id]) -> QueryResult<HashSet<Id>> {
+    let held = failures::table.filter(failures::kind.eq(of.name())).filter(failures::quarantined_at.is_not_null());
+    let among = held.filter(IsOneOf { id: failures::subject_id, ids }).select(failures::subject_id);
+    Ok(among.load(db)?.into_iter().collect())
 }
 
 /// What a subject's last sweeps failed of, if they did.

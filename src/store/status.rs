@@ -12,13 +12,13 @@ mod work;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
 use serde::Serialize;
 
 use super::after::After;
+use super::errors::Refused;
 use super::links::HostUrl;
 use super::open::{Store, Url};
 use super::rights::Purpose;
@@ -181,7 +181,7 @@ pub fn read_plan(
 ) -> Result<Option<PlanReport>> {
     snapshot(&mut store.db, timeouts, |db| {
         let (now, limits) = (db.now()?, Limits::read(db)?);
-        plan::report(db, id, now, stalled_after.unwrap_or(limits.step_stalled_after))
+        Ok(plan::report(db, id, now, stalled_after.unwrap_or(limits.step_stalled_after))?)
     })
 }
 
@@ -191,7 +191,7 @@ const WITHOUT_COMPILATION: &str = "SET LOCAL jit = off";
 pub(super) fn snapshot<T>(
     db: &mut DbConnection,
     timeouts: &Timeouts,
-    read: impl FnOnce(&mut Db) -> QueryResult<T>,
+    read: impl FnOnce(&mut Db) -> Result<T, Refused>,
 ) -> Result<T> {
     let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
         if let Db::Postgres(db) = db {
@@ -199,5 +199,8 @@ pub(super) fn snapshot<T>(
         }
         read(db)
     });
-    read.map_err(anyhow::Error::from).context("reading how the work stands")
+    read.map_err(|abort| match abort.error() {
+        Refused::Request(refusal) => refusal.into(),
+        Refused::Query(error) => anyhow::Error::from(error).context("reading how the work stands"),
+    })
 }

@@ -3,18 +3,17 @@
 
 use diesel::QueryResult;
 
-use super::items::{Command, Item};
+use super::items::{Command, Item, Reading};
 use crate::rules::{Id, Kind};
 use crate::store::Db;
 use crate::store::find::label;
-use crate::store::ids::IdType;
 use crate::text::is_plain;
 
 impl Item {
     /// With the commands that help. `database` is what leads them there, such as ` --database 'sqlite:///srv/acme.db'`;
     /// none: nothing that may be shown does.
-    pub fn with_commands(mut self, db: &mut Db, kinds: &[Kind], database: Option<&str>) -> QueryResult<Item> {
-        let name = self.name(db, kinds)?;
+    pub fn with_commands(mut self, db: &mut Db, reading: &Reading, database: Option<&str>) -> QueryResult<Item> {
+        let name = self.name(db, reading)?;
         let (id, tenant) = (self.id.as_ref().map(|id| id.0.as_str()), self.tenant.as_deref());
         let kind = self.kind.map(Kind::name).unwrap_or_default();
         let with = |command: &str, word: Option<&str>| Some(format!("{command} {}", quoted(word?)?));
@@ -41,13 +40,13 @@ impl Item {
 
     /// What its subject is called in a command: as people call it, unless that is another's id, which would be found
     /// first.
-    fn name(&self, db: &mut Db, kinds: &[Kind]) -> QueryResult<Option<String>> {
+    fn name(&self, db: &mut Db, reading: &Reading) -> QueryResult<Option<String>> {
         let Some(Id(id)) = &self.id else { return Ok(None) };
         let Some(name) = self.identifier.as_deref().filter(|name| quoted(name).is_some()) else {
             return Ok(Some(id.clone()));
         };
-        if let Some(other) = IdType::of(db)?.parse(name).filter(|other| other.0 != *id) {
-            for kind in kinds {
+        if let Some(other) = reading.id_type.parse(name).filter(|other| other.0 != *id) {
+            for kind in reading.kinds {
                 if label(db, *kind, &other)?.is_some() {
                     return Ok(Some(id.clone()));
                 }

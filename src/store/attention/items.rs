@@ -9,6 +9,7 @@ use super::owner::Owner;
 use super::request::{Cursor, PageRequest, Source};
 use crate::rules::advice::{Need, advice};
 use crate::rules::{Id, Kind};
+use crate::store::ids::IdType;
 use crate::store::status::Limits;
 use crate::store::types::RawInstant;
 
@@ -130,6 +131,8 @@ pub struct Reading<'a> {
     pub limits: &'a Limits,
     /// How a person has the agent of a blocked issue go on, on this host.
     pub resume_advice: &'a str,
+    /// Of the host's ids.
+    pub id_type: IdType,
     pub now: DateTime<Utc>,
 }
 

@@ -55,7 +55,8 @@ impl KeptDays {
         let mut store = url.open_to(Purpose::Show)?;
         snapshot(&mut store.db, timeouts, |db| {
             let now = db.now()?;
-            self.count(db, now).map(drop)
+            self.count(db, now)?;
+            Ok(())
         })
     }
 

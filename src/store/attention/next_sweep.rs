@@ -1,7 +1,7 @@
 //! What the next sweep would do about the oldest work that is stranded: decided by the rules, from the facts of this
 //! moment, with the limits and modes of the latest sweep, and with what its guard held back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use diesel::prelude::*;
 use serde::Serialize;
@@ -49,8 +49,12 @@ pub struct Planned {
 impl NextSweep {
     pub fn read(db: &mut Db, boards: &Boards, sweeper: &Sweeper) -> QueryResult<NextSweep> {
         let policy = policy(db)?;
-        let planned = |stranded| plan(db, stranded, &policy, sweeper);
-        let subjects: Vec<Planned> = boards.stranded.iter().map(planned).collect::<QueryResult<_>>()?;
+        let mut subjects = Vec::new();
+        for (stranded, is_held) in quarantine_of(db, &boards.stranded)? {
+            let left_alone =
+                if is_held { Some("it is in quarantine".to_owned()) } else { left_alone(stranded, sweeper) };
+            subjects.push(plan(db, stranded, &policy, left_alone)?);
+        }
         let mut decisions = BTreeMap::new();
         for decision in subjects.iter().filter_map(|subject| subject.decision) {
             *decisions.entry(decision).or_default() += 1;
@@ -67,7 +71,20 @@ fn policy(db: &mut Db) -> QueryResult<Policy> {
     Ok(latest.and_then(|Document(limits)| serde_json::from_value(limits).ok()).unwrap_or_default())
 }
 
-fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy, sweeper: &Sweeper) -> QueryResult<Planned> {
+/// Each of them, and whether it is in quarantine.
+fn quarantine_of<'a>(db: &mut Db, stranded: &'a [BoardRow]) -> QueryResult<Vec<(&'a BoardRow, bool)>> {
+    let mut held = HashSet::new();
+    for &kind in Kind::ALL {
+        let ids: Vec<Id> = stranded.iter().filter(|row| row.kind == kind).map(BoardRow::id).collect();
+        if !ids.is_empty() {
+            held.extend(quarantine::held_among(db, kind, &ids)?.into_iter().map(|id| (kind, id)));
+        }
+    }
+    Ok(stranded.iter().map(|row| (row, held.contains(&(row.kind, row.id())))).collect())
+}
+
+/// `left_alone`: why sweeps leave it as it is, whatever they decide.
+fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy, left_alone: Option<String>) -> QueryResult<Planned> {
     let id = stranded.id();
     let decided =
         for_kind!(stranded.kind, S => S::read(db, &id).map(|facts| facts.map(|facts| decide(&facts, policy))));
@@ -77,7 +94,7 @@ fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy, sweeper: &Sweeper) ->
         Err(error) if errors::is_undecodable(&error) => (None, "report it: its row cannot be read".to_owned()),
         Err(error) => return Err(error),
     };
-    let (decision, would) = match left_alone(db, stranded, &id, sweeper)? {
+    let (decision, would) = match left_alone {
         Some(why) => (None, format!("leave it: {why}. Otherwise it would {would}")),
         None => (decision, would),
     };
@@ -97,18 +114,15 @@ fn plan(db: &mut Db, stranded: &BoardRow, policy: &Policy, sweeper: &Sweeper) ->
     })
 }
 
-/// Why sweeps leave it as it is, whatever they decide.
-fn left_alone(db: &mut Db, stranded: &BoardRow, id: &Id, sweeper: &Sweeper) -> QueryResult<Option<String>> {
+/// Why sweeps leave it as it is although it is not in quarantine.
+fn left_alone(stranded: &BoardRow, sweeper: &Sweeper) -> Option<String> {
     let (kind, row) = (stranded.kind, &stranded.row);
-    if quarantine::of(db, kind, id)?.is_some_and(|failure| failure.quarantined_at.is_some()) {
-        return Ok(Some("it is in quarantine".to_owned()));
-    }
-    Ok(match sweeper.modes.get(&kind) {
+    match sweeper.modes.get(&kind) {
         Some(KindMode::Off) => Some(format!("{} are off", kind.plural())),
         Some(KindMode::Shadow) => Some(format!("{} are in shadow, where nothing is written", kind.plural())),
         Some(KindMode::On) | None if sweeper.holds_back(kind, &row.tenant.0, row.agent_id.as_ref()) => {
             Some("the guard of the latest sweep held it back".to_owned())
         }
         Some(KindMode::On) | None => None,
-    })
+    }
 }

@@ -6,7 +6,6 @@
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
-use diesel::QueryResult;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
@@ -95,8 +94,8 @@ pub struct Cursor {
 
 impl Cursor {
     /// Can it be a place in the lists of this database?
-    pub fn is_of(&self, db: &mut Db) -> QueryResult<bool> {
-        let is_time = match (&*db, &self.since) {
+    pub fn is_of(&self, db: &Db, id_type: IdType) -> bool {
+        let is_time = match (db, &self.since) {
             (_, RawInstant::Beginning) => true,
             (Db::Postgres(_), since) => matches!(since, RawInstant::Micros(_)),
             (Db::Sqlite(_), since) => matches!(since, RawInstant::Text(_)),
@@ -104,9 +103,9 @@ impl Cursor {
         let is_key = match self.source {
             Source::Guard => true,
             Source::Notification => Uuid::parse_str(&self.key.0).is_ok(),
-            _ => IdType::of(db)?.parse(&self.key.0).as_ref() == Some(&self.key),
+            _ => id_type.parse(&self.key.0).as_ref() == Some(&self.key),
         };
-        Ok(is_time && is_key)
+        is_time && is_key
     }
 }
 
