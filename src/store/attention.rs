@@ -36,6 +36,7 @@ use super::{Db, Timeouts};
 use crate::conclusion::{Failure, usage};
 use crate::rules::board::BoardState;
 use crate::text::redact;
+use commands::with_commands;
 pub use days::Day;
 use items::Reading;
 pub use items::{Item, What};
@@ -134,8 +135,7 @@ fn read(
         }
         let (items, next_page) = items::merged(placed, page.limit);
         let argument = database.argument();
-        let with_commands = |item: Item| item.with_commands(db, &reading, argument.as_deref());
-        let items = items.into_iter().map(with_commands).collect::<QueryResult<_>>()?;
+        let items = with_commands(items, db, &reading, argument.as_deref())?;
         let (tenants, tenants_total) = boards.work.by_tenant();
         let (agents, agents_total) = boards.work.by_agent();
         let (days, days_counted_at) = kept.read(db, now)?;

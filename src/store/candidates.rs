@@ -148,6 +148,8 @@ pub trait Nominated {
     fn has_any(db: &mut Db, tenant: Option<&str>) -> QueryResult<bool>;
     /// What a subject is called, whatever else its row holds.
     fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>>;
+    /// Those of these ids that subjects have, in whatever state.
+    fn existing(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Id>>;
 }
 
 /// The failures that keep the subjects of a view in quarantine.
@@ -278,6 +280,11 @@ macro_rules! nominations {
 
             fn label(db: &mut Db, id: &Id) -> QueryResult<Option<Label>> {
                 labels!($facts).filter($facts::subject_id.eq(id)).first(db).optional()
+            }
+
+            fn existing(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Id>> {
+                let id = $facts::subject_id;
+                $facts::table.filter(IsOneOf { id, ids }).select(id).load(db)
             }
         }
     };
