@@ -5,16 +5,17 @@
 create view agent_names as
 select id as agent_id, substr(name, 1, 1000) as agent_name from agents;
 
--- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts.
+-- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
+-- SQLite does not put the issues first, which would have it sort all of them.
 create view escalated_issues as
 select r.subject_id, i.tenant, i.identifier, substr(i.title, 1, 1000) as title, i.assignee_agent_id as agent_id,
        substr(a.name, 1, 1000) as agent_name, r.reason, r.attempt, r.created_at as since,
        (select max(c.created_at) from recoveries c where c.kind = 'issue' and c.subject_id = r.subject_id and c.action = 'continue')
            as last_attempt_at
 from recoveries r
-join issues i on i.id = r.subject_id and i.status = 'blocked'
+cross join issues i
 left join agents a on a.id = i.assignee_agent_id
-where r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
+where i.id = r.subject_id and i.status = 'blocked' and r.kind = 'issue' and r.settled_at is null and r.blocked_subject;
 
 -- The state of each issue in progress, and of those that sweep blocked.
 create view issue_work_state as
