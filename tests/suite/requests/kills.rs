@@ -24,12 +24,14 @@ fn requests(world: &mut World) -> Vec<(&'static str, Id)> {
         ("relaunch", crashed),
         ("pause", world.session(None, None)),
         ("skip-step", world.stalled_step(Some(&agent)).1),
+        ("fail-step", world.stalled_step(Some(&agent)).1),
     ]
 }
 
 /// What was done: of each the change, its row in the ledger, and the host's line of it.
 fn done(world: &mut World) -> [i64; 3] {
-    let changes = ["wakes", "session_commands", "sessions where stall_paused", "plan_steps where status = 'skipped'"];
+    let steps = "plan_steps where status in ('skipped', 'failed')";
+    let changes = ["wakes", "session_commands", "sessions where stall_paused", steps];
     [changes.map(|rows| world.count(rows)).iter().sum(), world.count("recoveries"), world.count("activity")]
 }
 

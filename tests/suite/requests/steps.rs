@@ -3,6 +3,7 @@
 use sweep::rules::Id;
 
 use super::{ask, refused};
+use crate::support::program::command_at;
 use crate::support::world::{World, on_each_database};
 
 fn ledger(world: &mut World, step: &Id) -> Vec<String> {
@@ -38,6 +39,16 @@ on_each_database! {
         assert_eq!(ledger(world, &step), expected);
         refused(world, "skip-step", &step.0, &["it is skipped", "it is pending or in progress"]);
         assert_eq!(world.sweep().outcome(&step), "not examined");
+    }
+
+    fn that_a_step_has_recovered_because_a_person_skipped_it_is_reported_where_a_sweep_would_report_it(world) {
+        let (_, step) = world.stalled_step(None);
+        world.sweep();
+        let skip = command_at(&world.url, ["skip-step", &step.0]).env("SWEEP_SLACK_URL", "http://127.0.0.1:9/");
+
+        skip.env("SWEEP_NOTIFY_ON", "escalated, recovered").run().done();
+
+        assert_eq!(world.texts("event", "notifications"), [Some("recovered".to_owned())]);
     }
 
     fn a_step_that_is_given_up_is_the_persons_and_its_plan_goes_on(world) {
