@@ -60,18 +60,23 @@ impl Requested for SessionFacts {
             Request::Nudge => self.not_to_be_disturbed().or_else(|| self.not_to_be_typed_into()),
             Request::Relaunch => self.not_to_be_disturbed().or_else(|| self.not_to_be_started()),
             Request::Heartbeat => self.session.ended.is_some().then(|| self.has_ended()),
-            Request::Pause => self
-                .session
-                .is_paused
-                .then(|| Refusal::new("its stall detection is paused already", "its pause ends: sweep resume")),
+            Request::Pause => {
+                self.session.is_paused.then(|| Refusal::new("its stall detection is paused already", PAUSE_ENDS))
+            }
             Request::Resume | Request::Wake | Request::FailStep | Request::SkipStep => None,
         }
     }
 }
 
+/// What has people and sweeps look after it again.
+const PAUSE_ENDS: &str = "its pause ends: sweep resume";
+
 impl SessionFacts {
     /// Any command that is pending keeps another one away, however old it is.
     fn not_to_be_disturbed(&self) -> Option<Refusal> {
+        if self.session.is_paused {
+            return Some(Refusal::new("its stall detection is paused", PAUSE_ENDS));
+        }
         let finished = self.issue_is_not_finished().and_then(|clause| clause.failure);
         let wait = || self.session.declared_wait.clone().map(Reason::DeclaredWait);
         let command = || self.session.pending_command_since.map(|_| Reason::PendingCommand);

@@ -80,7 +80,7 @@ on_each_database! {
                 "asks for permission",
             ),
             ("agent_state = 'exhausted', agent_state_kind = 'context'", "its context is full"),
-            ("agent_state = null, takes_nudges = true, stall_paused = true", "its stall detection is paused"),
+            ("agent_state = null, takes_nudges = true, stall_paused = true", "its pause ends: sweep resume"),
             ("stall_paused = false, status = 'paused'", "it is paused"),
             ("status = 'active', ended_at = started_at, exit_code = 3", "its process has ended with exit code 3"),
         ] {
