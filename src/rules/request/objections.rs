@@ -74,13 +74,13 @@ const PAUSE_ENDS: &str = "its pause ends: sweep resume";
 impl SessionFacts {
     /// Any command that is pending keeps another one away, however old it is.
     fn not_to_be_disturbed(&self) -> Option<Refusal> {
-        if self.session.is_paused {
-            return Some(Refusal::new("its stall detection is paused", PAUSE_ENDS));
-        }
         let finished = self.issue_is_not_finished().and_then(|clause| clause.failure);
         let wait = || self.session.declared_wait.clone().map(Reason::DeclaredWait);
         let command = || self.session.pending_command_since.map(|_| Reason::PendingCommand);
-        finished.or_else(wait).or_else(command).map(Refusal::from)
+        finished.or_else(wait).or_else(command).map(|reason| match reason {
+            Reason::DeclaredWait(_) if self.session.is_paused => Refusal::new(reason.to_string(), PAUSE_ENDS),
+            reason => reason.into(),
+        })
     }
 
     /// Keys that are typed at a question would answer it.

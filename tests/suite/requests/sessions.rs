@@ -80,7 +80,7 @@ on_each_database! {
                 "asks for permission",
             ),
             ("agent_state = 'exhausted', agent_state_kind = 'context'", "its context is full"),
-            ("agent_state = null, takes_nudges = true, stall_paused = true", "its pause ends: sweep resume"),
+            ("agent_state = null, takes_nudges = true, stall_paused = true", "its stall detection is paused"),
             ("stall_paused = false, status = 'paused'", "it is paused"),
             ("status = 'active', ended_at = started_at, exit_code = 3", "its process has ended with exit code 3"),
         ] {
@@ -88,6 +88,15 @@ on_each_database! {
             refused(world, "nudge", &session.0, &[says]);
         }
         assert_eq!(world.count("session_commands"), 0);
+    }
+
+    fn what_is_not_typed_into_a_paused_session_says_how_its_pause_ends(world) {
+        let session = world.session(None, None);
+        ask(world, "pause", &session.0, &[]).done();
+        for request in ["nudge", "relaunch"] {
+            let says = ["it waits: its stall detection is paused", "its pause ends: sweep resume"];
+            refused(world, request, &session.0, &says);
+        }
     }
 
     fn what_is_exempt_finished_or_of_a_paused_agent_is_not_nudged(world) {
