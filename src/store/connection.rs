@@ -260,7 +260,8 @@ impl DbConnection {
     }
 
     /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote
-    /// meanwhile.
+    /// meanwhile. PostgreSQL is not to compile the views' many expressions (`jit`): that takes seconds, and evaluating
+    /// them for ten thousand issues half a one.
     fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
         let (mode, sqlite) = match access {
             Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "BEGIN IMMEDIATE"),

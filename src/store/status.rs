@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
-use diesel::connection::SimpleConnection;
 use serde::Serialize;
 
 use super::after::After;
@@ -185,21 +184,13 @@ pub fn read_plan(
     })
 }
 
-/// Compiling the views' many expressions takes PostgreSQL seconds, evaluating them for ten thousand issues half a one.
-const WITHOUT_COMPILATION: &str = "SET LOCAL jit = off";
-
+/// A refusal is a person's to read as it is; an error says what it was met at.
 pub(super) fn snapshot<T>(
     db: &mut DbConnection,
     timeouts: &Timeouts,
     read: impl FnOnce(&mut Db) -> Result<T, Refused>,
 ) -> Result<T> {
-    let read = db.in_transaction(Access::ReadOnly, timeouts, |db| {
-        if let Db::Postgres(db) = db {
-            db.batch_execute(WITHOUT_COMPILATION)?;
-        }
-        read(db)
-    });
-    read.map_err(|abort| match abort.error() {
+    db.in_transaction(Access::ReadOnly, timeouts, read).map_err(|abort| match abort.error() {
         Refused::Request(refusal) => refusal.into(),
         Refused::Query(error) => anyhow::Error::from(error).context("reading how the work stands"),
     })
