@@ -38,3 +38,14 @@
 {%- macro ending(text, characters) %}right({{ text }}, {{ characters }}){% endmacro -%}
 {#- A time as people read it. -#}
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}
+{#- A subject is locked and its facts are read by one call, and so in one round trip. The lock's statement and that of the facts stay two:
+    each statement of a volatile function sees what is committed when it begins, so the facts are those of what is held. Of the rows that a
+    recovery refers to, those that somebody else holds are null. -#}
+{%- macro take(kind, lock) %}create function take_{{ kind }}(wanted id, out held boolean, out held_agent_id id, out held_issue_id id, out facts {{ kind }}_decided_facts)
+returns setof record language plpgsql as $$
+begin
+    {{ lock }};
+    held := found;
+    return query select held, held_agent_id, held_issue_id, f from {{ kind }}_decided_facts f where f.subject_id = wanted;
+end $$;{% endmacro -%}
+{%- macro drop_take(kind) %}drop function take_{{ kind }};{% endmacro -%}

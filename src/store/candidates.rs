@@ -199,7 +199,7 @@ macro_rules! candidates {
         };
         let query = match $part.only_ids {
             None => query,
-            Some(ids) => query.filter(IsOneOf { id: $view::subject_id, ids }),
+            Some(ids) => query.filter(IsOneOf::new($view::subject_id, ids)),
         };
         within!($view, query, $part)
     }};
@@ -284,7 +284,7 @@ macro_rules! nominations {
 
             fn existing(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Id>> {
                 let id = $facts::subject_id;
-                $facts::table.filter(IsOneOf { id, ids }).select(id).load(db)
+                $facts::table.filter(IsOneOf::new(id, ids)).select(id).load(db)
             }
         }
     };

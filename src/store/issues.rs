@@ -5,13 +5,15 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::links::Links;
-use super::lock::LockStatement;
-use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
+use super::lock::take;
+use super::rows::{
+    AgentRow, HistoryRow, WakesRow, agent_columns, facts_among, facts_of, history_columns, wake_columns,
+};
 use super::schema::{comments, issue_decided_facts, issues, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
 use super::written::{insert_one, update_as_seen};
-use super::{Db, Lock, Subject, ledger};
+use super::{Db, Lock, Subject, errors, ledger};
 use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::request::Request;
@@ -21,12 +23,21 @@ use crate::text::{plain, quoted};
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
 const REASON: &str = "issue_continuation_needed";
 
-/// The agent is locked as well, so that a pause and this wake exclude each other.
-const LOCK: LockStatement = LockStatement {
-    select: "SELECT (SELECT a.id FROM agents a WHERE a.id = i.assignee_agent_id FOR SHARE SKIP LOCKED), NULL::sweep.id \
-             FROM issues i WHERE i.id = ",
-    locking: " FOR UPDATE OF i SKIP LOCKED",
-};
+macro_rules! columns {
+    () => {{
+        use issue_decided_facts::*;
+        (
+            (subject_id, tenant, identifier, title, status),
+            agent_columns!(issue_decided_facts),
+            obstacle,
+            (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait),
+            (last_run_id, last_run_ended_at, last_run_end),
+            (host_plan, unreachable, run_end_grace_seconds, resume_advice),
+            history_columns!(issue_decided_facts),
+            wake_columns!(issue_decided_facts),
+        )
+    }};
+}
 
 impl Subject for IssueFacts {
     const RELATION: &'static str = "issues";
@@ -39,24 +50,18 @@ impl Subject for IssueFacts {
         ("comments", "INSERT"),
     ];
 
-    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
-        db.lock(&LOCK, id)
+    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<IssueFacts>)> {
+        Ok(take!(Kind::Issue, columns!(), IssueFactsRow, db, id))
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<IssueFacts>> {
-        use issue_decided_facts::*;
-        let columns = (
-            (subject_id, tenant, identifier, title, status),
-            agent_columns!(issue_decided_facts),
-            obstacle,
-            (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait),
-            (last_run_id, last_run_ended_at, last_run_end),
-            (host_plan, unreachable, run_end_grace_seconds, resume_advice),
-            history_columns!(issue_decided_facts),
-            wake_columns!(issue_decided_facts),
-        );
-        let row = facts_of!(issue_decided_facts, id).select(columns).get_result::<IssueFactsRow>(db).optional()?;
+        let row = facts_of!(issue_decided_facts, id).select(columns!()).get_result::<IssueFactsRow>(db).optional()?;
         Ok(row.map(IssueFacts::from))
+    }
+
+    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<IssueFacts>> {
+        let rows = facts_among!(issue_decided_facts, ids, columns!(), IssueFactsRow, db)?;
+        Ok(rows.into_iter().map(IssueFacts::from).collect())
     }
 
     /// The facts hold but the beginning of a name, for which no index serves.
@@ -64,6 +69,10 @@ impl Subject for IssueFacts {
         let named = issues::table.filter(issues::identifier.eq(identifier)).order(issues::id).limit(2);
         let ids: Vec<Id> = named.select(issues::id).load(db)?;
         ids.into_iter().filter_map(|id| find::label(db, Kind::Issue, &id).transpose()).collect()
+    }
+
+    fn id(&self) -> &Id {
+        &self.id
     }
 
     fn identifier(&self) -> Option<&str> {

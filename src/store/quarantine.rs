@@ -93,7 +93,7 @@ pub fn all(db: &mut Db) -> QueryResult<Vec<Failure>> {
 /// Which of these subjects are in quarantine.
 pub fn held_among(db: &mut Db, of: Kind, ids: &[Id]) -> QueryResult<Vec<Id>> {
     let held = failures::table.filter(failures::kind.eq(of.name())).filter(failures::quarantined_at.is_not_null());
-    held.filter(IsOneOf { id: failures::subject_id, ids }).select(failures::subject_id).load(db)
+    held.filter(IsOneOf::new(failures::subject_id, ids)).select(failures::subject_id).load(db)
 }
 
 /// What a subject's last sweeps failed of, if they did.

@@ -49,7 +49,18 @@ macro_rules! facts_of {
         $facts::table.filter($facts::subject_id.eq($id))
     };
 }
-pub(super) use {agent_columns, facts_of, history_columns, wake_columns};
+/// The rows of facts of many subjects, as far as they can be decoded: one row that cannot must not cost the others, and
+/// says no more of itself than that it is missing.
+macro_rules! facts_among {
+    ($facts:ident, $ids:expr, $columns:expr, $row:ty, $db:expr) => {{
+        use diesel::connection::DefaultLoadingMode;
+        let all = $facts::table.filter($crate::store::types::IsOneOf::new($facts::subject_id, $ids)).select($columns);
+        let rows = all.load_iter::<$row, DefaultLoadingMode>($db)?;
+        let can_be_decoded = |row: &QueryResult<$row>| !matches!(row, Err(error) if errors::is_undecodable(error));
+        rows.filter(can_be_decoded).collect::<QueryResult<Vec<$row>>>()
+    }};
+}
+pub(super) use {agent_columns, facts_among, facts_of, history_columns, wake_columns};
 
 #[derive(Queryable)]
 pub(super) struct AgentRow {

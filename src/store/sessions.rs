@@ -8,25 +8,32 @@ use super::Label;
 use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
-use super::lock::LockStatement;
-use super::rows::{AgentRow, HistoryRow, agent_columns, facts_of, history_columns};
+use super::lock::take;
+use super::rows::{AgentRow, HistoryRow, agent_columns, facts_among, facts_of, history_columns};
 use super::schema::{session_commands, session_decided_facts, session_facts, sessions};
 use super::subject::Right;
 use super::types::{Instant, LossyText};
 use super::written::{insert_one, update_as_seen};
-use super::{Db, Lock, Subject, ledger};
+use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::request::Request;
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Facts, Id, Policy};
+use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
 use crate::text::quoted;
 
-/// The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
-const LOCK: LockStatement = LockStatement {
-    select: "SELECT (SELECT a.id FROM agents a WHERE a.id = s.agent_id FOR SHARE SKIP LOCKED), \
-             (SELECT i.id FROM issues i WHERE i.id = s.issue_id FOR UPDATE SKIP LOCKED) \
-             FROM sessions s WHERE s.id = ",
-    locking: " FOR UPDATE OF s SKIP LOCKED",
-};
+macro_rules! columns {
+    () => {{
+        use session_decided_facts::*;
+        (
+            (subject_id, tenant, identifier, title, status, declared_wait, stall_paused),
+            agent_columns!(session_decided_facts),
+            (issue_id, issue_status, issue_has_live_run, issue_wake_since),
+            (started_at, progressed_at, ended_at, exit_code, silent_after_seconds),
+            (recent_output, takes_commands, pending_command_since, reports_progress, takes_nudges),
+            (agent_state, agent_state_kind, agent_state_since, agent_question, agent_state_evidence),
+            history_columns!(session_decided_facts),
+        )
+    }};
+}
 
 impl Subject for SessionFacts {
     const RELATION: &'static str = "sessions";
@@ -41,27 +48,26 @@ impl Subject for SessionFacts {
         ("comments", "INSERT"),
     ];
 
-    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
-        db.lock(&LOCK, id)
+    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<SessionFacts>)> {
+        Ok(take!(Kind::Session, columns!(), SessionFactsRow, db, id))
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<SessionFacts>> {
-        use session_decided_facts::*;
-        let columns = (
-            (subject_id, tenant, identifier, title, status, declared_wait, stall_paused),
-            agent_columns!(session_decided_facts),
-            (issue_id, issue_status, issue_has_live_run, issue_wake_since),
-            (started_at, progressed_at, ended_at, exit_code, silent_after_seconds),
-            (recent_output, takes_commands, pending_command_since, reports_progress, takes_nudges),
-            (agent_state, agent_state_kind, agent_state_since, agent_question, agent_state_evidence),
-            history_columns!(session_decided_facts),
-        );
-        let row = facts_of!(session_decided_facts, id).select(columns).get_result::<SessionFactsRow>(db).optional()?;
+        let row = facts_of!(session_decided_facts, id).select(columns!()).get_result::<SessionFactsRow>(db).optional()?;
         Ok(row.map(SessionFacts::from))
+    }
+
+    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<SessionFacts>> {
+        let rows = facts_among!(session_decided_facts, ids, columns!(), SessionFactsRow, db)?;
+        Ok(rows.into_iter().map(SessionFacts::from).collect())
     }
 
     fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
         called!(session_facts, db, identifier)
+    }
+
+    fn id(&self) -> &Id {
+        &self.session.id
     }
 
     fn identifier(&self) -> Option<&str> {

@@ -1,5 +1,7 @@
 //! Plan steps in the store: one row of facts, and what a continuation, an escalation and a recovery write.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
@@ -8,28 +10,35 @@ use super::Label;
 use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
-use super::lock::LockStatement;
-use super::rows::{AgentRow, HistoryRow, WakesRow, agent_columns, facts_of, history_columns, wake_columns};
+use super::lock::take;
+use super::rows::{
+    AgentRow, HistoryRow, WakesRow, agent_columns, facts_among, facts_of, history_columns, wake_columns,
+};
 use super::schema::{plan_steps, plans, step_decided_facts, step_facts, wakes};
 use super::subject::Right;
-use super::types::{Bound, Document, Instant, LossyText};
+use super::types::{Bound, Document, Instant, IsOneOf, LossyText};
 use super::written::{insert_one, update_as_seen};
 use super::{Db, Lock, Subject, errors, ledger};
 use crate::rules::request::Request;
 use crate::rules::step::{Step, StepFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Id, Policy};
+use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
 
-/// The plan is locked since its status may change, its agent against a pause, the issue as a sweep of issues does it:
-/// of all that works on one issue, only one is continued.
-const LOCK: LockStatement = LockStatement {
-    select: "SELECT (SELECT a.id FROM agents a WHERE a.id = p.agent_id FOR SHARE SKIP LOCKED), \
-             (SELECT i.id FROM issues i WHERE i.id = p.issue_id FOR UPDATE SKIP LOCKED) \
-             FROM plan_steps s JOIN plans p ON p.id = s.plan_id WHERE s.id = ",
-    locking: " FOR UPDATE OF s SKIP LOCKED FOR NO KEY UPDATE OF p SKIP LOCKED",
-};
+macro_rules! columns {
+    () => {{
+        use step_decided_facts::*;
+        (
+            (subject_id, position, title, status, idle_since, stalled_after_seconds),
+            (tenant, identifier, plan_id, plan_status, issue_id),
+            agent_columns!(step_decided_facts),
+            (has_live_run, pending_wake_since, pending_wake),
+            history_columns!(step_decided_facts),
+            wake_columns!(step_decided_facts),
+        )
+    }};
+}
 
 impl Subject for StepFacts {
     const RELATION: &'static str = "plan_steps";
@@ -46,20 +55,31 @@ impl Subject for StepFacts {
         ("comments", "INSERT"),
     ];
 
-    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock> {
-        db.lock(&LOCK, id)
+    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<StepFacts>)> {
+        let (lock, mut facts): (Lock, Option<StepFacts>) = take!(Kind::Step, columns!(), StepFactsRow, db, id);
+        read_siblings(db, facts.as_mut_slice())?;
+        Ok((lock, facts))
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
-        let Some(mut facts) = read_one(db, id)? else { return Ok(None) };
-        if facts.plan_status == "stalled" {
-            facts.siblings = siblings(db, &facts)?;
-        }
-        Ok(Some(facts))
+        let row = facts_of!(step_decided_facts, id).select(columns!()).get_result::<StepFactsRow>(db).optional()?;
+        let mut facts = row.map(StepFacts::from);
+        read_siblings(db, facts.as_mut_slice())?;
+        Ok(facts)
+    }
+
+    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
+        let mut all = read_alone(db, ids)?;
+        read_siblings(db, &mut all)?;
+        Ok(all)
     }
 
     fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>> {
         called!(step_facts, db, identifier)
+    }
+
+    fn id(&self) -> &Id {
+        &self.step.id
     }
 
     fn identifier(&self) -> Option<&str> {
@@ -76,6 +96,11 @@ impl Subject for StepFacts {
 
     fn linked_issue(&self) -> Option<&Id> {
         self.issue_id.as_ref()
+    }
+
+    /// Its plan is locked with it, and its plan's issue.
+    fn lock_group(&self) -> &Id {
+        self.issue_id.as_ref().unwrap_or(&self.plan_id)
     }
 
     fn resume(&self, db: &mut Db, _remedy: ContinueBy, wake_id: &Id, _policy: &Policy) -> QueryResult<()> {
@@ -144,30 +169,29 @@ impl StepFacts {
     }
 }
 
-fn read_one(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
-    use step_decided_facts::*;
-    let columns = (
-        (subject_id, position, title, status, idle_since, stalled_after_seconds),
-        (tenant, identifier, plan_id, plan_status, issue_id),
-        agent_columns!(step_decided_facts),
-        (has_live_run, pending_wake_since, pending_wake),
-        history_columns!(step_decided_facts),
-        wake_columns!(step_decided_facts),
-    );
-    let row = facts_of!(step_decided_facts, id).select(columns).get_result::<StepFactsRow>(db).optional()?;
-    Ok(row.map(StepFacts::from))
+fn read_alone(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
+    let rows = facts_among!(step_decided_facts, ids, columns!(), StepFactsRow, db)?;
+    Ok(rows.into_iter().map(StepFacts::from).collect())
 }
 
-/// The plan's other steps in progress, one by one: a row that cannot be read must not cost the others.
-fn siblings(db: &mut Db, facts: &StepFacts) -> QueryResult<Vec<Option<StepFacts>>> {
-    let of_plan = step_facts::table.filter(step_facts::plan_id.eq(&facts.plan_id));
-    let others = of_plan.filter(step_facts::subject_id.ne(&facts.step.id)).filter(step_facts::status.eq("in_progress"));
-    let others: Vec<Id> = others.select(step_facts::subject_id).load(db)?;
-    let read = |id: &Id| match read_one(db, id) {
-        Err(error) if errors::is_undecodable(&error) => Ok(None),
-        read => read,
-    };
-    others.iter().map(read).collect()
+/// The other steps in progress of each plan that is stalled; none in the place of one that cannot be read.
+fn read_siblings(db: &mut Db, all: &mut [StepFacts]) -> QueryResult<()> {
+    use step_facts::{plan_id, status, subject_id, table};
+    let stalled = || all.iter().filter(|facts| facts.plan_status == "stalled").map(|facts| facts.plan_id.clone());
+    let plans: Vec<Id> = stalled().collect::<BTreeSet<Id>>().into_iter().collect();
+    if plans.is_empty() {
+        return Ok(());
+    }
+    let in_progress = table.filter(IsOneOf::new(plan_id, &plans)).filter(status.eq("in_progress"));
+    let members: Vec<(Id, Id)> = in_progress.select((plan_id, subject_id)).load(db)?;
+    let ids: Vec<Id> = members.iter().map(|(_, id)| id.clone()).collect();
+    let read: BTreeMap<Id, StepFacts> =
+        read_alone(db, &ids)?.into_iter().map(|facts| (facts.step.id.clone(), facts)).collect();
+    for facts in all.iter_mut().filter(|facts| facts.plan_status == "stalled") {
+        let others = members.iter().filter(|(plan, id)| *plan == facts.plan_id && *id != facts.step.id);
+        facts.siblings = others.map(|(_, id)| read.get(id).cloned()).collect();
+    }
+    Ok(())
 }
 
 /// A step as its row has it. What is shown of a plan reads times as well that a sweep refuses.

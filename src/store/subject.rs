@@ -17,21 +17,31 @@ pub trait Subject: Requested + Nominated + Sized {
     /// UPDATE on some column of it, and reading its id SELECT.
     const RIGHTS: &'static [Right];
 
-    /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it.
-    fn lock(db: &mut Db, id: &Id) -> QueryResult<Lock>;
+    /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it; then reads the facts,
+    /// in a snapshot taken after the locks.
+    fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<Self>)>;
 
-    /// The facts, in a snapshot taken after the locks.
+    /// The facts alone.
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<Self>>;
+
+    /// The facts of many, in any order; of a row that cannot be decoded, none.
+    fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<Self>>;
 
     /// The first two that people call so.
     fn called(db: &mut Db, identifier: &str) -> QueryResult<Vec<Label>>;
 
+    fn id(&self) -> &Id;
     /// What the reports call it.
     fn identifier(&self) -> Option<&str>;
     fn title(&self) -> &str;
     fn tenant(&self) -> &str;
     /// The issue that a recovery refers to besides the subject itself.
     fn linked_issue(&self) -> Option<&Id>;
+
+    /// Subjects with the same lock the same rows, and would find one another busy.
+    fn lock_group(&self) -> &Id {
+        self.linked_issue().unwrap_or(self.id())
+    }
 
     /// Queues one wake or command with this id.
     fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;

@@ -34,6 +34,11 @@ pub mod sql {
     #[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Text"))]
     pub struct Key;
 
+    /// Texts of ids: `text[]`, on SQLite an array of JSON.
+    #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
+    #[diesel(postgres_type(oid = 1009, array_oid = 0), sqlite_type(name = "Text"))]
+    pub struct IdList;
+
     #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
     #[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Text"))]
     pub struct Instant;
@@ -129,6 +134,7 @@ macro_rules! readable {
 }
 portable!(sql::Id:);
 portable!(sql::Key: Id);
+portable!(sql::IdList: IdList);
 portable!(sql::Instant: Instant, RawInstant);
 portable!(sql::Document: Document);
 readable!(sql::Key: Id);
@@ -136,6 +142,7 @@ readable!(sql::Instant: DateTime<Utc>, RawInstant);
 
 mod ids;
 mod lossy;
+use ids::IdList;
 pub use ids::{Bound, FROM_TEXT, IsOneOf, around_text};
 pub use lossy::LossyText;
 

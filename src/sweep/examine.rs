@@ -2,11 +2,13 @@
 //! for is locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
 mod carry_out;
+pub mod look;
 
 use diesel::result::Error;
 
 use super::context::ExamineContext;
 use super::describe::{describe, why_unreadable};
+use super::limits::Reservation;
 use super::outcome::{Examined, Fault, Outcome};
 use crate::rules::request::{self, Refusal};
 use crate::rules::{Decision, Id, Verdict, decide};
@@ -14,28 +16,30 @@ use crate::store::{Abort, Access, Db, DbConnection, End, Finish, Lock, Subject, 
 use carry_out::carry_out;
 
 /// The result for one subject, and whether the connection survived it.
-pub struct Examination {
+pub struct Examination<'a> {
     pub examined: Examined,
     /// Why what a person asked for was not done.
     pub refusal: Option<Refusal>,
     /// Something was written, and the database said that it is.
     pub is_committed: bool,
-    pub lost: Option<Lost>,
+    pub lost: Option<Lost<'a>>,
 }
 
 /// The connection is gone.
-pub enum Lost {
+pub enum Lost<'a> {
     /// Before the commit: nothing was written.
     Connection,
     /// While the commit was under way: the ledger knows whether this row was written, and with it all the rest.
-    Commit { entry_id: Id, intended: Outcome },
+    Commit { entry_id: Id, intended: Outcome, wake: Option<Reservation<'a>> },
 }
 
 /// One look at a subject, and how far it got.
-struct Attempt<S> {
+struct Attempt<'a, S> {
     /// None: it is gone, or could not be read.
     seen: Option<(S, Verdict)>,
     step: Step,
+    /// The wake that it takes if it is written.
+    wake: Option<Reservation<'a>>,
 }
 
 /// How far an attempt got.
@@ -60,24 +64,33 @@ enum Step {
 }
 
 /// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
-pub fn examine<S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext) -> Examination {
-    transact::<S>(db, id, context, Access::ReadOnly)
-        .or_else(|| transact::<S>(db, id, context, Access::Write))
-        .expect("what is locked is written or left")
+pub fn examine<'a, S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext<'a>) -> Examination<'a> {
+    transact::<S>(db, id, context, Access::ReadOnly, None).unwrap_or_else(|| take_up::<S>(db, id, context, None))
+}
+
+/// Locks what a look called for, and decides anew. `reserved`: the wake that it is to take.
+pub fn take_up<'a, S: Subject>(
+    db: &mut DbConnection,
+    id: &Id,
+    context: &ExamineContext<'a>,
+    reserved: Option<Reservation<'a>>,
+) -> Examination<'a> {
+    transact::<S>(db, id, context, Access::Write, reserved).expect("what is locked is written or left")
 }
 
 /// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
 /// None if there is something to write, and nothing is locked yet.
-fn transact<S: Subject>(
+fn transact<'a, S: Subject>(
     db: &mut DbConnection,
     id: &Id,
-    context: &ExamineContext,
+    context: &ExamineContext<'a>,
     access: Access,
-) -> Option<Examination> {
+    reserved: Option<Reservation<'a>>,
+) -> Option<Examination<'a>> {
     // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
     let ran = db.in_repeated_transaction(access, &context.timeouts, |db| {
-        let attempt = attempt::<S>(db, id, &entry_id, context, access);
+        let attempt = attempt::<S>(db, id, &entry_id, context, access, reserved);
         let finish = if attempt.step == Step::Written { Finish::Commit } else { Finish::RollBack };
         (finish, attempt)
     });
@@ -90,26 +103,46 @@ fn transact<S: Subject>(
     Some(conclude::<S>(db, id, attempt, end, entry_id, context))
 }
 
-impl<S> Attempt<S> {
-    fn failed(error: Error) -> Attempt<S> {
-        Attempt { seen: None, step: Step::Failed(error) }
+impl<S> Attempt<'_, S> {
+    fn failed(error: Error) -> Self {
+        Attempt { seen: None, step: Step::Failed(error), wake: None }
     }
 }
 
 /// Locks, reads, decides and writes, in a transaction.
-fn attempt<S: Subject>(db: &mut Db, id: &Id, entry_id: &Id, context: &ExamineContext, access: Access) -> Attempt<S> {
-    let mut look = || {
-        let lock = match access {
-            Access::Write => S::lock(db, id)?,
-            Access::ReadOnly => Lock::Everything,
-        };
-        Ok(S::read(db, id)?.map(|facts| (lock, facts)))
+fn attempt<'a, S: Subject>(
+    db: &mut Db,
+    id: &Id,
+    entry_id: &Id,
+    context: &ExamineContext<'a>,
+    access: Access,
+    reserved: Option<Reservation<'a>>,
+) -> Attempt<'a, S> {
+    let read = match access {
+        Access::Write => S::take(db, id),
+        Access::ReadOnly => S::read(db, id).map(|facts| (Lock::Everything, facts)),
     };
-    let (lock, facts) = match look() {
-        Ok(Some(found)) => found,
-        Ok(None) => return Attempt { seen: None, step: Step::Gone },
+    let attempt = match read {
+        Ok((lock, Some(facts))) => judge(&lock, facts, context, access, reserved),
+        Ok((_, None)) => return Attempt { seen: None, step: Step::Gone, wake: None },
         Err(error) => return Attempt::failed(error),
     };
+    let Attempt { seen: Some((facts, verdict)), step: Step::Written, wake } = attempt else { return attempt };
+    let (seen, step) = match carry_out(db, id, &facts, &verdict, entry_id, context) {
+        Ok(became) => (became.unwrap_or((facts, verdict)), Step::Written),
+        Err(error) => ((facts, verdict), Step::Failed(error)),
+    };
+    Attempt { seen: Some(seen), step, wake }
+}
+
+/// Decides about a subject whose facts were read, and how far it may go.
+fn judge<'a, S: Subject>(
+    lock: &Lock,
+    facts: S,
+    context: &ExamineContext<'a>,
+    access: Access,
+    reserved: Option<Reservation<'a>>,
+) -> Attempt<'a, S> {
     let judged = match context.asked {
         None => Ok(decide(&facts, context.policy)),
         Some(asked) => request::judge(asked.request, &facts, context.policy),
@@ -118,51 +151,58 @@ fn attempt<S: Subject>(db: &mut Db, id: &Id, entry_id: &Id, context: &ExamineCon
         Ok(verdict) => verdict,
         Err(refusal) => {
             let verdict = decide(&facts, context.policy);
-            return Attempt { seen: Some((facts, verdict)), step: Step::Refused(refusal) };
+            return Attempt { seen: Some((facts, verdict)), step: Step::Refused(refusal), wake: None };
         }
     };
-    let step = match lock.covers(&facts) {
-        false => Step::Held,
-        true => advance(id, &facts, &verdict, context, access),
+    let (step, wake) = match lock.covers(&facts) {
+        false => (Step::Held, None),
+        true => advance(&facts, &verdict, context, access, reserved),
     };
-    if step != Step::Written {
-        return Attempt { seen: Some((facts, verdict)), step };
-    }
-    match carry_out(db, id, &facts, &verdict, entry_id, context) {
-        Ok(became) => Attempt { seen: Some(became.unwrap_or((facts, verdict))), step: Step::Written },
-        Err(error) => Attempt { seen: Some((facts, verdict)), step: Step::Failed(error) },
-    }
+    Attempt { seen: Some((facts, verdict)), step, wake }
 }
 
-/// How far a subject that is decided, and held, may go.
-fn advance<S: Subject>(id: &Id, facts: &S, verdict: &Verdict, context: &ExamineContext, access: Access) -> Step {
-    let changed = context.plan.and_then(|plan| plan.change(&describe(id, Some((facts, verdict)), context).redacted()));
-    if let Some(change) = changed {
-        return Step::Changed(change);
+/// How far a subject that is decided, and held, may go; and the wake that it takes.
+fn advance<'a, S: Subject>(
+    facts: &S,
+    verdict: &Verdict,
+    context: &ExamineContext<'a>,
+    access: Access,
+    reserved: Option<Reservation<'a>>,
+) -> (Step, Option<Reservation<'a>>) {
+    let describe = || describe(facts.id(), Some((facts, verdict)), context).redacted();
+    if let Some(change) = context.plan.and_then(|plan| plan.change(&describe())) {
+        return (Step::Changed(change), None);
     }
     let is_dry_run = context.access == Access::ReadOnly;
     if !is_dry_run && context.asked.is_none() && !Outcome::of(&verdict.decision).is_change() {
-        return Step::Decided;
+        return (Step::Decided, None);
     }
     if !is_dry_run && access == Access::ReadOnly {
-        return Step::Wanted;
+        return (Step::Wanted, None);
     }
-    match woken(facts, &verdict.decision) {
-        Some(agent) if !context.wakes.take(agent) => Step::Deferred,
-        _ if is_dry_run => Step::Decided,
-        _ => Step::Written,
+    let wake = match woken(facts, &verdict.decision) {
+        None => None,
+        Some(agent) => match reserved.filter(|wake| wake.is_for(agent)).map_or_else(|| context.wakes.reserve(agent), Ok) {
+            Ok(wake) => Some(wake),
+            Err(_) => return (Step::Deferred, None),
+        },
+    };
+    if is_dry_run {
+        wake.into_iter().for_each(Reservation::keep);
+        return (Step::Decided, None);
     }
+    (Step::Written, wake)
 }
 
 /// What there is to report of an attempt that is over, and whether the connection survived it.
-fn conclude<S: Subject>(
+fn conclude<'a, S: Subject>(
     db: &mut DbConnection,
     id: &Id,
-    Attempt { seen, step }: Attempt<S>,
+    Attempt { seen, step, wake }: Attempt<'a, S>,
     end: End,
     entry_id: Id,
-    context: &ExamineContext,
-) -> Examination {
+    context: &ExamineContext<'a>,
+) -> Examination<'a> {
     let seen = seen.as_ref().map(|(facts, verdict)| (facts, verdict));
     let decided = describe(id, seen, context);
     let because = |outcome, reason: String| Examined { outcome, reason, ..decided.clone() };
@@ -170,15 +210,15 @@ fn conclude<S: Subject>(
     let is_committed = step == Step::Written && matches!(end, End::Committed);
     let (examined, lost) = match (step, end) {
         (Step::Written, End::Unknown(error)) => {
-            let lost = Lost::Commit { entry_id, intended: decided.outcome };
+            let lost = Lost::Commit { entry_id, intended: decided.outcome, wake };
             let examined = because(Outcome::Unknown, errors::error_chain(&error));
             return Examination { examined, refusal: None, is_committed: false, lost: Some(lost) };
         }
-        (Step::Written, End::Committed) => (decided, None),
+        (Step::Written, End::Committed) => {
+            wake.into_iter().for_each(Reservation::keep);
+            (decided, None)
+        }
         (Step::Written, End::Refused(error)) | (Step::Failed(error), _) => {
-            if let Some(agent) = seen.and_then(|(facts, verdict)| woken(facts, &verdict.decision)) {
-                context.wakes.give_back(agent);
-            }
             let failed = match is_lost {
                 true => because(Outcome::Failed, errors::error_chain(&error)),
                 false => because(outcome_of(&error), why_unreadable::<S>(db, id, &error, context)),
@@ -194,7 +234,7 @@ fn conclude<S: Subject>(
             let lost = is_lost.then_some(Lost::Connection);
             return Examination { examined: decided, refusal: Some(refusal), is_committed, lost };
         }
-        (step, _) => (left(step, &decided, because, context), is_lost.then_some(Lost::Connection)),
+        (step, _) => (left(step, decided, context), is_lost.then_some(Lost::Connection)),
     };
     Examination { examined, refusal: None, is_committed, lost }
 }
@@ -208,28 +248,22 @@ fn woken<'a>(facts: &'a impl Subject, decision: &Decision) -> Option<&'a Id> {
 }
 
 /// A subject about which nothing was written.
-fn left(
-    step: Step,
-    decided: &Examined,
-    because: impl Fn(Outcome, String) -> Examined,
-    context: &ExamineContext,
-) -> Examined {
-    match step {
-        Step::Decided | Step::Refused(_) | Step::Wanted | Step::Written | Step::Failed(_) => decided.clone(),
-        Step::Held => because(Outcome::Busy, "somebody else has it in hand".to_owned()),
+fn left(step: Step, decided: Examined, context: &ExamineContext) -> Examined {
+    let (outcome, reason) = match step {
+        Step::Decided | Step::Refused(_) | Step::Wanted | Step::Written | Step::Failed(_) => return decided,
+        Step::Held => (Outcome::Busy, "somebody else has it in hand".to_owned()),
         // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
-        Step::Gone if decided.id.0.contains('\u{FFFD}') => {
-            because(Outcome::Unreadable, "its id is no UTF-8".to_owned())
-        }
-        Step::Gone if context.plan.is_some() => because(Outcome::Changed, "it no longer exists".to_owned()),
-        Step::Gone => because(Outcome::Healthy, "it no longer exists".to_owned()),
-        Step::Changed(change) => because(Outcome::Changed, change),
+        Step::Gone if decided.id.0.contains('\u{FFFD}') => (Outcome::Unreadable, "its id is no UTF-8".to_owned()),
+        Step::Gone if context.plan.is_some() => (Outcome::Changed, "it no longer exists".to_owned()),
+        Step::Gone => (Outcome::Healthy, "it no longer exists".to_owned()),
+        Step::Changed(change) => (Outcome::Changed, change),
         Step::Deferred => {
             let wakes = context.wakes.per_agent_max;
             let times = if wakes == 1 { "once".to_owned() } else { format!("{wakes} times") };
-            because(Outcome::Deferred, format!("its agent was woken or nudged {times} in this sweep"))
+            (Outcome::Deferred, format!("its agent was woken or nudged {times} in this sweep"))
         }
-    }
+    };
+    Examined { outcome, reason, ..decided }
 }
 
 fn outcome_of(error: &Error) -> Outcome {

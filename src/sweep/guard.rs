@@ -89,7 +89,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             return Ok(found);
         }
         let tenants =
-            self.scan.look("looking at", |db| S::tenants_of_candidates(db, whole, min, TENANTS_MAX as i64 + 1))?;
+            self.scan.query("looking at", |db| S::tenants_of_candidates(db, whole, min, TENANTS_MAX as i64 + 1))?;
         let mut parts = Vec::new();
         for tenant in tenants.iter().take(TENANTS_MAX) {
             parts.extend(self.of_tenant(tenant)?);
@@ -118,7 +118,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         }
         let whole = all.part(self.context.held);
         let in_progress = self.in_progress(&whole)?;
-        let largest = self.scan.look("looking at", |db| S::largest_group(db, &whole))?;
+        let largest = self.scan.query("looking at", |db| S::largest_group(db, &whole))?;
         // Who has all of them is judged with the tenant.
         let has_most = |subjects: u64| subjects < in_progress && in_progress < 2 * subjects;
         let agents = match largest.filter(|(_, subjects)| has_most(*subjects as u64)) {
@@ -147,7 +147,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// all of it.
     fn recall(&mut self) {
         let (policy, (from, until)) = (self.context.policy, self.memory.span());
-        let rows = self.scan.look("recalling what was held back of", |db| guarded::latest(db, policy, from, until));
+        let rows = self.scan.query("recalling what was held back of", |db| guarded::latest(db, policy, from, until));
         let known = rows.inspect_err(|error| debug!("it is decided anew: {}", redact(&format!("{error:#}"))));
         self.memory.recall(S::KIND, known.unwrap_or_default());
     }
@@ -191,11 +191,11 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     }
 
     fn candidates(&mut self, part: &Part) -> Result<u64> {
-        self.scan.look("looking at", |db| Ok(S::count_candidates(db, part)? as u64))
+        self.scan.query("looking at", |db| Ok(S::count_candidates(db, part)? as u64))
     }
 
     fn in_progress(&mut self, part: &Part) -> Result<u64> {
-        self.scan.look("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
+        self.scan.query("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
     }
 
     /// Would implausibly much of this part be continued or escalated?

@@ -38,6 +38,11 @@ impl Limits {
         }
     }
 
+    /// How many may be in flight, where there is room for so many.
+    pub fn bearable(&self, room: usize) -> usize {
+        self.left.map_or(room, |left| room.min(left as usize))
+    }
+
     pub fn count(&mut self, outcome: Outcome) {
         if (self.counts)(outcome) {
             self.left = self.left.map(|left| left - 1);
@@ -45,32 +50,72 @@ impl Limits {
     }
 }
 
-/// How often each agent was woken in this sweep: recovered work must not stampede one of them.
+/// How often each agent is woken in this sweep: recovered work must not stampede one of them.
 #[derive(Debug)]
 pub struct WakeBudget {
     pub per_agent_max: u32,
-    queued: Mutex<HashMap<Id, u32>>,
+    agents: Mutex<HashMap<Id, Wakes>>,
+}
+
+/// Of one agent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wakes {
+    reserved: u32,
+    queued: u32,
+}
+
+/// Why no wake is left for an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// Some are only reserved, and may be given back.
+    ForNow,
+    /// All were queued.
+    ForGood,
+}
+
+/// One of an agent's wakes, given back when it is dropped and was not queued.
+#[derive(Debug)]
+pub struct Reservation<'a> {
+    budget: &'a WakeBudget,
+    agent: Id,
 }
 
 impl WakeBudget {
     pub fn new(per_agent_max: u32) -> WakeBudget {
-        WakeBudget { per_agent_max, queued: Mutex::default() }
+        WakeBudget { per_agent_max, agents: Mutex::default() }
     }
 
     /// Takes one of the wakes that are left for this agent, if there is one.
-    pub fn take(&self, agent: &Id) -> bool {
-        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = queued.entry(agent.clone()).or_default();
-        let is_left = *count < self.per_agent_max;
-        *count += u32::from(is_left);
-        is_left
+    pub fn reserve(&self, agent: &Id) -> Result<Reservation<'_>, Full> {
+        self.update(agent, |wakes| match wakes {
+            Wakes { queued, .. } if self.per_agent_max <= *queued => Err(Full::ForGood),
+            Wakes { queued, reserved } if self.per_agent_max <= *queued + *reserved => Err(Full::ForNow),
+            Wakes { reserved, .. } => {
+                *reserved += 1;
+                Ok(Reservation { budget: self, agent: agent.clone() })
+            }
+        })
     }
 
-    /// It was not queued after all.
-    pub fn give_back(&self, agent: &Id) {
-        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = queued.get_mut(agent) {
-            *count -= 1;
-        }
+    fn update<T>(&self, agent: &Id, change: impl FnOnce(&mut Wakes) -> T) -> T {
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        change(agents.entry(agent.clone()).or_default())
+    }
+}
+
+impl Reservation<'_> {
+    pub fn is_for(&self, agent: &Id) -> bool {
+        self.agent == *agent
+    }
+
+    /// It was queued.
+    pub fn keep(self) {
+        self.budget.update(&self.agent, |wakes| wakes.queued += 1);
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        self.budget.update(&self.agent, |wakes| wakes.reserved -= 1);
     }
 }

@@ -1,4 +1,5 @@
-//! The scan: the candidates of one kind, oldest first, page by page; or the subjects that the operator named.
+//! The scan: the candidates of one kind, oldest first, page by page, and what a look shows of them; or the subjects
+//! that the operator named.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -8,6 +9,7 @@ use diesel::QueryResult;
 use tracing::warn;
 
 use super::context::ExamineContext;
+use super::examine::look::{Looked, look};
 use super::tally::Deferred;
 use crate::conclusion::config;
 use crate::rules::{Id, Kind};
@@ -16,8 +18,13 @@ use crate::store::types::RawInstant;
 use crate::store::{Access, Db, DbConnection, Subject};
 use crate::text::redact;
 
-/// Large enough that the query's cost is spread over many subjects, small enough to be forgotten.
-const PAGE: i64 = 1000;
+/// Candidates of a page. A page's query looks through all that are left, so its cost is spread over many of them; they
+/// take some 200 bytes each.
+const PAGE: i64 = 10_000;
+
+/// Candidates that are looked at together: enough to spread the cost of a statement, few enough that their facts take a
+/// few megabytes.
+const LOOK: usize = 1000;
 
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
 /// back a vacuum.
@@ -27,13 +34,16 @@ pub struct Scan<'a, S> {
     /// Of the last of the page; none at the beginning.
     position: Option<Position>,
     page: VecDeque<Candidate>,
+    /// Taken from the page.
+    looked: VecDeque<Looked>,
     ended: bool,
     kind: PhantomData<S>,
 }
 
 impl<'a, S: Subject> Scan<'a, S> {
     pub fn new(db: &'a mut DbConnection, context: &'a ExamineContext) -> Scan<'a, S> {
-        Scan { db, context, position: None, page: VecDeque::new(), ended: false, kind: PhantomData }
+        let (page, looked) = Default::default();
+        Scan { db, context, position: None, page, looked, ended: false, kind: PhantomData }
     }
 
     /// These, whether they are candidates or not.
@@ -50,7 +60,7 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     /// Asks on the scan's connection.
-    pub fn look<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+    pub fn query<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
         let answer = self.db.in_transaction(Access::ReadOnly, &self.context.timeouts, body);
         answer.map_err(Error::from).with_context(|| format!("{doing} {}", S::KIND.plural()))
     }
@@ -68,19 +78,19 @@ impl<'a, S: Subject> Scan<'a, S> {
         if let Some(shard) = self.context.shard {
             return self.rest_of(shard);
         }
-        let in_hand = self.page.len() as u64;
+        let in_hand = (self.looked.len() + self.page.len()) as u64;
         let unseen = if self.ended { 0 } else { or_log(self.ask("counting", S::count_candidates)) };
         if in_hand == 0 && 0 < unseen {
             let _ = self.fetch();
         }
-        let oldest = self.page.front().and_then(|candidate| candidate.since.instant());
+        let oldest = self.in_hand().next().and_then(|candidate| candidate.since.instant());
         Deferred { count: in_hand + unseen as u64, oldest }
     }
 
     /// Only this machine knows what is its shard's: the rest is counted by its groups, of which there are fewer.
     fn rest_of(&mut self, shard: Shard) -> Deferred {
         let unseen = if self.ended { Vec::new() } else { or_log(self.ask("counting", S::count_by_group)) };
-        let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
+        let in_hand = self.in_hand().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
         let unseen =
             unseen.iter().map(|(group, n, since)| (group, *n as u64, since.as_ref().and_then(RawInstant::instant)));
         let mut rest = Deferred::default();
@@ -88,6 +98,20 @@ impl<'a, S: Subject> Scan<'a, S> {
             rest.add(Deferred { count, oldest });
         });
         rest
+    }
+
+    /// What was read and has not been taken.
+    fn in_hand(&self) -> impl Iterator<Item = &Candidate> {
+        self.looked.iter().map(|looked| &looked.candidate).chain(&self.page)
+    }
+
+    fn look_ahead(&mut self) -> Result<()> {
+        if self.page.is_empty() && !self.ended {
+            self.fetch()?;
+        }
+        let next = self.page.drain(..self.page.len().min(LOOK)).collect();
+        self.looked = look::<S>(self.db, next, self.context).into();
+        Ok(())
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -100,7 +124,7 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// A null where the host's view must have a value is an error of the whole page: this names the subject.
     fn name_null(&mut self, error: Error) -> Error {
-        match self.look("scanning", S::candidate_without_group) {
+        match self.query("scanning", S::candidate_without_group) {
             Ok(Some(id)) => {
                 let (kind, id) = (S::KIND, redact(&id.0));
                 config(format!(
@@ -115,22 +139,21 @@ impl<'a, S: Subject> Scan<'a, S> {
     /// Asks about what comes after the page at hand.
     fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
         let part = Part { after: self.position.clone(), ..self.context.part() };
-        self.look(doing, |db| body(db, &part))
+        self.query(doing, |db| body(db, &part))
     }
 }
 
 impl<S: Subject> Iterator for Scan<'_, S> {
-    type Item = Result<Candidate>;
+    type Item = Result<Looked>;
 
-    fn next(&mut self) -> Option<Result<Candidate>> {
-        if self.page.is_empty()
-            && !self.ended
-            && let Err(error) = self.fetch()
+    fn next(&mut self) -> Option<Result<Looked>> {
+        if self.looked.is_empty()
+            && let Err(error) = self.look_ahead()
         {
             self.ended = true;
             return Some(Err(error));
         }
-        self.page.pop_front().map(Ok)
+        self.looked.pop_front().map(Ok)
     }
 }
 

@@ -4,6 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::context::ExamineContext;
+use super::limits::Reservation;
 use super::outcome::{Examined, Outcome};
 use crate::rules::Id;
 use crate::store::{Access, DbConnection, Lock, Subject, ledger};
@@ -19,12 +20,15 @@ pub fn settle<S: Subject>(
     unknown: Examined,
     entry_id: &Id,
     intended: Outcome,
+    wake: Option<Reservation>,
     context: &ExamineContext,
 ) -> Examined {
     let ask = |db: &mut DbConnection| {
-        db.in_transaction(Access::Write, &context.timeouts, |db| match S::lock(db, &unknown.id)? {
-            Lock::Nothing => Ok(None),
-            Lock::Everything | Lock::Rows { .. } => ledger::contains(db, entry_id).map(Some),
+        db.in_transaction(Access::Write, &context.timeouts, |db| match S::take(db, &unknown.id)? {
+            (Lock::Nothing, Some(_)) => Ok(None),
+            (Lock::Everything | Lock::Rows { .. }, _) | (Lock::Nothing, None) => {
+                ledger::contains(db, entry_id).map(Some)
+            }
         })
     };
     let mut known = ask(db);
@@ -35,14 +39,15 @@ pub fn settle<S: Subject>(
         sleep(SETTLING_PAUSE);
         known = ask(db);
     }
+    // What may have been queued counts.
+    if !matches!(known, Ok(Some(false))) {
+        wake.into_iter().for_each(Reservation::keep);
+    }
     match known {
         Ok(Some(true)) => {
             Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
         }
         Ok(Some(false)) => {
-            if let (Outcome::Continued, Some(agent)) = (intended, &unknown.agent_id) {
-                context.wakes.give_back(agent);
-            }
             Examined { outcome: Outcome::Failed, reason: format!("not committed: {}", unknown.reason), ..unknown }
         }
         Ok(None) | Err(_) => unknown,

@@ -12,8 +12,8 @@ use diesel::expression::{
 use diesel::pg::{Pg, PgValue};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Bool, HasSqlType, Integer, Nullable, SqlType, Text, Uuid as PgUuid};
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{Array, BigInt, Bool, HasSqlType, Integer, Nullable, SqlType, Text, Uuid as PgUuid};
 use diesel::sqlite::{Sqlite, SqliteValue};
 use uuid::Uuid;
 
@@ -32,18 +32,25 @@ pub fn around_text(db: &Db) -> (&'static str, &'static str) {
     }
 }
 
-/// What stands before and after the text of an id.
+/// What stands before and after the text of an id, and between an id and a list in which it may be, and after it.
 trait AroundText: Backend {
     fn around_text(&self) -> (&'static str, &'static str);
+    fn around_list(&self) -> (&'static str, &'static str);
 }
 impl AroundText for Pg {
     fn around_text(&self) -> (&'static str, &'static str) {
         FROM_TEXT
     }
+    fn around_list(&self) -> (&'static str, &'static str) {
+        (" = ANY(CAST(", " AS sweep.id[]))")
+    }
 }
 impl AroundText for Sqlite {
     fn around_text(&self) -> (&'static str, &'static str) {
         ("", "")
+    }
+    fn around_list(&self) -> (&'static str, &'static str) {
+        (" IN (SELECT value FROM json_each(", "))")
     }
 }
 impl AroundText for MultiBackend {
@@ -51,6 +58,12 @@ impl AroundText for MultiBackend {
         match self {
             MultiBackend::Postgres(postgres) => postgres.around_text(),
             MultiBackend::Sqlite(sqlite) => sqlite.around_text(),
+        }
+    }
+    fn around_list(&self) -> (&'static str, &'static str) {
+        match self {
+            MultiBackend::Postgres(postgres) => postgres.around_list(),
+            MultiBackend::Sqlite(sqlite) => sqlite.around_list(),
         }
     }
 }
@@ -118,38 +131,57 @@ fn push<'b, T, U: ToSql<T, DB>, DB: AroundText + HasSqlType<T>>(
 }
 
 /// Is the id of a row one of these?
-pub struct IsOneOf<'a, Column> {
-    pub id: Column,
-    pub ids: &'a [Id],
+pub struct IsOneOf<Column> {
+    id: Column,
+    ids: IdList,
 }
 
-impl<C: Expression> Expression for IsOneOf<'_, C> {
+impl<Column> IsOneOf<Column> {
+    pub fn new(id: Column, ids: &[Id]) -> IsOneOf<Column> {
+        IsOneOf { id, ids: IdList(ids.iter().map(|id| id.0.clone()).collect()) }
+    }
+}
+
+/// The texts of ids, in one parameter: however many there are, the statement is the same, and is planned once.
+#[derive(Debug)]
+pub struct IdList(Vec<String>);
+
+impl ToSql<sql::IdList, Pg> for IdList {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        <Vec<String> as ToSql<Array<Text>, Pg>>::to_sql(&self.0, &mut out.reborrow())
+    }
+}
+
+impl ToSql<sql::IdList, Sqlite> for IdList {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(serde_json::to_string(&self.0)?);
+        Ok(IsNull::No)
+    }
+}
+
+impl<C: Expression> Expression for IsOneOf<C> {
     type SqlType = Bool;
 }
-impl<C: AppearsOnTable<Source>, Source> AppearsOnTable<Source> for IsOneOf<'_, C> {}
-impl<C: SelectableExpression<Source>, Source> SelectableExpression<Source> for IsOneOf<'_, C> {}
-impl<C: ValidGrouping<Columns>, Columns> ValidGrouping<Columns> for IsOneOf<'_, C> {
+impl<C: AppearsOnTable<Source>, Source> AppearsOnTable<Source> for IsOneOf<C> {}
+impl<C: SelectableExpression<Source>, Source> SelectableExpression<Source> for IsOneOf<C> {}
+impl<C: ValidGrouping<Columns>, Columns> ValidGrouping<Columns> for IsOneOf<C> {
     type IsAggregate = C::IsAggregate;
 }
-/// As many statements as there are lengths of lists.
-impl<C> QueryId for IsOneOf<'_, C> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
+impl<C: QueryId> QueryId for IsOneOf<C> {
+    type QueryId = IsOneOf<C::QueryId>;
+    const HAS_STATIC_QUERY_ID: bool = C::HAS_STATIC_QUERY_ID;
 }
 
-impl<C: QueryFragment<DB>, DB: AroundText + HasSqlType<Text>> QueryFragment<DB> for IsOneOf<'_, C>
+impl<C: QueryFragment<DB>, DB: AroundText + HasSqlType<sql::IdList>> QueryFragment<DB> for IsOneOf<C>
 where
-    String: ToSql<Text, DB>,
+    IdList: ToSql<sql::IdList, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        let (before, after) = out.backend().around_list();
         self.id.walk_ast(out.reborrow())?;
-        // Both databases know an empty list in brackets only as a query.
-        out.push_sql(if self.ids.is_empty() { " IN (SELECT NULL WHERE false" } else { " IN (" });
-        for (place, id) in self.ids.iter().enumerate() {
-            out.push_sql(if place == 0 { "" } else { ", " });
-            push::<Text, _, _>(&mut out, &id.0)?;
-        }
-        out.push_sql(")");
+        out.push_sql(before);
+        out.push_bind_param::<sql::IdList, _>(&self.ids)?;
+        out.push_sql(after);
         Ok(())
     }
 }

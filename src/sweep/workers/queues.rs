@@ -1,4 +1,4 @@
-//! Which worker gets which candidate.
+//! Which worker gets which subject.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::mpsc::Sender;
@@ -8,15 +8,27 @@ use tracing::warn;
 
 use crate::rules::Id;
 use crate::store::candidates::Candidate;
+use crate::sweep::limits::Reservation;
 use crate::text::redact;
 
-/// One queue for each worker; of one without a connection, none.
-pub struct Queues {
-    queues: Vec<Option<Sender<Candidate>>>,
+/// A subject that a worker is to take up.
+pub struct Job<'a> {
+    pub candidate: Candidate,
+    /// Those with the same go to one worker.
+    pub lock_group: Id,
+    /// There is something to write; else the worker looks first.
+    pub is_looked_at: bool,
+    /// The wake that it is to take.
+    pub wake: Option<Reservation<'a>>,
 }
 
-impl Queues {
-    pub fn new(queues: Vec<Sender<Candidate>>) -> Queues {
+/// One queue for each worker; of one without a connection, none.
+pub struct Queues<'a> {
+    queues: Vec<Option<Sender<Job<'a>>>>,
+}
+
+impl<'a> Queues<'a> {
+    pub fn new(queues: Vec<Sender<Job<'a>>>) -> Queues<'a> {
         Queues { queues: queues.into_iter().map(Some).collect() }
     }
 
@@ -27,12 +39,12 @@ impl Queues {
 
     /// Subjects of one group go to one worker: they lock the same rows, and would find one another busy. The groups of
     /// a worker that retired are spread over the others, whose own stay where they are.
-    pub fn send(&self, candidate: Candidate) {
+    pub fn send(&self, job: Job<'a>) {
         let at_work: Vec<_> = self.queues.iter().flatten().collect();
-        let first_choice = self.queues[place_of(&candidate.group, self.queues.len())].as_ref();
-        let queue = first_choice.unwrap_or_else(|| at_work[place_of(&candidate.group, at_work.len())]);
+        let first_choice = self.queues[place_of(&job.lock_group, self.queues.len())].as_ref();
+        let queue = first_choice.unwrap_or_else(|| at_work[place_of(&job.lock_group, at_work.len())]);
         // A worker that is gone has panicked: its answer says so.
-        let _ = queue.send(candidate);
+        let _ = queue.send(job);
     }
 
     /// A worker could not get a connection. The others go on; after the last one the sweep cannot, and this is why.

@@ -121,7 +121,7 @@ pub fn locks(trial: &mut Trial, kind: Kind) -> Result<Finding> {
 }
 
 fn lock(kind: Kind, db: &mut Db, made: &Made) -> QueryResult<Lock> {
-    for_kind!(kind, S => <S as Subject>::lock(db, &made.id))
+    for_kind!(kind, S => S::take(db, &made.id).map(|(lock, _)| lock))
 }
 
 /// The host finishes a subject, and has not committed yet.

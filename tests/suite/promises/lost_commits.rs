@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use sweep::rules::Id;
+use sweep::sweep::Cancel;
 
 use crate::support::databases::server_socket;
 use crate::support::in_process::{Swept, sweep_once};
@@ -255,15 +256,15 @@ fn what_a_person_asked_for_is_unknown_when_nobody_can_be_asked_whichever_way_it_
 fn a_dry_run_that_loses_its_connection_settles_nothing_and_locks_nothing() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
-    let issue = world.orphan(&agent);
+    world.orphan(&agent);
     let proxy = Proxy::start(Cut::AtTheEndOfADryRun, 1);
     let mut settings = world.options();
     (settings.connections, settings.dry_run) = (1, true);
     settings.database = sweep::store::open::Url::parse(&proxy.url(&world)).expect("a URL");
 
-    let dry = sweep_once(&settings);
+    let error = sweep::sweep::run(&settings, &Cancel::default(), &mut ()).expect_err("its only connection is gone");
 
-    assert_eq!(dry.outcome(&issue), "continued");
+    assert!(format!("{error:#}").starts_with("the sweep could not go on"), "{error:#}");
     assert!(proxy.plan.done.load(Ordering::SeqCst), "nothing was cut");
     assert_eq!(proxy.plan.locks.load(Ordering::SeqCst), 0);
 }

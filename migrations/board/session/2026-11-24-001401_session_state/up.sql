@@ -1,6 +1,11 @@
 -- What is decided by.
 {{ decided_facts("session") }}
 
+-- The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
+{{ take("session", "select (select a.id from agents a where a.id = s.agent_id for share skip locked),
+           (select i.id from issues i where i.id = s.issue_id for update skip locked) into held_agent_id, held_issue_id
+    from sessions s where s.id = wanted for update of s skip locked") }}
+
 -- The state of each session in progress.
 create view session_work_state as
 select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,

@@ -1,0 +1,90 @@
+//! The look: the facts of many candidates in one statement, decided without a lock. What is to be left is reported from
+//! it; only what is to be written is taken up, one by one.
+
+use std::collections::HashMap;
+
+use tracing::debug;
+
+use super::{Attempt, Step, judge, left, woken};
+use crate::rules::Id;
+use crate::store::candidates::Candidate;
+use crate::store::{Access, DbConnection, Finish, Lock, Subject};
+use crate::sweep::context::ExamineContext;
+use crate::sweep::describe::describe;
+use crate::sweep::outcome::Examined;
+use crate::text::redact;
+
+/// A candidate, and what a look has shown of it.
+pub struct Looked {
+    pub candidate: Candidate,
+    pub seen: Seen,
+}
+
+pub enum Seen {
+    /// There is nothing to write.
+    Decided(Box<Examined>),
+    /// There is something to write.
+    Wanted(Box<Wanted>),
+    /// It could not be read with the others: whoever looks at it alone finds out why.
+    Nothing,
+    /// Another shard's, which was not looked at.
+    OfAnotherShard,
+}
+
+/// What a subject is to be taken up with.
+pub struct Wanted {
+    pub lock_group: Id,
+    /// Whom its continuation wakes.
+    pub agent: Option<Id>,
+    decided: Examined,
+}
+
+impl Wanted {
+    /// It is left to the next sweep, since its agent was woken often enough.
+    pub fn deferred(self, context: &ExamineContext) -> Examined {
+        left(Step::Deferred, self.decided, context)
+    }
+}
+
+/// Looks at all of these, in one transaction; in the order in which they are given.
+pub fn look<S: Subject>(db: &mut DbConnection, candidates: Vec<Candidate>, context: &ExamineContext) -> Vec<Looked> {
+    let is_own = |candidate: &Candidate| context.shard.is_none_or(|shard| shard.has(&candidate.group));
+    let ids: Vec<Id> = candidates.iter().filter(|it| is_own(it)).map(|candidate| candidate.id.clone()).collect();
+    let mut facts = read::<S>(db, &ids, context);
+    let looked = |candidate: Candidate| {
+        let seen = match facts.remove(&candidate.id) {
+            _ if !is_own(&candidate) => Seen::OfAnotherShard,
+            Some(facts) => see(facts, context),
+            None => Seen::Nothing,
+        };
+        Looked { candidate, seen }
+    };
+    candidates.into_iter().map(looked).collect()
+}
+
+/// Whatever the database refuses to say of all of them, it may say of each.
+fn read<S: Subject>(db: &mut DbConnection, ids: &[Id], context: &ExamineContext) -> HashMap<Id, S> {
+    if ids.is_empty() {
+        return HashMap::new();
+    }
+    let read = db.in_repeated_transaction(Access::ReadOnly, &context.timeouts, |db| {
+        (Finish::RollBack, S::read_all(db, ids))
+    });
+    let read = read.map_err(|abort| abort.error()).and_then(|(facts, _)| facts);
+    let facts = read.unwrap_or_else(|error| {
+        debug!("{} {} are looked at one by one: {}", ids.len(), S::KIND.plural(), redact(&error.to_string()));
+        Vec::new()
+    });
+    facts.into_iter().map(|facts| (facts.id().clone(), facts)).collect()
+}
+
+fn see<S: Subject>(facts: S, context: &ExamineContext) -> Seen {
+    let Attempt { seen, step, .. } = judge(&Lock::Everything, facts, context, Access::ReadOnly, None);
+    let Some((facts, verdict)) = seen else { return Seen::Nothing };
+    let decided = describe(facts.id(), Some((&facts, &verdict)), context);
+    if step != Step::Wanted {
+        return Seen::Decided(Box::new(left(step, decided, context)));
+    }
+    let (lock_group, agent) = (facts.lock_group().clone(), woken(&facts, &verdict.decision).cloned());
+    Seen::Wanted(Box::new(Wanted { lock_group, agent, decided }))
+}
