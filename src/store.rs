@@ -54,9 +54,10 @@ pub mod wakes;
 mod written;
 
 pub use candidates::Nominated;
-pub use connection::{Abort, Access, DbConnection, End, Finish, Timeouts};
+pub use connection::{Abort, Access, DbConnection, Durable, End, Finish, Timeouts};
 pub use db::Db;
 pub use label::Label;
 pub use lock::Lock;
 pub(crate) use subject::for_kind;
 pub use subject::{Subject, has_any};
+pub use written::Writes;

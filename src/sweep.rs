@@ -234,6 +234,7 @@ impl Sweep<'_> {
             access: if shadow { Access::ReadOnly } else { *access },
             policy: &options.policy,
             timeouts: options.timeouts,
+            durable: options.durable,
             tenant: options.tenant.as_deref(),
             group: None,
             held: &options.held,

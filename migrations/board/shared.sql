@@ -29,7 +29,9 @@
     One relation, so that no statement has to join them. -#}
 {%- macro decided_facts(kind) %}create view {{ kind }}_decided_facts as
 select f.*, e.reason as exemption, e.until as exemption_until, ea.reason as agent_exemption, ea.until as agent_exemption_until,
-       et.reason as tenant_exemption, et.until as tenant_exemption_until
+       et.reason as tenant_exemption, et.until as tenant_exemption_until,
+       -- Filled in where the subject is taken (take_{{ kind }}): is it held, and the agent and the issue that are held with it.
+       false as held, cast(null as id) as held_agent_id, cast(null as id) as held_issue_id
 from {{ kind }}_facts f
 left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id

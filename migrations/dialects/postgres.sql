@@ -41,11 +41,21 @@
 {#- A subject is locked and its facts are read by one call, and so in one round trip. The lock's statement and that of the facts stay two:
     each statement of a volatile function sees what is committed when it begins, so the facts are those of what is held. Of the rows that a
     recovery refers to, those that somebody else holds are null. -#}
-{%- macro take(kind, lock) %}create function take_{{ kind }}(wanted id, out held boolean, out held_agent_id id, out held_issue_id id, out facts {{ kind }}_decided_facts)
-returns setof record language plpgsql as $$
+{%- macro take(kind, lock) %}create function take_{{ kind }}(wanted id) returns setof {{ kind }}_decided_facts language plpgsql as $$
+declare
+    agent id;
+    issue id;
+    is_held boolean;
+    facts {{ kind }}_decided_facts;
 begin
     {{ lock }};
-    held := found;
-    return query select held, held_agent_id, held_issue_id, f from {{ kind }}_decided_facts f where f.subject_id = wanted;
+    is_held := found;
+    select * into facts from {{ kind }}_decided_facts f where f.subject_id = wanted;
+    if found then
+        facts.held := is_held;
+        facts.held_agent_id := agent;
+        facts.held_issue_id := issue;
+        return next facts;
+    end if;
 end $$;{% endmacro -%}
 {%- macro drop_take(kind) %}drop function take_{{ kind }};{% endmacro -%}

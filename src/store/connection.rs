@@ -3,6 +3,7 @@
 //! have set a path on which his own functions come first. Nothing is set for longer than a transaction, since a pooler
 //! would hand it on to somebody else.
 
+mod repeated;
 pub(super) mod sqlite;
 
 use anyhow::Context;
@@ -22,6 +23,8 @@ pub struct DbConnection {
     companion: Option<sqlite::Companion>,
     /// Does the database keep bytes of any encoding as text? Asked in the first transaction.
     keeps_any_bytes: Option<bool>,
+    /// How the transaction that is under way is to end, where the next one's beginning ends it.
+    unfinished: Option<Finish>,
 }
 
 /// Names that are PostgreSQL's own. Before the schema `sweep` is known to be ours, everything else is written with its
@@ -52,6 +55,18 @@ impl Default for Timeouts {
     fn default() -> Self {
         Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
     }
+}
+
+/// When a subject's commit reaches the disk (PostgreSQL).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Durable {
+    /// With the next commit that waits for it: a sweep's last one at the latest, before it is reported completed. What a
+    /// crash of the server loses until then is lost whole, and the next sweep does it again.
+    #[default]
+    Once,
+    /// Before it is answered, by the server's own `synchronous_commit`.
+    Each,
 }
 
 /// Why a transaction did not commit, as far as is known. `E` is the error of what was done in it.
@@ -104,7 +119,7 @@ pub enum End {
 
 impl DbConnection {
     pub(super) fn new(db: Db, companion: Option<sqlite::Companion>) -> DbConnection {
-        DbConnection { db, companion, keeps_any_bytes: None }
+        DbConnection { db, companion, keeps_any_bytes: None, unfinished: None }
     }
 
     /// The file turned out to be sweep's own.
@@ -151,23 +166,6 @@ impl DbConnection {
         }
     }
 
-    /// One transaction of many that ask the same with other ids, and say themselves how they are to end: what came of
-    /// it, and how it ended. Each statement is planned once for a connection, and that is when nothing is locked yet if
-    /// it is asked without a lock first. Planned anew for the first five ids, as by default, the facts of one subject
-    /// take some 20 ms while its row is locked.
-    pub fn in_repeated_transaction<T>(
-        &mut self,
-        access: Access,
-        timeouts: &Timeouts,
-        body: impl FnOnce(&mut Db) -> (Finish, T),
-    ) -> Result<(T, End), Abort> {
-        let mut begin = self.begin_statement(access, OURS, timeouts);
-        if !self.is_sqlite() {
-            begin += "; SET LOCAL plan_cache_mode = force_generic_plan";
-        }
-        self.transact(&begin, body)
-    }
-
     /// Fails only if the transaction could not begin.
     fn transact<T>(&mut self, begin: &str, body: impl FnOnce(&mut Db) -> (Finish, T)) -> Result<(T, End), Abort> {
         if let Err(error) = self.run_begin(begin) {
@@ -183,7 +181,14 @@ impl DbConnection {
     }
 
     fn commit(&mut self) -> End {
-        let Err(error) = self.db.batch_execute("COMMIT") else { return End::Committed };
+        match self.db.batch_execute("COMMIT") {
+            Ok(()) => End::Committed,
+            Err(error) => self.uncommitted(error),
+        }
+    }
+
+    /// What became of a commit that this came of.
+    fn uncommitted(&mut self, error: Error) -> End {
         // That ROLLBACK is answered proves nothing here: a pooler may have lost the server that had the COMMIT.
         self.roll_back();
         match errors::is_refusal(&error) || self.is_sqlite() {

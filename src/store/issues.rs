@@ -5,15 +5,15 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::links::Links;
-use super::lock::take;
+use super::lock::{LockRow, take};
 use super::rows::{
-    AgentRow, HistoryRow, WakesRow, agent_columns, facts_among, facts_of, history_columns, wake_columns,
+    AgentRow, HistoryRow, WakesRow, agent_columns, facts_among, facts_of, history_columns, read_halves, wake_columns,
 };
 use super::schema::{comments, issue_decided_facts, issues, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
-use super::written::{insert_one, update_as_seen};
-use super::{Db, Lock, Subject, errors, ledger};
+use super::written::Writes;
+use super::{Db, Lock, Subject, ledger};
 use super::{Label, find};
 use crate::rules::issue::{IssueFacts, escalation_comment, unblock_action};
 use crate::rules::request::Request;
@@ -27,6 +27,7 @@ macro_rules! columns {
     () => {{
         use issue_decided_facts::*;
         (
+            (held, held_agent_id, held_issue_id),
             (subject_id, tenant, identifier, title, status),
             agent_columns!(issue_decided_facts),
             obstacle,
@@ -60,7 +61,7 @@ impl Subject for IssueFacts {
     }
 
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<IssueFacts>> {
-        let rows = facts_among!(issue_decided_facts, ids, columns!(), IssueFactsRow, db)?;
+        let rows = read_halves(db, ids, &mut |db, ids| facts_among!(issue_decided_facts, ids, columns!(), IssueFactsRow, db))?;
         Ok(rows.into_iter().map(IssueFacts::from).collect())
     }
 
@@ -91,7 +92,13 @@ impl Subject for IssueFacts {
         None
     }
 
-    fn resume(&self, db: &mut Db, _remedy: ContinueBy, wake_id: &Id, _policy: &Policy) -> QueryResult<()> {
+    fn resume<'a>(
+        &'a self,
+        writes: &mut Writes<'a>,
+        _remedy: ContinueBy,
+        wake_id: &'a Id,
+        _policy: &'a Policy,
+    ) -> QueryResult<()> {
         let payload = json!({
             "issueId": self.id, "retryOfRunId": self.last_run_id, "wakeReason": REASON, "retryReason": REASON,
         });
@@ -103,20 +110,20 @@ impl Subject for IssueFacts {
             wakes::payload.eq(Document(payload)),
             wakes::requested_by.eq(ledger::ACTOR),
         ));
-        insert_one(db, "wakes", |db| wake.execute(db))
-    }
-
-    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, _links: &Links) -> QueryResult<bool> {
-        comment(db, &self.id, &escalation_comment(self, cause, policy, quoted))?;
-        match policy.escalation {
-            Escalation::CommentOnly => Ok(false),
-            Escalation::CommentAndBlock => self.block(db, &unblock_action(&self.resume_advice)).map(|()| true),
-        }
-    }
-
-    fn recover(&self, _db: &mut Db) -> QueryResult<()> {
+        writes.insert("wakes", wake);
         Ok(())
     }
+
+    fn escalate<'a>(&'a self, writes: &mut Writes<'a>, cause: &Cause, policy: &Policy, _links: &Links) -> bool {
+        let blocks = policy.escalation == Escalation::CommentAndBlock;
+        if blocks {
+            self.block(writes, &unblock_action(&self.resume_advice));
+        }
+        comment(writes, &self.id, &escalation_comment(self, cause, policy, quoted));
+        blocks
+    }
+
+    fn recover<'a>(&'a self, _writes: &mut Writes<'a>) {}
 
     /// An issue's row is its host's.
     fn write(&self, _db: &mut Db, _request: Request) -> QueryResult<()> {
@@ -126,33 +133,33 @@ impl Subject for IssueFacts {
 
 impl IssueFacts {
     /// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the issue is no longer so.
-    fn block(&self, db: &mut Db, action: &str) -> QueryResult<()> {
+    fn block<'a>(&'a self, writes: &mut Writes<'a>, action: &str) {
         let as_seen = issues::table
             .filter(issues::id.eq(&self.id))
             .filter(issues::status.eq(&self.status))
             .filter(issues::assignee_agent_id.eq(Bound::optional(self.assignee.id())));
-        let blocked = diesel::update(as_seen).set((
+        writes.update_as_seen(diesel::update(as_seen).set((
             issues::status.eq("blocked"),
             issues::unblock_action.eq(plain(action)),
             issues::updated_at.eq(Instant(self.history.observed_at)),
-        ));
-        update_as_seen(db, |db| blocked.execute(db))
+        )));
     }
 }
 
 /// Adds a comment to an issue: words of the rules, with what others wrote as quotations.
-pub(super) fn comment(db: &mut Db, issue: &Id, body: &str) -> QueryResult<()> {
+pub(super) fn comment<'a>(writes: &mut Writes<'a>, issue: &'a Id, body: &str) {
     let comment = diesel::insert_into(comments::table).values((
         comments::id.eq(Id::generate()),
         comments::issue_id.eq(issue),
         comments::author.eq(ledger::ACTOR),
         comments::body.eq(plain(body)),
     ));
-    insert_one(db, "comments", |db| comment.execute(db))
+    writes.insert("comments", comment);
 }
 
 #[derive(Queryable)]
 struct IssueFactsRow {
+    lock: LockRow,
     subject: (Id, String, Option<LossyText>, LossyText, LossyText),
     agent: AgentRow,
     obstacle: Option<LossyText>,

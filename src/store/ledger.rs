@@ -13,7 +13,7 @@ use super::catalog::is_readable;
 use super::guarded::{self, Remembered};
 use super::schema::{recoveries, sweeps};
 use super::types::{Bound, Document, Instant, RawInstant};
-use super::written::update_as_seen;
+use super::written::Writes;
 use super::{Db, Subject, boards, totals};
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
@@ -70,37 +70,34 @@ const NAME_MAX: usize = 199;
 
 /// Writes one row about a subject and settles the open one that it says. Fails with `UniqueViolation` when another
 /// sweep was first, with `NotFound` when it has settled the open row.
-pub fn record<S: Subject>(db: &mut Db, id: &Id, facts: &S, entry: &Entry) -> QueryResult<()> {
+pub fn record<'a, S: Subject>(writes: &mut Writes<'a>, facts: &'a S, entry: &'a Entry) {
     let history = facts.history();
     if let Some(open) = entry.settles {
-        settle(db, open, history.observed_at)?;
+        settle(writes, open, history.observed_at);
     }
-    diesel::insert_into(recoveries::table)
-        .values((
-            recoveries::id.eq(entry.id),
-            recoveries::sweep_id.eq(entry.sweep_id),
-            recoveries::kind.eq(S::KIND.name()),
-            recoveries::subject_id.eq(id),
-            recoveries::action.eq(entry.action.name()),
-            // A host copies it to where its people read it.
-            recoveries::reason.eq(plain(&redact(&entry.reason))),
-            recoveries::episode_began_at.eq(Instant(history.episode_began_at)),
-            recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
-            recoveries::wake_id.eq(entry.wake_id),
-            recoveries::agent_id.eq(Bound::optional(facts.assignee().id())),
-            recoveries::tenant.eq(facts.tenant()),
-            recoveries::requested_by.eq(entry.requested_by.map(|name| cut(&plain(&redact(name)), NAME_MAX))),
-            recoveries::blocked_subject.eq(entry.blocked_subject),
-            recoveries::settled_at.eq(entry.action.is_the_end().then_some(Instant(history.observed_at))),
-        ))
-        .execute(db)
-        .map(drop)
+    let row = diesel::insert_into(recoveries::table).values((
+        recoveries::id.eq(entry.id),
+        recoveries::sweep_id.eq(entry.sweep_id),
+        recoveries::kind.eq(S::KIND.name()),
+        recoveries::subject_id.eq(facts.id()),
+        recoveries::action.eq(entry.action.name()),
+        // A host copies it to where its people read it.
+        recoveries::reason.eq(plain(&redact(&entry.reason))),
+        recoveries::episode_began_at.eq(Instant(history.episode_began_at)),
+        recoveries::attempt.eq(i32::try_from(entry.attempt).unwrap_or(i32::MAX)),
+        recoveries::wake_id.eq(entry.wake_id),
+        recoveries::agent_id.eq(Bound::optional(facts.assignee().id())),
+        recoveries::tenant.eq(facts.tenant()),
+        recoveries::requested_by.eq(entry.requested_by.map(|name| cut(&plain(&redact(name)), NAME_MAX))),
+        recoveries::blocked_subject.eq(entry.blocked_subject),
+        recoveries::settled_at.eq(entry.action.is_the_end().then_some(Instant(history.observed_at))),
+    ));
+    writes.insert("recoveries", row);
 }
 
-fn settle(db: &mut Db, open: &OpenRecovery, now: DateTime<Utc>) -> QueryResult<()> {
+fn settle<'a>(writes: &mut Writes<'a>, open: &'a OpenRecovery, now: DateTime<Utc>) {
     let still_open = recoveries::table.filter(recoveries::id.eq(&open.id)).filter(recoveries::settled_at.is_null());
-    let settled = diesel::update(still_open).set(recoveries::settled_at.eq(Some(Instant(now))));
-    update_as_seen(db, |db| settled.execute(db))
+    writes.update_as_seen(diesel::update(still_open).set(recoveries::settled_at.eq(Some(Instant(now)))));
 }
 
 /// When its newest row was written; none that cannot be read.

@@ -1,11 +1,13 @@
 //! Taking one subject: locking it and what a recovery of it refers to, and then reading its facts.
 
-use diesel::expression::Expression;
-use diesel::pg::{Pg, PgConnection};
+use std::marker::PhantomData;
+
+use diesel::expression::{AsExpression, Expression};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{Bool, Nullable};
 
+use super::Db;
+use super::db::MultiBackend;
 use super::types::{Bound, sql};
 use crate::rules::{Id, Kind};
 
@@ -22,50 +24,60 @@ pub enum Lock {
 
 /// A call of `take_issue`, `take_step` or `take_session` (migrations/dialects/postgres.sql): one statement, so that
 /// both take one round trip. The DSL does not know functions that return rows.
-pub(super) struct Taking<C> {
+pub(super) struct Taking<T> {
     kind: Kind,
-    /// Of the view of the kind's facts that decide.
-    columns: C,
+    /// Of the view of the kind's facts that decide. As in the DSL's own boxed queries, only their SQL type is known from
+    /// here on: with that of each column, compiling it takes minutes.
+    columns: Box<dyn QueryFragment<MultiBackend>>,
+    types: PhantomData<T>,
     id: Bound<sql::Id>,
 }
 
-/// Whether the subject is held, and the agent and the issue that are.
-type Held = (Bool, Nullable<sql::Id>, Nullable<sql::Id>);
-
-impl<C> Taking<C> {
-    pub(super) fn new(kind: Kind, columns: C, id: &Id) -> Taking<C> {
-        Taking { kind, columns, id: diesel::expression::AsExpression::<sql::Id>::as_expression(id) }
+impl<T> Taking<T> {
+    pub(super) fn new<C>(kind: Kind, columns: C, id: &Id) -> Taking<T>
+    where
+        C: Expression<SqlType = T> + QueryFragment<MultiBackend> + 'static,
+    {
+        let id = AsExpression::<sql::Id>::as_expression(id);
+        Taking { kind, columns: Box::new(columns), types: PhantomData, id }
     }
 }
 
 /// Cached by its text.
-impl<C> QueryId for Taking<C> {
+impl<T> QueryId for Taking<T> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<C: QueryFragment<Pg>> QueryFragment<Pg> for Taking<C> {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+impl<T> QueryFragment<MultiBackend> for Taking<T> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         let kind = self.kind.name();
-        out.push_sql("SELECT held, held_agent_id, held_issue_id, ");
+        out.push_sql("SELECT ");
         self.columns.walk_ast(out.reborrow())?;
         out.push_sql(&format!(" FROM take_{kind}("));
         self.id.walk_ast(out.reborrow())?;
-        out.push_sql(&format!(") taken CROSS JOIN LATERAL (SELECT (taken.facts).*) {kind}_decided_facts"));
+        out.push_sql(&format!(") {kind}_decided_facts"));
         Ok(())
     }
 }
 
-impl<C: Expression> Query for Taking<C> {
-    type SqlType = (Held, C::SqlType);
+impl<T> Query for Taking<T> {
+    type SqlType = T;
 }
 
-impl<C> RunQueryDsl<PgConnection> for Taking<C> {}
+impl<T> RunQueryDsl<Db> for Taking<T> {}
 
-/// As the function says it: `(held, agent, issue)`.
-impl From<(bool, Option<Id>, Option<Id>)> for Lock {
-    fn from((held, agent, issue): (bool, Option<Id>, Option<Id>)) -> Lock {
-        if held { Lock::Rows { agent, issue } } else { Lock::Nothing }
+/// What a row of facts says of the lock, where the subject was taken.
+#[derive(Queryable)]
+pub(super) struct LockRow {
+    held: bool,
+    agent: Option<Id>,
+    issue: Option<Id>,
+}
+
+impl From<&LockRow> for Lock {
+    fn from(LockRow { held, agent, issue }: &LockRow) -> Lock {
+        if *held { Lock::Rows { agent: agent.clone(), issue: issue.clone() } } else { Lock::Nothing }
     }
 }
 
@@ -73,10 +85,10 @@ impl From<(bool, Option<Id>, Option<Id>)> for Lock {
 macro_rules! take {
     ($kind:expr, $columns:expr, $row:ty, $db:expr, $id:expr) => {
         match $db {
-            $crate::store::Db::Postgres(db) => {
+            $crate::store::Db::Postgres(_) => {
                 let taken = $crate::store::lock::Taking::new($kind, $columns, $id);
-                let row = taken.get_result::<((bool, Option<Id>, Option<Id>), $row)>(db).optional()?;
-                row.map_or((Lock::Nothing, None), |(held, facts)| (Lock::from(held), Some(facts.into())))
+                let row = taken.get_result::<$row>($db).optional()?;
+                row.map_or((Lock::Nothing, None), |row| (Lock::from(&row.lock), Some(row.into())))
             }
             // SQLite's BEGIN IMMEDIATE holds the whole database already.
             $crate::store::Db::Sqlite(_) => (Lock::Everything, Self::read($db, $id)?),

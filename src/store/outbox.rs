@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::Db;
 use super::schema::notifications;
 use super::types::{Bound, Document, Instant};
+use super::written::Writes;
 use crate::rules::{Finding, Id, Kind};
 use crate::text::{cut, plain, redact};
 
@@ -171,7 +172,14 @@ impl Details {
 
 /// Queues one notification for each destination that wants it.
 pub fn queue(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice) -> QueryResult<()> {
-    subscriptions.destinations_of(notice.event).try_for_each(|destination| insert(db, destination, notice, ""))
+    let mut writes = Writes::default();
+    write(&mut writes, subscriptions, notice);
+    writes.execute(db)
+}
+
+/// The same, with what else is written.
+pub fn write<'a>(writes: &mut Writes<'a>, subscriptions: &Subscriptions, notice: &'a Notice) {
+    subscriptions.destinations_of(notice.event).for_each(|destination| insert(writes, destination, notice, ""));
 }
 
 /// The guard that stops sweep after sweep is reported once in this time.
@@ -184,14 +192,15 @@ pub fn queue_guard(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice, 
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
     let now = db.now()?;
+    let mut writes = Writes::default();
     for destination in subscriptions.destinations_of(notice.event) {
         let reported = earlier(notice, &part, destination, now);
         let reported = reported.filter(notifications::created_at.gt(Instant(now - GUARD_NOTIFIED_EVERY)));
         if !diesel::select(diesel::dsl::exists(reported)).get_result::<bool>(db)? {
-            insert(db, destination, notice, &part)?;
+            insert(&mut writes, destination, notice, &part);
         }
     }
-    Ok(())
+    writes.execute(db)
 }
 
 /// The same for what lasts: once when it begins, once when it comes to be that nothing works any more, and once when it
@@ -208,7 +217,9 @@ pub fn queue_outage(db: &mut Db, subscriptions: &Subscriptions, notice: &Notice,
     }
     // The shards of one sweep come here at the same moment.
     one_at_a_time(db)?;
-    to_notify(db)?.into_iter().try_for_each(|destination| insert(db, destination, notice, &part))
+    let mut writes = Writes::default();
+    to_notify(db)?.into_iter().for_each(|destination| insert(&mut writes, destination, notice, &part));
+    writes.execute(db)
 }
 
 /// Is it something else than what people were notified of last?
@@ -239,21 +250,19 @@ fn earlier<'a>(notice: &Notice<'a>, part: &'a str, destination: Destination, now
         .filter(notifications::dead_at.is_null())
 }
 
-fn insert(db: &mut Db, destination: Destination, notice: &Notice, part: &str) -> QueryResult<()> {
+fn insert<'a>(writes: &mut Writes<'a>, destination: Destination, notice: &'a Notice, part: &'a str) {
     let Notice { event, kind, subject_id, sweep_id, details } = notice;
-    diesel::insert_into(notifications::table)
-        .values((
-            notifications::id.eq(Id::generate()),
-            notifications::destination.eq(destination.name()),
-            notifications::event.eq(event.name()),
-            notifications::kind.eq(*kind),
-            notifications::part.eq(part),
-            notifications::subject_id.eq(Bound::optional(*subject_id)),
-            notifications::sweep_id.eq(*sweep_id),
-            notifications::details.eq(Document(json!(details.redacted()))),
-        ))
-        .execute(db)
-        .map(drop)
+    let row = diesel::insert_into(notifications::table).values((
+        notifications::id.eq(Id::generate()),
+        notifications::destination.eq(destination.name()),
+        notifications::event.eq(event.name()),
+        notifications::kind.eq(*kind),
+        notifications::part.eq(part),
+        notifications::subject_id.eq(Bound::optional(*subject_id)),
+        notifications::sweep_id.eq(*sweep_id),
+        notifications::details.eq(Document(json!(details.redacted()))),
+    ));
+    writes.insert("notifications", row);
 }
 
 /// Until the end of this transaction no other decides what is sent; whoever queues for it is not held up. Unlike an

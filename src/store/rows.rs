@@ -5,6 +5,7 @@ use diesel::prelude::*;
 
 use super::ledger::Action;
 use super::types::LossyText;
+use super::{Db, errors};
 use crate::rules::{Assignee, Exemption, History, Id, OpenRecovery, Whose};
 
 macro_rules! agent_columns {
@@ -49,16 +50,31 @@ macro_rules! facts_of {
         $facts::table.filter($facts::subject_id.eq($id))
     };
 }
-/// The rows of facts of many subjects, as far as they can be decoded: one row that cannot must not cost the others, and
-/// says no more of itself than that it is missing.
+/// The rows of facts of many subjects.
 macro_rules! facts_among {
     ($facts:ident, $ids:expr, $columns:expr, $row:ty, $db:expr) => {{
-        use diesel::connection::DefaultLoadingMode;
-        let all = $facts::table.filter($crate::store::types::IsOneOf::new($facts::subject_id, $ids)).select($columns);
-        let rows = all.load_iter::<$row, DefaultLoadingMode>($db)?;
-        let can_be_decoded = |row: &QueryResult<$row>| !matches!(row, Err(error) if errors::is_undecodable(error));
-        rows.filter(can_be_decoded).collect::<QueryResult<Vec<$row>>>()
+        let all = $facts::table.select($columns).into_boxed();
+        all.filter($crate::store::types::IsOneOf::new($facts::subject_id, $ids)).load::<$row>($db)
     }};
+}
+
+/// Reads many subjects, and the halves of them if a row cannot be decoded: it must not cost the others, and says no more
+/// of itself than that it is missing.
+pub(super) fn read_halves<T>(
+    db: &mut Db,
+    ids: &[Id],
+    read: &mut impl FnMut(&mut Db, &[Id]) -> QueryResult<Vec<T>>,
+) -> QueryResult<Vec<T>> {
+    match read(db, ids) {
+        Err(error) if errors::is_undecodable(&error) && ids.len() <= 1 => Ok(Vec::new()),
+        Err(error) if errors::is_undecodable(&error) => {
+            let (first, second) = ids.split_at(ids.len() / 2);
+            let mut all = read_halves(db, first, read)?;
+            all.extend(read_halves(db, second, read)?);
+            Ok(all)
+        }
+        read => read,
+    }
 }
 pub(super) use {agent_columns, facts_among, facts_of, history_columns, wake_columns};
 

@@ -22,7 +22,7 @@ relations! {
 }
 
 /// The facts of one kind: who and what it is, its history in the ledger, and what this kind alone has; and the same
-/// with the exemptions that a decision goes by.
+/// with the exemptions that a decision goes by, and what is held of it.
 macro_rules! facts {
     ($view:ident, $decided:ident { $($column:ident -> $type:ty,)+ }) => {
         facts! { @ $view { $($column -> $type,)+ } }
@@ -34,6 +34,9 @@ macro_rules! facts {
             agent_exemption_until -> Nullable<Instant>,
             tenant_exemption -> Nullable<Text>,
             tenant_exemption_until -> Nullable<Instant>,
+            held -> Bool,
+            held_agent_id -> Nullable<Id>,
+            held_issue_id -> Nullable<Id>,
         } }
     };
     (@ $view:ident { $($column:ident -> $type:ty,)+ }) => {

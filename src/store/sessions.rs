@@ -8,13 +8,13 @@ use super::Label;
 use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
-use super::lock::take;
-use super::rows::{AgentRow, HistoryRow, agent_columns, facts_among, facts_of, history_columns};
+use super::lock::{LockRow, take};
+use super::rows::{AgentRow, HistoryRow, agent_columns, facts_among, facts_of, history_columns, read_halves};
 use super::schema::{session_commands, session_decided_facts, session_facts, sessions};
 use super::subject::Right;
 use super::types::{Instant, LossyText};
-use super::written::{insert_one, update_as_seen};
-use super::{Db, Lock, Subject, errors, ledger};
+use super::written::{Writes, update_as_seen};
+use super::{Db, Lock, Subject, ledger};
 use crate::rules::request::Request;
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
@@ -24,6 +24,7 @@ macro_rules! columns {
     () => {{
         use session_decided_facts::*;
         (
+            (held, held_agent_id, held_issue_id),
             (subject_id, tenant, identifier, title, status, declared_wait, stall_paused),
             agent_columns!(session_decided_facts),
             (issue_id, issue_status, issue_has_live_run, issue_wake_since),
@@ -58,7 +59,7 @@ impl Subject for SessionFacts {
     }
 
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<SessionFacts>> {
-        let rows = facts_among!(session_decided_facts, ids, columns!(), SessionFactsRow, db)?;
+        let rows = read_halves(db, ids, &mut |db, ids| facts_among!(session_decided_facts, ids, columns!(), SessionFactsRow, db))?;
         Ok(rows.into_iter().map(SessionFacts::from).collect())
     }
 
@@ -86,7 +87,13 @@ impl Subject for SessionFacts {
         self.issue.as_ref().map(|issue| &issue.id)
     }
 
-    fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()> {
+    fn resume<'a>(
+        &'a self,
+        writes: &mut Writes<'a>,
+        remedy: ContinueBy,
+        wake_id: &'a Id,
+        policy: &'a Policy,
+    ) -> QueryResult<()> {
         let (command, message) = match remedy {
             ContinueBy::Relaunch => ("relaunch", None),
             ContinueBy::Nudge | ContinueBy::Wake => ("nudge", Some(&policy.nudge_message)),
@@ -98,20 +105,19 @@ impl Subject for SessionFacts {
             session_commands::message.eq(message),
             session_commands::requested_by.eq(ledger::ACTOR),
         ));
-        insert_one(db, "session_commands", |db| command.execute(db))
-    }
-
-    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, links: &Links) -> QueryResult<bool> {
-        if let Some(issue) = &self.issue {
-            let url = links.to(&self.page(&self.session.id));
-            comment(db, &issue.id, &escalation_comment(self, cause, policy, quoted, url.as_deref()))?;
-        }
-        Ok(false)
-    }
-
-    fn recover(&self, _db: &mut Db) -> QueryResult<()> {
+        writes.insert("session_commands", command);
         Ok(())
     }
+
+    fn escalate<'a>(&'a self, writes: &mut Writes<'a>, cause: &Cause, policy: &Policy, links: &Links) -> bool {
+        if let Some(issue) = &self.issue {
+            let url = links.to(&self.page(&self.session.id));
+            comment(writes, &issue.id, &escalation_comment(self, cause, policy, quoted, url.as_deref()));
+        }
+        false
+    }
+
+    fn recover<'a>(&'a self, _writes: &mut Writes<'a>) {}
 
     /// Nothing else of the row is touched: `updated_at` says when its supervisor was last heard of.
     fn write(&self, db: &mut Db, request: Request) -> QueryResult<()> {
@@ -166,6 +172,7 @@ impl From<AgentStateRow> for Option<AgentState> {
 
 #[derive(Queryable)]
 struct SessionFactsRow {
+    lock: LockRow,
     subject: (Id, String, Option<LossyText>, LossyText, LossyText, Option<LossyText>, bool),
     agent: AgentRow,
     issue: (Option<Id>, Option<LossyText>, bool, Option<DateTime<Utc>>),

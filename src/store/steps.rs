@@ -10,15 +10,15 @@ use super::Label;
 use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
-use super::lock::take;
+use super::lock::{LockRow, take};
 use super::rows::{
-    AgentRow, HistoryRow, WakesRow, agent_columns, facts_among, facts_of, history_columns, wake_columns,
+    AgentRow, HistoryRow, WakesRow, agent_columns, facts_among, facts_of, history_columns, read_halves, wake_columns,
 };
 use super::schema::{plan_steps, plans, step_decided_facts, step_facts, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, IsOneOf, LossyText};
-use super::written::{insert_one, update_as_seen};
-use super::{Db, Lock, Subject, errors, ledger};
+use super::written::{Writes, update_as_seen};
+use super::{Db, Lock, Subject, ledger};
 use crate::rules::request::Request;
 use crate::rules::step::{Step, StepFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
@@ -30,6 +30,7 @@ macro_rules! columns {
     () => {{
         use step_decided_facts::*;
         (
+            (held, held_agent_id, held_issue_id),
             (subject_id, position, title, status, idle_since, stalled_after_seconds),
             (tenant, identifier, plan_id, plan_status, issue_id),
             agent_columns!(step_decided_facts),
@@ -103,8 +104,14 @@ impl Subject for StepFacts {
         self.issue_id.as_ref().unwrap_or(&self.plan_id)
     }
 
-    fn resume(&self, db: &mut Db, _remedy: ContinueBy, wake_id: &Id, _policy: &Policy) -> QueryResult<()> {
-        self.set_plan_status(db, "stalled")?;
+    fn resume<'a>(
+        &'a self,
+        writes: &mut Writes<'a>,
+        _remedy: ContinueBy,
+        wake_id: &'a Id,
+        _policy: &'a Policy,
+    ) -> QueryResult<()> {
+        self.set_plan_status(writes, "stalled");
         let payload = json!({
             "planId": self.plan_id, "planStepId": self.step.id, "issueId": self.issue_id, "wakeReason": REASON,
         });
@@ -117,21 +124,24 @@ impl Subject for StepFacts {
             wakes::payload.eq(Document(payload)),
             wakes::requested_by.eq(ledger::ACTOR),
         ));
-        insert_one(db, "wakes", |db| wake.execute(db))
+        writes.insert("wakes", wake);
+        Ok(())
     }
 
-    fn escalate(&self, db: &mut Db, cause: &Cause, _policy: &Policy, links: &Links) -> QueryResult<bool> {
-        self.set_plan_status(db, "stalled")?;
+    fn escalate<'a>(&'a self, writes: &mut Writes<'a>, cause: &Cause, _policy: &Policy, links: &Links) -> bool {
+        self.set_plan_status(writes, "stalled");
         if let Some(issue) = &self.issue_id {
             let url = links.to(&self.page(&self.step.id));
-            comment(db, issue, &escalation_comment(self, cause, quoted, url.as_deref()))?;
+            comment(writes, issue, &escalation_comment(self, cause, quoted, url.as_deref()));
         }
-        Ok(false)
+        false
     }
 
     /// A stalled plan that has no stalled step left goes on executing.
-    fn recover(&self, db: &mut Db) -> QueryResult<()> {
-        if self.plan_status == "stalled" { self.set_plan_status(db, "executing") } else { Ok(()) }
+    fn recover<'a>(&'a self, writes: &mut Writes<'a>) {
+        if self.plan_status == "stalled" {
+            self.set_plan_status(writes, "executing");
+        }
     }
 
     fn write(&self, db: &mut Db, request: Request) -> QueryResult<()> {
@@ -158,19 +168,18 @@ impl StepFacts {
     }
 
     /// Repeats in its WHERE what was decided upon, and fails with `NotFound` when the plan is no longer so.
-    fn set_plan_status(&self, db: &mut Db, status: &str) -> QueryResult<()> {
+    fn set_plan_status<'a>(&'a self, writes: &mut Writes<'a>, status: &'a str) {
         if self.plan_status == status {
-            return Ok(());
+            return;
         }
         let as_seen = plans::table.filter(plans::id.eq(&self.plan_id)).filter(plans::status.eq(&self.plan_status));
-        let changed = diesel::update(as_seen)
-            .set((plans::status.eq(status), plans::updated_at.eq(Instant(self.history.observed_at))));
-        update_as_seen(db, |db| changed.execute(db))
+        let values = (plans::status.eq(status), plans::updated_at.eq(Instant(self.history.observed_at)));
+        writes.update_as_seen(diesel::update(as_seen).set(values));
     }
 }
 
 fn read_alone(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
-    let rows = facts_among!(step_decided_facts, ids, columns!(), StepFactsRow, db)?;
+    let rows = read_halves(db, ids, &mut |db, ids| facts_among!(step_decided_facts, ids, columns!(), StepFactsRow, db))?;
     Ok(rows.into_iter().map(StepFacts::from).collect())
 }
 
@@ -220,6 +229,7 @@ impl<Time> StepRow<Time> {
 
 #[derive(Queryable)]
 struct StepFactsRow {
+    lock: LockRow,
     step: StepRow<DateTime<Utc>>,
     plan: (String, LossyText, Id, LossyText, Option<Id>),
     agent: AgentRow,

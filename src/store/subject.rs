@@ -4,6 +4,7 @@ use diesel::prelude::*;
 
 use super::candidates::Nominated;
 use super::links::{Links, Page};
+use super::written::Writes;
 use super::{Db, Label, Lock};
 use crate::rules::request::{Request, Requested};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
@@ -44,10 +45,16 @@ pub trait Subject: Requested + Nominated + Sized {
     }
 
     /// Queues one wake or command with this id.
-    fn resume(&self, db: &mut Db, remedy: ContinueBy, wake_id: &Id, policy: &Policy) -> QueryResult<()>;
+    fn resume<'a>(
+        &'a self,
+        writes: &mut Writes<'a>,
+        remedy: ContinueBy,
+        wake_id: &'a Id,
+        policy: &'a Policy,
+    ) -> QueryResult<()>;
 
-    /// Notifies a person. Returns whether the subject is blocked now.
-    fn escalate(&self, db: &mut Db, cause: &Cause, policy: &Policy, links: &Links) -> QueryResult<bool>;
+    /// Notifies a person. Returns whether the subject is blocked then.
+    fn escalate<'a>(&'a self, writes: &mut Writes<'a>, cause: &Cause, policy: &Policy, links: &Links) -> bool;
 
     /// Writes into the subject's own row what a person asked for, as far as that stands there. Fails with `NotFound`
     /// when the row is no longer as it was seen.
@@ -60,7 +67,7 @@ pub trait Subject: Requested + Nominated + Sized {
     }
 
     /// Takes back what an earlier sweep did to the subject's surroundings, now that it healed.
-    fn recover(&self, db: &mut Db) -> QueryResult<()>;
+    fn recover<'a>(&'a self, writes: &mut Writes<'a>);
 }
 
 impl Lock {

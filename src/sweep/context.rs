@@ -7,7 +7,7 @@ use crate::rules::{Id, Policy, Verdict};
 use crate::store::candidates::{Part, Portion, Shard};
 use crate::store::links::Links;
 use crate::store::outbox::Subscriptions;
-use crate::store::{Access, Timeouts};
+use crate::store::{Access, Durable, Timeouts};
 
 /// What the subjects of one kind are examined with.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,7 @@ pub struct ExamineContext<'a> {
     pub access: Access,
     pub policy: &'a Policy,
     pub timeouts: Timeouts,
+    pub durable: Durable,
     pub tenant: Option<&'a str>,
     /// Only the candidates of this group.
     pub group: Option<&'a Id>,
@@ -52,6 +53,7 @@ impl<'a> ExamineContext<'a> {
             access: Access::Write,
             policy,
             timeouts,
+            durable: Durable::Each,
             tenant: None,
             group: None,
             held: &[],

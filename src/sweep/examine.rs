@@ -2,18 +2,20 @@
 //! for is locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
 mod carry_out;
+mod conclude;
 pub mod look;
 
 use diesel::result::Error;
 
 use super::context::ExamineContext;
-use super::describe::{describe, why_unreadable};
+use super::describe::describe;
 use super::limits::Reservation;
-use super::outcome::{Examined, Fault, Outcome};
+use super::outcome::{Examined, Outcome};
 use crate::rules::request::{self, Refusal};
 use crate::rules::{Decision, Id, Verdict, decide};
-use crate::store::{Abort, Access, Db, DbConnection, End, Finish, Lock, Subject, errors};
+use crate::store::{Abort, Access, Db, DbConnection, End, Finish, Lock, Subject};
 use carry_out::carry_out;
+use conclude::conclude;
 
 /// The result for one subject, and whether the connection survived it.
 pub struct Examination<'a> {
@@ -65,17 +67,9 @@ enum Step {
 
 /// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
 pub fn examine<'a, S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext<'a>) -> Examination<'a> {
-    transact::<S>(db, id, context, Access::ReadOnly, None).unwrap_or_else(|| take_up::<S>(db, id, context, None))
-}
-
-/// Locks what a look called for, and decides anew. `reserved`: the wake that it is to take.
-pub fn take_up<'a, S: Subject>(
-    db: &mut DbConnection,
-    id: &Id,
-    context: &ExamineContext<'a>,
-    reserved: Option<Reservation<'a>>,
-) -> Examination<'a> {
-    transact::<S>(db, id, context, Access::Write, reserved).expect("what is locked is written or left")
+    transact::<S>(db, id, context, Access::ReadOnly)
+        .or_else(|| transact::<S>(db, id, context, Access::Write))
+        .expect("what is locked is written or left")
 }
 
 /// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.
@@ -85,27 +79,76 @@ fn transact<'a, S: Subject>(
     id: &Id,
     context: &ExamineContext<'a>,
     access: Access,
-    reserved: Option<Reservation<'a>>,
 ) -> Option<Examination<'a>> {
-    // Made here, so that the ledger can be asked about it if the answer to the commit is lost.
     let entry_id = Id::generate();
     let ran = db.in_repeated_transaction(access, &context.timeouts, |db| {
-        let attempt = attempt::<S>(db, id, &entry_id, context, access, reserved);
-        let finish = if attempt.step == Step::Written { Finish::Commit } else { Finish::RollBack };
-        (finish, attempt)
+        let attempt = attempt::<S>(db, id, &entry_id, context, access, None);
+        (attempt.finish(), attempt)
     });
     let (attempt, end) = match ran {
         Ok((Attempt { step: Step::Wanted, .. }, _)) => return None,
         Ok(ran) => ran,
-        Err(Abort::RolledBack(error) | Abort::Unknown(error)) => (Attempt::failed(error), End::RolledBack),
-        Err(Abort::Lost(error)) => (Attempt::failed(error), End::Lost),
+        Err(abort) => Attempt::not_begun(abort),
     };
     Some(conclude::<S>(db, id, attempt, end, entry_id, context))
+}
+
+/// A subject that was taken up, in a transaction that has not ended.
+pub struct TakenUp<'a, S> {
+    id: Id,
+    /// Made before, so that the ledger can be asked about it if the answer to the commit is lost.
+    entry_id: Id,
+    attempt: Attempt<'a, S>,
+}
+
+/// Takes up what a look called for: locks it, decides anew, and writes, in the transaction that has begun. `reserved`:
+/// the wake that it is to take.
+pub fn take_up<'a, S: Subject>(
+    db: &mut DbConnection,
+    id: Id,
+    context: &ExamineContext<'a>,
+    reserved: Option<Reservation<'a>>,
+) -> TakenUp<'a, S> {
+    let entry_id = Id::generate();
+    let attempt = db.proceed(|db| {
+        let attempt = attempt::<S>(db, &id, &entry_id, context, Access::Write, reserved);
+        (attempt.finish(), attempt)
+    });
+    TakenUp { id, entry_id, attempt }
+}
+
+impl<'a, S: Subject> TakenUp<'a, S> {
+    /// Its transaction could not begin.
+    pub fn not_begun(id: Id, abort: Abort) -> (TakenUp<'a, S>, End) {
+        let (attempt, end) = Attempt::not_begun(abort);
+        (TakenUp { id, entry_id: Id::generate(), attempt }, end)
+    }
+
+    /// Was something written, about which nothing more needs to be asked once it is committed?
+    pub fn is_written(&self) -> bool {
+        self.attempt.step == Step::Written
+    }
+
+    /// What there is to report of it, now that its transaction has ended.
+    pub fn conclude(self, db: &mut DbConnection, end: End, context: &ExamineContext<'a>) -> Examination<'a> {
+        conclude::<S>(db, &self.id, self.attempt, end, self.entry_id, context)
+    }
 }
 
 impl<S> Attempt<'_, S> {
     fn failed(error: Error) -> Self {
         Attempt { seen: None, step: Step::Failed(error), wake: None }
+    }
+
+    fn not_begun(abort: Abort) -> (Self, End) {
+        match abort {
+            Abort::RolledBack(error) | Abort::Unknown(error) => (Attempt::failed(error), End::RolledBack),
+            Abort::Lost(error) => (Attempt::failed(error), End::Lost),
+        }
+    }
+
+    fn finish(&self) -> Finish {
+        if self.step == Step::Written { Finish::Commit } else { Finish::RollBack }
     }
 }
 
@@ -194,82 +237,10 @@ fn advance<'a, S: Subject>(
     (Step::Written, wake)
 }
 
-/// What there is to report of an attempt that is over, and whether the connection survived it.
-fn conclude<'a, S: Subject>(
-    db: &mut DbConnection,
-    id: &Id,
-    Attempt { seen, step, wake }: Attempt<'a, S>,
-    end: End,
-    entry_id: Id,
-    context: &ExamineContext<'a>,
-) -> Examination<'a> {
-    let seen = seen.as_ref().map(|(facts, verdict)| (facts, verdict));
-    let decided = describe(id, seen, context);
-    let because = |outcome, reason: String| Examined { outcome, reason, ..decided.clone() };
-    let is_lost = matches!(end, End::Lost);
-    let is_committed = step == Step::Written && matches!(end, End::Committed);
-    let (examined, lost) = match (step, end) {
-        (Step::Written, End::Unknown(error)) => {
-            let lost = Lost::Commit { entry_id, intended: decided.outcome, wake };
-            let examined = because(Outcome::Unknown, errors::error_chain(&error));
-            return Examination { examined, refusal: None, is_committed: false, lost: Some(lost) };
-        }
-        (Step::Written, End::Committed) => {
-            wake.into_iter().for_each(Reservation::keep);
-            (decided, None)
-        }
-        (Step::Written, End::Refused(error)) | (Step::Failed(error), _) => {
-            let failed = match is_lost {
-                true => because(Outcome::Failed, errors::error_chain(&error)),
-                false => because(outcome_of(&error), why_unreadable::<S>(db, id, &error, context)),
-            };
-            let fault = match is_lost || errors::is_outage(&error) {
-                true => Fault::Outage,
-                false if errors::is_denial(&error) => Fault::Rights,
-                false => Fault::Own,
-            };
-            (Examined { fault, ..failed }, is_lost.then_some(Lost::Connection))
-        }
-        (Step::Refused(refusal), _) => {
-            let lost = is_lost.then_some(Lost::Connection);
-            return Examination { examined: decided, refusal: Some(refusal), is_committed, lost };
-        }
-        (step, _) => (left(step, decided, context), is_lost.then_some(Lost::Connection)),
-    };
-    Examination { examined, refusal: None, is_committed, lost }
-}
-
 /// The agent that this decision wakes.
 fn woken<'a>(facts: &'a impl Subject, decision: &Decision) -> Option<&'a Id> {
     match decision {
         Decision::Continue { .. } => facts.assignee().id(),
         _ => None,
-    }
-}
-
-/// A subject about which nothing was written.
-fn left(step: Step, decided: Examined, context: &ExamineContext) -> Examined {
-    let (outcome, reason) = match step {
-        Step::Decided | Step::Refused(_) | Step::Wanted | Step::Written | Step::Failed(_) => return decided,
-        Step::Held => (Outcome::Busy, "somebody else has it in hand".to_owned()),
-        // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
-        Step::Gone if decided.id.0.contains('\u{FFFD}') => (Outcome::Unreadable, "its id is no UTF-8".to_owned()),
-        Step::Gone if context.plan.is_some() => (Outcome::Changed, "it no longer exists".to_owned()),
-        Step::Gone => (Outcome::Healthy, "it no longer exists".to_owned()),
-        Step::Changed(change) => (Outcome::Changed, change),
-        Step::Deferred => {
-            let wakes = context.wakes.per_agent_max;
-            let times = if wakes == 1 { "once".to_owned() } else { format!("{wakes} times") };
-            (Outcome::Deferred, format!("its agent was woken or nudged {times} in this sweep"))
-        }
-    };
-    Examined { outcome, reason, ..decided }
-}
-
-fn outcome_of(error: &Error) -> Outcome {
-    match error {
-        error if errors::is_undecodable(error) => Outcome::Unreadable,
-        error if errors::is_contention(error) => Outcome::Busy,
-        _ => Outcome::Failed,
     }
 }

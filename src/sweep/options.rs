@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 
 use super::plan::Plan;
 use crate::rules::{Guard, Id, Kind, Policy};
-use crate::store::Timeouts;
+use crate::store::{Durable, Timeouts};
 use crate::store::candidates::{Portion, Shard};
 use crate::store::counts::KindMode;
 use crate::store::links::HostUrl;
@@ -42,6 +42,7 @@ pub struct Options {
     pub host_url: Option<HostUrl>,
     pub policy: Policy,
     pub timeouts: Timeouts,
+    pub durable: Durable,
 }
 
 /// Which subjects to look at.
@@ -78,6 +79,7 @@ impl Options {
             host_url: None,
             policy: Policy::default(),
             timeouts: Timeouts::default(),
+            durable: Durable::default(),
         }
     }
 

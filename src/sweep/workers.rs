@@ -5,26 +5,26 @@
 //! still bear it, so the limit is exact, and while a wake is left for the agent, so the oldest of his work gets it.
 
 mod queues;
+mod worker;
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use anyhow::{Error, Result};
 
 use super::context::ExamineContext;
 use super::examine::look::{Looked, Seen};
-use super::examine::{Examination, Lost, examine, take_up};
-use super::limits::{Full, Limits, Reservation};
+use super::limits::{Full, Limits};
 use super::outcome::Examined;
 use super::scan::Scan;
-use super::settle::settle;
 use super::tally::Deferred;
 use crate::store::candidates::Candidate;
 use crate::store::open::Url;
 use crate::store::{Access, DbConnection, Subject};
 use queues::{Job, Queues};
+use worker::{Shared, Worker};
 
 /// Subjects in flight for each worker: enough that none is idle while the coordinator looks at the next thousand.
 const IN_FLIGHT_PER_WORKER: usize = 64;
@@ -36,18 +36,10 @@ pub struct Workers {
     connections: Vec<Option<DbConnection>>,
 }
 
-/// What the workers of one kind share.
-struct WorkerPool<'p, 'a> {
-    url: &'p Url,
-    access: Access,
-    context: &'p ExamineContext<'a>,
-    limits: Limits,
-}
-
 /// What became of one subject that was handed out.
 struct Done<'a> {
     fate: Disposition<'a>,
-    /// This worker could not get a connection: it examines nothing more.
+    /// This worker could not get a connection: it takes up nothing more.
     retired: Option<(usize, Error)>,
 }
 
@@ -80,12 +72,12 @@ impl Workers {
         limits: &mut Limits,
         report: impl FnMut(Examined),
     ) -> Result<Deferred> {
-        let pool = WorkerPool { url: &self.url, access: self.access, context, limits: limits.clone() };
+        let shared = Shared { url: &self.url, access: self.access, context, limits: limits.clone() };
         thread::scope(|scope| {
             let (sender, answers) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
-                let ((queue, jobs), answers, pool) = (channel(), sender.clone(), &pool);
-                scope.spawn(move || work::<S>(worker, connection, pool, &jobs, &answers));
+                let ((queue, jobs), answers, shared) = (channel(), sender.clone(), &shared);
+                scope.spawn(move || Worker::<S>::new(worker, connection, shared, answers).work(&jobs));
                 queue
             });
             let queues = Queues::new(queues.collect());
@@ -189,70 +181,4 @@ fn next_step<'a>(looked: Looked, context: &ExamineContext<'a>) -> NextStep<'a> {
 fn receive<'a>(answers: &Receiver<Answer<'a>>) -> Done<'a> {
     let answer = answers.recv().unwrap_or_else(|_| Err(Box::new("no worker is left") as Box<dyn Any + Send>));
     answer.unwrap_or_else(|panic| resume_unwind(panic))
-}
-
-fn work<'a, S: Subject>(
-    worker: usize,
-    connection: &mut Option<DbConnection>,
-    pool: &WorkerPool<'_, 'a>,
-    jobs: &Receiver<Job<'a>>,
-    answers: &Sender<Answer<'a>>,
-) {
-    let mut retired = false;
-    for job in jobs {
-        let answer = match (pool.limits.are_over(), retired) {
-            (true, _) => Ok((Disposition::Dropped(job.candidate), None)),
-            (false, true) => Ok((Disposition::HandedBack(job), None)),
-            (false, false) => catch_unwind(AssertUnwindSafe(|| pool.examine::<S>(connection, job))),
-        };
-        let panicked = answer.is_err();
-        let answer = answer.map(|(fate, error)| {
-            retired |= error.is_some();
-            Done { fate, retired: error.map(|error| (worker, error)) }
-        });
-        if answers.send(answer).is_err() || panicked {
-            return;
-        }
-    }
-}
-
-impl<'a> WorkerPool<'_, 'a> {
-    /// Examines on this worker's connection, or on a new one if it has none; and settles a commit whose answer was
-    /// lost. Beside the fate: why no connection could be had.
-    fn examine<S: Subject>(
-        &self,
-        connection: &mut Option<DbConnection>,
-        job: Job<'a>,
-    ) -> (Disposition<'a>, Option<Error>) {
-        let db = match connection {
-            Some(db) => db,
-            None => match self.url.connect(self.access) {
-                Ok(db) => connection.insert(db),
-                Err(error) => return (Disposition::HandedBack(job), Some(error)),
-            },
-        };
-        let Job { candidate: Candidate { id, .. }, is_looked_at, wake, .. } = job;
-        let examination = match is_looked_at {
-            true => take_up::<S>(db, &id, self.context, wake),
-            false => examine::<S>(db, &id, self.context),
-        };
-        let Examination { examined, lost, refusal: _, is_committed: _ } = examination;
-        if lost.is_some() {
-            *connection = None;
-        }
-        let Some(Lost::Commit { entry_id, intended, wake }) = lost else {
-            return (Disposition::Examined(examined), None);
-        };
-        match self.url.connect(self.access) {
-            Ok(db) => {
-                let db = connection.insert(db);
-                (Disposition::Examined(settle::<S>(db, examined, &entry_id, intended, wake, self.context)), None)
-            }
-            Err(error) => {
-                // It may have been queued.
-                wake.into_iter().for_each(Reservation::keep);
-                (Disposition::Examined(examined), Some(error))
-            }
-        }
-    }
 }

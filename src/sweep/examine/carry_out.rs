@@ -7,7 +7,7 @@ use crate::rules::request::{self, Request};
 use crate::rules::{Decision, Id, Kind, Verdict};
 use crate::store::ledger::{self, Action, Entry};
 use crate::store::outbox::{self, Event, Notice};
-use crate::store::{Db, Subject};
+use crate::store::{Db, Subject, Writes};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::describe::details;
 
@@ -55,15 +55,18 @@ fn record<S: Subject>(
     context: &ExamineContext,
 ) -> QueryResult<()> {
     let (wake_id, history) = (Id::generate(), facts.history());
+    // What is written borrows from them.
+    let (entry, notice);
+    let mut writes = Writes::default();
     let mut settles = history.open.as_ref();
     let (action, attempt, wake_id, blocked_subject) = match &verdict.decision {
         Decision::Leave(_) | Decision::Skip(_) | Decision::Wait { .. } => return Ok(()),
         Decision::Continue { attempt: _, remedy } => {
-            facts.resume(db, *remedy, &wake_id, context.policy)?;
+            facts.resume(&mut writes, *remedy, &wake_id, context.policy)?;
             (Action::Continue, history.attempts_recorded() + 1, Some(&wake_id), false)
         }
         Decision::Escalate(cause) => {
-            let blocked = facts.escalate(db, cause, context.policy, context.links)?;
+            let blocked = facts.escalate(&mut writes, cause, context.policy, context.links);
             (Action::Escalate, history.attempts, None, blocked)
         }
         decision @ (Decision::Recovered(_) | Decision::HandedOver(_)) => {
@@ -71,7 +74,7 @@ fn record<S: Subject>(
                 // Never by a sweep: a person gave a step up whose plan has another one that is stalled. What is open
                 // keeps the plan in sight.
                 true => settles = None,
-                false => facts.recover(db)?,
+                false => facts.recover(&mut writes),
             }
             let recovered = matches!(decision, Decision::Recovered(_));
             (if recovered { Action::Recover } else { Action::HandOver }, history.attempts, None, false)
@@ -79,17 +82,22 @@ fn record<S: Subject>(
         Decision::Abandon(_) => (Action::Abandon, history.attempts, None, false),
     };
     let (sweep_id, reason, requested_by) = (context.sweep_id, context.reason(verdict), context.asked.map(|it| &*it.by));
-    let entry =
+    entry =
         Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, requested_by, blocked_subject, settles };
-    ledger::record(db, id, facts, &entry)?;
+    ledger::record(&mut writes, facts, &entry);
     let event = match action {
         // Whom a work is handed over to took it: there is nothing to report. Nor is there of what was not open.
-        Action::Continue | Action::HandOver => return Ok(()),
-        Action::Recover if settles.is_none() => return Ok(()),
-        Action::Escalate => Event::escalation_of(S::KIND),
-        Action::Recover => Event::Recovered,
-        Action::Abandon => Event::Abandoned,
+        Action::Continue | Action::HandOver => None,
+        Action::Recover => settles.map(|_| Event::Recovered),
+        Action::Escalate => Some(Event::escalation_of(S::KIND)),
+        Action::Abandon => Some(Event::Abandoned),
     };
-    let (kind, details) = (S::KIND.name(), details(id, facts, verdict, context));
-    outbox::queue(db, context.subscriptions, &Notice { event, kind, subject_id: Some(id), sweep_id, details })
+    notice = event.map(|event| {
+        let (kind, details) = (S::KIND.name(), details(id, facts, verdict, context));
+        Notice { event, kind, subject_id: Some(id), sweep_id, details }
+    });
+    if let Some(notice) = &notice {
+        outbox::write(&mut writes, context.subscriptions, notice);
+    }
+    writes.execute(db)
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use tracing::debug;
 
-use super::{Attempt, Step, judge, left, woken};
+use super::conclude::left;
+use super::{Attempt, Step, judge, woken};
 use crate::rules::Id;
 use crate::store::candidates::Candidate;
 use crate::store::{Access, DbConnection, Finish, Lock, Subject};

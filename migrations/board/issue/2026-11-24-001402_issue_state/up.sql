@@ -2,7 +2,7 @@
 {{ decided_facts("issue") }}
 
 -- The agent is locked as well, so that a pause and a wake exclude each other.
-{{ take("issue", "select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null into held_agent_id, held_issue_id
+{{ take("issue", "select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null into agent, issue
     from issues i where i.id = wanted for update of i skip locked") }}
 
 -- Counted by agent, very many rows are joined with names last.
