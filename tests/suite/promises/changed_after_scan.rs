@@ -1,11 +1,11 @@
 //! P2: a subject whose state changed after the scan is untouched.
 
 use sweep::rules::issue::IssueFacts;
-use sweep::rules::{ContinueBy, Decision, Id, Policy, decide};
+use sweep::rules::{Decision, Id, Policy, decide};
 use sweep::store::candidates::{Nominated, Part};
 use sweep::store::{Access, Subject, Timeouts};
 
-use crate::support::in_process::examine_by;
+use crate::support::in_process::{examine_by, wake};
 use crate::support::world::{On, World, on_each_host};
 
 /// Something that happens to an issue, in words and in deed.
@@ -125,7 +125,7 @@ on_each_host! {
         world.set("issues", &issue, "status = 'done'");
 
         assert!(matches!(decide(&seen, &Policy::default()).decision, Decision::Continue { .. }));
-        let write = |db: &mut sweep::store::Db| seen.resume(db, ContinueBy::Wake, &Id::generate(), &Policy::default());
+        let write = |db: &mut sweep::store::Db| wake(db, &seen);
         db.in_transaction(Access::Write, &Timeouts::default(), write).expect("a write");
 
         assert_eq!(world.wakes_for(&issue), 1, "a wake on a finished issue");

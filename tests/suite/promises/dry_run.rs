@@ -6,10 +6,11 @@ use diesel::sql_types::Bool;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
-use sweep::rules::{ContinueBy, Id, Policy};
+use sweep::rules::Id;
 use sweep::store::candidates::{Nominated, Part};
 use sweep::store::{Access, Db, Subject, Timeouts};
 
+use crate::support::in_process::wake;
 use crate::support::world::{On, World, on_each_host};
 
 /// Something to continue, to escalate and to recover.
@@ -90,7 +91,7 @@ fn a_sweep_is_assigned_a_transaction_id_by_its_first_lock() {
     let issues = work(&mut world);
     let wet =
         world.connect_as_sweep().in_transaction(Access::Write, &Timeouts::default(), |db| -> diesel::QueryResult<_> {
-            IssueFacts::lock(db, &issues[1])?;
+            IssueFacts::take(db, &issues[1])?;
             Ok(has_transaction_id(db))
         });
     assert!(wet.expect("a lock"));
@@ -106,7 +107,7 @@ fn a_write_in_a_dry_run_is_refused_by_the_database() {
             sweep::store::open::Url::parse(&world.url).expect("a URL").connect(Access::ReadOnly).expect("a connection");
         let written = db.in_transaction(Access::ReadOnly, &Timeouts::default(), |db| -> diesel::QueryResult<_> {
             let facts = IssueFacts::read(db, &issue)?.expect("an issue");
-            facts.resume(db, ContinueBy::Wake, &Id::generate(), &Policy::default())
+            wake(db, &facts)
         });
         assert!(written.is_err(), "{on:?}");
         assert_eq!(world.count("wakes"), 0);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::{Cause, Escalation, Id, Policy};
 use sweep::store::links::Links;
-use sweep::store::{Access, Db, Subject, Timeouts};
+use sweep::store::{Access, Db, Subject, Timeouts, Writes};
 
 use crate::support::rounds::rounds;
 use crate::support::world::{On, World};
@@ -143,7 +143,9 @@ fn a_sweeper_that_escalates_in_two_transactions_would_be_caught() {
     let first_transaction = |db: &mut Db| {
         let facts = IssueFacts::read(db, &id)?.expect("facts");
         let comment_only = Policy { escalation: Escalation::CommentOnly, ..Policy::default() };
-        facts.escalate(db, &Cause::Exhausted, &comment_only, &Links::default())
+        let mut writes = Writes::default();
+        facts.escalate(&mut writes, &Cause::Exhausted, &comment_only, &Links::default());
+        writes.execute(db)
     };
     let committed = world.connect_as_sweep().in_transaction(Access::Write, &Timeouts::default(), first_transaction);
     assert!(committed.is_ok(), "and the second never begins");

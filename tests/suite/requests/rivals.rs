@@ -6,12 +6,12 @@ use sweep::rules::issue::IssueFacts;
 use sweep::rules::request::Request;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
-use sweep::rules::{ContinueBy, Facts, Id, Policy};
+use sweep::rules::{Facts, Id};
 use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
 use sweep::sweep::Outcome;
 use sweep::sweep::ask::Answer;
 
-use crate::support::in_process::{ask_for, sweep_once};
+use crate::support::in_process::{ask_for, sweep_once, wake};
 use crate::support::rounds::rounds;
 use crate::support::world::{World, on_each_database, on_each_host};
 
@@ -161,8 +161,8 @@ mod own_tables {
                 .collect();
             assert!(seen.iter().all(|facts| facts.history().open.is_none()));
             for (db, facts) in people.iter_mut().zip(&seen) {
-                let wake = |db: &mut Db| facts.resume(db, ContinueBy::Wake, &Id::generate(), &Policy::default());
-                db.in_transaction(Access::Write, &Timeouts::default(), wake).expect("a wake");
+                let write = |db: &mut Db| wake(db, facts);
+                db.in_transaction(Access::Write, &Timeouts::default(), write).expect("a wake");
             }
             assert_eq!(world.wakes_for(&issue), 2);
         }

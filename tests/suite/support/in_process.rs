@@ -4,12 +4,12 @@ use serde_json::Value;
 use sweep::conclusion::Conclusion;
 use sweep::report::{Detail, Format, Report};
 use sweep::rules::request::{Asked, Request};
-use sweep::rules::{Id, Policy};
+use sweep::rules::{ContinueBy, Id, Policy};
 use sweep::store::links::Links;
 use sweep::store::open::Url;
 use sweep::store::outbox::Subscriptions;
 use sweep::store::rights::Purpose;
-use sweep::store::{DbConnection, Subject, Timeouts};
+use sweep::store::{Db, DbConnection, Subject, Timeouts, Writes};
 use sweep::sweep::ask::{Answer, AskOptions, ask};
 use sweep::sweep::context::ExamineContext;
 use sweep::sweep::examine::examine;
@@ -38,6 +38,13 @@ impl Swept {
     pub fn outcome(&self, id: &Id) -> &str {
         self.subject(id)["outcome"].as_str().unwrap_or("not examined")
     }
+}
+
+/// Queues a wake for what was seen, whatever has become of it since.
+pub fn wake(db: &mut Db, seen: &impl Subject) -> diesel::QueryResult<()> {
+    let (id, policy, mut writes) = (Id::generate(), Policy::default(), Writes::default());
+    seen.resume(&mut writes, ContinueBy::Wake, &id, &policy)?;
+    writes.execute(db)
 }
 
 /// One sweep in this process.
