@@ -3,8 +3,9 @@
     dbos_peer.py strand URL ITEMS      run as many workflows at once, then die as a crash would
     dbos_peer.py recover URL ITEMS     launch again under the same executor's id, until each workflow is enqueued again
 
-As documented, a launched application recovers the pending workflows of its executor's id by itself, in the background. It listens to no
-queue here, so that the workflows are enqueued again and other executors would run them: what is measured is the recovery alone.
+As documented, a launched application recovers the pending workflows of its executor's id by itself, in the background.
+It listens to no queue here, so that the workflows are enqueued again and other executors would run them: what is
+measured is the recovery alone, and the launch.
 """
 
 import asyncio
@@ -59,7 +60,7 @@ def recover(url, items):
         enqueued = "select count(*) from dbos.workflow_status where status = 'ENQUEUED'"
         while db.execute(enqueued).fetchone()[0] < items:
             time.sleep(0.02)
-        print(json.dumps({"seconds": time.monotonic() - began}))
+        print(json.dumps({"seconds": time.monotonic() - began}), flush=True)
     # Its threads are of no use any more.
     os._exit(0)
 

@@ -48,27 +48,8 @@ fn ensure_all_continued(server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// Each client has its own share of the orphans and takes them one by one.
+/// Each client has its own share of the orphans and takes them one by one. `make bench-peers` runs the same.
 fn script(company: &Company) -> String {
-    let (stride, agents) = (company.stride, company.agents());
-    let issue = "md5(:number::text)::uuid";
-    format!(
-        "\\set number (:client_id * :each + :round) * {stride}
-\\set round :round + 1
-begin;
-select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null::uuid
-    from issues i where i.id = {issue} for update of i skip locked;
-select * from issue_facts where subject_id = {issue};
-with wake as (
-    insert into wakes (id, agent_id, issue_id, reason, payload, requested_by)
-    values (gen_random_uuid(), md5('agent ' || :number::integer / {stride} % {agents})::uuid, {issue}, 'issue_continuation_needed',
-            jsonb_build_object('issueId', {issue}, 'retryOfRunId', {issue}, 'wakeReason', 'issue_continuation_needed',
-                               'retryReason', 'issue_continuation_needed'), 'sweep')
-    returning id)
-insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id)
-    select gen_random_uuid(), '00000000-0000-0000-0000-000000000000', 'issue', {issue}, 'continue', 'nobody is working on it',
-           now(), 1, wake.id from wake;
-commit;
-"
-    )
+    let script = include_str!("one_each.sql").replace(":stride", &company.stride.to_string());
+    script.replace(":agents", &company.agents().to_string())
 }
