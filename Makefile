@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres check check-deploy components bench documents loops migrate picture
+.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres check check-deploy components bench bench-peers documents loops migrate picture
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,12 @@ bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 	@tests/paperclip
 	@cargo bench --locked --bench detectors
 	@tests/postgres run --fsync cargo bench --locked --bench sweep
+
+bench-peers: ## Measure beside other systems that recover work (installs 1.8 GB once), or one: make bench-peers ARGS=pg-boss
+	@tests/prerequisites test
+	@tests/paperclip
+	@cargo build --release --locked
+	@tests/postgres run --fsync benches/peers/run $(ARGS)
 
 documents: ## Write into README.md and docs/ what their examples print today
 	@tests/prerequisites test

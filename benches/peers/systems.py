@@ -29,8 +29,8 @@ class Row:
 
     name: str
     system: object
-    is_bounded: str
-    is_recorded: str
+    bounded: str
+    recorded: str
     transactions: str
 
 
@@ -101,7 +101,7 @@ def sweep(server, database):
 
 
 class OneEach(Company):
-    """pgbench with a sweep's statements. It finds, decides and reports nothing, and is measured once it is connected."""
+    """pgbench with a sweep's statements. It finds, decides and reports nothing; measured when it is connected."""
 
     def recover(self, server, database, items):
         each = items // CONNECTIONS
@@ -162,13 +162,12 @@ def all_systems(cache):
         recovered="select count(*) from pgboss.job where name = 'work' and state = 'retry'",
         time_passes="update pgboss.job set heartbeat_on = heartbeat_on - interval '1 hour'",
     )
-    once = "at each start, 25 by default"
     return [
         Row("sweep", Sweep(), "1 by default, then a person is asked", "a ledger row each", "yes"),
         Row("pgbench, one each", OneEach(), "no", "a ledger row each", "yes"),
         Row("one statement for all", SetBased(), "no", "a ledger row each", "one for all"),
-        Row(f"DBOS {pinned('dbos')}", dbos, "when run, 100 by default", "a counter", "yes"),
+        Row(f"DBOS {pinned('dbos')}", dbos, "100 by default", "a counter", "yes"),
         Row(f"procrastinate {pinned('procrastinate')}", procrastinate, "no", "an event each", "yes"),
-        Row(f"graphile-worker {pinned('graphile-worker')}", graphile_worker, once, "no", "one for all"),
+        Row(f"graphile-worker {pinned('graphile-worker')}", graphile_worker, "25 by default", "no", "one for all"),
         Row(f"pg-boss {pinned('pg-boss')}", pg_boss, "2 by default, then failed", "its last error", "1,000 in each"),
     ]
