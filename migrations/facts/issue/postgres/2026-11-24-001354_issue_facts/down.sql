@@ -1,2 +1,3 @@
 drop view issue_facts;
+drop view issue_pending;
 drop view issue_continuations;

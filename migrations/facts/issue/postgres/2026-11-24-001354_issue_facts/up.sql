@@ -16,6 +16,11 @@ union all
 select r.issue_id, r.session_id, r.created_at, 'the relaunch of session ' || left(r.session_id::text, 8) from issue_relaunches r
 {%- endif %};
 
+-- The oldest of it.
+create view issue_pending as
+select c.issue_id, min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
+from issue_continuations c group by c.issue_id;
+
 create view issue_facts as
 select
     i.id as subject_id,
@@ -78,13 +83,11 @@ select
 from issues i
 cross join host_behavior behavior
 left join agents a on a.id = i.assignee_agent_id
-left join lateral (
-    select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id order by c.created_at limit 1
-) pending on true
+left join issue_pending pending on pending.issue_id = i.id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
 -- One pass each over its latest runs, its escalations and its continuations. Of a million runs the latest thousand tell enough.
-cross join lateral (
+left join lateral (
     select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_id,
            max(coalesce(r.finished_at, r.created_at)) as last_sign_at,
            max(r.finished_at) filter (where not r.live) as last_ended_at,
@@ -98,18 +101,18 @@ cross join lateral (
                  and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
            ) as continued_at
     from (select * from issue_runs r where r.issue_id = i.id order by r.created_at desc, r.id limit 1000) r
-) run
-cross join lateral (
+) run on true
+left join lateral (
     -- What a clock that was ahead has dated in the future began no episode.
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-) escalation
+) escalation on true
 cross join lateral (
     select greatest(coalesce(i.started_at, i.created_at), run.last_own_at, escalation.last_at) as began_at
 ) episode
 -- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
-cross join lateral (
+left join lateral (
     select greatest(count(*) filter (where c.created_at >= episode.began_at),
                     max(c.attempt) filter (where c.created_at >= episode.began_at)) as since_episode,
            count(*) filter (where c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
@@ -117,8 +120,8 @@ cross join lateral (
     from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
           union all
           select unnest(run.continued_at), null) c
-) continuation
-cross join lateral (
+) continuation on true
+left join lateral (
     select count(*) as since_episode from unserved_continuations c
     where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
-) unserved;
+) unserved on true;
