@@ -8,6 +8,7 @@
 mod after;
 pub mod attention;
 pub mod beginnings;
+mod board_rows;
 mod boards;
 pub mod candidates;
 mod catalog;

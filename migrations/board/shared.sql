@@ -1,30 +1,35 @@
 {#- What the boards of all kinds ask alike: every subject's state in one word, for boards and for `sweep status`. A board
     cannot call the rules of src/rules, so the order in which they ask stands in these views once more, and a test compares
     both for every combination. Limits, statuses, states and texts are the rules' own: they come from the table policy.
+
+    There may be very many subjects in progress, and most are at work. So the branches of each kind are asked in steps: what an earlier step has
+    answered the later ones, whose facts cost more, do not ask. Each kind has three views:
+    `..._reasons`: why each subject is in its state, and which facts its time goes by;
+    `..._states`: its state and since when, for counting and choosing;
+    `..._details`: how that is told to people, of the few that are shown.
     f: the facts; p: the policy; e, ea, et: the exemptions of
     the subject, its agent and its tenant that hold; w: the subject with its reason; t: the text of that reason. -#}
-{%- macro latest_escalation(kind, column) %}(
+{%- macro latest_escalation(kind, subject, column) %}(
                select r.{{ column }} from recoveries r
-               where r.kind = '{{ kind }}' and r.subject_id = w.subject_id and r.action = 'escalate'
+               where r.kind = '{{ kind }}' and r.subject_id = {{ subject }}.subject_id and r.action = 'escalate'
                order by r.created_at desc limit 1){% endmacro -%}
-{%- macro state() %}case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end{% endmacro -%}
-{%- macro other_details(kind) %}when 'exempt' then w.exemption
+{%- macro other_details(kind) %}when 'exempt' then coalesce(e.reason, ea.reason, et.reason)
            when 'unavailable' then replace(replace(
-               t.text, '{status}', replace(w.agent_status, '_', ' ')), '{agent}', coalesce(w.agent_name, ''))
-           when 'escalated' then {{ latest_escalation(kind, "reason") }}
+               t.text, '{status}', replace(f.agent_status, '_', ' ')), '{agent}', coalesce(f.agent_name, ''))
+           when 'escalated' then {{ latest_escalation(kind, "f", "reason") }}
            else t.text{% endmacro -%}
-{%- macro other_since(kind) %}when w.reason = 'escalated' then coalesce({{ latest_escalation(kind, "created_at") }}, w.idle_since)
-           else w.idle_since{% endmacro -%}
-{%- macro exemption_and_agent(reachable) %}when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
-               when f.agent_id is not null and f.agent_status is null{{ reachable }} then 'no_such_agent'
-               when f.agent_id is not null and not {{ is_one_of("f.agent_status", "wakeable") }} then 'unavailable'{% endmacro -%}
-{%- macro wake_branches(since) %}when {{ since }} between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
-                    and {{ after("f.observed_at", "p.clock_ahead_max_seconds") }} then 'pending_wake'
-               when {{ since }} is not null then 'stuck_wake'{% endmacro -%}
-{%- macro exemption() %}coalesce(e.reason, ea.reason, et.reason) as exemption{% endmacro -%}
-{%- macro join_exemptions(kind) %}left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id and (e.until is null or f.observed_at < e.until)
-    left join agent_exemptions ea on ea.agent_id = f.agent_id and (ea.until is null or f.observed_at < ea.until)
-    left join tenant_exemptions et on et.tenant = f.tenant and (et.until is null or f.observed_at < et.until){% endmacro -%}
+{%- macro exemption_and_agent(agent, reachable) %}
+            when e.reason is not null or ea.reason is not null or et.reason is not null then 'exempt'
+            when {{ agent }}.agent_id is not null and {{ agent }}.agent_status is null{{ reachable }} then 'no_such_agent'
+            when {{ agent }}.agent_id is not null and not {{ is_one_of(agent ~ ".agent_status", "wakeable") }} then 'unavailable'{% endmacro -%}
+{%- macro wake_branches(since) %}
+            when {{ since }} between {{ before("f.observed_at", "p.wake_stuck_after_seconds") }}
+                 and {{ after("f.observed_at", "p.clock_ahead_max_seconds") }} then 'pending_wake'
+            when {{ since }} is not null then 'stuck_wake'{% endmacro -%}
+{%- macro join_exemptions(kind, subject) %}left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = {{ subject }}.subject_id
+                          and (e.until is null or {{ subject }}.observed_at < e.until)
+left join agent_exemptions ea on ea.agent_id = {{ subject }}.agent_id and (ea.until is null or {{ subject }}.observed_at < ea.until)
+left join tenant_exemptions et on et.tenant = {{ subject }}.tenant and (et.until is null or {{ subject }}.observed_at < et.until){% endmacro -%}
 {#- What sweep decides by: the facts of a subject, with the exemptions of the subject, of its agent and of its tenant, expired ones too.
     One relation, so that no statement has to join them. -#}
 {%- macro decided_facts(kind) %}create view {{ kind }}_decided_facts as
@@ -36,8 +41,52 @@ from {{ kind }}_facts f
 left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;{% endmacro -%}
-{%- macro from_subjects(kind) %}from {{ kind }}_subjects s
-    {{ join_facts(kind) }}
-    left join {{ policy }} p on true
-    {{ join_exemptions(kind) }}
-    {{ computed_once }}{% endmacro -%}
+{#- Why each subject in progress is in its state, in three steps; `second` may be empty. Where facts are read one by one, the first step is in the
+    view `..._outlines`, with what else the others need of each subject. `columns`: of the facts that the first two steps read. -#}
+{%- macro reasons(kind, columns, first, second, rest, condition="true") %}create view {{ kind }}_reasons as
+{%- if one_by_one %}
+{%- set place = "m" if second else "o" %}
+select o.subject_id, o.tenant, o.agent_id,{% for column in columns %} {{ place }}.{{ column }},{% endfor %} f.idle_since, f.open_recovery_action,
+       coalesce(o.reason, {% if second %}m.reason, {% endif %}f.reason) as reason
+from {{ kind }}_outlines o
+{{ join_exemptions(kind, "o") }}
+{%- if second %}
+left join {{ facts_of(kind, "case when o.reason is null then o.subject_id end", columns, second) }} m on true
+{%- endif %}
+left join {{ facts_of(kind, "case when coalesce(o.reason" ~ (", m.reason" if second else "") ~ ") is null then o.subject_id end",
+                      ["idle_since", "open_recovery_action"], rest) }} f on true;
+{%- else %}
+select f.subject_id, f.tenant, f.agent_id,{% for column in columns %} f.{{ column }},{% endfor %} f.idle_since, f.open_recovery_action,
+       case
+            {{- first }}{{ second }}{{ rest }} end as reason
+from {{ kind }}_subjects s
+join {{ kind }}_facts f on f.subject_id = s.subject_id
+left join {{ policy }} p on true
+{{ join_exemptions(kind, "f") }}
+where {{ condition }}
+limit -1;  -- computed once, not once for each column that needs it
+{%- endif %}{% endmacro -%}
+{#- The state of each subject in progress. `waits`: branches of a `case` over w.reason that say since when, where that is not since when it is idle;
+    null: that was not asked, and the facts tell. -#}
+{%- macro states(kind, waits) %}create view {{ kind }}_states as
+select w.subject_id, w.tenant, w.agent_id, w.reason,
+       case when t.state = 'skipped' and w.open_recovery_action = 'abandon' then 'abandoned' else t.state end as state,
+       case
+           {{ waits }}
+           when w.reason = 'escalated' then coalesce({{ latest_escalation(kind, "w", "created_at") }}, w.idle_since)
+           else w.idle_since end as since
+from {{ kind }}_reasons w
+left join board_texts t on t.reason = w.reason;{% endmacro -%}
+{#- How a subject is shown that is in its state for a reason: `branches` of a `case` over t.reason say why, for people. -#}
+{%- macro details(kind, branches, columns="") %}create view {{ kind }}_details as
+select f.subject_id, t.reason, f.identifier, f.title, f.agent_name, f.idle_since,{{ columns }}
+       case t.reason
+           {{ branches }}
+           {{ other_details(kind) }} end as detail
+from {{ kind }}_facts f
+cross join board_texts t
+{{ join_exemptions(kind, "f") }};{% endmacro -%}
+{%- macro work_state(kind, columns="") %}create view {{ kind }}_work_state as
+select w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, coalesce(w.since, d.idle_since) as since{{ columns }}
+from {{ kind }}_states w
+left join {{ details_of(kind) }}{% endmacro -%}

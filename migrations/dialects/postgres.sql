@@ -14,7 +14,10 @@
 {%- set greatest = "greatest" -%}
 {#- One row, as the planner is to know. -#}
 {%- set policy = "(select * from policy limit 1)" -%}
-{%- set computed_once = "offset 0  -- computed once, not once for each column that needs it" -%}
+{#- What is read at once of all issues or steps in progress: where sweep's own facts are over tables whose statuses an index finds. -#}
+{%- set at_once = "issue_facts" not in brings and "open_issues" not in brings -%}
+{%- set one_by_one = true -%}
+{%- set known = "o" -%}
 {%- set key = "id uuid primary key default gen_random_uuid()" -%}
 {#- Which database it is: of a file its path says that. -#}
 {%- set database_id = "database_id uuid not null default gen_random_uuid(),\n    " -%}
@@ -26,10 +29,21 @@
 {%- macro after(at, seconds) %}{{ at }} + make_interval(secs => {{ seconds }}){% endmacro -%}
 {%- macro entries(document, member) %}jsonb_each({{ document }} -> '{{ member }}'){% endmacro -%}
 {%- macro is_one_of(status, list) %}(p.vocabulary -> '{{ list }}' ? {{ status }}) is true{% endmacro -%}
-{%- macro join_facts(kind) %}cross join lateral (
-        -- One by one: joined, the facts of all that ever were would be read.
-        select * from {{ kind }}_facts f where f.subject_id = s.subject_id offset 0
-    ) f{% endmacro -%}
+{#- The facts of the subject of a key, and what `branches` make of them. Of a key that is null nothing is read. One by one: joined, the facts of
+    all that ever were would be read; and computed once, not once for each column that needs them. -#}
+{%- macro facts_of(kind, key, columns, branches) %}lateral (
+        select {% for column in columns %}f.{{ column }}, {% endfor %}case
+            {{- branches }} end as reason
+        from {{ kind }}_facts f left join {{ policy }} p on true
+        where f.subject_id = {{ key }} offset 0
+    ){% endmacro -%}
+{%- macro details_of(kind) %}lateral (
+    select * from {{ kind }}_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
+) d on true{% endmacro -%}
+{#- Facts that are dear and seldom asked for: read when a branch comes to them. -#}
+{%- macro attempts_used_up(kind) %}(
+                     select p.attempts_max <= g.attempts or p.attempts_per_day_max <= g.attempts_last_day
+                     from {{ kind }}_facts g where g.subject_id = f.subject_id){% endmacro -%}
 {%- macro short_text(column, characters) %}{{ column }} text check (length({{ column }}) <= {{ characters }}){% endmacro -%}
 {#- A constraint at the end of a table, with the comma before it. -#}
 {%- macro at_most(what, bytes, columns) %}{% endmacro -%}

@@ -11,7 +11,9 @@
 {%- set at_statement = "strftime(" ~ format ~ ", 'now')" -%}
 {%- set greatest = "max" -%}
 {%- set policy = "policy" -%}
-{%- set computed_once = "limit -1  -- computed once, not once for each column that needs it" -%}
+{%- set at_once = false -%}
+{%- set one_by_one = false -%}
+{%- set known = "f" -%}
 {%- set key = "id text not null primary key" -%}
 {%- set database_id = "" -%}
 {%- set numbered_key = "id integer primary key" -%}
@@ -24,7 +26,9 @@
 {%- macro after(at, seconds) %}strftime({{ format }}, {{ at }}, printf('+%f seconds', {{ seconds }})){% endmacro -%}
 {%- macro entries(document, member) %}json_each({{ document }}, '$.{{ member }}'){% endmacro -%}
 {%- macro is_one_of(status, list) %}{{ status }} in (select value from json_each(p.vocabulary, '$.{{ list }}')){% endmacro -%}
-{%- macro join_facts(kind) %}join {{ kind }}_facts f on f.subject_id = s.subject_id{% endmacro -%}
+{%- macro details_of(kind) %}{{ kind }}_details d on d.subject_id = w.subject_id and d.reason = w.reason{% endmacro -%}
+{%- macro facts_of(kind, key, columns, branches) %}{% endmacro -%}
+{%- macro attempts_used_up(kind) %}p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day{% endmacro -%}
 {%- macro short_text(column, characters) %}{{ column }} text{% endmacro -%}
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
         {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor %} as blob)) <= {{ bytes }}){% endmacro -%}

@@ -53,7 +53,8 @@ fn over_the_ledger(database: &str, host: &Host) -> Vec<String> {
     of_host.sort_by_key(|folder| version(folder));
     let derived = if host.has_derived_facts() { facts(database, host) } else { Vec::new() };
     // A host that lacks a kind has nothing to show of it.
-    let boards = host.kinds().into_iter().flat_map(|kind| inside(&format!("board/{kind}")));
+    let of_kinds = host.kinds().into_iter().map(Kind::name);
+    let boards = ["agents"].into_iter().chain(of_kinds).flat_map(|part| inside(&format!("board/{part}")));
     inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).collect()
 }
 

@@ -6,17 +6,11 @@ use diesel::prelude::*;
 use super::request::Scope;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
+pub use crate::store::board_rows::Owner;
 use crate::store::errors::Refused;
 use crate::store::find::{self, Found};
 use crate::store::ids::IdType;
 use crate::store::schema::{issue_subjects, session_subjects, step_subjects};
-use crate::store::types::around_text;
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Owner {
-    pub tenant: Option<String>,
-    pub agent: Option<Id>,
-}
 
 impl Owner {
     /// Refuses a tenant to whom nothing belongs, and what is not the id or the name of exactly one agent: it is more
@@ -27,19 +21,6 @@ impl Owner {
         }
         let agent = scope.agent.as_deref().map(|name| agent(db, kinds, name)).transpose()?;
         Ok(Owner { tenant: scope.tenant.clone(), agent })
-    }
-
-    /// What rows of a relation must meet, in SQL, and the texts that it binds, from `$1` on.
-    pub fn conditions(&self, db: &Db) -> (String, Vec<&str>) {
-        let (begin, end) = around_text(db);
-        let tenant = self.tenant.as_deref().map(|tenant| (tenant, "tenant", "", ""));
-        let agent = self.agent.as_ref().map(|agent| (agent.0.as_str(), "agent_id", begin, end));
-        let (mut conditions, mut values) = ("true".to_owned(), Vec::new());
-        for (value, column, begin, end) in tenant.into_iter().chain(agent) {
-            values.push(value);
-            conditions += &format!(" AND {column} = {begin}${}{end}", values.len());
-        }
-        (conditions, values)
     }
 }
 

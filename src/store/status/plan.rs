@@ -12,7 +12,7 @@ use super::limits::{ROWS_MAX, SCHEMA, lost_row};
 use crate::rules::Id;
 use crate::rules::step::{PlanStatus, Step};
 use crate::store::schema::{plans, step_facts, step_work_state};
-use crate::store::types::{LossyText, RawInstant};
+use crate::store::types::{IsOneOf, LossyText, RawInstant};
 use crate::store::{Db, steps};
 
 /// A plan and its status; the fields are those of the JSON.
@@ -68,9 +68,11 @@ pub fn stalled(db: &mut Db, ids: &[Id], now: DateTime<Utc>, threshold: TimeDelta
 pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) -> QueryResult<Option<PlanReport>> {
     let Some(head) = head(db, id)? else { return Ok(None) };
     let rows = steps(db, id)?;
+    let ids: Vec<Id> = rows.iter().map(|row| row.id.clone()).collect();
+    let its_steps = step_work_state::table.filter(IsOneOf { id: step_work_state::subject_id, ids: &ids });
     let columns = (step_work_state::subject_id, step_work_state::state, step_work_state::detail);
-    let states = step_work_state::table.filter(step_work_state::plan_id.eq(id)).select(columns);
-    let states: Vec<(Id, Option<LossyText>, Option<LossyText>)> = states.load(db)?;
+    let states: Vec<(Id, Option<LossyText>, Option<LossyText>)> =
+        if ids.is_empty() { Vec::new() } else { its_steps.select(columns).load(db)? };
     let states = states.into_iter().map(|(id, state, detail)| Ok((id, (state.ok_or_else(lost_row)?, detail))));
     let mut states: BTreeMap<Id, (LossyText, Option<LossyText>)> = states.collect::<QueryResult<_>>()?;
     let plan = head.with(&rows, now, threshold);

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::{Serialize, Serializer};
 
 use super::limits::{ROWS_MAX, lost_row};
 use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
 use crate::store::Db;
-use crate::store::types::{LossyText, RawInstant, sql};
+use crate::store::after::After;
+use crate::store::board_rows::{self, Owner, WorkRow, blocked, count_blocked, in_progress};
 
 /// How many subjects of one kind are in which state; none if the database does not provide the kind.
 #[derive(Clone, Debug)]
@@ -77,32 +77,6 @@ pub struct Lists {
     pub abandoned: List,
 }
 
-#[derive(QueryableByName)]
-struct WorkRow {
-    #[diesel(sql_type = sql::Id)]
-    subject_id: Id,
-    #[diesel(sql_type = Text)]
-    tenant: LossyText,
-    #[diesel(sql_type = Nullable<Text>)]
-    identifier: Option<LossyText>,
-    #[diesel(sql_type = Text)]
-    title: LossyText,
-    #[diesel(sql_type = Nullable<sql::Id>)]
-    agent_id: Option<Id>,
-    #[diesel(sql_type = Nullable<Text>)]
-    agent_name: Option<LossyText>,
-    #[diesel(sql_type = Nullable<Text>)]
-    state: Option<LossyText>,
-    #[diesel(sql_type = Nullable<Text>)]
-    detail: Option<LossyText>,
-    #[diesel(sql_type = Nullable<sql::Instant>)]
-    since: Option<RawInstant>,
-    #[diesel(sql_type = Nullable<sql::Id>)]
-    plan_id: Option<Id>,
-    #[diesel(sql_type = BigInt)]
-    total: i64,
-}
-
 impl Lists {
     pub fn read(
         &mut self,
@@ -118,7 +92,6 @@ impl Lists {
         }
         let mut counts: BTreeMap<BoardState, i64> =
             BoardState::ALL.iter().copied().filter(|state| state.is_of(kind)).map(|state| (state, 0)).collect();
-        let mut latest = None;
         for row in rows(db, kind, tenant)? {
             let state = row.state.as_ref().ok_or_else(lost_row)?;
             let Some(state) = BoardState::parse(&state.0) else { continue };
@@ -134,13 +107,10 @@ impl Lists {
                 | BoardState::Exempt
                 | BoardState::Active => None,
             };
-            let begins = latest.replace(state) != Some(state);
-            if begins {
-                *counts.entry(state).or_default() += row.total;
-            }
+            *counts.entry(state).or_default() += row.total;
             if let Some(list) = list {
-                list.total += if begins { row.total } else { 0 };
-                list.rows.push(row.into_work(kind, state, now));
+                list.total += row.total;
+                list.rows.extend(WorkItem::of(row, kind, state, now));
             }
         }
         self.counts.insert(kind.plural(), Counts(Some(counts)));
@@ -163,46 +133,37 @@ impl Lists {
     }
 }
 
-/// The oldest of each state with the number of all, state by state, in one pass: counting and listing them one after
-/// the other would ask the view again each time. The DSL has no query over a query.
+/// The oldest of what is listed, and the numbers of all.
 fn rows(db: &mut Db, kind: Kind, tenant: Option<&str>) -> QueryResult<Vec<WorkRow>> {
-    let plan = match kind {
-        Kind::Session | Kind::Issue => "nullif(w.subject_id, w.subject_id)",
-        Kind::Step => "w.plan_id",
-    };
-    let of_tenant = tenant.map_or("", |_| "WHERE w.tenant = $1");
-    let query = diesel::sql_query(format!(
-        "SELECT * FROM ( \
-             SELECT w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name, w.state, w.detail, \
-                 w.since, {plan} AS plan_id, \
-                 count(*) OVER alike AS total, row_number() OVER (alike ORDER BY w.since, w.subject_id) AS place \
-             FROM {kind}_work_state w {of_tenant} \
-             WINDOW alike AS (PARTITION BY w.state) \
-         ) w WHERE place <= {ROWS_MAX} ORDER BY state, place"
-    ));
-    match tenant {
-        None => query.load(db),
-        Some(tenant) => query.bind::<Text, _>(tenant).load(db),
+    let owner = Owner { tenant: tenant.map(str::to_owned), agent: None };
+    let list = |states| board_rows::List { states, after: After::Nothing, rows: ROWS_MAX };
+    let lists = [BoardState::STRANDED, &[BoardState::Escalated], &[BoardState::Abandoned]].map(list);
+    let mut rows = in_progress(db, kind, &owner, &lists)?;
+    if kind == Kind::Issue {
+        rows.extend(blocked(db, &owner, &After::Nothing, ROWS_MAX)?);
+        rows.extend(count_blocked(db, &owner)?);
     }
+    Ok(rows)
 }
 
-impl WorkRow {
-    fn into_work(self, kind: Kind, state: BoardState, now: DateTime<Utc>) -> WorkItem {
-        let (since, age_seconds) = self.since.map_or((None, None), |since| since.with_age(now));
-        WorkItem {
+impl WorkItem {
+    /// None: the row counts subjects.
+    fn of(row: WorkRow, kind: Kind, state: BoardState, now: DateTime<Utc>) -> Option<WorkItem> {
+        let (since, age_seconds) = row.since.map_or((None, None), |since| since.with_age(now));
+        Some(WorkItem {
             kind,
-            id: self.subject_id,
-            tenant: self.tenant.0,
-            identifier: self.identifier.map(|text| text.0),
+            id: row.subject_id?,
+            tenant: row.tenant.0,
+            identifier: row.identifier.map(|text| text.0),
             url: None,
-            title: self.title.0,
-            agent: self.agent_name.map(|text| text.0),
-            agent_id: self.agent_id,
+            title: row.title.map(String::from).unwrap_or_default(),
+            agent: row.agent_name.map(|text| text.0),
+            agent_id: row.agent_id,
             state,
-            detail: self.detail.map(|text| text.0),
+            detail: row.detail.map(|text| text.0),
             since,
             age_seconds,
-            plan_id: self.plan_id,
-        }
+            plan_id: row.plan_id,
+        })
     }
 }

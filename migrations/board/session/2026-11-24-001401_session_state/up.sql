@@ -6,50 +6,44 @@
            (select i.id from issues i where i.id = s.issue_id for update skip locked) into agent, issue
     from sessions s where s.id = wanted for update of s skip locked") }}
 
--- The state of each session in progress.
-create view session_work_state as
-select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
-       {{ state() }} as state,
-       case w.reason
-           when 'declared_wait' then w.declared_wait
-           when 'crashed' then replace(t.text, '{exit_code}', cast(w.exit_code as text))
-           {{ other_details("session") }} end as detail,
-       case
-           when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
-           when w.reason = 'pending_command' then w.pending_command_since
-           when w.reason in ('crashed', 'crashed_unseen') then w.ended_at
-           {{ other_since("session") }} end as since
-from (
-    select f.*, {{ exemption() }},
-           case
-               when f.declared_wait is not null then 'declared_wait'
-               when {{ before("f.observed_at", "p.nudge_delay_seconds") }} <= f.pending_command_since then 'pending_command'
-               when f.observed_at < f.ended_at then 'recent'
-               when f.ended_at is not null and f.issue_has_live_run then 'live_run'
-               {{ wake_branches("case when f.ended_at is not null then f.issue_wake_since end") }}
-               -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
-               -- and escalated until one sees that it ended.
-               when f.ended_at is null and not f.is_quiet and not (f.escalated and f.is_watched) then 'recent'
-               {{ exemption_and_agent("") }}
-               when f.escalated and (f.idle_since <= f.open_recovery_at or f.ended_at is null and not f.is_quiet)
-                    or {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day then 'escalated'
-               when f.ended_at is null then 'silent'
-               when f.exit_code is null then 'crashed_unseen'
-               else 'crashed' end as reason
-    from (
-        select f.*,
-               f.idle_since < {{ before("f.observed_at", "coalesce(f.silent_after_seconds,
+{% set is_quiet %}(f.idle_since < {{ before("f.observed_at", "coalesce(f.silent_after_seconds,
                    case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end)") }}
-                   and (f.agent_state is null or not {{ is_one_of("f.agent_state", "needs_person") }}) as is_quiet,
-               f.recent_output <> '' or f.agent_state is not null or f.reports_progress as is_watched
-        from session_subjects s
-        {{ join_facts("session") }}
-        left join {{ policy }} p on true
-        where f.issue_status is null or not {{ is_one_of("f.issue_status", "finished") }}
-        {{ computed_once }}
-    ) f
-    left join {{ policy }} p on true
-    {{ join_exemptions("session") }}
-    {{ computed_once }}
-) w
-left join board_texts t on t.reason = w.reason;
+                   and (f.agent_state is null or not {{ is_one_of("f.agent_state", "needs_person") }})){% endset -%}
+{%- set alive %}
+            when f.declared_wait is not null then 'declared_wait'
+            when {{ before("f.observed_at", "p.nudge_delay_seconds") }} <= f.pending_command_since then 'pending_command'
+            when f.observed_at < f.ended_at then 'recent'
+            when f.ended_at is not null and f.issue_has_live_run then 'live_run'
+            {{- wake_branches("case when f.ended_at is not null then f.issue_wake_since end") }}
+            -- What stands on a screen, such as a loop, is seen by sweeps alone: its session is active until one of them has escalated it,
+            -- and escalated until one sees that it ended.
+            when f.ended_at is null and not {{ is_quiet }}
+                 and not ((f.recent_output <> '' or f.agent_state is not null or f.reports_progress) and f.escalated) then 'recent'{% endset -%}
+{%- set rest %}
+            {{- exemption_and_agent(known, "") }}
+            when f.escalated and (f.idle_since <= f.open_recovery_at or f.ended_at is null and not {{ is_quiet }})
+                 or {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day then 'escalated'
+            when f.ended_at is null then 'silent'
+            when f.exit_code is null then 'crashed_unseen'
+            else 'crashed'{% endset -%}
+{%- set of_interest %}(f.issue_status is null or not {{ is_one_of("f.issue_status", "finished") }}){% endset -%}
+{%- if one_by_one %}
+create view session_outlines as
+select s.subject_id, s.tenant, f.agent_id, f.agent_status, f.observed_at, f.issue_wake_since, f.pending_command_since, f.ended_at, f.reason
+from session_subjects s
+cross join {{ facts_of("session", "s.subject_id and " ~ of_interest,
+                       ["agent_id", "agent_status", "observed_at", "issue_wake_since", "pending_command_since", "ended_at"], alive) }} f;
+
+{% endif %}
+-- Why each session in progress is in its state.
+{{ reasons("session", ["issue_wake_since", "pending_command_since", "ended_at"], alive, "", rest, of_interest) }}
+
+{{ states("session", "when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
+           when w.reason = 'pending_command' then w.pending_command_since
+           when w.reason in ('crashed', 'crashed_unseen') then w.ended_at") }}
+
+{{ details("session", "when 'declared_wait' then f.declared_wait
+           when 'crashed' then replace(t.text, '{exit_code}', cast(f.exit_code as text))") }}
+
+-- The state of each session in progress.
+{{ work_state("session") }};

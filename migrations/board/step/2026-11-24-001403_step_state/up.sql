@@ -8,28 +8,37 @@
     from plan_steps s join plans p on p.id = s.plan_id where s.id = wanted
     for update of s skip locked for no key update of p skip locked") }}
 
+{% set live %}
+            when f.has_live_run then 'live_run'{% endset -%}
+{%- set rest %}
+            when {{ before("f.observed_at", "coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)") }} <= f.idle_since then 'recent'
+            {{- exemption_and_agent(known, "") }}
+            when f.escalated then 'escalated'
+            -- A day's escalations are used up: it would be escalated once more, and is left.
+            when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
+                 and (f.agent_id is null or {{ attempts_used_up("step") }}) then 'escalated'
+            else 'stalled'{% endset -%}
+{%- if at_once %}
+-- What is known of all steps in progress from one read of what is live; the barrier as in issue_outlines.
+create view step_outlines with (security_barrier) as
+select f.subject_id, f.tenant, f.agent_id, f.agent_status, f.observed_at, f.plan_id, case
+            {{- live }} end as reason
+from step_facts f
+where f.status = 'in_progress' and f.plan_status in ('executing', 'stalled');
+
+{% elif one_by_one %}
+create view step_outlines as
+select s.subject_id, s.tenant, f.agent_id, f.agent_status, f.observed_at, f.plan_id, f.reason
+from step_subjects s
+cross join {{ facts_of("step", "s.subject_id", ["agent_id", "agent_status", "observed_at", "plan_id"], live) }} f;
+
+{% endif %}
+-- Why each plan step in progress is in its state.
+{{ reasons("step", ["pending_wake_since"], live, wake_branches("f.pending_wake_since"), rest) }}
+
+{{ states("step", "when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since") }}
+
+{{ details("step", "", " f.plan_id,") }}
+
 -- The state of each plan step in progress.
-create view step_work_state as
-select w.subject_id, w.tenant, w.identifier, w.title, w.agent_id, w.agent_name,
-       {{ state() }} as state,
-       case w.reason
-           {{ other_details("step") }} end as detail,
-       case
-           when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since
-           {{ other_since("step") }} end as since,
-       w.plan_id
-from (
-    select f.*, {{ exemption() }},
-           case
-               when f.has_live_run then 'live_run'
-               {{ wake_branches("f.pending_wake_since") }}
-               when {{ before("f.observed_at", "coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)") }} <= f.idle_since then 'recent'
-               {{ exemption_and_agent("") }}
-               when f.escalated then 'escalated'
-               -- A day's escalations are used up: it would be escalated once more, and is left.
-               when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
-                    and (f.agent_id is null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
-               else 'stalled' end as reason
-    {{ from_subjects("step") }}
-) w
-left join board_texts t on t.reason = w.reason;
+{{ work_state("step", ", d.plan_id") }};

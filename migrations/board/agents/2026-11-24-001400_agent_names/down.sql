@@ -1,0 +1,1 @@
+drop view agent_names;
