@@ -1,7 +1,6 @@
 drop view false_rescues;
 drop view wakes;
 drop function insert_wake;
-drop view issue_histories;
 drop view issue_responsibles;
 drop function open_finalization_since, is_conversation;
 drop view unserved_continuations;

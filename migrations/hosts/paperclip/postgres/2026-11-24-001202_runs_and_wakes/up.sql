@@ -118,44 +118,6 @@ from public.issues i
 join public.companies c on c.id = i.company_id
 left join public.issues p on p.id = i.parent_id and p.company_id = i.company_id;
 
--- One row for each issue, gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear.
--- Of a million runs the latest thousand tell enough.
-create view issue_histories as
-select i.id as issue_id, h.last_run_id, h.last_ended_at, h.last_started_at, h.last_sign_at, h.began_at, h.continued_at,
-       h.last_continuation_ended_at, h.leased_until, h.leasing_run_id
-from public.issues i
-cross join lateral (
-    select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
-           max(r.last_sign_at) as last_sign_at,
-           max(r.finished_at) filter (where not r.live) as last_ended_at,
-           max(r.started_at) as last_started_at,
-           max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
-           -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
-           -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
-           max(least(greatest(r.finished_at, lease.updated_at) + lease.patience, r.finished_at + interval '1 hour'))
-               filter (where lease.updated_at is not null) as leased_until,
-           (array_agg(r.id order by r.created_at desc, r.id)
-               filter (where lease.updated_at is not null and r.status <> 'succeeded' and is_conversation(r.id)))[1] as leasing_run_id,
-           -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
-           max(r.created_at) filter (where r.retry_reason is null) as began_at,
-           -- The continuations that the host queued itself; ours are counted in the ledger.
-           array_agg(r.created_at) filter (
-               where r.retry_reason = 'issue_continuation_needed'
-                 and (r.status <> 'cancelled' or r.started_at is not null)
-                 and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
-           ) as continued_at
-    from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
-          order by r.created_at desc, r.id limit 1000) r
-    left join lateral (
-        select l.updated_at,
-               case when l.status = 'pending_cleanup' then interval '30 minutes' else interval '2 minutes' end as patience
-        from public.environment_leases l
-        where l.heartbeat_run_id = r.id and l.company_id = r.company_id
-          and (l.released_at is null or l.status = 'pending_cleanup' or l.cleanup_status = 'failed')
-        order by l.updated_at desc limit 1
-    ) lease on not r.live
-) h;
-
 create view wakes as
 select w.id, w.agent_id, i.id as issue_id, w.reason, w.payload, w.requested_by_actor_id as requested_by, w.status, w.created_at
 from public.agent_wakeup_requests w

@@ -86,16 +86,53 @@ select
         as has_live_run,
     pending.created_at as pending_wake_since,
     pending.detail as pending_wake,
-    coalesce(waits.reason, stop.reason) as declared_wait,
-    case when exclusion.reason is not null then 'it is ' || exclusion.reason
-         when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
-         when crowd.is_too_large then 'a run or a wake of its agent is too large to look at'
-         when waits.is_too_deep then 'it has more than 100 ancestors, and any of them may be on hold'
-         when a.company_id <> i.company_id then 'its agent belongs to another company'
-         when responsible.user_id is null then 'no user is responsible for it' end as obstacle,
+    coalesce(
+        (select w.reason from issue_waits w where w.issue_id = i.id),
+        -- That a person stopped a run is an answer, until something newer happens: another run, a person's comment, change or wake, or the
+        -- end of the hold that stopped it. Of runs that were cancelled the latest twenty tell enough.
+        (select stop.by || ' stopped its run, at ' || to_char(stop.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC')
+         from (
+             select r.cancelled_by as by, within_calendar(coalesce(r.finished_at, r.created_at)) as at
+             from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and r.status = 'cancelled'
+                   order by r.created_at desc, r.id limit 20) r
+             where r.cancelled_by is not null
+             order by coalesce(r.finished_at, r.created_at) desc limit 1
+         ) stop
+         where coalesce(history.last_started_at <= stop.at, true)
+           and not exists (select from issue_waits lineage join public.issue_tree_holds h on h.root_issue_id = any (lineage.lineage)
+                           where lineage.issue_id = i.id and h.company_id = i.company_id and h.released_at > stop.at)
+           and not exists (select from public.issue_comments m
+                           where m.company_id = i.company_id and m.issue_id = i.id and m.created_at > stop.at
+                             and m.author_type = 'user' and m.created_by_run_id is null and m.deleted_at is null)
+           and not exists (select from public.activity_log l
+                           where l.company_id = i.company_id and l.entity_type = 'issue' and l.entity_id = i.id::text
+                             and l.actor_type = 'user' and l.created_at > stop.at)
+           and not exists (select from public.agent_wakeup_requests w
+                           where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
+                             and w.requested_by_actor_type = 'user' and w.created_at > stop.at))
+    ) as declared_wait,
+    coalesce(
+        (select 'it is ' || e.reason from issue_exclusions e where e.issue_id = i.id),
+        case when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
+             -- What is too large to be read may be a run or a wake of this issue.
+             when exists (select from public.heartbeat_runs r
+                          where r.company_id = i.company_id and r.agent_id = i.assignee_agent_id
+                            and r.status in ('queued', 'scheduled_retry', 'running') and is_too_large(r.context_snapshot))
+                  or exists (select from public.agent_wakeup_requests w
+                             where w.company_id = i.company_id and w.agent_id = i.assignee_agent_id
+                               and w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload))
+             then 'a run or a wake of its agent is too large to look at'
+             when (select w.is_too_deep from issue_waits w where w.issue_id = i.id)
+             then 'it has more than 100 ancestors, and any of them may be on hold'
+             when a.company_id <> i.company_id then 'its agent belongs to another company'
+             when (select r.user_id from issue_responsibles r where r.issue_id = i.id) is null then 'no user is responsible for it' end
+    ) as obstacle,
     history.last_run_id,
     within_calendar(history.last_ended_at) as last_run_ended_at,
-    ended.words as last_run_end,
+    (select 'run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ')
+                || coalesce(' by ' || r.cancelled_by, ' (' || r.error_code || ')', '')
+     from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and not r.live
+     order by r.created_at desc, r.id limit 1) as last_run_end,
     case when holder.id is not null then 'run ' || left(holder.id::text, 8) || ' has ended and still holds it'
          when history.leased_until > statement_timestamp()
               -- Its server may try again meanwhile, in vain.
@@ -126,76 +163,65 @@ select
     statement_timestamp() as observed_at
 from public.issues i
 join public.companies c on c.id = i.company_id
-join issue_histories history on history.issue_id = i.id
-join issue_responsibles responsible on responsible.issue_id = i.id
-join issue_waits waits on waits.issue_id = i.id
-join issue_exclusions exclusion on exclusion.issue_id = i.id
+-- Gathered in a single pass over its latest runs: where the index on the issue is missing, a pass is dear. Of a million runs the latest thousand
+-- tell enough.
+left join lateral (
+    select (array_agg(r.id order by r.created_at desc, r.id))[1] as last_run_id,
+           max(r.last_sign_at) as last_sign_at,
+           max(r.finished_at) filter (where not r.live) as last_ended_at,
+           max(r.started_at) as last_started_at,
+           max(r.finished_at) filter (where r.retry_reason = 'issue_continuation_needed') as last_continuation_ended_at,
+           -- An environment that a run has not given back: its server has so long to do so, and goes on trying for some. On
+           -- one of a run that did not succeed a conversation does not go on: every run that is queued would be cancelled.
+           max(least(greatest(r.finished_at, lease.updated_at) + lease.patience, r.finished_at + interval '1 hour'))
+               filter (where lease.updated_at is not null) as leased_until,
+           (array_agg(r.id order by r.created_at desc, r.id)
+               filter (where lease.updated_at is not null and r.status <> 'succeeded' and is_conversation(r.id)))[1] as leasing_run_id,
+           -- Any retry, be it ours or the host's (a lost process, a provider's error), belongs to the episode it resumes.
+           max(r.created_at) filter (where r.retry_reason is null) as began_at,
+           -- The continuations that the host queued itself; ours are counted in the ledger.
+           array_agg(r.created_at) filter (
+               where r.retry_reason = 'issue_continuation_needed'
+                 and (r.status <> 'cancelled' or r.started_at is not null)
+                 and not exists (select from recoveries c where c.kind = 'issue' and c.subject_id = i.id and c.wake_id = r.wake_id)
+           ) as continued_at
+    from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text
+          order by r.created_at desc, r.id limit 1000) r
+    left join lateral (
+        select l.updated_at,
+               case when l.status = 'pending_cleanup' then interval '30 minutes' else interval '2 minutes' end as patience
+        from public.environment_leases l
+        where l.heartbeat_run_id = r.id and l.company_id = r.company_id
+          and (l.released_at is null or l.status = 'pending_cleanup' or l.cleanup_status = 'failed')
+        order by l.updated_at desc limit 1
+    ) lease on not r.live
+) history on true
 cross join host_behavior behavior
-cross join lateral (select open_finalization_since(i.company_id, i.id) as since offset 0) finalization  -- asked once, not for each column
+left join lateral (select max(f.since) as since from (select open_finalization_since(i.company_id, i.id) as since) f) finalization on true
 left join lateral (
-    select w.created_at, w.detail from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
-    order by w.created_at limit 1
+    select min(w.created_at) as created_at, (array_agg(w.detail order by w.created_at))[1] as detail
+    from pending_wakes w where w.company_id = i.company_id and w.issue_key = i.id::text
 ) pending on true
-left join lateral (
-    select 'run ' || left(r.id::text, 8) || ' ' || replace(r.status, '_', ' ')
-               || coalesce(' by ' || r.cancelled_by, ' (' || r.error_code || ')', '') as words
-    from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and not r.live
-    order by r.created_at desc, r.id limit 1
-) ended on true
--- That a person stopped a run is an answer, until something newer happens: another run, a person's comment, change or wake, or the
--- end of the hold that stopped it. Of runs that were cancelled the latest twenty tell enough.
-left join lateral (
-    select stop.by || ' stopped its run, at ' || to_char(stop.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') as reason
-    from (
-        select r.cancelled_by as by, within_calendar(coalesce(r.finished_at, r.created_at)) as at
-        from (select * from runs r where r.company_id = i.company_id and r.issue_key = i.id::text and r.status = 'cancelled'
-              order by r.created_at desc, r.id limit 20) r
-        where r.cancelled_by is not null
-        order by coalesce(r.finished_at, r.created_at) desc limit 1
-    ) stop
-    where coalesce(history.last_started_at <= stop.at, true)
-      and not exists (select from public.issue_tree_holds h
-                      where h.company_id = i.company_id and h.root_issue_id = any (waits.lineage) and h.released_at > stop.at)
-      and not exists (select from public.issue_comments m
-                      where m.company_id = i.company_id and m.issue_id = i.id and m.created_at > stop.at
-                        and m.author_type = 'user' and m.created_by_run_id is null and m.deleted_at is null)
-      and not exists (select from public.activity_log l
-                      where l.company_id = i.company_id and l.entity_type = 'issue' and l.entity_id = i.id::text
-                        and l.actor_type = 'user' and l.created_at > stop.at)
-      and not exists (select from public.agent_wakeup_requests w
-                      where w.company_id = i.company_id and w.payload ->> 'issueId' = i.id::text and not is_too_large(w.payload)
-                        and w.requested_by_actor_type = 'user' and w.created_at > stop.at)
-) stop on true
 -- The server releases an issue when all that follows a run is queued. One that has died does not: then nothing follows.
 left join lateral (
-    select r.id from public.heartbeat_runs r
+    select (array_agg(r.id))[1] as id from public.heartbeat_runs r
     where r.company_id = i.company_id and r.id in (i.execution_run_id, i.checkout_run_id) and r.status not in ('queued', 'scheduled_retry', 'running')
       and r.finished_at between statement_timestamp() - interval '2 minutes' and statement_timestamp()
-    limit 1
 ) holder on true
--- What is too large to be read may be a run or a wake of this issue.
-cross join lateral (
-    select exists (select from public.heartbeat_runs r
-                   where r.company_id = i.company_id and r.agent_id = i.assignee_agent_id
-                     and r.status in ('queued', 'scheduled_retry', 'running') and is_too_large(r.context_snapshot))
-        or exists (select from public.agent_wakeup_requests w
-                   where w.company_id = i.company_id and w.agent_id = i.assignee_agent_id
-                     and w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload)) as is_too_large
-) crowd
 left join public.agents a on a.id = i.assignee_agent_id
 left join open_recoveries o on o.kind = 'issue' and o.subject_id = i.id
                       and not (o.blocked_subject and i.status = 'blocked')
-cross join lateral (
+left join lateral (
     -- What a clock that was ahead has dated in the future began no episode.
     select max(e.created_at) filter (where e.created_at <= statement_timestamp()) as last_at,
            count(*) filter (where e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day
     from recoveries e where e.kind = 'issue' and e.subject_id = i.id and e.action = 'escalate'
-) escalations
+) escalations on true
 cross join lateral (
     select within_calendar(greatest(coalesce(i.started_at, i.created_at), history.began_at, escalations.last_at)) as began_at
 ) episode
 -- Every continuation counts as an attempt, whoever queued it; the ledger's number outlives runs that the host prunes.
-cross join lateral (
+left join lateral (
     select greatest(count(*) filter (where k.created_at >= episode.began_at),
                     max(k.attempt) filter (where k.created_at >= episode.began_at)) as since_episode,
            count(*) filter (where k.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
@@ -203,11 +229,11 @@ cross join lateral (
     from (select r.created_at, r.attempt from recoveries r where r.kind = 'issue' and r.subject_id = i.id and r.action = 'continue'
           union all
           select unnest(history.continued_at), null) k
-) continuations
-cross join lateral (
+) continuations on true
+left join lateral (
     select count(*) as since_episode from unserved_continuations c
     where c.kind = 'issue' and c.subject_id = i.id and c.created_at >= episode.began_at
-) unserved;
+) unserved on true;
 
 -- What the server blocked itself within a day, without a word to a person: by its activity log, with no comment beside it, nothing on
 -- the board that says what is to be done, and nobody who has answered since.

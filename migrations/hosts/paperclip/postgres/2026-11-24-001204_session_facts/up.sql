@@ -85,11 +85,11 @@ left join public.issues i on i.id = as_id(r.context_snapshot ->> 'issueId') and 
 left join issue_exclusions exclusion on exclusion.issue_id = i.id
 left join open_recoveries o on o.kind = 'session' and o.subject_id = r.id
 -- What a person, or the host's own watch over silent runs, decided about this one.
-cross join lateral (
+left join lateral (
     select max(d.snoozed_until) as until
     from public.heartbeat_run_watchdog_decisions d
     where d.company_id = r.company_id and d.run_id = r.id and d.decision in ('snooze', 'continue')
-) snooze
+) snooze on true
 -- As far as the ledger tells; a sign of life begins one as well.
 cross join lateral (
     select within_calendar(greatest(r.created_at, (
@@ -98,11 +98,11 @@ cross join lateral (
           and e.created_at <= statement_timestamp()
     ))) as began_at
 ) episode
-cross join lateral (
+left join lateral (
     select count(*) filter (where e.action = 'continue' and e.created_at >= episode.began_at) as attempts,
            count(*) filter (where e.action = 'continue' and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as attempts_last_day,
            max(e.created_at) filter (where e.action = 'continue') as last_attempt_at,
            count(*) filter (where e.action = 'escalate' and e.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp())
                as escalations_last_day
     from recoveries e where e.kind = 'session' and e.subject_id = r.id
-) ledger;
+) ledger on true;
