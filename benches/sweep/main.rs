@@ -3,6 +3,7 @@
 //! The machine is shared and its disk is moody, so every figure is a median of several rounds in which both sides take
 //! turns, and what counts is the ratio. A sweep is measured whole, from connecting to the last line of its report.
 
+mod boards;
 mod figures;
 mod fixtures;
 mod idle;
@@ -50,6 +51,9 @@ fn main() -> Result<()> {
     }
     if wanted("page") {
         page::run(&server)?;
+    }
+    if wanted("boards") {
+        boards::run(&server)?;
     }
     if wanted("memory") {
         memory::run(&server)?;

@@ -35,6 +35,7 @@ const TO_SHOW: &[Right] = &[
     ("agents", "SELECT"),
     ("agent_names", "SELECT"),
     ("plans", "SELECT"),
+    ("step_work_state", "SELECT"),
     ("policy", "SELECT"),
     ("false_rescues", "SELECT"),
     ("recoveries", "SELECT"),
@@ -160,8 +161,8 @@ impl Purpose {
     }
 
     fn rights_for(self, kind: Kind) -> Vec<(String, String)> {
-        let boards = (self == Purpose::Show).then_some("work_state");
-        let views = ["subjects", "candidates", "facts", "decided_facts"].into_iter().chain(boards);
+        let boards: &[&str] = if self == Purpose::Show { &["states", "details"] } else { &[] };
+        let views = ["subjects", "candidates", "facts", "decided_facts"].into_iter().chain(boards.iter().copied());
         let acted: Vec<Right> = match self {
             Purpose::Sweep => for_kind!(kind, S => S::RIGHTS).to_vec(),
             Purpose::Ask(request) => {

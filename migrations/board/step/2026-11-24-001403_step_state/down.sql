@@ -2,8 +2,6 @@ drop view step_work_state;
 drop view step_details;
 drop view step_states;
 drop view step_reasons;
-{%- if one_by_one %}
-drop view step_outlines;
-{%- endif %}
+drop view if exists step_outlines;
 {{ drop_take("step") }}
 drop view step_decided_facts;

@@ -108,10 +108,10 @@ fn a_role_that_may_read_the_views_sees_the_status(on: On) {
     let ran = status_at(&url).run().done();
 
     assert!(ran.out.contains("1 orphan: "), "{ran}");
-    world.run(&format!("revoke select on sweep.issue_work_state, sweep.recoveries from {}", role.name));
+    world.run(&format!("revoke select on sweep.issue_states, sweep.recoveries from {}", role.name));
     status_at(&url)
         .run()
-        .refused(CONFIG, &["lacks rights", "SELECT on sweep.issue_work_state, SELECT on sweep.recoveries"]);
+        .refused(CONFIG, &["lacks rights", "SELECT on sweep.issue_states, SELECT on sweep.recoveries"]);
     sweep(["--dry-run", "--database", &url]).run().done();
 }
 
