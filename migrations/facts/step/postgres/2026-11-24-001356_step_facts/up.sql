@@ -39,11 +39,13 @@ left join agents a on a.id = p.agent_id
 -- Another tenant's issue is none of the plan's business.
 left join issues i on i.id = p.issue_id and i.tenant = p.tenant
 left join lateral (
-    select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id
-    union all
-    -- What resumes its issue resumes the step: its agent is at work once, not once for each step.
-    select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id
-    order by created_at limit 1
+    select min(c.created_at) as created_at, (array_agg(c.detail order by c.created_at))[1] as detail
+    from (
+        select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id
+        union all
+        -- What resumes its issue resumes the step: its agent is at work once, not once for each step.
+        select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id
+    ) c
 ) pending on true
 left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id
 cross join lateral (
@@ -53,13 +55,13 @@ cross join lateral (
          and e.created_at <= statement_timestamp())
     ) as began_at
 ) episode
-cross join lateral (
+left join lateral (
     select count(*) filter (where c.created_at >= episode.began_at) as since_episode,
            count(*) filter (where c.created_at between statement_timestamp() - interval '24 hours' and statement_timestamp()) as last_day,
            max(c.created_at) as last_at
     from recoveries c where c.kind = 'step' and c.subject_id = s.id and c.action = 'continue'
-) continuation
-cross join lateral (
+) continuation on true
+left join lateral (
     select count(*) as since_episode from unserved_continuations c
     where c.kind = 'step' and c.subject_id = s.id and c.created_at >= episode.began_at
-) unserved;
+) unserved on true;
