@@ -16,6 +16,7 @@
 {%- set policy = "(select * from policy limit 1)" -%}
 {#- What is read at once of all issues or steps in progress: where sweep's own facts are over tables whose statuses an index finds. -#}
 {%- set at_once = "issue_facts" not in brings and "open_issues" not in brings -%}
+{#- Facts are read in steps, and what the first step has read of a subject is called o. -#}
 {%- set one_by_one = true -%}
 {%- set known = "o" -%}
 {%- set key = "id uuid primary key default gen_random_uuid()" -%}

@@ -11,6 +11,7 @@
 {%- set at_statement = "strftime(" ~ format ~ ", 'now')" -%}
 {%- set greatest = "max" -%}
 {%- set policy = "policy" -%}
+{#- Facts are read in one step: SQLite computes those alone to which a branch comes. -#}
 {%- set at_once = false -%}
 {%- set one_by_one = false -%}
 {%- set known = "f" -%}

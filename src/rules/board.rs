@@ -1,4 +1,4 @@
-//! A subject's state in one word, as boards and `sweep status` show it, and what the views `…_work_state` need to know
+//! A subject's state in one word, as boards and `sweep status` show it, and what the views `…_reasons` need to know
 //! of the rules to find it without calling them.
 
 use std::collections::BTreeMap;

@@ -174,3 +174,48 @@ fn without_statistics_no_issue_is_compared_with_each_wake() {
     let removed: u64 = removed.map(|rows| rows.parse::<u64>().expect("a number")).sum();
     assert!(removed < 10_000, "{removed}: {}", lines.iter().map(|line| format!("{}\n", line.text)).collect::<String>());
 }
+
+/// What boards ask of all that is in progress.
+#[test]
+fn the_states_of_all_work_are_found_without_reading_what_is_finished() {
+    let mut world = World::new(On::Postgres);
+    world.run(HISTORY);
+    world.run("update session_commands set updated_at = now() - interval '1 hour'; analyze session_commands");
+    for kind in ["issue", "step", "session"] {
+        let query = format!("select subject_id, tenant, agent_id, state, since from {kind}_states");
+        let plan = explain(&mut world, &query);
+        for table in ["issues", "runs", "plan_steps", "sessions", "session_commands"] {
+            assert!(!plan.contains(&format!("Seq Scan on {table} ")), "{kind}:\n{plan}");
+        }
+    }
+}
+
+#[test]
+fn a_tenants_states_are_asked_of_its_own_work_alone() {
+    let mut world = World::new(On::Postgres);
+    world.run(HISTORY);
+    let asked = |condition: &str| format!("explain (analyze, costs off, timing off) {condition}");
+    let lines: Vec<Line> = diesel::sql_query(asked("select state from issue_states where tenant = 'nobody'"))
+        .load(&mut world.db)
+        .expect("a plan");
+    let plan: String = lines.iter().map(|line| format!("{}\n", line.text)).collect();
+    // The facts are those of the issues that the first read leaves.
+    assert!(plan.contains("tenant = 'nobody'::text"), "{plan}");
+    let facts: Vec<&str> = plan.lines().filter(|line| line.contains("runs_by_issue")).collect();
+    assert!(!facts.is_empty() && facts.iter().all(|line| line.contains("never executed")), "{plan}");
+}
+
+#[test]
+fn what_a_reader_of_facts_does_not_ask_for_is_not_computed() {
+    for (on, facts) in
+        [(On::Postgres, "issue_facts"), (On::Postgres, "step_facts"), (On::Paperclip, "sweep.issue_facts")]
+    {
+        let mut world = World::new(on);
+        let id = "00000000-0000-4000-8000-000000000001";
+        let mut plan =
+            |column: &str| explain(&mut world, &format!("select {column} from {facts} where subject_id = '{id}'"));
+        assert!(plan("attempts").contains("Aggregate"), "the control");
+        let plan = plan("agent_status");
+        assert!(!plan.contains("Aggregate") && !plan.contains("SubPlan"), "{facts}:\n{plan}");
+    }
+}

@@ -1,3 +1,6 @@
+{#- As issue_sessions, which would read the issues once more: all that are finished, where many sessions are active. -#}
+{%- macro has_session(status) %}exists (select from sessions s where s.issue_id = i.id and s.status = '{{ status }}' and s.ended_at is null
+                   and s.tenant = i.tenant and (s.agent_id is null or s.agent_id = i.assignee_agent_id)){% endmacro -%}
 -- The facts of an issue that decide. docs/host-reference.md explains every column.
 
 -- All that is on its way to an issue: its own wakes, those of the steps of its plans, and relaunches of its sessions. They are one agent's
@@ -39,7 +42,7 @@ select
 {%- endif %}
         or coalesce((select r.status in ('queued', 'scheduled_retry', 'running') from runs r where r.id = i.checkout_run_id), false)
 {%- if sessions %}
-        or exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'active' and s.ended_at is null)
+        or {{ has_session("active") }}
 {%- endif %}
         as has_live_run,
     pending.created_at as pending_wake_since,
@@ -47,7 +50,7 @@ select
     case when i.waiting_for is not null and coalesce(i.wait_until > statement_timestamp(), true) then left(i.waiting_for, 1000)
          when i.wait_until > statement_timestamp() then coalesce('until ' || to_char(i.wait_until at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'for ever')
 {%- if sessions %}
-         when exists (select from issue_sessions s where s.issue_id = i.id and s.status = 'paused' and s.ended_at is null) then 'its session is paused'
+         when {{ has_session("paused") }} then 'its session is paused'
 {%- endif %} end
         as declared_wait,
     {{ "null::text" if native else "left(i.obstacle, 1000)" }} as obstacle,
