@@ -42,11 +42,13 @@ left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;{% endmacro -%}
 {#- Why each subject in progress is in its state, in three steps; `second` may be empty. Where facts are read one by one, the first step is in the
-    view `..._outlines`, with what else the others need of each subject. `columns`: of the facts that the first two steps read. -#}
-{%- macro reasons(kind, columns, first, second, rest, condition="true") %}create view {{ kind }}_reasons as
+    view `..._outlines`, with what else the others need of each subject. `columns` are the facts that the
+    first two steps read for the time of a state, and `rest_columns` those of the last. -#}
+{%- macro reasons(kind, columns, first, second, rest, condition="true", once=false,
+                    rest_columns=["idle_since", "open_recovery_action"]) %}create view {{ kind }}_reasons as
 {%- if one_by_one %}
 {%- set place = "m" if second else "o" %}
-select o.subject_id, o.tenant, o.agent_id,{% for column in columns %} {{ place }}.{{ column }},{% endfor %} f.idle_since, f.open_recovery_action,
+select o.subject_id, o.tenant, o.agent_id,{% for column in columns %} {{ place }}.{{ column }},{% endfor %}{% for column in rest_columns %} f.{{ column }},{% endfor %}
        coalesce(o.reason, {% if second %}m.reason, {% endif %}f.reason) as reason
 from {{ kind }}_outlines o
 {{ join_exemptions(kind, "o") }}
@@ -54,9 +56,9 @@ from {{ kind }}_outlines o
 left join {{ facts_of(kind, "case when o.reason is null then o.subject_id end", columns, second) }} m on true
 {%- endif %}
 left join {{ facts_of(kind, "case when coalesce(o.reason" ~ (", m.reason" if second else "") ~ ") is null then o.subject_id end",
-                      ["idle_since", "open_recovery_action"], rest) }} f on true;
+                      rest_columns, rest, once) }} f on true;
 {%- else %}
-select f.subject_id, f.tenant, f.agent_id,{% for column in columns %} f.{{ column }},{% endfor %} f.idle_since, f.open_recovery_action,
+select f.subject_id, f.tenant, f.agent_id,{% for column in columns %} f.{{ column }},{% endfor %}{% for column in rest_columns %} f.{{ column }},{% endfor %}
        case
             {{- first }}{{ second }}{{ rest }} end as reason
 from {{ kind }}_subjects s

@@ -31,12 +31,16 @@
 {%- macro entries(document, member) %}jsonb_each({{ document }} -> '{{ member }}'){% endmacro -%}
 {%- macro is_one_of(status, list) %}(p.vocabulary -> '{{ list }}' ? {{ status }}) is true{% endmacro -%}
 {#- The facts of the subject of a key, and what `branches` make of them. Of a key that is null nothing is read. One by one: joined, the facts of
-    all that ever were would be read; and computed once, not once for each column that needs them. -#}
-{%- macro facts_of(kind, key, columns, branches) %}lateral (
+    all that ever were would be read. `once`: what branches ask for is computed before them, and once; else when one comes to it, each time. -#}
+{%- macro facts_of(kind, key, columns, branches, once=false, condition="true") %}lateral (
         select {% for column in columns %}f.{{ column }}, {% endfor %}case
             {{- branches }} end as reason
-        from {{ kind }}_facts f left join {{ policy }} p on true
-        where f.subject_id = {{ key }} offset 0
+        {%- if once %}
+        from (select * from {{ kind }}_facts f where f.subject_id = {{ key }} offset 0) f left join {{ policy }} p on true
+        where {{ condition }} offset 0
+        {%- else %}
+        from {{ kind }}_facts f left join {{ policy }} p on true where f.subject_id = {{ key }} offset 0
+        {%- endif %}
     ){% endmacro -%}
 {%- macro details_of(kind) %}lateral (
     select * from {{ kind }}_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0

@@ -28,7 +28,7 @@
 {%- macro entries(document, member) %}json_each({{ document }}, '$.{{ member }}'){% endmacro -%}
 {%- macro is_one_of(status, list) %}{{ status }} in (select value from json_each(p.vocabulary, '$.{{ list }}')){% endmacro -%}
 {%- macro details_of(kind) %}{{ kind }}_details d on d.subject_id = w.subject_id and d.reason = w.reason{% endmacro -%}
-{%- macro facts_of(kind, key, columns, branches) %}{% endmacro -%}
+{%- macro facts_of(kind, key, columns, branches, once=false, condition="true") %}{% endmacro -%}
 {%- macro attempts_used_up(kind) %}p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day{% endmacro -%}
 {%- macro short_text(column, characters) %}{{ column }} text{% endmacro -%}
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(

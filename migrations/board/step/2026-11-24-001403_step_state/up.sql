@@ -10,13 +10,13 @@
 
 {% set live %}
             when f.has_live_run then 'live_run'{% endset -%}
-{%- set rest %}
+{%- set rest %}{{ wake_branches("f.pending_wake_since") }}
             when {{ before("f.observed_at", "coalesce(f.stalled_after_seconds, p.step_stalled_after_seconds)") }} <= f.idle_since then 'recent'
             {{- exemption_and_agent(known, "") }}
             when f.escalated then 'escalated'
             -- A day's escalations are used up: it would be escalated once more, and is left.
             when {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
-                 and (f.agent_id is null or {{ attempts_used_up("step") }}) then 'escalated'
+                 and (f.agent_id is null or p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day) then 'escalated'
             else 'stalled'{% endset -%}
 {%- if at_once %}
 -- What is known of all steps in progress from one read of what is live; the barrier as in issue_outlines.
@@ -34,7 +34,7 @@ cross join {{ facts_of("step", "s.subject_id", ["agent_id", "agent_status", "obs
 
 {% endif %}
 -- Why each plan step in progress is in its state.
-{{ reasons("step", ["pending_wake_since"], live, wake_branches("f.pending_wake_since"), rest) }}
+{{ reasons("step", [], live, "", rest, rest_columns=["idle_since", "open_recovery_action", "pending_wake_since"]) }}
 
 {{ states("step", "when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since") }}
 
