@@ -33,11 +33,11 @@ select s.subject_id, s.tenant, f.agent_id, f.agent_status, f.observed_at, f.issu
 from session_subjects s
 cross join {{ facts_of("session", "s.subject_id",
                        ["agent_id", "agent_status", "observed_at", "issue_wake_since", "pending_command_since", "ended_at"], alive,
-                       once=true, condition=of_interest) }} f;
+                       once=at_once, condition=of_interest) }} f;
 
 {% endif %}
 -- Why each session in progress is in its state.
-{{ reasons("session", ["issue_wake_since", "pending_command_since", "ended_at"], alive, "", rest, of_interest, once=true) }}
+{{ reasons("session", ["issue_wake_since", "pending_command_since", "ended_at"], alive, "", rest, of_interest, once=at_once) }}
 
 {{ states("session", "when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
            when w.reason = 'pending_command' then w.pending_command_since
