@@ -2,8 +2,8 @@
     cannot call the rules of src/rules, so the order in which they ask stands in these views once more, and a test compares
     both for every combination. Limits, statuses, states and texts are the rules' own: they come from the table policy.
 
-    There may be very many subjects in progress, and most are at work. So the branches of each kind are asked in steps: what an earlier step has
-    answered the later ones, whose facts cost more, do not ask. Each kind has three views:
+    There may be very many subjects in progress, and most are at work. So the branches of each kind are asked in two steps: what the first one has
+    answered the second one, whose facts cost more, does not ask. Each kind has three views:
     `..._reasons`: why each subject is in its state, and which facts its time goes by;
     `..._states`: its state and since when, for counting and choosing;
     `..._details`: how that is told to people, of the few that are shown.
@@ -41,26 +41,21 @@ from {{ kind }}_facts f
 left join exemptions e on e.kind = '{{ kind }}' and e.subject_id = f.subject_id
 left join agent_exemptions ea on ea.agent_id = f.agent_id
 left join tenant_exemptions et on et.tenant = f.tenant;{% endmacro -%}
-{#- Why each subject in progress is in its state, in three steps; `second` may be empty. Where facts are read one by one, the first step is in the
-    view `..._outlines`, with what else the others need of each subject. `columns` are the facts that the
-    first two steps read for the time of a state, and `rest_columns` those of the last. -#}
-{%- macro reasons(kind, columns, first, second, rest, condition="true", once=false,
-                    rest_columns=["idle_since", "open_recovery_action"]) %}create view {{ kind }}_reasons as
+{#- Why each subject in progress is in its state. Where facts are read one by one, what the first step has answered, with the `columns` that it has
+    read, is in the view `..._outlines`, and the rest is asked for the others, with its columns. -#}
+{%- macro reasons(kind, columns, first, rest_columns, rest, condition="true", once=false) %}create view {{ kind }}_reasons as
 {%- if one_by_one %}
-{%- set place = "m" if second else "o" %}
-select o.subject_id, o.tenant, o.agent_id,{% for column in columns %} {{ place }}.{{ column }},{% endfor %}{% for column in rest_columns %} f.{{ column }},{% endfor %}
-       coalesce(o.reason, {% if second %}m.reason, {% endif %}f.reason) as reason
+select o.subject_id, o.tenant, o.agent_id,
+       {%- for column in columns %} o.{{ column }},{% endfor %}{% for column in rest_columns %} f.{{ column }},{% endfor %}
+       coalesce(o.reason, f.reason) as reason
 from {{ kind }}_outlines o
 {{ join_exemptions(kind, "o") }}
-{%- if second %}
-left join {{ facts_of(kind, "case when o.reason is null then o.subject_id end", columns, second) }} m on true
-{%- endif %}
-left join {{ facts_of(kind, "case when coalesce(o.reason" ~ (", m.reason" if second else "") ~ ") is null then o.subject_id end",
-                      rest_columns, rest, once) }} f on true;
+left join {{ facts_of(kind, "case when o.reason is null then o.subject_id end", rest_columns, rest, once) }} f on true;
 {%- else %}
-select f.subject_id, f.tenant, f.agent_id,{% for column in columns %} f.{{ column }},{% endfor %}{% for column in rest_columns %} f.{{ column }},{% endfor %}
+select f.subject_id, f.tenant, f.agent_id,
+       {%- for column in columns %} f.{{ column }},{% endfor %}{% for column in rest_columns %} f.{{ column }},{% endfor %}
        case
-            {{- first }}{{ second }}{{ rest }} end as reason
+            {{- first }}{{ rest }} end as reason
 from {{ kind }}_subjects s
 join {{ kind }}_facts f on f.subject_id = s.subject_id
 left join {{ policy }} p on true

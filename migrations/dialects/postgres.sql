@@ -45,10 +45,11 @@
 {%- macro details_of(kind) %}lateral (
     select * from {{ kind }}_details d where d.subject_id = w.subject_id and d.reason = w.reason offset 0
 ) d on true{% endmacro -%}
-{#- Facts that are dear and seldom asked for: read when a branch comes to them. -#}
-{%- macro attempts_used_up(kind) %}(
+{#- Of many these are dear, and seldom asked for. -#}
+{%- macro attempts_used_up(kind) %}{% if at_once %}(
                      select p.attempts_max <= g.attempts or p.attempts_per_day_max <= g.attempts_last_day
-                     from {{ kind }}_facts g where g.subject_id = f.subject_id){% endmacro -%}
+                     from {{ kind }}_facts g where g.subject_id = f.subject_id)
+                 {%- else %}p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day{% endif %}{% endmacro -%}
 {%- macro short_text(column, characters) %}{{ column }} text check (length({{ column }}) <= {{ characters }}){% endmacro -%}
 {#- A constraint at the end of a table, with the comma before it. -#}
 {%- macro at_most(what, bytes, columns) %}{% endmacro -%}

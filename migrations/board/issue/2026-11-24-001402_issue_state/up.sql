@@ -51,7 +51,11 @@ cross join {{ facts_of("issue", "s.subject_id", ["agent_status", "observed_at"],
 
 {% endif %}
 -- Why each issue in progress is in its state.
-{{ reasons("issue", ["pending_wake_since"], live, "" if at_once else waits, rest) }}
+{%- if at_once %}
+{{ reasons("issue", ["pending_wake_since"], live ~ waits, ["idle_since", "open_recovery_action"], rest) }}
+{%- else %}
+{{ reasons("issue", [], live, ["idle_since", "open_recovery_action", "pending_wake_since"], waits ~ rest) }}
+{%- endif %}
 
 {{ states("issue", "when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since") }}
 

@@ -37,7 +37,8 @@ cross join {{ facts_of("session", "s.subject_id",
 
 {% endif %}
 -- Why each session in progress is in its state.
-{{ reasons("session", ["issue_wake_since", "pending_command_since", "ended_at"], alive, "", rest, of_interest, once=at_once) }}
+{{ reasons("session", ["issue_wake_since", "pending_command_since", "ended_at"], alive,
+           ["idle_since", "open_recovery_action"], rest, of_interest, once=at_once) }}
 
 {{ states("session", "when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
            when w.reason = 'pending_command' then w.pending_command_since

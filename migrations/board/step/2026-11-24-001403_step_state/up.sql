@@ -34,7 +34,7 @@ cross join {{ facts_of("step", "s.subject_id", ["agent_id", "agent_status", "obs
 
 {% endif %}
 -- Why each plan step in progress is in its state.
-{{ reasons("step", [], live, "", rest, rest_columns=["idle_since", "open_recovery_action", "pending_wake_since"]) }}
+{{ reasons("step", [], live, ["idle_since", "open_recovery_action", "pending_wake_since"], rest) }}
 
 {{ states("step", "when w.reason in ('pending_wake', 'stuck_wake') then w.pending_wake_since") }}
 
