@@ -39,7 +39,8 @@
         from (select * from {{ kind }}_facts f where f.subject_id = {{ key }} offset 0) f left join {{ policy }} p on true
         where {{ condition }} offset 0
         {%- else %}
-        from {{ kind }}_facts f left join {{ policy }} p on true where f.subject_id = {{ key }} offset 0
+        from {{ kind }}_facts f left join {{ policy }} p on true
+        where f.subject_id = {{ key }} and {{ condition }} offset 0
         {%- endif %}
     ){% endmacro -%}
 {%- macro details_of(kind) %}lateral (
