@@ -19,10 +19,11 @@ const MILLISECONDS_MAX: f64 = 1_500.0;
 const MILLISECONDS_MAX_OF_ONE_TENANT: f64 = 300.0;
 
 /// Of twenty in progress twelve have a live run, four a wake of these minutes, two wait, one is orphaned and one
-/// escalated. The first thousand are one tenant's, the others' are fifty.
+/// escalated. The first thousand are one tenant's, the others' are fifty; all have two hundred agents.
 const IN_PROGRESS: &str = "
     update sweep.issues i
-    set tenant = case when k < :of_one_tenant then 'small' else 'tenant ' || k % 50 end,
+    set assignee_agent_id = md5('agent ' || k % 200)::uuid,
+        tenant = case when k < :of_one_tenant then 'small' else 'tenant ' || k % 50 end,
         waiting_for = case when k % 10 = 8 then 'approval by legal' end
     from (select id, substr(identifier, 5)::int / :stride as k from sweep.issues where status = 'in_progress') n
     where n.id = i.id;
