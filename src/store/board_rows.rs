@@ -1,11 +1,14 @@
 //! What the boards' views know of the work in progress, in one pass for each kind: how much is in which state, and the
 //! first of some states. The views find the states of all; how a subject is shown is asked for those alone that are.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 
 use super::Db;
 use super::after::After;
+use super::db::MultiBackend;
 use super::types::{LossyText, RawInstant, around_text, sql};
 use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind};
@@ -43,6 +46,10 @@ pub struct WorkRow {
     pub agent_name: Option<LossyText>,
     #[diesel(sql_type = Nullable<Text>)]
     pub state: Option<LossyText>,
+    /// Why it is in this state, as the views name it; null: it counts subjects, or is blocked.
+    #[diesel(sql_type = Nullable<Text>)]
+    reason: Option<LossyText>,
+    /// The same, in words.
     #[diesel(sql_type = Nullable<Text>)]
     pub detail: Option<LossyText>,
     #[diesel(sql_type = Nullable<sql::Instant>)]
@@ -75,26 +82,33 @@ pub fn in_progress(db: &mut Db, kind: Kind, owner: &Owner, lists: &[List]) -> Qu
     });
     let listed = listed.collect::<Vec<_>>().join(" UNION ALL ");
     let own = format!("r.kind = '{kind}' AND r.subject_id = w.subject_id");
-    let details = details(db, kind);
-    let plan_id = if kind == Kind::Step { "d.plan_id" } else { "NULL" };
     // Names are joined last: there may be very many subjects, and there are few agents.
     let query = format!(
         "WITH w AS MATERIALIZED ( \
              SELECT subject_id, tenant, agent_id, reason, state, since FROM {kind}_states WHERE {is_owned} \
-         ), listed AS MATERIALIZED ({listed}) \
-         SELECT w.subject_id, w.tenant, d.identifier, d.title, w.agent_id, d.agent_name, w.state, d.detail, w.since, \
-             {plan_id} AS plan_id, \
+         ) \
+         SELECT w.subject_id, w.tenant, NULL AS identifier, NULL AS title, w.agent_id, NULL AS agent_name, w.state, \
+             w.reason, NULL AS detail, w.since, NULL AS plan_id, \
              (SELECT CAST(r.attempt AS bigint) FROM recoveries r WHERE {own} AND r.action = 'escalate' \
               ORDER BY r.created_at DESC LIMIT 1) AS attempts, \
              (SELECT max(r.created_at) FROM recoveries r WHERE {own} AND r.action = 'continue') AS last_attempt_at, \
              0 AS total \
-         FROM listed w {details} \
+         FROM ({listed}) w \
          UNION ALL \
-         SELECT NULL, c.tenant, NULL, NULL, c.agent_id, a.agent_name, c.state, NULL, NULL, NULL, NULL, NULL, c.total \
+         SELECT NULL, c.tenant, NULL, NULL, c.agent_id, a.agent_name, c.state, NULL, NULL, NULL, NULL, NULL, NULL, \
+             c.total \
          FROM (SELECT tenant, agent_id, state, count(*) AS total FROM w GROUP BY tenant, agent_id, state) c \
          LEFT JOIN agent_names a ON a.agent_id = c.agent_id"
     );
-    values.load(db, query)
+    let mut rows = values.load(db, query)?;
+    let mut shown = details(db, kind, &rows)?;
+    for row in &mut rows {
+        let details = row.subject_id.as_ref().and_then(|id| shown.remove(id));
+        if let Some(Details { identifier, title, agent_name, detail, plan_id, .. }) = details {
+            *row = WorkRow { identifier, title: Some(title), agent_name, detail, plan_id, ..row.clone() };
+        }
+    }
+    Ok(rows)
 }
 
 /// The issues that escalations blocked: the first of them after a place.
@@ -102,8 +116,8 @@ pub fn blocked(db: &mut Db, owner: &Owner, after: &After, rows: i64) -> QueryRes
     let mut values = Values::default();
     let (is_owned, is_later) = (owner.condition(db, &mut values), is_later(db, after, &mut values));
     let query = format!(
-        "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, '{}' AS state, reason AS detail, since, \
-             NULL AS plan_id, CAST(attempt AS bigint) AS attempts, last_attempt_at, CAST(0 AS bigint) AS total \
+        "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, '{}' AS state, NULL AS reason, \
+             reason AS detail, since, NULL AS plan_id, CAST(attempt AS bigint) AS attempts, last_attempt_at, CAST(0 AS bigint) AS total \
          FROM escalated_issues WHERE {is_owned} AND {is_later} ORDER BY since, subject_id LIMIT {rows}",
         BoardState::Escalated.name(),
     );
@@ -116,7 +130,7 @@ pub fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
     let is_owned = owner.condition(db, &mut values);
     let query = format!(
         "SELECT NULL AS subject_id, c.tenant, NULL AS identifier, NULL AS title, c.agent_id, a.agent_name, \
-             '{}' AS state, NULL AS detail, NULL AS since, NULL AS plan_id, NULL AS attempts, \
+             '{}' AS state, NULL AS reason, NULL AS detail, NULL AS since, NULL AS plan_id, NULL AS attempts, \
              NULL AS last_attempt_at, c.total \
          FROM (SELECT tenant, agent_id, count(*) AS total FROM escalated_issues WHERE {is_owned} GROUP BY 1, 2) c \
          LEFT JOIN agent_names a ON a.agent_id = c.agent_id",
@@ -125,13 +139,49 @@ pub fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
     values.load(db, query)
 }
 
-/// How each row `w` is shown, one by one: the planner would rather read the facts of all.
-fn details(db: &Db, kind: Kind) -> String {
-    let its = "d.subject_id = w.subject_id AND d.reason = w.reason";
-    match db {
-        Db::Postgres(_) => format!("CROSS JOIN LATERAL (SELECT * FROM {kind}_details d WHERE {its} OFFSET 0) d"),
-        Db::Sqlite(_) => format!("CROSS JOIN {kind}_details d ON {its}"),
+/// How a subject is shown.
+#[derive(Debug, QueryableByName)]
+struct Details {
+    #[diesel(sql_type = sql::Id)]
+    subject_id: Id,
+    #[diesel(sql_type = Nullable<Text>)]
+    identifier: Option<LossyText>,
+    #[diesel(sql_type = Text)]
+    title: LossyText,
+    #[diesel(sql_type = Nullable<Text>)]
+    agent_name: Option<LossyText>,
+    #[diesel(sql_type = Nullable<Text>)]
+    detail: Option<LossyText>,
+    #[diesel(sql_type = Nullable<sql::Id>)]
+    plan_id: Option<Id>,
+}
+
+/// Those of the rows that are subjects, by their ids. One by one: the planner would rather read the facts of all.
+fn details(db: &mut Db, kind: Kind, rows: &[WorkRow]) -> QueryResult<HashMap<Id, Details>> {
+    let (begin, end) = around_text(db);
+    let mut values = Values::default();
+    let shown = rows.iter().filter_map(|row| Some((row.subject_id.as_ref()?, row.reason.as_ref()?)));
+    let shown = shown.map(|(id, reason)| {
+        let (id, reason) = (values.add(Value::Text(id.0.clone())), values.add(Value::Text(reason.0.clone())));
+        format!("({begin}${id}{end}, CAST(${reason} AS text))")
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if shown.is_empty() {
+        return Ok(HashMap::new());
     }
+    let its = "d.subject_id = w.subject_id AND d.reason = w.reason";
+    let joined = match db {
+        Db::Postgres(_) => format!("LATERAL (SELECT * FROM {kind}_details d WHERE {its} OFFSET 0) d"),
+        Db::Sqlite(_) => format!("{kind}_details d ON {its}"),
+    };
+    let plan_id = if kind == Kind::Step { "d.plan_id" } else { "NULL" };
+    let query = format!(
+        "WITH w (subject_id, reason) AS (VALUES {shown}) \
+         SELECT d.subject_id, d.identifier, d.title, d.agent_name, d.detail, {plan_id} AS plan_id \
+         FROM w CROSS JOIN {joined}"
+    );
+    let found: Vec<Details> = values.load(db, query)?;
+    Ok(found.into_iter().map(|details| (details.subject_id.clone(), details)).collect())
 }
 
 /// What a query binds, in order.
@@ -151,7 +201,7 @@ impl Values {
         self.0.len()
     }
 
-    fn load(self, db: &mut Db, query: String) -> QueryResult<Vec<WorkRow>> {
+    fn load<Row: QueryableByName<MultiBackend> + 'static>(self, db: &mut Db, query: String) -> QueryResult<Vec<Row>> {
         let mut query = diesel::sql_query(query).into_boxed();
         for value in self.0 {
             query = match value {

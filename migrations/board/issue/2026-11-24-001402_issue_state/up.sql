@@ -44,7 +44,7 @@ left join {{ policy }} p on true
 where f.status = 'in_progress' and f.agent_id is not null and not f.assigned_to_user;
 
 {% elif one_by_one %}
-create view issue_outlines as
+create view issue_outlines with (security_barrier) as
 select s.subject_id, s.tenant, s.group_id as agent_id, f.agent_status, f.observed_at, f.reason
 from issue_subjects s
 cross join {{ facts_of("issue", "s.subject_id", ["agent_status", "observed_at"], live) }} f;

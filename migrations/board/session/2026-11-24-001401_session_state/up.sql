@@ -28,7 +28,7 @@
             else 'crashed'{% endset -%}
 {%- set of_interest %}(f.issue_status is null or not {{ is_one_of("f.issue_status", "finished") }}){% endset -%}
 {%- if one_by_one %}
-create view session_outlines as
+create view session_outlines with (security_barrier) as
 select s.subject_id, s.tenant, f.agent_id, f.agent_status, f.observed_at, f.issue_wake_since, f.pending_command_since, f.ended_at, f.reason
 from session_subjects s
 cross join {{ facts_of("session", "s.subject_id",

@@ -27,7 +27,7 @@ from step_facts f
 where f.status = 'in_progress' and f.plan_status in ('executing', 'stalled');
 
 {% elif one_by_one %}
-create view step_outlines as
+create view step_outlines with (security_barrier) as
 select s.subject_id, s.tenant, f.agent_id, f.agent_status, f.observed_at, f.plan_id, f.reason
 from step_subjects s
 cross join {{ facts_of("step", "s.subject_id", ["agent_id", "agent_status", "observed_at", "plan_id"], live) }} f;
