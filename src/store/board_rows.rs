@@ -117,7 +117,8 @@ pub fn blocked(db: &mut Db, owner: &Owner, after: &After, rows: i64) -> QueryRes
     let (is_owned, is_later) = (owner.condition(db, &mut values), is_later(db, after, &mut values));
     let query = format!(
         "SELECT subject_id, tenant, identifier, title, agent_id, agent_name, '{}' AS state, NULL AS reason, \
-             reason AS detail, since, NULL AS plan_id, CAST(attempt AS bigint) AS attempts, last_attempt_at, CAST(0 AS bigint) AS total \
+             reason AS detail, since, NULL AS plan_id, CAST(attempt AS bigint) AS attempts, last_attempt_at, \
+             CAST(0 AS bigint) AS total \
          FROM escalated_issues WHERE {is_owned} AND {is_later} ORDER BY since, subject_id LIMIT {rows}",
         BoardState::Escalated.name(),
     );
@@ -130,7 +131,8 @@ pub fn count_blocked(db: &mut Db, owner: &Owner) -> QueryResult<Vec<WorkRow>> {
     let is_owned = owner.condition(db, &mut values);
     let query = format!(
         "SELECT NULL AS subject_id, c.tenant, NULL AS identifier, NULL AS title, c.agent_id, a.agent_name, \
-             '{}' AS state, NULL AS reason, NULL AS detail, NULL AS since, NULL AS plan_id, NULL AS attempts, \
+             '{}' AS state, NULL AS reason, NULL AS detail, NULL AS since, NULL AS plan_id, \
+             NULL AS attempts, \
              NULL AS last_attempt_at, c.total \
          FROM (SELECT tenant, agent_id, count(*) AS total FROM escalated_issues WHERE {is_owned} GROUP BY 1, 2) c \
          LEFT JOIN agent_names a ON a.agent_id = c.agent_id",
