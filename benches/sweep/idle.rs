@@ -1,14 +1,12 @@
 //! A sweep that finds nothing to do, beside the bare candidate query in psql; and of an empty database, which is all
 //! overhead. Both are measured as an operator sees them, from the start of the process to its end.
 
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
 use anyhow::{Result, ensure};
 
 use crate::figures::{median, median_ratio, milliseconds, verdict};
 use crate::fixtures::Company;
 use crate::postgres::Server;
+use crate::sweep_process;
 
 const BUSY: u32 = 10_000;
 const SIZES: [(&str, u32); 3] = [("idle_empty", 0), ("idle_small", 100_000), ("idle_large", 1_000_000)];
@@ -68,15 +66,4 @@ pub fn run(server: &Server) -> Result<()> {
     }
     println!("  ten of them touched a moment ago, without a run: {:.1} ms", median(touched));
     SIZES.iter().try_for_each(|(database, _)| server.drop(database))
-}
-
-/// One sweep as cron starts it.
-fn sweep_process(database: &str) -> Result<Duration> {
-    let began = Instant::now();
-    let mut sweep = Command::new(env!("CARGO_BIN_EXE_sweep"));
-    sweep.args(["--database", database]).stdout(Stdio::null()).stderr(Stdio::null());
-    let status = sweep.status()?;
-    let took = began.elapsed();
-    ensure!(status.success(), "the sweep ended with {status}");
-    Ok(took)
 }

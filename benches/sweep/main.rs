@@ -9,6 +9,7 @@ mod fixtures;
 mod idle;
 mod listen;
 mod memory;
+mod network;
 mod page;
 mod paperclip;
 mod postgres;
@@ -16,6 +17,7 @@ mod shards;
 mod sqlite;
 mod throughput;
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, ensure};
@@ -43,6 +45,9 @@ fn main() -> Result<()> {
     if wanted("idle") {
         idle::run(&server)?;
     }
+    if wanted("network") {
+        network::run(&server)?;
+    }
     if wanted("listen") {
         listen::run(&server)?;
     }
@@ -59,6 +64,17 @@ fn main() -> Result<()> {
         memory::run(&server)?;
     }
     Ok(())
+}
+
+/// One sweep as cron starts it.
+fn sweep_process(database: &str) -> Result<Duration> {
+    let began = Instant::now();
+    let mut sweep = Command::new(env!("CARGO_BIN_EXE_sweep"));
+    sweep.args(["--database", database]).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = sweep.status()?;
+    let took = began.elapsed();
+    ensure!(status.success(), "the sweep ended with {status}");
+    Ok(took)
 }
 
 /// One sweep of everything in a database, as `sweep --connections N` does it; how long it took.

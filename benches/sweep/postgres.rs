@@ -42,6 +42,19 @@ impl Server {
         format!("{server}/{database}?{parameters}")
     }
 
+    /// The directory of its Unix socket, and its port, where its URL says both: `?host=%2F…&port=…`.
+    pub fn socket(&self) -> Option<(String, String)> {
+        let parameters = self.url.split_once('?')?.1;
+        let value = |name: &str| parameters.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        Some((value("host")?.replace("%2F", "/"), value("port")?.to_owned()))
+    }
+
+    /// The URL of a database by another socket of the same port.
+    pub fn url_by(&self, database: &str, directory: &str) -> Option<String> {
+        let encoded = |directory: &str| format!("host={}", directory.replace('/', "%2F"));
+        Some(self.url(database).replace(&encoded(&self.socket()?.0), &encoded(directory)))
+    }
+
     /// A migrated database with a company in it.
     pub fn create(&self, database: &str, company: &Company) -> Result<()> {
         self.create_empty(database)?;

@@ -61,8 +61,8 @@ impl Default for Timeouts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Durable {
-    /// With the next commit that waits for it: a sweep's last one at the latest, before it is reported completed. What a
-    /// crash of the server loses until then is lost whole, and the next sweep does it again.
+    /// With others, at most a tenth of a second later, and before anything is reported of it. What a crash of the server
+    /// loses until then is lost whole, and the next sweep does it again.
     #[default]
     Once,
     /// Before it is answered, by the server's own `synchronous_commit`.
@@ -175,13 +175,13 @@ impl DbConnection {
         let end = match finish {
             Finish::RollBack if self.roll_back() => End::RolledBack,
             Finish::RollBack => End::Lost,
-            Finish::Commit => self.commit(),
+            Finish::Commit => self.commit("COMMIT"),
         };
         Ok((value, end))
     }
 
-    fn commit(&mut self) -> End {
-        match self.db.batch_execute("COMMIT") {
+    fn commit(&mut self, statement: &str) -> End {
+        match self.db.batch_execute(statement) {
             Ok(()) => End::Committed,
             Err(error) => self.uncommitted(error),
         }

@@ -61,7 +61,8 @@ impl Subject for IssueFacts {
     }
 
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<IssueFacts>> {
-        let rows = read_halves(db, ids, &mut |db, ids| facts_among!(issue_decided_facts, ids, columns!(), IssueFactsRow, db))?;
+        let rows =
+            read_halves(db, ids, &mut |db, ids| facts_among!(issue_decided_facts, ids, columns!(), IssueFactsRow, db))?;
         Ok(rows.into_iter().map(IssueFacts::from).collect())
     }
 

@@ -26,8 +26,8 @@ pub enum Lock {
 /// both take one round trip. The DSL does not know functions that return rows.
 pub(super) struct Taking<T> {
     kind: Kind,
-    /// Of the view of the kind's facts that decide. As in the DSL's own boxed queries, only their SQL type is known from
-    /// here on: with that of each column, compiling it takes minutes.
+    /// Of the view of the facts that decide. As in the DSL's own boxed queries, only their SQL type is known from here
+    /// on: with the type of each column, it takes minutes to compile.
     columns: Box<dyn QueryFragment<MultiBackend>>,
     types: PhantomData<T>,
     id: Bound<sql::Id>,

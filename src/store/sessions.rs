@@ -54,12 +54,15 @@ impl Subject for SessionFacts {
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<SessionFacts>> {
-        let row = facts_of!(session_decided_facts, id).select(columns!()).get_result::<SessionFactsRow>(db).optional()?;
+        let row =
+            facts_of!(session_decided_facts, id).select(columns!()).get_result::<SessionFactsRow>(db).optional()?;
         Ok(row.map(SessionFacts::from))
     }
 
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<SessionFacts>> {
-        let rows = read_halves(db, ids, &mut |db, ids| facts_among!(session_decided_facts, ids, columns!(), SessionFactsRow, db))?;
+        let rows = read_halves(db, ids, &mut |db, ids| {
+            facts_among!(session_decided_facts, ids, columns!(), SessionFactsRow, db)
+        })?;
         Ok(rows.into_iter().map(SessionFacts::from).collect())
     }
 

@@ -179,7 +179,8 @@ impl StepFacts {
 }
 
 fn read_alone(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
-    let rows = read_halves(db, ids, &mut |db, ids| facts_among!(step_decided_facts, ids, columns!(), StepFactsRow, db))?;
+    let rows =
+        read_halves(db, ids, &mut |db, ids| facts_among!(step_decided_facts, ids, columns!(), StepFactsRow, db))?;
     Ok(rows.into_iter().map(StepFacts::from).collect())
 }
 

@@ -134,7 +134,7 @@ macro_rules! readable {
 }
 portable!(sql::Id:);
 portable!(sql::Key: Id);
-portable!(sql::IdList: IdList);
+portable!(sql::IdList:);
 portable!(sql::Instant: Instant, RawInstant);
 portable!(sql::Document: Document);
 readable!(sql::Key: Id);
@@ -142,7 +142,6 @@ readable!(sql::Instant: DateTime<Utc>, RawInstant);
 
 mod ids;
 mod lossy;
-use ids::IdList;
 pub use ids::{Bound, FROM_TEXT, IsOneOf, around_text};
 pub use lossy::LossyText;
 

@@ -50,7 +50,9 @@ impl<'a> Writes<'a> {
             _ if self.0.is_empty() => Ok(()),
             Db::Postgres(_) => {
                 let failed: Option<i32> = Together(&self.0).get_result(db)?;
-                failed.and_then(|place| self.0.get(place as usize)).map_or(Ok(()), |write| Err(write.if_nothing.error()))
+                failed
+                    .and_then(|place| self.0.get(place as usize))
+                    .map_or(Ok(()), |write| Err(write.if_nothing.error()))
             }
             Db::Sqlite(_) => self.0.iter().try_for_each(|write| {
                 let rows = rows_written(db, |db| Alone(&*write.statement).execute(db))?;
@@ -64,9 +66,9 @@ impl IfNothing {
     fn error(self) -> Error {
         match self {
             IfNothing::Changed => Error::NotFound,
-            IfNothing::Refused(relation) => Error::QueryBuilderError(
-                format!("the host's {relation} took no row: its trigger wrote nothing").into(),
-            ),
+            IfNothing::Refused(relation) => {
+                Error::QueryBuilderError(format!("the host's {relation} took no row: its trigger wrote nothing").into())
+            }
         }
     }
 }

@@ -97,7 +97,7 @@ fn transact<'a, S: Subject>(
 pub struct TakenUp<'a, S> {
     id: Id,
     /// Made before, so that the ledger can be asked about it if the answer to the commit is lost.
-    entry_id: Id,
+    pub entry_id: Id,
     attempt: Attempt<'a, S>,
 }
 
@@ -225,10 +225,12 @@ fn advance<'a, S: Subject>(
     }
     let wake = match woken(facts, &verdict.decision) {
         None => None,
-        Some(agent) => match reserved.filter(|wake| wake.is_for(agent)).map_or_else(|| context.wakes.reserve(agent), Ok) {
-            Ok(wake) => Some(wake),
-            Err(_) => return (Step::Deferred, None),
-        },
+        Some(agent) => {
+            match reserved.filter(|wake| wake.is_for(agent)).map_or_else(|| context.wakes.reserve(agent), Ok) {
+                Ok(wake) => Some(wake),
+                Err(_) => return (Step::Deferred, None),
+            }
+        }
     };
     if is_dry_run {
         wake.into_iter().for_each(Reservation::keep);

@@ -6,12 +6,12 @@ use chrono::TimeDelta;
 
 use super::plan::Plan;
 use crate::rules::{Guard, Id, Kind, Policy};
-use crate::store::{Durable, Timeouts};
 use crate::store::candidates::{Portion, Shard};
 use crate::store::counts::KindMode;
 use crate::store::links::HostUrl;
 use crate::store::open::Url;
 use crate::store::outbox::Subscriptions;
+use crate::store::{Durable, Timeouts};
 
 /// One sweep, as the operator wants it.
 #[derive(Clone, Debug)]

@@ -43,7 +43,9 @@ pub fn settle<S: Subject>(
     if !matches!(known, Ok(Some(false))) {
         wake.into_iter().for_each(Reservation::keep);
     }
+    // Another connection's commit is seen before it is on disk.
     match known {
+        Ok(Some(true)) if db.flush(context.sweep_id, &context.timeouts).is_err() => unknown,
         Ok(Some(true)) => {
             Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
         }

@@ -1,7 +1,11 @@
 //! Many transactions that ask the same with other ids, one after the other: each statement is planned once for a
 //! connection, and the end of each transaction is sent with the beginning of the next one.
 
+use diesel::QueryResult;
+use diesel::connection::SimpleConnection;
+
 use super::{Abort, Access, DbConnection, Durable, End, Finish, OURS, Timeouts};
+use crate::rules::Id;
 use crate::store::Db;
 
 impl DbConnection {
@@ -59,13 +63,26 @@ impl DbConnection {
         value
     }
 
-    /// Ends the transaction that is under way, if there is one.
+    /// Ends the transaction that is under way, if there is one. If it is committed, it and all before it on this
+    /// connection are on disk.
     pub fn end(&mut self) -> Option<End> {
         Some(match self.unfinished.take()? {
-            Finish::Commit => self.commit(),
+            Finish::Commit if self.is_sqlite() => self.commit("COMMIT"),
+            Finish::Commit => self.commit("SET LOCAL synchronous_commit TO DEFAULT; COMMIT"),
             Finish::RollBack if self.roll_back() => End::RolledBack,
             Finish::RollBack => End::Lost,
         })
+    }
+
+    /// Has all that this connection committed written to disk, and to a standby that is waited for. A commit waits for
+    /// that only if it has something to write: a share of the sweep's own row, as each of its rows in the ledger takes.
+    pub fn flush(&mut self, sweep_id: &Id, timeouts: &Timeouts) -> QueryResult<()> {
+        if self.is_sqlite() {
+            return Ok(());
+        }
+        let begin = self.begin_statement(Access::Write, OURS, timeouts);
+        let hold = format!("SELECT FROM sweeps WHERE id = '{}' FOR KEY SHARE", sweep_id.0);
+        self.db.batch_execute(&format!("{begin}; {hold}; COMMIT"))
     }
 }
 

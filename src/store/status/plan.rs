@@ -69,7 +69,7 @@ pub fn report(db: &mut Db, id: &Id, now: DateTime<Utc>, threshold: TimeDelta) ->
     let Some(head) = head(db, id)? else { return Ok(None) };
     let rows = steps(db, id)?;
     let ids: Vec<Id> = rows.iter().map(|row| row.id.clone()).collect();
-    let its_steps = step_work_state::table.filter(IsOneOf { id: step_work_state::subject_id, ids: &ids });
+    let its_steps = step_work_state::table.filter(IsOneOf::new(step_work_state::subject_id, &ids));
     let columns = (step_work_state::subject_id, step_work_state::state, step_work_state::detail);
     let states: Vec<(Id, Option<LossyText>, Option<LossyText>)> =
         if ids.is_empty() { Vec::new() } else { its_steps.select(columns).load(db)? };

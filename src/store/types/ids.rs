@@ -159,6 +159,13 @@ impl ToSql<sql::IdList, Sqlite> for IdList {
     }
 }
 
+impl ToSql<sql::IdList, MultiBackend> for IdList {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, MultiBackend>) -> serialize::Result {
+        out.set_value((sql::IdList, self));
+        Ok(IsNull::No)
+    }
+}
+
 impl<C: Expression> Expression for IsOneOf<C> {
     type SqlType = Bool;
 }

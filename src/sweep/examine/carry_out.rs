@@ -82,8 +82,7 @@ fn record<S: Subject>(
         Decision::Abandon(_) => (Action::Abandon, history.attempts, None, false),
     };
     let (sweep_id, reason, requested_by) = (context.sweep_id, context.reason(verdict), context.asked.map(|it| &*it.by));
-    entry =
-        Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, requested_by, blocked_subject, settles };
+    entry = Entry { id: entry_id, sweep_id, action, reason, attempt, wake_id, requested_by, blocked_subject, settles };
     ledger::record(&mut writes, facts, &entry);
     let event = match action {
         // Whom a work is handed over to took it: there is nothing to report. Nor is there of what was not open.

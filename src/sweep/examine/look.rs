@@ -68,9 +68,8 @@ fn read<S: Subject>(db: &mut DbConnection, ids: &[Id], context: &ExamineContext)
     if ids.is_empty() {
         return HashMap::new();
     }
-    let read = db.in_repeated_transaction(Access::ReadOnly, &context.timeouts, |db| {
-        (Finish::RollBack, S::read_all(db, ids))
-    });
+    let read =
+        db.in_repeated_transaction(Access::ReadOnly, &context.timeouts, |db| (Finish::RollBack, S::read_all(db, ids)));
     let read = read.map_err(|abort| abort.error()).and_then(|(facts, _)| facts);
     let facts = read.unwrap_or_else(|error| {
         debug!("{} {} are looked at one by one: {}", ids.len(), S::KIND.plural(), redact(&error.to_string()));

@@ -1,21 +1,28 @@
 //! One worker: takes up the subjects that it is given, and answers for each.
 //!
-//! A subject's transaction ends in the message that begins the next one's, and its answer is given then. While nothing
-//! else is to be done, it ends at once: nothing stays locked for want of work.
+//! A subject's transaction ends in the message that begins the next one's. While nothing else is to be done, it ends at
+//! once: nothing stays locked for want of work. What is committed is answered for once it is on disk, unless the next
+//! sweep may have to do it again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::time::{Duration, Instant};
 
 use anyhow::Error;
 
 use super::queues::Job;
 use super::{Answer, Disposition, Done};
+use crate::rules::Id;
 use crate::store::open::Url;
-use crate::store::{Access, DbConnection, End, Subject};
+use crate::store::{Access, DbConnection, Durable, End, Subject, errors};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::examine::{Examination, Lost, TakenUp, examine, take_up};
 use crate::sweep::limits::{Limits, Reservation};
+use crate::sweep::outcome::{Examined, Outcome};
 use crate::sweep::settle::settle;
+
+/// How long what was committed waits to be flushed with others: longer than a disk takes, shorter than anybody notices.
+const FLUSHED_WITHIN: Duration = Duration::from_millis(100);
 
 /// What the workers of one kind share.
 pub struct Shared<'p, 'a> {
@@ -32,8 +39,17 @@ pub struct Worker<'p, 'a, S> {
     answers: Sender<Answer<'a>>,
     /// Its transaction has not ended.
     taken_up: Option<TakenUp<'a, S>>,
+    /// Committed, and perhaps not on disk yet.
+    unflushed: Vec<Unflushed>,
     /// It could not get a connection: it takes up nothing more.
     is_retired: bool,
+}
+
+/// One that is not answered for yet.
+struct Unflushed {
+    examined: Examined,
+    entry_id: Id,
+    committed_at: Instant,
 }
 
 impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
@@ -43,21 +59,21 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         shared: &'p Shared<'p, 'a>,
         answers: Sender<Answer<'a>>,
     ) -> Worker<'p, 'a, S> {
-        Worker { number, connection, shared, answers, taken_up: None, is_retired: false }
+        Worker { number, connection, shared, answers, taken_up: None, unflushed: Vec::new(), is_retired: false }
     }
 
     /// Until nobody has anything more for it. A panic goes on where the answers are received.
     pub fn work(mut self, jobs: &Receiver<Job<'a>>) {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             loop {
-                let job = match self.taken_up {
-                    None => jobs.recv().map_err(|_| TryRecvError::Disconnected),
-                    Some(_) => jobs.try_recv(),
+                let job = match self.is_under_way() {
+                    false => jobs.recv().map_err(|_| TryRecvError::Disconnected),
+                    true => jobs.try_recv(),
                 };
                 match job {
                     Ok(job) => self.begin(job),
-                    Err(TryRecvError::Empty) => self.end(),
-                    Err(TryRecvError::Disconnected) => break self.end(),
+                    Err(TryRecvError::Empty) => self.flush(),
+                    Err(TryRecvError::Disconnected) => break self.flush(),
                 }
             }
         }));
@@ -89,14 +105,17 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         }
         let Some(db) = &mut *self.connection else { return };
         let examination = examine::<S>(db, &job.candidate.id, self.shared.context);
-        self.report(examination);
+        self.report(examination.examined, examination.lost);
     }
 
     fn take_up(&mut self, job: Job<'a>) {
+        if self.unflushed.first().is_some_and(|first| FLUSHED_WITHIN <= first.committed_at.elapsed()) {
+            self.flush();
+        }
         let (Shared { context, access, .. }, Some(db)) = (self.shared, &mut *self.connection) else { return };
         let begin = db.begin_repeated(*access, &context.timeouts, context.durable);
         let (ended, begun) = db.begin_next(&begin);
-        let is_alive = self.conclude(ended);
+        let is_alive = self.conclude(ended, false);
         if !is_alive {
             // The connection that was lost had not begun it.
             return self.begin(job);
@@ -116,51 +135,100 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             Err(abort) => {
                 let (taken_up, end) = TakenUp::not_begun(id, abort);
                 self.taken_up = Some(taken_up);
-                self.conclude(Some(end));
+                self.conclude(Some(end), false);
             }
         }
+    }
+
+    /// Is there something that nobody has been answered for?
+    fn is_under_way(&self) -> bool {
+        self.taken_up.is_some() || !self.unflushed.is_empty()
     }
 
     /// Ends the transaction that is under way.
     fn end(&mut self) {
         let ended = self.connection.as_mut().and_then(DbConnection::end);
-        self.conclude(ended);
+        self.conclude(ended, true);
     }
 
-    /// Answers for the subject whose transaction has ended. Returns whether the connection survived it.
-    fn conclude(&mut self, ended: Option<End>) -> bool {
+    /// Ends the transaction that is under way, and answers for all.
+    fn flush(&mut self) {
+        self.end();
+        let (Shared { context, .. }, false) = (self.shared, self.unflushed.is_empty()) else { return };
+        match self.connection.as_mut().map(|db| db.flush(context.sweep_id, &context.timeouts)) {
+            Some(Ok(())) => self.answer_flushed(),
+            Some(Err(error)) => {
+                *self.connection = None;
+                self.lose(&errors::error_chain(&error));
+            }
+            None => self.lose("the connection was lost"),
+        }
+    }
+
+    fn answer_flushed(&mut self) {
+        for Unflushed { examined, .. } in std::mem::take(&mut self.unflushed) {
+            self.answer(Disposition::Examined(examined));
+        }
+    }
+
+    /// Answers for the subject whose transaction has ended, as soon as it is on disk. Returns whether the connection
+    /// survived it.
+    fn conclude(&mut self, ended: Option<End>, flushed: bool) -> bool {
         let (Some(taken_up), Some(end), Some(db)) = (self.taken_up.take(), ended, &mut *self.connection) else {
             return true;
         };
-        let examination = taken_up.conclude(db, end, self.shared.context);
-        self.report(examination)
+        let waits_for_disk = !flushed && !db.is_sqlite() && self.shared.context.durable == Durable::Once;
+        let entry_id = taken_up.entry_id.clone();
+        let Examination { examined, lost, is_committed, .. } = taken_up.conclude(db, end, self.shared.context);
+        if is_committed && waits_for_disk {
+            self.unflushed.push(Unflushed { examined, entry_id, committed_at: Instant::now() });
+            return true;
+        }
+        if is_committed && flushed {
+            self.answer_flushed();
+        }
+        self.report(examined, lost)
     }
 
     /// Answers, and settles a commit whose answer was lost. Returns whether the connection survived.
-    fn report(&mut self, examination: Examination<'a>) -> bool {
-        let Examination { examined, lost, refusal: _, is_committed: _ } = examination;
+    fn report(&mut self, examined: Examined, lost: Option<Lost<'a>>) -> bool {
         let Some(lost) = lost else {
             self.answer(Disposition::Examined(examined));
             return true;
         };
+        let why = examined.reason.clone();
         *self.connection = None;
-        let Lost::Commit { entry_id, intended, wake } = lost else {
-            self.answer(Disposition::Examined(examined));
-            return false;
-        };
+        match lost {
+            Lost::Connection => self.answer(Disposition::Examined(examined)),
+            Lost::Commit { entry_id, intended, wake } => self.settle(examined, &entry_id, intended, wake),
+        }
+        self.lose(&why);
+        false
+    }
+
+    /// Of what was committed, what was not flushed may be lost with the connection.
+    fn lose(&mut self, why: &str) {
+        for Unflushed { examined, entry_id, .. } in std::mem::take(&mut self.unflushed) {
+            let intended = examined.outcome;
+            let unknown = Examined { outcome: Outcome::Unknown, reason: why.to_owned(), ..examined };
+            self.settle(unknown, &entry_id, intended, None);
+        }
+    }
+
+    /// Answers for what may or may not have been committed, as the ledger says.
+    fn settle(&mut self, unknown: Examined, entry_id: &Id, intended: Outcome, wake: Option<Reservation<'a>>) {
         let context = self.shared.context;
         match self.connect() {
             Ok(db) => {
-                let settled = settle::<S>(db, examined, &entry_id, intended, wake, context);
+                let settled = settle::<S>(db, unknown, entry_id, intended, wake, context);
                 self.answer(Disposition::Examined(settled));
             }
             Err(error) => {
                 // It may have been queued.
                 wake.into_iter().for_each(Reservation::keep);
-                self.retire(Disposition::Examined(examined), error);
+                self.retire(Disposition::Examined(unknown), error);
             }
         }
-        false
     }
 
     fn connect(&mut self) -> Result<&mut DbConnection, Option<Error>> {

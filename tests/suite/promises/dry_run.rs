@@ -3,10 +3,10 @@
 use diesel::RunQueryDsl;
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
+use sweep::rules::Id;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::step::StepFacts;
-use sweep::rules::Id;
 use sweep::store::candidates::{Nominated, Part};
 use sweep::store::{Access, Db, Subject, Timeouts};
 

@@ -83,8 +83,8 @@ const INSERT_A_JOB: &str =
 #[case::an_escalation_without_a_word(
     "escalation",
     "expected one row with a text",
-    "set state = 'stuck', note = concat_ws(E'\\n', nullif(note, ''), new.unblock_action)",
-    "set state = 'stuck', note = ''"
+    "note = concat_ws(E'\\n', nullif(note, ''), new.body)",
+    "note = note"
 )]
 #[case::a_persons_words_that_are_written_over(
     "escalation",
