@@ -15,8 +15,8 @@ use crate::store::candidates::Shard;
 pub use crate::store::exemptions::Until;
 use crate::store::outbox::Event;
 pub use choice::{
-    Choice, ESCALATION, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES, STATEMENT_CACHE,
-    SWITCH,
+    Choice, DURABLE, ESCALATION, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES,
+    STATEMENT_CACHE, SWITCH,
 };
 
 type Parsed<T> = Result<T, String>;

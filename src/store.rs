@@ -36,6 +36,7 @@ pub mod metrics;
 pub mod migrate;
 pub mod nulls;
 pub mod open;
+pub mod opening;
 pub mod outbox;
 pub mod quarantine;
 mod requests;

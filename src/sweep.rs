@@ -37,6 +37,7 @@ mod options;
 mod outcome;
 pub mod plan;
 mod quarantine;
+mod record;
 mod round;
 pub mod scan;
 mod selection;
@@ -49,7 +50,6 @@ mod workers;
 use std::time::Instant;
 
 use anyhow::Result;
-use diesel::QueryResult;
 
 use crate::conclusion::conclusion_of;
 use crate::rules::{Id, Kind};
@@ -58,8 +58,9 @@ pub use crate::store::counts::{Guarded, HeldBack, KindCounts, KindMode, Tally};
 use crate::store::ledger::{self, Ended};
 use crate::store::links::Links;
 use crate::store::open::Store;
-use crate::store::outbox::delivery;
-use crate::store::{Access, Db, DbConnection, Subject, for_kind, has_any};
+use crate::store::opening::Glance;
+use crate::store::wakes::StuckWakes;
+use crate::store::{Access, DbConnection, Subject, for_kind, has_any};
 pub use cancel::Cancel;
 use context::ExamineContext;
 use guard::{Held, Judge, Memory};
@@ -70,7 +71,7 @@ pub use outcome::{Examined, Fault, Outcome};
 use quarantine::Failures;
 use round::examine_all;
 use scan::Scan;
-use selection::{heading, is_any_stranded, look, named, refuse};
+use selection::{glance, heading, is_any_stranded, look, named, refuse};
 pub use summary::Summary;
 pub use tally::{Clocks, Deferred, KindReport, StopReason, Stuck};
 use workers::Workers;
@@ -82,19 +83,24 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let access = if options.dry_run { Access::ReadOnly } else { Access::Write };
     let explain = |error, doing| options.database.explain(error).context(doing);
     let mut store = options.database.open(access)?;
-    let heading = heading(options, &mut store).map_err(|error| explain(error, "looking at the database"))?;
+    let (opening, clocks, glance) = look(options, &mut store.db, |db| {
+        let (opening, clocks) = clock::read(db, access)?;
+        let glance = glance(options, db, &store.kinds, &opening)?;
+        Ok((opening, clocks, glance))
+    })
+    .map_err(|error| explain(error, "looking at the database"))?;
+    store.db.repeats(!glance.is_calm);
+    let (heading, now) = (heading(options, &store, &opening), opening.now);
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
     if let Some(issues) = options.selection.only_ids() {
-        let (now, is_any) = look(options, &mut store.db, |db| Ok((db.now()?, is_any_stranded(db, options, issues)?)))?;
         // Most runs that end leave nothing stranded: such a look is not worth a row.
-        if !is_any {
+        if !look(options, &mut store.db, |db| is_any_stranded(db, options, issues))? {
             return Ok(Summary::of(heading, now));
         }
     }
-    let clock::Comparison { now, skew, ledger_ahead } = look(options, &mut store.db, |db| clock::compare(db, access))?;
     let mut summary = Summary::of(heading, now);
-    summary.compare_clocks(skew, ledger_ahead);
+    summary.compare_clocks(clocks.skew, clocks.ledger_ahead);
     let mut sweep = Sweep {
         options,
         is_restricted: named.is_some() || !options.is_whole(&store.kinds),
@@ -112,12 +118,9 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
             counts: Outcome::counts_against_limit,
         },
         memory: Memory::new(options, now),
+        glance,
     };
-    let (is_restricted, shard, policy) = (sweep.is_restricted, options.shard, &options.policy);
-    let opening = ledger::Opening { began_at: now, is_restricted, shard, policy };
-    sweep
-        .record(&mut store.db, |db| ledger::open_sweep(db, &sweep.id, &summary.heading.host, opening))
-        .map_err(|error| explain(error, "cannot record the sweep"))?;
+    sweep.open(&mut store.db, &summary).map_err(|error| explain(error, "cannot record the sweep"))?;
     observer.begins(&summary.heading);
     let swept = sweep.kinds(&mut store, &mut summary, observer);
     let swept = swept.map_err(|error| explain(error, "the sweep could not go on"));
@@ -157,41 +160,19 @@ struct Sweep<'a> {
     limits: Limits,
     /// Of the guard, if there is one.
     memory: Option<Memory>,
+    glance: Glance,
 }
 
 impl Sweep<'_> {
-    /// Writes the sweep's own row; a dry run has none.
-    fn record<T>(&self, db: &mut DbConnection, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<Option<T>> {
-        match self.access {
-            Access::ReadOnly => Ok(None),
-            Access::Write => Ok(Some(db.in_transaction(Access::Write, &self.options.timeouts, body)?)),
-        }
-    }
-
-    /// Does anything wait to be delivered? Asked here, so that nobody connects again just to learn that there is
-    /// nothing.
-    fn close(&self, db: &mut DbConnection, summary: &Summary) -> Result<Option<bool>> {
-        let closing = ledger::Closing {
-            ended: summary.ended,
-            conclusion: summary.conclusion,
-            partial: self.is_restricted || summary.stopped_by == Some(StopReason::Deadline),
-            counts: summary.counts(),
-            oldest_left: summary.oldest_left,
-            guard: self.memory.as_ref().and_then(Memory::remembered),
-        };
-        self.record(db, |db| {
-            ledger::close_sweep(db, &self.id, closing)?;
-            delivery::is_any_waiting(db)
-        })
-    }
-
     /// The kinds one after the other, with the same connections and within the same limits.
     fn kinds(&mut self, store: &mut Store, summary: &mut Summary, observer: &mut impl Observer) -> Result<()> {
         for kind in self.options.selection.kinds() {
             let (provided, mode) = (store.kinds.contains(&kind), self.options.mode(kind));
             summary.begin(kind, provided, mode);
             observer.kind(kind);
-            if provided && mode != KindMode::Off {
+            if provided && mode != KindMode::Off && self.glance.is_calm {
+                self.memory.iter_mut().for_each(|memory| memory.note_nothing(kind));
+            } else if provided && mode != KindMode::Off {
                 for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, summary, observer))?;
             }
         }
@@ -202,6 +183,15 @@ impl Sweep<'_> {
     /// subjects does not ask the first; that the second cannot be asked is no reason for a sweep to fail.
     fn look_around(&self, store: &mut Store, summary: &mut Summary) {
         let Store { db, kinds, .. } = store;
+        if self.glance.is_calm {
+            summary.stuck_wakes = Some(Stuck {
+                wakes: StuckWakes::default(),
+                after: self.options.policy.wake_stuck_after,
+                now: summary.began_at,
+            });
+            summary.empty = self.glance.is_empty;
+            return;
+        }
         if self.looks_at_kinds() {
             summary.stuck_wakes = wakes::check(db, self.options, self.access, &self.id);
         }
@@ -223,7 +213,7 @@ impl Sweep<'_> {
         observer: &mut impl Observer,
     ) -> Result<()> {
         let looks_at_kinds = self.looks_at_kinds();
-        let Sweep { options, named, id, access, links, workers, wakes, limits, memory, is_restricted: _ } = self;
+        let Sweep { options, named, id, access, links, workers, wakes, limits, memory, .. } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is, and the other way round.
         let mut shadow_limits = Limits { left: options.limit, ..limits.clone() };

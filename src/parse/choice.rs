@@ -7,6 +7,7 @@ use clap::{Arg, Command, Error};
 
 use crate::report::Format;
 use crate::rules::{Escalation, Kind};
+use crate::store::Durable;
 use crate::store::exemptions::Exempts;
 use crate::store::hosts;
 use crate::store::open::StatementCache;
@@ -36,6 +37,8 @@ pub const KIND_MODE: Choice<KindMode> = Choice::all();
 pub const FORMAT: Choice<Format> = Choice::all();
 pub const LOG_FORMAT: Choice<LogFormat> = Choice::all();
 pub const STATEMENT_CACHE: Choice<StatementCache> = Choice::all();
+/// Which commits wait for the disk.
+pub const DURABLE: Choice<Durable> = Choice::all();
 pub const ESCALATION: Choice<Escalation> = Choice::all();
 /// Into which programs something may be typed; by default it depends on the program.
 pub const NUDGES: Choice<Nudges> = Choice(
@@ -110,6 +113,7 @@ mod tests {
         check(HOST);
         check(SWITCH);
         check(STATEMENT_CACHE);
+        check(DURABLE);
         check(ESCALATION);
         check(NUDGES);
     }

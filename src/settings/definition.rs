@@ -13,6 +13,7 @@ use crate::parse::{self, Choice, LogFormat};
 use crate::report::Format;
 use crate::rules::{After, Escalation, Kind};
 use crate::schedule::CronPattern;
+use crate::store::Durable;
 use crate::store::candidates::Shard;
 use crate::store::links::HostUrl;
 use crate::store::open::StatementCache;
@@ -279,6 +280,7 @@ written! {
     Format: |format| parse::FORMAT.name(*format).to_owned(),
     LogFormat: |format| parse::LOG_FORMAT.name(*format).to_owned(),
     StatementCache: |cache| parse::STATEMENT_CACHE.name(*cache).to_owned(),
+    Durable: |durable| parse::DURABLE.name(*durable).to_owned(),
     Escalation: |escalation| parse::ESCALATION.name(*escalation).to_owned(),
 }
 

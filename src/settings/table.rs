@@ -17,17 +17,17 @@ use crate::cycle::CycleOptions;
 use crate::daemon::DaemonOptions;
 use crate::notify::Notify;
 use crate::parse::{
-    self, Addresses, ESCALATION, FORMAT, HostNames, Http, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, STATEMENT_CACHE,
-    SWITCH,
+    self, Addresses, DURABLE, ESCALATION, FORMAT, HostNames, Http, KIND_MODE, KINDS, LOG_FORMAT, LogFormat,
+    STATEMENT_CACHE, SWITCH,
 };
 use crate::report::Format;
 use crate::rules::{After, Escalation, Kind, Policy};
 use crate::schedule::CronPattern;
-use crate::store::Timeouts;
 use crate::store::candidates::Shard;
 use crate::store::links::HostUrl;
 use crate::store::open::{StatementCache, Url};
 use crate::store::outbox::Event;
+use crate::store::{Durable, Timeouts};
 use crate::supervisor::keeper::KeeperOptions;
 use crate::sweep::{KindMode, Options};
 
@@ -152,6 +152,11 @@ settings! {
             let options: Options = Options::of(no_database());
             /// Work on this many subjects at once, each on a connection of its own
             connections: u32, "N", parse::connections => options.connections;
+            /// Have the disk waited for by several subjects together, or by each (PostgreSQL): together, each
+            ///
+            /// Nothing is reported before it is on disk. What a crash of the server loses, the next sweep does again.
+            #[arg(hide_short_help = true)]
+            durable: Durable, "HOW", DURABLE => options.durable;
             /// Write metrics here after the sweep, for node_exporter's textfile collector
             #[arg(allow_hyphen_values = false)]
             metrics_file: PathBuf, "FILE", PathBufValueParser::new();

@@ -32,6 +32,11 @@ pub fn is_prepared(db: &mut Db) -> QueryResult<bool> {
     select(sql::<Bool>(&format!("EXISTS (SELECT 1 FROM policy WHERE {same})"))).get_result(db)
 }
 
+/// A condition of SQL: the row has the limits of a sweep.
+pub fn says(policy: &Policy) -> String {
+    row(policy).iter().map(|(column, value)| format!("{column} = {value}")).collect::<Vec<_>>().join(" AND ")
+}
+
 /// Writes the limits of a sweep. One that somebody else holds is left: whoever has it is about to write it, or stopped
 /// in the middle of that, and no sweep waits for a board.
 pub fn write(db: &mut Db, policy: &Policy) -> QueryResult<()> {

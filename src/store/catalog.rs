@@ -169,14 +169,14 @@ pub fn name(db: &mut Db) -> QueryResult<String> {
 
 /// Is there such a table or view of sweep's, which this role may read?
 pub fn is_readable(db: &mut Db, relation: &str) -> QueryResult<bool> {
+    diesel::select(sql::<Bool>(&readable(db, relation))).get_result(db)
+}
+
+/// The same as an expression of SQL.
+pub fn readable(db: &Db, relation: &str) -> String {
     match db {
-        Db::Postgres(db) => diesel::select(
-            sql::<Bool>("coalesce(has_table_privilege(to_regclass(")
-                .bind::<Text, _>(format!("sweep.{relation}"))
-                .sql("), 'SELECT'), false)"),
-        )
-        .get_result(db),
-        Db::Sqlite(_) => exists(db, relation),
+        Db::Postgres(_) => format!("coalesce(has_table_privilege(to_regclass('sweep.{relation}'), 'SELECT'), false)"),
+        Db::Sqlite(_) => format!("EXISTS (SELECT 1 FROM {ON_SQLITE} WHERE name = '{relation}')"),
     }
 }
 
@@ -211,23 +211,31 @@ pub fn has_columns(db: &mut Db, relation: &str, columns: &[&str]) -> QueryResult
 /// What stands in a file, and what was made for this connection.
 const ON_SQLITE: &str = "(SELECT type, name FROM sqlite_master UNION ALL SELECT type, name FROM sqlite_temp_master)";
 
+/// As an expression of SQL: which database this is. It is the id that `sweep migrate` gave it and its name, or the file. A
+/// standby has its primary's, and so has a copy of the same name.
+pub fn identity(db: &Db) -> &'static str {
+    match db {
+        Db::Postgres(_) => "(SELECT database_id::text || '/' || current_database() FROM sweep.host)",
+        Db::Sqlite(_) => "(SELECT file FROM pragma_database_list WHERE name = 'main')",
+    }
+}
+
+/// The database's clock, as an expression of SQL.
+pub fn clock(db: &Db) -> &'static str {
+    match db {
+        Db::Postgres(_) => "clock_timestamp()",
+        Db::Sqlite(_) => "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+    }
+}
+
 impl Db {
-    /// Which database this is: the id that `sweep migrate` gave it and its name, or the file. A standby has its
-    /// primary's, and so has a copy of the same name.
+    /// Which database this is.
     pub fn identity(&mut self) -> QueryResult<String> {
-        match self {
-            Db::Postgres(db) => {
-                sql::<Text>("SELECT database_id::text || '/' || current_database() FROM sweep.host").get_result(db)
-            }
-            Db::Sqlite(_) => name(self),
-        }
+        diesel::select(sql::<Text>(identity(self))).get_result(self)
     }
 
     /// The database's clock.
     pub fn now(&mut self) -> QueryResult<DateTime<Utc>> {
-        match self {
-            Db::Postgres(db) => diesel::select(sql::<Instant>("clock_timestamp()")).get_result(db),
-            Db::Sqlite(db) => diesel::select(sql::<Instant>("strftime('%Y-%m-%dT%H:%M:%fZ', 'now')")).get_result(db),
-        }
+        diesel::select(sql::<Instant>(clock(self))).get_result(self)
     }
 }

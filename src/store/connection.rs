@@ -8,11 +8,9 @@ pub(super) mod sqlite;
 
 use anyhow::Context;
 use chrono::TimeDelta;
-use diesel::connection::SimpleConnection;
-use diesel::dsl::sql;
+use diesel::connection::{CacheSize, SimpleConnection};
 use diesel::prelude::*;
 use diesel::result::Error;
-use diesel::sql_types::Bool;
 
 use super::{Db, errors};
 
@@ -21,8 +19,10 @@ pub struct DbConnection {
     db: Db,
     /// Closed after `db`: see `sqlite::Companion`.
     companion: Option<sqlite::Companion>,
-    /// Does the database keep bytes of any encoding as text? Asked in the first transaction.
+    /// Does the database keep bytes of any encoding as text? None: each transaction asks.
     keeps_any_bytes: Option<bool>,
+    /// May statements be prepared, so that they are planned once (PostgreSQL)?
+    may_prepare: bool,
     /// How the transaction that is under way is to end, where the next one's beginning ends it.
     unfinished: Option<Finish>,
 }
@@ -57,14 +57,14 @@ impl Default for Timeouts {
     }
 }
 
-/// When a subject's commit reaches the disk (PostgreSQL).
+/// Which commits wait for the disk (PostgreSQL).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Durable {
     /// With others, at most a tenth of a second later, and before anything is reported of it. What a crash of the server
     /// loses until then is lost whole, and the next sweep does it again.
     #[default]
-    Once,
+    Together,
     /// Before it is answered, by the server's own `synchronous_commit`.
     Each,
 }
@@ -119,7 +119,19 @@ pub enum End {
 
 impl DbConnection {
     pub(super) fn new(db: Db, companion: Option<sqlite::Companion>) -> DbConnection {
-        DbConnection { db, companion, keeps_any_bytes: None, unfinished: None }
+        DbConnection { db, companion, keeps_any_bytes: None, may_prepare: true, unfinished: None }
+    }
+
+    pub(super) fn without_prepared_statements(self) -> DbConnection {
+        DbConnection { may_prepare: false, ..self }
+    }
+
+    /// Are the statements that come asked again and again? Preparing one takes a round trip more (PostgreSQL).
+    pub fn repeats(&mut self, repeats: bool) {
+        if let Db::Postgres(db) = &mut self.db {
+            let prepares = repeats && self.may_prepare;
+            db.set_prepared_statement_cache_size(if prepares { CacheSize::Unbounded } else { CacheSize::Disabled });
+        }
     }
 
     /// The file turned out to be sweep's own.
@@ -248,25 +260,14 @@ impl DbConnection {
         self.run_begin(&begin)
     }
 
-    /// A server whose database has no encoding refuses to send what is none of the client's: there the client has none
-    /// either.
     fn run_begin(&mut self, begin: &str) -> QueryResult<()> {
-        if self.is_sqlite() {
-            return sqlite::begin(&mut self.db, begin);
-        }
-        self.db.batch_execute(begin)?;
-        let Db::Postgres(db) = &mut self.db else { return Ok(()) };
-        let keeps_any_bytes = match self.keeps_any_bytes {
-            Some(known) => known,
-            None => diesel::select(sql::<Bool>("current_setting('server_encoding') = 'SQL_ASCII'")).get_result(db)?,
-        };
-        self.keeps_any_bytes = Some(keeps_any_bytes);
-        if keeps_any_bytes { db.batch_execute("SET LOCAL client_encoding = 'SQL_ASCII'") } else { Ok(()) }
+        if self.is_sqlite() { sqlite::begin(&mut self.db, begin) } else { self.db.batch_execute(begin) }
     }
 
     /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote
     /// meanwhile. PostgreSQL is not to compile the views' many expressions (`jit`): that takes seconds, and evaluating
-    /// them for ten thousand issues half a one.
+    /// them for ten thousand issues half a one. A server whose database has no encoding refuses to send what is none of
+    /// the client's: there the client has none either.
     fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
         let (mode, sqlite) = match access {
             Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "BEGIN IMMEDIATE"),
@@ -277,7 +278,15 @@ impl DbConnection {
             Db::Postgres(_) => format!(
                 "{mode}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; SET LOCAL jit = off; \
                  SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = \
-                 {statement}",
+                 {statement}; {encoding}",
+                encoding = match self.keeps_any_bytes {
+                    None => {
+                        "SELECT set_config('client_encoding', 'SQL_ASCII', true) \
+                         WHERE current_setting('server_encoding') = 'SQL_ASCII'"
+                    }
+                    Some(true) => "SET LOCAL client_encoding = 'SQL_ASCII'",
+                    Some(false) => "",
+                },
                 lock = timeouts.lock.num_milliseconds(),
                 statement = timeouts.statement.num_milliseconds(),
             ),

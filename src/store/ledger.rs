@@ -9,10 +9,9 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::candidates::Shard;
-use super::catalog::is_readable;
 use super::guarded::{self, Remembered};
 use super::schema::{recoveries, sweeps};
-use super::types::{Bound, Document, Instant, RawInstant};
+use super::types::{Bound, Document, Instant};
 use super::written::Writes;
 use super::{Db, Subject, boards, totals};
 use crate::conclusion::Conclusion;
@@ -100,32 +99,17 @@ fn settle<'a>(writes: &mut Writes<'a>, open: &'a OpenRecovery, now: DateTime<Utc
     writes.update_as_seen(diesel::update(still_open).set(recoveries::settled_at.eq(Some(Instant(now)))));
 }
 
-/// When its newest row was written; none that cannot be read.
-pub fn newest(db: &mut Db) -> QueryResult<Option<DateTime<Utc>>> {
-    let newest = recoveries::table.order(recoveries::created_at.desc()).select(recoveries::created_at);
-    Ok(newest.first::<RawInstant>(db).optional()?.and_then(|at| at.instant()))
-}
-
 /// Nothing can come any more of what is open about subjects that were deleted.
 pub fn settle_deleted<S: Subject>(db: &mut Db) -> QueryResult<()> {
     let now = Instant(db.now()?);
-    let is_deleted = format!("NOT EXISTS (SELECT 1 FROM {} s WHERE s.id = recoveries.subject_id)", S::RELATION);
-    let open = recoveries::table.filter(recoveries::kind.eq(S::KIND.name())).filter(recoveries::settled_at.is_null());
-    let deleted = open.filter(sql::<Bool>(&is_deleted));
+    let deleted = recoveries::table.filter(sql::<Bool>(&open_of_deleted::<S>()));
     diesel::update(deleted).set(recoveries::settled_at.eq(Some(now))).execute(db).map(drop)
 }
 
-/// So many distinguish a database from a copy of it.
-const NEWEST_SWEEPS: i64 = 3;
-
-/// The newest sweeps, the latest first; none if this role may not read them, as a dry run need not.
-pub fn newest_sweeps(db: &mut Db) -> QueryResult<Vec<Id>> {
-    if !is_readable(db, "sweeps")? {
-        return Ok(Vec::new());
-    }
-    let now = Instant(db.now()?);
-    let until_now = sweeps::table.filter(sweeps::started_at.le(now)).order((sweeps::started_at.desc(), sweeps::id));
-    until_now.select(sweeps::id).limit(NEWEST_SWEEPS).load(db)
+/// A condition of SQL: a row is open, and its subject was deleted.
+pub fn open_of_deleted<S: Subject>() -> String {
+    let is_deleted = format!("NOT EXISTS (SELECT 1 FROM {} s WHERE s.id = recoveries.subject_id)", S::RELATION);
+    format!("kind = '{}' AND settled_at IS NULL AND {is_deleted}", S::KIND)
 }
 
 /// The first of these of which this database knows nothing.
@@ -157,6 +141,7 @@ impl Ended {
 }
 
 /// What is known of a sweep when it begins.
+#[derive(Clone, Copy)]
 pub struct Opening<'a> {
     pub began_at: DateTime<Utc>,
     /// It does not look at everything: at named subjects, one tenant or some kinds only.
@@ -178,53 +163,70 @@ pub struct Closing {
     pub guard: Option<Remembered>,
 }
 
-/// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
-pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: Opening) -> QueryResult<()> {
-    let Opening { began_at, is_restricted, shard, policy } = opening;
-    let Shard { index, count } = shard.unwrap_or(Shard { index: 0, count: 1 });
-    if !is_restricted {
-        boards::write(db, policy)?;
-    }
-    diesel::insert_into(sweeps::table)
-        .values((
-            sweeps::id.eq(id),
-            sweeps::host.eq(host),
+/// What is written of a sweep when it begins.
+macro_rules! opened {
+    ($id:expr, $host:expr, $opening:expr) => {{
+        let Opening { began_at, is_restricted, shard, policy } = $opening;
+        let Shard { index, count } = shard.unwrap_or(Shard { index: 0, count: 1 });
+        (
+            sweeps::id.eq($id),
+            sweeps::host.eq($host),
             sweeps::version.eq(env!("CARGO_PKG_VERSION")),
             sweeps::started_at.eq(Instant(began_at)),
             sweeps::is_restricted.eq(is_restricted),
-            sweeps::partial.eq(is_restricted),
             sweeps::shard.eq(index as i32),
             sweeps::shards.eq(count as i32),
             sweeps::policy.eq(Document(serde_json::json!(policy))),
-        ))
-        .execute(db)
-        .map(drop)
+        )
+    }};
 }
 
-pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
-    let Closing { ended, conclusion, partial, counts, oldest_left, guard } = closing;
-    let now = db.now()?;
-    let (ledger_until, ledger_counts) = totals::to_remember(db, now)?;
-    if guard.as_ref().is_some_and(|guard| guard.stands) {
-        guarded::forget_what_is_ahead(db, now)?;
-    }
-    let (decided_at, held) = guard.map(|guard| (Instant(guard.decided_at), Document(guard.held))).unzip();
-    diesel::update(sweeps::table.filter(sweeps::id.eq(id)))
-        .set((
-            sweeps::finished_at.eq(Some(Instant(now))),
+/// And when it has ended.
+macro_rules! closed {
+    ($now:expr, $closing:expr) => {{
+        let Closing { ended, conclusion, partial, counts, oldest_left, guard } = $closing;
+        let (decided_at, held) = guard.map(|guard| (Instant(guard.decided_at), Document(guard.held))).unzip();
+        (
+            sweeps::finished_at.eq(Some(Instant($now))),
             sweeps::ended.eq(Some(ended.name())),
             sweeps::exit_code.eq(Some(conclusion as i32)),
             sweeps::partial.eq(partial),
             sweeps::succeeded.eq(!partial && ended == Ended::Completed && conclusion.is_success()),
             sweeps::counts.eq(Document(counts)),
             sweeps::oldest_left_at.eq(oldest_left.map(Instant)),
-            sweeps::ledger_until.eq(Some(ledger_until)),
-            sweeps::ledger_counts.eq(Some(ledger_counts)),
             sweeps::guard_decided_at.eq(decided_at),
             sweeps::guard_held.eq(held),
-        ))
-        .execute(db)
-        .map(drop)
+        )
+    }};
+}
+
+/// Opens the row of a sweep: one that never gets its `finished_at` is running, or was killed.
+pub fn open_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening) -> QueryResult<()> {
+    if !opening.is_restricted {
+        boards::write(db, opening.policy)?;
+    }
+    let row = (opened!(id, host, *opening), sweeps::partial.eq(opening.is_restricted));
+    diesel::insert_into(sweeps::table).values(row).execute(db).map(drop)
+}
+
+pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
+    let now = db.now()?;
+    let (ledger_until, ledger_counts) = totals::to_remember(db, now)?;
+    if closing.guard.as_ref().is_some_and(|guard| guard.stands) {
+        guarded::forget_what_is_ahead(db, now)?;
+    }
+    let remembered = (sweeps::ledger_until.eq(Some(ledger_until)), sweeps::ledger_counts.eq(Some(ledger_counts)));
+    let row = diesel::update(sweeps::table.filter(sweeps::id.eq(id)));
+    row.set((closed!(now, closing), remembered)).execute(db).map(drop)
+}
+
+/// Writes the row of a sweep that began and ended at this moment, since it found nothing to do: what is remembered of the
+/// ledger is what it was.
+pub fn record_calm_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening, closing: Closing) -> QueryResult<()> {
+    let now = opening.began_at;
+    let remembered = totals::copy_of_remembered!(now);
+    let row = (opened!(id, host, *opening), closed!(now, closing), remembered);
+    diesel::insert_into(sweeps::table).values(row).execute(db).map(drop)
 }
 
 /// The latest rows are shown, and how many there are.

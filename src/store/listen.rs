@@ -139,8 +139,8 @@ fn run(db: &mut DbConnection, statements: &str) -> Result<()> {
 fn refuse_silence(db: &mut Db) -> Result<()> {
     const IS_NOTIFYING: &str = "EXISTS (SELECT 1 FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgfoid = \
         to_regproc('sweep.notify_of_run_end'))";
-    refuse_at_first_look(db, Access::ReadOnly)?;
-    let (host, _) = migrate::check(db)?;
+    let set_up = refuse_at_first_look(db, Access::ReadOnly)?;
+    let (host, _) = migrate::check(db, set_up)?;
     let Db::Postgres(db) = db else { return Ok(()) };
     let is_notifying = host.is_native() || diesel::select(sql::<Bool>(IS_NOTIFYING)).get_result(db)?;
     if is_notifying {

@@ -22,8 +22,9 @@ use super::connection::{DbConnection, OURS};
 use super::hosts::{self, Host};
 use super::{Db, boards, contract, guest, rights};
 use crate::conclusion::{config, unavailable, usage};
+pub use found::SetUp;
 pub(super) use found::refuse_unmigrated;
-use found::{Found, look, refuse_broken};
+use found::{Found, look, look_at_record, refuse_broken, refuse_without};
 use source::Folder;
 use trust::{is_duplicate, take_turn};
 pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
@@ -31,12 +32,18 @@ pub use wanted::{Listen, Superuser, Wanted};
 
 /// The host and the latest migration of a database whose schema is current; refuses every other one. The role's rights
 /// are checked before.
-pub fn check(db: &mut Db) -> Result<(Arc<Host>, String)> {
-    let found = look(db)?;
+pub fn check(db: &mut Db, set_up: SetUp) -> Result<(Arc<Host>, String)> {
+    let (found, gone) = match set_up {
+        SetUp::Recorded => look_at_record(db)?,
+        SetUp::Unknown => (look(db)?, None),
+    };
     let Some(host) = &found.host else { return refuse_unmigrated(db) };
     match found.missing(db, host, Listen::AsItIs).as_slice() {
         [] => {
-            refuse_broken(db)?;
+            match gone {
+                Some(gone) => refuse_without(db, &gone)?,
+                None => refuse_broken(db)?,
+            }
             Ok((host.clone(), found.applied.last().cloned().unwrap_or_default()))
         }
         [first, ..] => Err(config(format!(

@@ -20,6 +20,7 @@ use super::{Abort, Access, Db, DbConnection, errors, migrate};
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
+use migrate::SetUp;
 pub use postgres::StatementCache;
 
 /// Where the database is.
@@ -167,12 +168,13 @@ impl Url {
     pub fn open_to(&self, purpose: Purpose) -> Result<Store> {
         let access = purpose.access();
         let mut db = self.connect(access)?;
+        db.repeats(false);
         let looked = db.look(|db| {
-            refuse_at_first_look(db, access)?;
+            let set_up = refuse_at_first_look(db, access)?;
             if let Db::Postgres(db) = db {
                 rights::check(db, purpose)?;
             }
-            migrate::check(db)
+            migrate::check(db, set_up)
         });
         let (host, schema_version) = looked.map_err(|error| self.explain(error))?;
         if host.is_native() {
@@ -240,10 +242,10 @@ pub(super) fn read_only(path: &Path) -> Result<diesel::SqliteConnection> {
 }
 
 /// Refuses what must not be read, or cannot be used so. Of a schema that comes a moment later nothing is read either.
-pub(super) fn refuse_at_first_look(db: &mut Db, access: Access) -> Result<()> {
-    let is_there = match db {
+pub(super) fn refuse_at_first_look(db: &mut Db, access: Access) -> Result<SetUp> {
+    let there = match db {
         Db::Postgres(db) => postgres::first_look(db, access)?,
-        Db::Sqlite(_) => true,
+        Db::Sqlite(_) => Some(SetUp::Unknown),
     };
-    if is_there { Ok(()) } else { migrate::refuse_unmigrated(db) }
+    there.map_or_else(|| migrate::refuse_unmigrated(db), Ok)
 }

@@ -208,9 +208,13 @@ const NO_USAGE: &str =
     "EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep' AND NOT has_schema_privilege(oid, 'USAGE'))";
 
 #[derive(QueryableByName)]
-struct Missing {
+struct Lacking {
     #[diesel(sql_type = Text)]
-    missing: String,
+    role: String,
+    #[diesel(sql_type = Bool)]
+    no_usage: bool,
+    #[diesel(sql_type = Array<Text>)]
+    missing: Vec<String>,
 }
 
 /// Refuses a role that may not do what it is there for, and names the relations.
@@ -233,23 +237,17 @@ pub fn denial(db: Option<&mut DbConnection>, words: &str) -> String {
 const ROLE: &str = "current_user::text";
 
 fn refuse_without(db: &mut PgConnection, needed: &[(String, String)]) -> Result<()> {
-    let checking = "checking the rights of this role";
-    let (role, no_usage) = diesel::select((sql::<Text>(ROLE), sql::<Bool>(NO_USAGE)))
-        .get_result::<(String, bool)>(db)
-        .context(checking)?;
-    // Without it the relations cannot be asked about.
-    if no_usage {
-        return Err(config(format!("the role {role} lacks rights: USAGE on schema sweep. {WHERE}")).into());
-    }
+    // Without USAGE the relations cannot be asked about.
+    let lacking = format!(
+        "SELECT {ROLE} AS role, no_usage, CASE WHEN no_usage THEN '{{}}' ELSE ARRAY({MISSING}) END AS missing \
+         FROM (SELECT {NO_USAGE} AS no_usage) usage"
+    );
     let (relations, privileges): (Vec<_>, Vec<_>) = needed.iter().cloned().unzip();
-    let missing: Vec<Missing> = diesel::sql_query(MISSING)
-        .bind::<Array<Text>, _>(relations)
-        .bind::<Array<Text>, _>(privileges)
-        .load(db)
-        .context(checking)?;
-    if missing.is_empty() {
-        return Ok(());
+    let lacking = diesel::sql_query(lacking).bind::<Array<Text>, _>(relations).bind::<Array<Text>, _>(privileges);
+    let Lacking { role, no_usage, missing } = lacking.get_result(db).context("checking the rights of this role")?;
+    let list = if no_usage { "USAGE on schema sweep".to_owned() } else { missing.join(", ") };
+    match list.is_empty() {
+        true => Ok(()),
+        false => Err(config(format!("the role {role} lacks rights: {list}. {WHERE}")).into()),
     }
-    let list: Vec<&str> = missing.iter().map(|row| row.missing.as_str()).collect();
-    Err(config(format!("the role {role} lacks rights: {}. {WHERE}", list.join(", "))).into())
 }

@@ -35,13 +35,30 @@ pub fn to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Doc
     Ok((Instant(until), Document(json!(totals))))
 }
 
-/// By the latest sweep that did.
+/// The latest sweep that did. One whose clock was ahead remembers a time that has not come.
+macro_rules! latest_that_remembers {
+    ($now:expr) => {{
+        let rows = sweeps::table.filter(sweeps::ledger_until.le(Some(Instant($now))));
+        rows.order(sweeps::started_at.desc())
+    }};
+}
+
+/// What the latest sweep remembers, to be written of another one after which nothing has come.
+macro_rules! copy_of_remembered {
+    ($now:expr) => {{
+        use $crate::store::totals::latest_that_remembers;
+        let latest = || latest_that_remembers!($now).limit(1);
+        (
+            sweeps::ledger_until.eq(latest().select(sweeps::ledger_until).single_value()),
+            sweeps::ledger_counts.eq(latest().select(sweeps::ledger_counts).single_value()),
+        )
+    }};
+}
+pub(super) use {copy_of_remembered, latest_that_remembers};
+
 fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Totals)> {
-    // One whose clock was ahead remembers a time that has not come.
-    let rows = sweeps::table.filter(sweeps::ledger_until.le(Some(Instant(now))));
-    let rows = rows.order(sweeps::started_at.desc());
     let latest: Option<(Option<RawInstant>, Option<Document>)> =
-        rows.select((sweeps::ledger_until, sweeps::ledger_counts)).first(db).optional()?;
+        latest_that_remembers!(now).select((sweeps::ledger_until, sweeps::ledger_counts)).first(db).optional()?;
     let totals = |Document(counts)| serde_json::from_value(counts).ok();
     // What cannot be read is counted again, from the beginning.
     let read = latest.and_then(|(until, counts)| Some((until?, totals(counts?)?)));

@@ -12,7 +12,7 @@ use super::after::{After, after};
 use super::catalog::is_readable;
 use super::schema::{recoveries, untaken_wakes, wake_pickups, wakes};
 use super::types::{Instant, LossyText, RawInstant};
-use crate::rules::{AHEAD_MAX, Id, Kind, RESTING, TERMINATED};
+use crate::rules::{Id, Kind, TERMINATED};
 
 /// The wakes that have been pending for longer than a limit, and of which no run has begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -60,13 +60,21 @@ pub struct Wanted<'a> {
 
 /// Older than the limit, or dated by a clock that was ahead. Those of an agent that rests are not; a terminated one's
 /// wait for ever.
+macro_rules! all_stuck {
+    ($after:expr, $now:expr) => {{
+        use $crate::store::schema::untaken_wakes::columns;
+        let is_old = columns::created_at.lt(Instant($now - $after));
+        let is_old = is_old.or(columns::created_at.gt(Instant($now + $crate::rules::AHEAD_MAX)));
+        untaken_wakes::table.filter(columns::agent_status.ne_all($crate::rules::RESTING)).filter(is_old)
+    }};
+}
+pub(super) use all_stuck;
+
 macro_rules! stuck {
     ($wanted:expr) => {{
         use $crate::store::schema::untaken_wakes::columns;
         let Wanted { tenant, agent, after, now } = *$wanted;
-        let is_old = columns::created_at.lt(Instant(now - after));
-        let is_old = is_old.or(columns::created_at.gt(Instant(now + AHEAD_MAX)));
-        let all = untaken_wakes::table.filter(columns::agent_status.ne_all(RESTING)).filter(is_old).into_boxed();
+        let all = all_stuck!(after, now).into_boxed();
         let of_tenant = match tenant {
             None => all,
             Some(one) => all.filter(columns::tenant.eq(one)),

@@ -6,25 +6,25 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::QueryResult;
 
 use crate::rules::AHEAD_MAX;
-use crate::store::{Access, Db, ledger};
+use crate::store::opening::Opening;
+use crate::store::{Access, Db};
 
 /// What there is to say of the database's clock.
 pub struct Comparison {
-    pub now: DateTime<Utc>,
     /// By how much it is ahead of this machine's.
     pub skew: TimeDelta,
     /// By how much the ledger's newest row is ahead of it: it was wrong then, or is now.
     pub ledger_ahead: Option<TimeDelta>,
 }
 
-/// Whoever may only look need not have the right to read the ledger itself.
-pub fn compare(db: &mut Db, access: Access) -> QueryResult<Comparison> {
+/// Reads the database's clock with all else that is asked of it first, and compares.
+pub fn read(db: &mut Db, access: Access) -> QueryResult<(Opening, Comparison)> {
     let before = this_machines();
-    let now = db.now()?;
+    let opening = Opening::read(db, access)?;
     let meanwhile = this_machines() - before;
-    let newest = if access == Access::Write { ledger::newest(db)? } else { None };
-    let ledger_ahead = newest.map(|at| at - now).filter(|ahead| AHEAD_MAX < *ahead);
-    Ok(Comparison { now, skew: now - (before + meanwhile / 2), ledger_ahead })
+    let ledger_ahead = opening.newest_recovery.map(|at| at - opening.now).filter(|ahead| AHEAD_MAX < *ahead);
+    let skew = opening.now - (before + meanwhile / 2);
+    Ok((opening, Comparison { skew, ledger_ahead }))
 }
 
 /// For this comparison alone.

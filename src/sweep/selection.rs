@@ -11,6 +11,7 @@ use crate::rules::issue::IssueFacts;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::Part;
 use crate::store::open::Store;
+use crate::store::opening::{Glance, Opening};
 use crate::store::{Access, Db, DbConnection, Nominated, find, ledger};
 use crate::text::redact;
 
@@ -19,8 +20,8 @@ pub fn look<T>(options: &Options, db: &mut DbConnection, body: impl FnOnce(&mut 
     Ok(db.in_transaction(Access::ReadOnly, &options.timeouts, body)?)
 }
 
-pub fn heading(options: &Options, store: &mut Store) -> Result<Heading> {
-    Ok(Heading {
+pub fn heading(options: &Options, store: &Store, opening: &Opening) -> Heading {
+    Heading {
         schema: SCHEMA,
         mode: match (options.dry_run, &options.selection) {
             (true, _) => Mode::DryRun,
@@ -28,11 +29,21 @@ pub fn heading(options: &Options, store: &mut Store) -> Result<Heading> {
             (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Issues(_)) => Mode::Sweep,
         },
         host: store.host.name().to_owned(),
-        database: look(options, &mut store.db, Db::identity)?,
+        database: opening.database.clone(),
         schema_version: store.schema_version.clone(),
         policy: options.policy.clone(),
-        newest_sweeps: look(options, &mut store.db, ledger::newest_sweeps)?,
-    })
+        newest_sweeps: opening.newest_sweeps.clone(),
+    }
+}
+
+/// Does a sweep find nothing to do at the first glance? Asked of one that goes by itself: what was named is looked at
+/// anyway. People who are notified want to know as well of what is over.
+pub fn glance(options: &Options, db: &mut Db, kinds: &[Kind], opening: &Opening) -> QueryResult<Glance> {
+    let asks = matches!(options.selection, Selection::Kinds(_)) && !options.dry_run;
+    match asks && options.subscriptions.destinations.is_empty() {
+        true => opening.glance(db, kinds, &options.policy),
+        false => Ok(Glance::default()),
+    }
 }
 
 /// A plan of another database, or of other rules, and a tenant that nothing belongs to, are refused.

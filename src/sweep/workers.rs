@@ -38,9 +38,10 @@ pub struct Workers {
 
 /// What became of one subject that was handed out.
 struct Done<'a> {
+    worker: usize,
     fate: Disposition<'a>,
     /// This worker could not get a connection: it takes up nothing more.
-    retired: Option<(usize, Error)>,
+    retired: Option<Error>,
 }
 
 enum Disposition<'a> {
@@ -97,10 +98,10 @@ fn coordinate<'a>(
     mut report: impl FnMut(Examined),
 ) -> Result<Deferred> {
     let room = IN_FLIGHT_PER_WORKER * queues.len();
-    let (mut in_flight, mut failure, mut not_begun) = (0usize, None, Deferred::default());
+    let (mut failure, mut not_begun) = (None, Deferred::default());
     let mut waiting = None;
     loop {
-        while failure.is_none() && in_flight < limits.bearable(room) && !limits.are_over() {
+        while failure.is_none() && queues.in_flight() < limits.bearable(room) && !limits.are_over() {
             let Some(looked) = waiting.take().map(Ok).or_else(|| candidates.next()) else { break };
             limits.progress.step();
             match looked.map(|looked| next_step(looked, context)) {
@@ -110,28 +111,23 @@ fn coordinate<'a>(
                     limits.count(examined.outcome);
                     report(*examined);
                 }
-                Ok(NextStep::HandOut(job)) => {
-                    queues.send(*job);
-                    in_flight += 1;
-                }
+                Ok(NextStep::HandOut(job)) => queues.send(*job),
                 Ok(NextStep::Wait(looked)) => {
                     waiting = Some(*looked);
                     break;
                 }
             }
         }
-        if in_flight == 0 {
+        if queues.in_flight() == 0 {
             waiting.iter().for_each(|looked: &Looked| not_begun.add(left(&looked.candidate)));
             return failure.map_or(Ok(not_begun), Err);
         }
-        let Done { fate, retired } = receive(answers);
+        let Done { worker, fate, retired } = receive(answers);
         limits.progress.step();
-        failure = failure.or(retired.and_then(|(worker, error)| queues.retire(worker, error)));
+        queues.answered(worker);
+        failure = failure.or(retired.and_then(|error| queues.retire(worker, error)));
         match fate {
-            Disposition::HandedBack(job) if failure.is_none() && !limits.are_over() => {
-                queues.send(job);
-                continue;
-            }
+            Disposition::HandedBack(job) if failure.is_none() && !limits.are_over() => queues.send(job),
             Disposition::HandedBack(Job { candidate, .. }) | Disposition::Dropped(candidate) => {
                 not_begun.add(left(&candidate));
             }
@@ -140,7 +136,6 @@ fn coordinate<'a>(
                 report(examined);
             }
         }
-        in_flight -= 1;
     }
 }
 

@@ -1,12 +1,17 @@
 //! Many transactions that ask the same with other ids, one after the other: each statement is planned once for a
 //! connection, and the end of each transaction is sent with the beginning of the next one.
 
-use diesel::QueryResult;
 use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
 
 use super::{Abort, Access, DbConnection, Durable, End, Finish, OURS, Timeouts};
 use crate::rules::Id;
 use crate::store::Db;
+
+/// A commit that waits for the disk as the server is set up.
+const FLUSHING_COMMIT: &str = "SET LOCAL synchronous_commit TO DEFAULT; COMMIT";
 
 impl DbConnection {
     /// One such transaction, which says itself how it is to end: what came of it, and how it ended. Planned anew for
@@ -21,23 +26,36 @@ impl DbConnection {
         self.transact(&begin, body)
     }
 
+    /// Asks once what each transaction would ask otherwise.
+    pub fn expect_many(&mut self) -> QueryResult<()> {
+        if let Db::Postgres(db) = &mut self.db {
+            self.keeps_any_bytes = Some(sql::<Text>("SHOW server_encoding").get_result::<String>(db)? == "SQL_ASCII");
+        }
+        Ok(())
+    }
+
     /// The message by which such transactions begin.
     pub fn begin_repeated(&self, access: Access, timeouts: &Timeouts, durable: Durable) -> String {
         let mut begin = self.begin_statement(access, OURS, timeouts);
         if !self.is_sqlite() {
             begin += "; SET LOCAL plan_cache_mode = force_generic_plan";
         }
-        if !self.is_sqlite() && access == Access::Write && durable == Durable::Once {
+        if !self.is_sqlite() && access == Access::Write && durable == Durable::Together {
             begin += "; SET LOCAL synchronous_commit = off";
         }
         begin
     }
 
-    /// Begins the next transaction, and with it ends the one that is under way, if there is one: how that has ended.
-    pub fn begin_next(&mut self, begin: &str) -> (Option<End>, Result<(), Abort>) {
+    /// Begins the next transaction, and with it ends the one that is under way, if there is one: how that has ended. If
+    /// it is committed and was to be flushed, it and all before it on this connection are on disk.
+    pub fn begin_next(&mut self, begin: &str, flush: bool) -> (Option<End>, Result<(), Abort>) {
         let ended = match self.unfinished {
             Some(finish) if !self.is_sqlite() => {
-                let end = if finish == Finish::Commit { "COMMIT" } else { "ROLLBACK" };
+                let end = match (finish, flush) {
+                    (Finish::Commit, true) => FLUSHING_COMMIT,
+                    (Finish::Commit, false) => "COMMIT",
+                    (Finish::RollBack, _) => "ROLLBACK",
+                };
                 self.unfinished = None;
                 match self.run_begin(&format!("{end}; {begin}")) {
                     Ok(()) => return (Some(ended_well(finish)), Ok(())),
@@ -68,7 +86,7 @@ impl DbConnection {
     pub fn end(&mut self) -> Option<End> {
         Some(match self.unfinished.take()? {
             Finish::Commit if self.is_sqlite() => self.commit("COMMIT"),
-            Finish::Commit => self.commit("SET LOCAL synchronous_commit TO DEFAULT; COMMIT"),
+            Finish::Commit => self.commit(FLUSHING_COMMIT),
             Finish::RollBack if self.roll_back() => End::RolledBack,
             Finish::RollBack => End::Lost,
         })

@@ -2,18 +2,19 @@
 //! that is not built in its files as well, so that a sweep needs no folder; and which relations there were, so that one
 //! that is gone is no kind of work that there is none of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Nullable, Text};
+use diesel::sql_types::{Array, Bool, Nullable, Text};
 
 use super::{Host, named};
 use crate::conclusion::config;
-use crate::store::{Db, catalog};
+use crate::store::Db;
+use crate::store::catalog::{self, VERSIONS};
 
 /// The table.
 pub const RECORD: &str = "host";
@@ -64,11 +65,7 @@ fn host_of((name, files): (String, Option<String>)) -> Result<Arc<Host>> {
 /// Those of the recorded tables and views that are gone.
 pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
     match db {
-        Db::Postgres(db) => sql::<Text>(
-            "SELECT 'sweep.' || relation FROM sweep.host, jsonb_array_elements_text(relations) relation \
-             WHERE to_regclass('sweep.' || quote_ident(relation)) IS NULL ORDER BY 1",
-        )
-        .load(db),
+        Db::Postgres(db) => sql::<Text>(GONE).load(db),
         Db::Sqlite(db) => sql::<Text>(
             "SELECT value FROM host, json_each(relations) WHERE value NOT IN (SELECT name FROM sqlite_master) \
              ORDER BY 1",
@@ -76,6 +73,24 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
         .load(db),
     }
 }
+
+/// The versions of the migrations that have run, the host, and the relations that are gone, of a schema on PostgreSQL
+/// that has both tables; None: the record is empty, or it is no such schema.
+pub fn all_recorded(db: &mut Db) -> Result<Option<(BTreeSet<String>, Result<Arc<Host>>, Vec<String>)>> {
+    let Db::Postgres(db) = db else { return Ok(None) };
+    let query = format!(
+        "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}), ARRAY({GONE}), name, files::text FROM sweep.host"
+    );
+    type Recorded = (Array<Text>, Array<Text>, Text, Nullable<Text>);
+    let row: Option<(Vec<String>, Vec<String>, String, Option<String>)> =
+        sql::<Recorded>(&query).get_result(db).optional().context(READING)?;
+    Ok(row
+        .filter(|(versions, ..)| !versions.is_empty())
+        .map(|(versions, gone, name, files)| (versions.into_iter().collect(), host_of((name, files)), gone)))
+}
+
+const GONE: &str = "SELECT 'sweep.' || relation FROM sweep.host, jsonb_array_elements_text(relations) relation \
+    WHERE to_regclass('sweep.' || quote_ident(relation)) IS NULL ORDER BY 1";
 
 /// As statements, to be run after all migrations.
 pub fn statements(host: &Host, is_sqlite: bool) -> String {

@@ -34,12 +34,35 @@ impl Found {
     }
 }
 
+/// What says how far a schema is, and whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetUp {
+    /// It is in its two tables, the host's and the versions'.
+    Recorded,
+    /// There may be neither.
+    Unknown,
+}
+
+/// Reads both tables, and which relations are gone, in one round trip; of an empty record, as if nothing were known.
+pub fn look_at_record(db: &mut Db) -> Result<(Found, Option<Vec<String>>)> {
+    let Some((applied, host, gone)) = hosts::all_recorded(db)? else { return Ok((look(db)?, None)) };
+    Ok((known(db, applied, |_| host.map(Some))?, Some(gone)))
+}
+
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.
 pub fn look(db: &mut Db) -> Result<Found> {
     let applied = applied(db)?;
     if applied.is_empty() {
         return Ok(Found::default());
     }
+    known(db, applied, hosts::recorded)
+}
+
+fn known(
+    db: &mut Db,
+    applied: BTreeSet<String>,
+    host: impl FnOnce(&mut Db) -> Result<Option<Arc<Host>>>,
+) -> Result<Found> {
     if !applied.contains(&version_of_the_ledger()) {
         let anew = match db {
             Db::Postgres(_) => "run `drop schema sweep cascade`, then `sweep migrate`",
@@ -52,7 +75,7 @@ pub fn look(db: &mut Db) -> Result<Found> {
         ))
         .into());
     }
-    let Some(host) = hosts::recorded(db)? else { return Err(is_broken(db, &[RECORD.to_owned()])?.into()) };
+    let Some(host) = host(db)? else { return Err(is_broken(db, &[RECORD.to_owned()])?.into()) };
     let known: BTreeSet<String> = folders(db, &host).iter().map(|folder| version(folder)).collect();
     let unknown: Vec<&str> = applied.difference(&known).map(String::as_str).collect();
     if !unknown.is_empty() {
@@ -74,7 +97,12 @@ pub fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
 /// A relation that is gone must not look like a kind of work that there is none of.
 pub fn refuse_broken(db: &mut Db) -> Result<()> {
     let gone = hosts::gone(db).context("looking for what migrations made")?;
-    if gone.is_empty() { Ok(()) } else { Err(is_broken(db, &gone)?.into()) }
+    refuse_without(db, &gone)
+}
+
+/// Refuses it if any are gone.
+pub fn refuse_without(db: &mut Db, gone: &[String]) -> Result<()> {
+    if gone.is_empty() { Ok(()) } else { Err(is_broken(db, gone)?.into()) }
 }
 
 fn is_broken(db: &mut Db, gone: &[String]) -> QueryResult<Failure> {

@@ -1,7 +1,6 @@
 //! Connecting to PostgreSQL, through libpq.
 
 use anyhow::Result;
-use diesel::connection::CacheSize;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
@@ -9,6 +8,7 @@ use diesel::sql_types::{Bool, Nullable, Text};
 use super::conninfo::{self, Conninfo, Place};
 use super::patience;
 use crate::conclusion::{Failure, config, unavailable};
+use crate::store::migrate::SetUp;
 use crate::store::{Access, Db, DbConnection};
 
 /// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know
@@ -31,12 +31,13 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
             patience::within(patience, url, move || establish(&its_url))?
         }
     };
-    let mut db = connection.map_err(refuse_connection)?;
-    db.set_prepared_statement_cache_size(match cache {
-        StatementCache::On => CacheSize::Unbounded,
-        StatementCache::Off => CacheSize::Disabled,
-    });
-    Ok(DbConnection::new(Db::Postgres(db), None))
+    let db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?), None);
+    let mut db = match cache {
+        StatementCache::On => db,
+        StatementCache::Off => db.without_prepared_statements(),
+    };
+    db.repeats(true);
+    Ok(db)
 }
 
 /// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in
@@ -177,27 +178,32 @@ fn will_last(message: &str) -> bool {
     tries.all(|tried| LASTING.iter().any(|phrase| tried.contains(phrase)))
 }
 
-/// Is it a standby, is there a schema `sweep`, and if this role is a superuser: to which lesser role does it belong?
+/// Is it a standby, is there a schema `sweep`, with what says who set it up, and if this role is a superuser: to which
+/// lesser role does it belong?
 const FIRST_LOOK: &str = "pg_is_in_recovery(), EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
+    2 = (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
+         WHERE nspname = 'sweep' AND relname IN ('host', '__diesel_schema_migrations')), \
     (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname \
     = session_user \
      WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper)";
 
-/// Is there anything to look at? Whoever owns the schema is trusted with the rights of the role that sweeps, but not
+/// Is there anything to look at; and if so, what says who set it up? Whoever owns the schema is trusted with the rights of the role that sweeps, but not
 /// with a superuser's; and a standby can be read only.
-pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<bool> {
-    type Seen = (bool, bool, Option<String>);
-    match diesel::select(sql::<(Bool, Bool, Nullable<Text>)>(FIRST_LOOK)).get_result::<Seen>(db)? {
+pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<Option<SetUp>> {
+    type Seen = (bool, bool, bool, Option<String>);
+    match diesel::select(sql::<(Bool, Bool, Bool, Nullable<Text>)>(FIRST_LOOK)).get_result::<Seen>(db)? {
         (true, ..) if access == Access::Write => {
             Err(unavailable("this server is a hot standby and cannot be written to: only a dry run works on it").into())
         }
-        (_, _, Some(owner)) => Err(config(format!(
+        (.., Some(owner)) => Err(config(format!(
             "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a \
                 superuser's \
              rights. Use {owner}, or a role of deploy/postgres/role.sql"
         ))
         .into()),
-        (_, is_there, None) => Ok(is_there),
+        (_, is_there, has_record, None) => {
+            Ok(is_there.then_some(if has_record { SetUp::Recorded } else { SetUp::Unknown }))
+        }
     }
 }
 

@@ -114,6 +114,11 @@ impl Memory {
         taken_over
     }
 
+    /// There is nothing of this kind to judge.
+    pub fn note_nothing(&mut self, kind: Kind) {
+        self.note(kind, &Found::default());
+    }
+
     /// For the next sweeps. All of it is as old as its oldest part: taken over again and again, nothing becomes
     /// younger.
     pub fn remembered(&self) -> Option<Remembered> {

@@ -22,14 +22,21 @@ pub struct Job<'a> {
     pub wake: Option<Reservation<'a>>,
 }
 
-/// One queue for each worker; of one without a connection, none.
+/// One queue for each worker.
 pub struct Queues<'a> {
-    queues: Vec<Option<Sender<Job<'a>>>>,
+    queues: Vec<Queue<'a>>,
+}
+
+struct Queue<'a> {
+    /// None: the worker has no connection.
+    sender: Option<Sender<Job<'a>>>,
+    /// Jobs that are not answered.
+    in_flight: usize,
 }
 
 impl<'a> Queues<'a> {
-    pub fn new(queues: Vec<Sender<Job<'a>>>) -> Queues<'a> {
-        Queues { queues: queues.into_iter().map(Some).collect() }
+    pub fn new(senders: Vec<Sender<Job<'a>>>) -> Queues<'a> {
+        Queues { queues: senders.into_iter().map(|sender| Queue { sender: Some(sender), in_flight: 0 }).collect() }
     }
 
     /// For how many workers there is room in flight.
@@ -37,20 +44,40 @@ impl<'a> Queues<'a> {
         self.queues.len()
     }
 
-    /// Subjects of one group go to one worker: they lock the same rows, and would find one another busy. The groups of
-    /// a worker that retired are spread over the others, whose own stay where they are.
-    pub fn send(&self, job: Job<'a>) {
-        let at_work: Vec<_> = self.queues.iter().flatten().collect();
-        let first_choice = self.queues[place_of(&job.lock_group, self.queues.len())].as_ref();
-        let queue = first_choice.unwrap_or_else(|| at_work[place_of(&job.lock_group, at_work.len())]);
+    pub fn in_flight(&self) -> usize {
+        self.queues.iter().map(|queue| queue.in_flight).sum()
+    }
+
+    /// Subjects of one lock group go to one worker: they lock the same rows, and would find one another busy. The groups
+    /// of a worker that retired are spread over the others, whose own stay where they are. A subject that shares nothing
+    /// goes to whoever has the least to do.
+    pub fn send(&mut self, job: Job<'a>) {
+        let is_at_work = |place: &usize| self.queues[*place].sender.is_some();
+        let at_work: Vec<usize> = (0..self.queues.len()).filter(is_at_work).collect();
+        let place = match job.lock_group == job.candidate.id {
+            true => at_work.iter().copied().min_by_key(|place| self.queues[*place].in_flight),
+            false => {
+                let first_choice = place_of(&job.lock_group, self.queues.len());
+                Some(first_choice)
+                    .filter(is_at_work)
+                    .or_else(|| at_work.get(place_of(&job.lock_group, at_work.len())).copied())
+            }
+        };
+        let Queue { sender: Some(sender), in_flight } = &mut self.queues[place.unwrap_or_default()] else { return };
         // A worker that is gone has panicked: its answer says so.
-        let _ = queue.send(job);
+        let _ = sender.send(job);
+        *in_flight += 1;
+    }
+
+    /// One of its jobs is answered.
+    pub fn answered(&mut self, worker: usize) {
+        self.queues[worker].in_flight -= 1;
     }
 
     /// A worker could not get a connection. The others go on; after the last one the sweep cannot, and this is why.
     pub fn retire(&mut self, worker: usize, error: Error) -> Option<Error> {
-        self.queues[worker] = None;
-        let left = self.queues.iter().flatten().count();
+        self.queues[worker].sender = None;
+        let left = self.queues.iter().filter(|queue| queue.sender.is_some()).count();
         if left == 0 {
             return Some(error);
         }

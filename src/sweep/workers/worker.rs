@@ -109,13 +109,11 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     }
 
     fn take_up(&mut self, job: Job<'a>) {
-        if self.unflushed.first().is_some_and(|first| FLUSHED_WITHIN <= first.committed_at.elapsed()) {
-            self.flush();
-        }
         let (Shared { context, access, .. }, Some(db)) = (self.shared, &mut *self.connection) else { return };
         let begin = db.begin_repeated(*access, &context.timeouts, context.durable);
-        let (ended, begun) = db.begin_next(&begin);
-        let is_alive = self.conclude(ended, false);
+        let flush = self.unflushed.first().is_some_and(|first| FLUSHED_WITHIN <= first.committed_at.elapsed());
+        let (ended, begun) = db.begin_next(&begin, flush);
+        let is_alive = self.conclude(ended, flush);
         if !is_alive {
             // The connection that was lost had not begun it.
             return self.begin(job);
@@ -177,7 +175,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         let (Some(taken_up), Some(end), Some(db)) = (self.taken_up.take(), ended, &mut *self.connection) else {
             return true;
         };
-        let waits_for_disk = !flushed && !db.is_sqlite() && self.shared.context.durable == Durable::Once;
+        let waits_for_disk = !flushed && !db.is_sqlite() && self.shared.context.durable == Durable::Together;
         let entry_id = taken_up.entry_id.clone();
         let Examination { examined, lost, is_committed, .. } = taken_up.conclude(db, end, self.shared.context);
         if is_committed && waits_for_disk {
@@ -236,19 +234,20 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             return Err(None);
         }
         if self.connection.is_none() {
-            *self.connection = Some(self.shared.url.connect(self.shared.access)?);
+            let mut db = self.shared.url.connect(self.shared.access).map_err(Some)?;
+            db.expect_many().map_err(|error| Some(error.into()))?;
+            *self.connection = Some(db);
         }
         self.connection.as_mut().ok_or(None)
     }
 
     fn answer(&mut self, fate: Disposition<'a>) {
-        let _ = self.answers.send(Ok(Done { fate, retired: None }));
+        let _ = self.answers.send(Ok(Done { worker: self.number, fate, retired: None }));
     }
 
     /// Answers, and says once why this worker has no connection.
     fn retire(&mut self, fate: Disposition<'a>, error: Option<Error>) {
         self.is_retired = true;
-        let retired = error.map(|error| (self.number, error));
-        let _ = self.answers.send(Ok(Done { fate, retired }));
+        let _ = self.answers.send(Ok(Done { worker: self.number, fate, retired: error }));
     }
 }

@@ -1,0 +1,96 @@
+//! What is asked of a database when a sweep begins: which it is and what time it is there, and whether there is anything
+//! to do at all. Most sweeps find nothing, and of a server that is far away each question costs a round trip: so all of
+//! it is asked at once.
+
+use chrono::{DateTime, Utc};
+use diesel::dsl::{exists, select, sql};
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Nullable, Text};
+
+use super::outbox::delivery::waiting;
+use super::schema::untaken_wakes;
+use super::types::{Instant, LossyText, RawInstant, sql as types};
+use super::wakes::all_stuck;
+use super::{Access, Db, Subject, boards, catalog, for_kind, ledger};
+use crate::rules::{Id, Kind, Policy};
+
+/// What is known of a database when a sweep begins.
+pub struct Opening {
+    /// As `Db::identity`.
+    pub database: String,
+    pub now: DateTime<Utc>,
+    /// The newest sweeps, the latest first; none if this role may not read them, as a dry run need not.
+    pub newest_sweeps: Vec<Id>,
+    /// When the ledger's newest row was written; none that cannot be read, and none for a dry run.
+    pub newest_recovery: Option<DateTime<Utc>>,
+    has_untaken_wakes: bool,
+}
+
+/// So many sweeps distinguish a database from a copy of it.
+const NEWEST_SWEEPS: i64 = 3;
+
+impl Opening {
+    pub fn read(db: &mut Db, access: Access) -> QueryResult<Opening> {
+        let knows_sweeps = access == Access::Write || catalog::is_readable(db, "sweeps")?;
+        let now = catalog::clock(db);
+        let newest =
+            format!("FROM sweeps WHERE started_at <= {now} ORDER BY started_at DESC, id LIMIT {NEWEST_SWEEPS}");
+        let (list, none) = match db {
+            Db::Postgres(_) => ("string_agg(id::text, ',')", "NULL::timestamptz"),
+            Db::Sqlite(_) => ("group_concat(id)", "NULL"),
+        };
+        let columns = [
+            catalog::identity(db).to_owned(),
+            now.to_owned(),
+            if knows_sweeps { format!("(SELECT {list} FROM (SELECT id {newest}) newest)") } else { "NULL".to_owned() },
+            match access {
+                Access::Write => "(SELECT created_at FROM recoveries ORDER BY created_at DESC LIMIT 1)".to_owned(),
+                Access::ReadOnly => none.to_owned(),
+            },
+            catalog::readable(db, "untaken_wakes"),
+        ];
+        type Row = (LossyText, DateTime<Utc>, Option<String>, Option<RawInstant>, bool);
+        let (database, now, sweeps, recovery, has_untaken_wakes): Row =
+            select(sql::<(Text, types::Instant, Nullable<Text>, Nullable<types::Instant>, Bool)>(&columns.join(", ")))
+                .get_result(db)?;
+        Ok(Opening {
+            database: database.into(),
+            now,
+            newest_sweeps: sweeps.iter().flat_map(|ids| ids.split(',')).map(|id| Id(id.to_owned())).collect(),
+            newest_recovery: recovery.and_then(|at| at.instant()),
+            has_untaken_wakes,
+        })
+    }
+
+    /// Is there nothing to do about these kinds, whoever's they are, and nothing to notify of?
+    pub fn glance(&self, db: &mut Db, kinds: &[Kind], policy: &Policy) -> QueryResult<Glance> {
+        let any = |relation: &str| format!("EXISTS (SELECT 1 FROM {relation})");
+        let is_policy_new = format!("NOT {}", any(&format!("policy WHERE {}", boards::says(policy))));
+        let candidates = kinds.iter().map(|kind| any(&format!("{kind}_candidates")));
+        let first: Vec<String> =
+            [is_policy_new, any("failures WHERE sweeps > 0")].into_iter().chain(candidates).collect();
+        let deleted: Vec<String> = kinds
+            .iter()
+            .map(|&kind| for_kind!(kind, S => any(&format!("recoveries WHERE {}", ledger::open_of_deleted::<S>()))))
+            .collect();
+        let subjects: Vec<String> = kinds.iter().map(|&kind| for_kind!(kind, S => any(S::RELATION))).collect();
+        let is_empty = sql::<Bool>(&format!("NOT ({})", subjects.join(" OR ")));
+        let others = exists(waiting!()).or(sql::<Bool>(&deleted.join(" OR ")));
+        let is_busy = sql::<Bool>(&first.join(" OR ")).or(others);
+        let (is_busy, is_empty) = match self.has_untaken_wakes {
+            true => select((is_busy.or(exists(all_stuck!(policy.wake_stuck_after, self.now))), is_empty))
+                .get_result::<(bool, bool)>(db)?,
+            false => select((is_busy, is_empty)).get_result(db)?,
+        };
+        Ok(Glance { is_calm: !is_busy, is_empty })
+    }
+}
+
+/// What there is in a database, at the first glance.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Glance {
+    /// A sweep would look at nothing, write nothing, and notify nobody.
+    pub is_calm: bool,
+    /// There is no subject at all.
+    pub is_empty: bool,
+}
