@@ -79,4 +79,3 @@ begin
         return next facts;
     end if;
 end $$;{% endmacro -%}
-{%- macro drop_take(kind) %}drop function take_{{ kind }};{% endmacro -%}

@@ -37,5 +37,3 @@
 {%- macro ending(text, characters) %}substr({{ text }}, -{{ characters }}){% endmacro -%}
 {%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}
 {#- A writer holds the whole file. -#}
-{%- macro take(kind, lock) %}{% endmacro -%}
-{%- macro drop_take(kind) %}{% endmacro -%}

@@ -53,9 +53,11 @@ fn over_the_ledger(database: &str, host: &Host) -> Vec<String> {
     of_host.sort_by_key(|folder| version(folder));
     let derived = if host.has_derived_facts() { facts(database, host) } else { Vec::new() };
     // A host that lacks a kind has nothing to show of it.
-    let of_kinds = host.kinds().into_iter().map(Kind::name);
-    let boards = ["agents"].into_iter().chain(of_kinds).flat_map(|part| inside(&format!("board/{part}")));
-    inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).collect()
+    let kinds = || host.kinds().into_iter().map(Kind::name);
+    let boards = ["agents"].into_iter().chain(kinds()).flat_map(|part| inside(&format!("board/{part}")));
+    // Whoever begins to write on SQLite holds all of it.
+    let takes = kinds().filter(|_| database == "postgres").flat_map(|kind| inside(&format!("take/{kind}")));
+    inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).chain(takes).collect()
 }
 
 fn facts(database: &str, host: &Host) -> Vec<String> {
@@ -129,7 +131,7 @@ pub fn version(folder: &str) -> String {
 
 /// Is it a view of sweep's own over what a host has?
 pub fn is_derived(folder: &str) -> bool {
-    folder.starts_with("facts/") || folder.starts_with("board/")
+    ["facts/", "board/", "take/"].iter().any(|source| folder.starts_with(source))
 }
 
 /// Is it what sweep remembers, whatever its host looks like?
@@ -211,8 +213,8 @@ pub fn has_columns(db: &mut Db, relation: &str, columns: &[&str]) -> QueryResult
 /// What stands in a file, and what was made for this connection.
 const ON_SQLITE: &str = "(SELECT type, name FROM sqlite_master UNION ALL SELECT type, name FROM sqlite_temp_master)";
 
-/// As an expression of SQL: which database this is. It is the id that `sweep migrate` gave it and its name, or the file. A
-/// standby has its primary's, and so has a copy of the same name.
+/// As an expression of SQL: which database this is. It is the id that `sweep migrate` gave it and its name, or the
+/// file. A standby has its primary's, and so has a copy of the same name.
 pub fn identity(db: &Db) -> &'static str {
     match db {
         Db::Postgres(_) => "(SELECT database_id::text || '/' || current_database() FROM sweep.host)",

@@ -4,5 +4,4 @@ drop view issue_states;
 drop view issue_reasons;
 drop view if exists issue_outlines;
 drop view escalated_issues;
-{{ drop_take("issue") }}
 drop view issue_decided_facts;

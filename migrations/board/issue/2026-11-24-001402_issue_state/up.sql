@@ -1,10 +1,6 @@
 -- What is decided by.
 {{ decided_facts("issue") }}
 
--- The agent is locked as well, so that a pause and a wake exclude each other.
-{{ take("issue", "select (select a.id from agents a where a.id = i.assignee_agent_id for share skip locked), null into agent, issue
-    from issues i where i.id = wanted for update of i skip locked") }}
-
 -- What sweep blocked waits for a person, who has not taken it back. There may be very many: nothing here asks for their facts, and
 -- SQLite does not put the issues first, which would have it sort all of them.
 create view escalated_issues as

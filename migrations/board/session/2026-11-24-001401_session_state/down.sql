@@ -3,5 +3,4 @@ drop view session_details;
 drop view session_states;
 drop view session_reasons;
 drop view if exists session_outlines;
-{{ drop_take("session") }}
 drop view session_decided_facts;

@@ -1,11 +1,6 @@
 -- What is decided by.
 {{ decided_facts("session") }}
 
--- The agent is locked against a pause; the issue as a sweep of issues does it, so that only one of both continues it.
-{{ take("session", "select (select a.id from agents a where a.id = s.agent_id for share skip locked),
-           (select i.id from issues i where i.id = s.issue_id for update skip locked) into agent, issue
-    from sessions s where s.id = wanted for update of s skip locked") }}
-
 {% set is_quiet %}(f.idle_since < {{ before("f.observed_at", "coalesce(f.silent_after_seconds,
                    case when f.takes_commands then p.session_silent_after_seconds else p.run_silent_after_seconds end)") }}
                    and (f.agent_state is null or not {{ is_one_of("f.agent_state", "needs_person") }})){% endset -%}

@@ -3,5 +3,4 @@ drop view step_details;
 drop view step_states;
 drop view step_reasons;
 drop view if exists step_outlines;
-{{ drop_take("step") }}
 drop view step_decided_facts;

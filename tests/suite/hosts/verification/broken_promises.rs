@@ -82,7 +82,7 @@ const INSERT_A_JOB: &str =
 )]
 #[case::an_escalation_without_a_word(
     "escalation",
-    "expected one row with a text",
+    "no row of the host's has the comment",
     "note = concat_ws(E'\\n', nullif(note, ''), new.body)",
     "note = note"
 )]

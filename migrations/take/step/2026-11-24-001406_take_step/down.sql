@@ -1,0 +1,1 @@
+drop function take_step;
