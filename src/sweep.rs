@@ -83,12 +83,16 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let access = if options.dry_run { Access::ReadOnly } else { Access::Write };
     let explain = |error, doing| options.database.explain(error).context(doing);
     let mut store = options.database.open(access)?;
-    let (opening, clocks, glance) = look(options, &mut store.db, |db| {
-        let (opening, clocks) = clock::read(db, access)?;
-        let glance = glance(options, db, &store.kinds, &opening)?;
-        Ok((opening, clocks, glance))
-    })
-    .map_err(|error| explain(error, "looking at the database"))?;
+    let mut begin = |glances: bool| {
+        look(options, &mut store.db, |db| {
+            let (opening, clocks) = clock::read(db, access)?;
+            let seen = if glances { glance(options, db, &store.kinds, &opening)? } else { Glance::default() };
+            Ok((opening, clocks, seen))
+        })
+    };
+    // What cannot be glanced at is found out, and recorded, by the sweep itself.
+    let (opening, clocks, glance) =
+        begin(true).or_else(|_| begin(false)).map_err(|error| explain(error, "looking at the database"))?;
     store.db.repeats(!glance.is_calm);
     let (heading, now) = (heading(options, &store, &opening), opening.now);
     refuse(options, &mut store, &heading)?;

@@ -61,8 +61,8 @@ impl Default for Timeouts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Durable {
-    /// With others, at most a tenth of a second later, and before anything is reported of it. What a crash of the server
-    /// loses until then is lost whole, and the next sweep does it again.
+    /// With others, at most a tenth of a second later, and before anything is reported of it. What a crash of the
+    /// server loses until then is lost whole, and the next sweep does it again.
     #[default]
     Together,
     /// Before it is answered, by the server's own `synchronous_commit`.

@@ -220,8 +220,8 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
     row.set((closed!(now, closing), remembered)).execute(db).map(drop)
 }
 
-/// Writes the row of a sweep that began and ended at this moment, since it found nothing to do: what is remembered of the
-/// ledger is what it was.
+/// Writes the row of a sweep that began and ended at this moment, since it found nothing to do: what is remembered of
+/// the ledger is what it was.
 pub fn record_calm_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening, closing: Closing) -> QueryResult<()> {
     let now = opening.began_at;
     let remembered = totals::copy_of_remembered!(now);

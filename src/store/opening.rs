@@ -1,6 +1,6 @@
-//! What is asked of a database when a sweep begins: which it is and what time it is there, and whether there is anything
-//! to do at all. Most sweeps find nothing, and of a server that is far away each question costs a round trip: so all of
-//! it is asked at once.
+//! What is asked of a database when a sweep begins: which it is and what time it is there, and whether there is
+//! anything to do at all. Most sweeps find nothing, and of a server that is far away each question costs a round trip:
+//! so all of it is asked at once.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::{exists, select, sql};

@@ -58,8 +58,8 @@ macro_rules! facts_among {
     }};
 }
 
-/// Reads many subjects, and the halves of them if a row cannot be decoded: it must not cost the others, and says no more
-/// of itself than that it is missing.
+/// Reads many subjects, and the halves of them if a row cannot be decoded: it must not cost the others, and says no
+/// more of itself than that it is missing.
 pub(super) fn read_halves<T>(
     db: &mut Db,
     ids: &[Id],

@@ -1,69 +1,22 @@
 //! One subject, one transaction: lock, facts, decide, write, commit. Only what facts that were read without a lock call
 //! for is locked at all: a host that holds its own rows does not meet a sweep that would leave them as they are.
 
+mod attempt;
 mod carry_out;
 mod conclude;
 pub mod look;
 
-use diesel::result::Error;
-
 use super::context::ExamineContext;
 use super::describe::describe;
 use super::limits::Reservation;
-use super::outcome::{Examined, Outcome};
-use crate::rules::request::{self, Refusal};
+use super::outcome::Outcome;
+use crate::rules::request;
 use crate::rules::{Decision, Id, Verdict, decide};
-use crate::store::{Abort, Access, Db, DbConnection, End, Finish, Lock, Subject};
+use crate::store::{Abort, Access, Db, DbConnection, End, Lock, Subject};
+use attempt::{Attempt, Step};
+pub use attempt::{Examination, Lost};
 use carry_out::carry_out;
 use conclude::conclude;
-
-/// The result for one subject, and whether the connection survived it.
-pub struct Examination<'a> {
-    pub examined: Examined,
-    /// Why what a person asked for was not done.
-    pub refusal: Option<Refusal>,
-    /// Something was written, and the database said that it is.
-    pub is_committed: bool,
-    pub lost: Option<Lost<'a>>,
-}
-
-/// The connection is gone.
-pub enum Lost<'a> {
-    /// Before the commit: nothing was written.
-    Connection,
-    /// While the commit was under way: the ledger knows whether this row was written, and with it all the rest.
-    Commit { entry_id: Id, intended: Outcome, wake: Option<Reservation<'a>> },
-}
-
-/// One look at a subject, and how far it got.
-struct Attempt<'a, S> {
-    /// None: it is gone, or could not be read.
-    seen: Option<(S, Verdict)>,
-    step: Step,
-    /// The wake that it takes if it is written.
-    wake: Option<Reservation<'a>>,
-}
-
-/// How far an attempt got.
-#[derive(Debug, PartialEq)]
-enum Step {
-    /// Looked at and decided; there is nothing to write.
-    Decided,
-    /// What a person asked for would be wrong now.
-    Refused(Refusal),
-    /// Looked at without a lock; what is decided under the lock is to be written.
-    Wanted,
-    /// The subject, or a row that its recovery refers to, is in other hands.
-    Held,
-    Gone,
-    /// The plan says something else: what.
-    Changed(String),
-    /// Its agent was woken often enough.
-    Deferred,
-    Written,
-    /// By the database, while it was looked at or written.
-    Failed(Error),
-}
 
 /// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
 pub fn examine<'a, S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext<'a>) -> Examination<'a> {
@@ -132,23 +85,6 @@ impl<'a, S: Subject> TakenUp<'a, S> {
     /// What there is to report of it, now that its transaction has ended.
     pub fn conclude(self, db: &mut DbConnection, end: End, context: &ExamineContext<'a>) -> Examination<'a> {
         conclude::<S>(db, &self.id, self.attempt, end, self.entry_id, context)
-    }
-}
-
-impl<S> Attempt<'_, S> {
-    fn failed(error: Error) -> Self {
-        Attempt { seen: None, step: Step::Failed(error), wake: None }
-    }
-
-    fn not_begun(abort: Abort) -> (Self, End) {
-        match abort {
-            Abort::RolledBack(error) | Abort::Unknown(error) => (Attempt::failed(error), End::RolledBack),
-            Abort::Lost(error) => (Attempt::failed(error), End::Lost),
-        }
-    }
-
-    fn finish(&self) -> Finish {
-        if self.step == Step::Written { Finish::Commit } else { Finish::RollBack }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The scan: the candidates of one kind, oldest first, page by page, and what a look shows of them; or the subjects
 //! that the operator named.
 
+pub mod ahead;
+
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
@@ -20,7 +22,7 @@ use crate::text::redact;
 
 /// Candidates of a page. A page's query looks through all that are left, so its cost is spread over many of them; they
 /// take some 200 bytes each.
-const PAGE: i64 = 10_000;
+const PAGE: i64 = 50_000;
 
 /// Candidates that are looked at together: enough to spread the cost of a statement, few enough that their facts take a
 /// few megabytes.
@@ -37,7 +39,7 @@ pub struct Scan<'a, S> {
     /// Taken from the page.
     looked: VecDeque<Looked>,
     ended: bool,
-    kind: PhantomData<S>,
+    kind: PhantomData<fn() -> S>,
 }
 
 impl<'a, S: Subject> Scan<'a, S> {
@@ -105,13 +107,21 @@ impl<'a, S: Subject> Scan<'a, S> {
         self.looked.iter().map(|looked| &looked.candidate).chain(&self.page)
     }
 
-    fn look_ahead(&mut self) -> Result<()> {
+    /// The next candidates that are looked at together; none: that was all.
+    fn next_looked(&mut self) -> Result<VecDeque<Looked>> {
+        if !self.looked.is_empty() {
+            return Ok(std::mem::take(&mut self.looked));
+        }
         if self.page.is_empty() && !self.ended {
             self.fetch()?;
         }
         let next = self.page.drain(..self.page.len().min(LOOK)).collect();
-        self.looked = look::<S>(self.db, next, self.context).into();
-        Ok(())
+        Ok(look::<S>(self.db, next, self.context).into())
+    }
+
+    /// What was looked at and not taken.
+    fn put_back(&mut self, looked: impl Iterator<Item = Looked>) {
+        self.looked = looked.collect();
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -140,20 +150,6 @@ impl<'a, S: Subject> Scan<'a, S> {
     fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
         let part = Part { after: self.position.clone(), ..self.context.part() };
         self.query(doing, |db| body(db, &part))
-    }
-}
-
-impl<S: Subject> Iterator for Scan<'_, S> {
-    type Item = Result<Looked>;
-
-    fn next(&mut self) -> Option<Result<Looked>> {
-        if self.looked.is_empty()
-            && let Err(error) = self.look_ahead()
-        {
-            self.ended = true;
-            return Some(Err(error));
-        }
-        self.looked.pop_front().map(Ok)
     }
 }
 

@@ -4,6 +4,7 @@
 //! which something is to be written: only while there is room in flight, so memory stays small, while the limit could
 //! still bear it, so the limit is exact, and while a wake is left for the agent, so the oldest of his work gets it.
 
+mod answers;
 mod queues;
 mod worker;
 
@@ -12,17 +13,19 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 
 use super::context::ExamineContext;
 use super::examine::look::{Looked, Seen};
 use super::limits::{Full, Limits};
 use super::outcome::Examined;
 use super::scan::Scan;
+use super::scan::ahead::{Ahead, look_ahead};
 use super::tally::Deferred;
 use crate::store::candidates::Candidate;
 use crate::store::open::Url;
 use crate::store::{Access, DbConnection, Subject};
+use answers::{Answer, Disposition, Done};
 use queues::{Job, Queues};
 use worker::{Shared, Worker};
 
@@ -35,24 +38,6 @@ pub struct Workers {
     access: Access,
     connections: Vec<Option<DbConnection>>,
 }
-
-/// What became of one subject that was handed out.
-struct Done<'a> {
-    worker: usize,
-    fate: Disposition<'a>,
-    /// This worker could not get a connection: it takes up nothing more.
-    retired: Option<Error>,
-}
-
-enum Disposition<'a> {
-    Examined(Examined),
-    /// Not begun, since the sweep is ending.
-    Dropped(Candidate),
-    /// Not begun, since this worker has no connection: another one may have.
-    HandedBack(Job<'a>),
-}
-
-type Answer<'a> = thread::Result<Done<'a>>;
 
 impl Workers {
     pub fn new(url: &Url, access: Access, connections: u32) -> Workers {
@@ -83,14 +68,14 @@ impl Workers {
             });
             let queues = Queues::new(queues.collect());
             drop(sender);
-            coordinate(candidates, context, queues, &answers, limits, report)
+            look_ahead(candidates, |candidates| coordinate(candidates, context, queues, &answers, limits, report))
         })
     }
 }
 
 /// Hands out and counts until all that was handed out is answered.
 fn coordinate<'a>(
-    candidates: &mut impl Iterator<Item = Result<Looked>>,
+    candidates: &mut Ahead,
     context: &ExamineContext<'a>,
     mut queues: Queues<'a>,
     answers: &Receiver<Answer<'a>>,

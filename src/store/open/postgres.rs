@@ -187,8 +187,8 @@ const FIRST_LOOK: &str = "pg_is_in_recovery(), EXISTS (SELECT FROM pg_namespace 
     = session_user \
      WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper)";
 
-/// Is there anything to look at; and if so, what says who set it up? Whoever owns the schema is trusted with the rights of the role that sweeps, but not
-/// with a superuser's; and a standby can be read only.
+/// Is there anything to look at; and if so, what says who set it up? Whoever owns the schema is trusted with the rights
+/// of the role that sweeps, but not with a superuser's; and a standby can be read only.
 pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<Option<SetUp>> {
     type Seen = (bool, bool, bool, Option<String>);
     match diesel::select(sql::<(Bool, Bool, Bool, Nullable<Text>)>(FIRST_LOOK)).get_result::<Seen>(db)? {

@@ -2,7 +2,7 @@
 
 use diesel::result::Error;
 
-use super::{Attempt, Examination, Lost, Step};
+use super::attempt::{Attempt, Examination, Lost, Step};
 use crate::rules::Id;
 use crate::store::{DbConnection, End, Subject, errors};
 use crate::sweep::context::ExamineContext;

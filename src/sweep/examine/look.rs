@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use tracing::debug;
 
+use super::attempt::{Attempt, Step};
 use super::conclude::left;
-use super::{Attempt, Step, judge, woken};
+use super::{judge, woken};
 use crate::rules::Id;
 use crate::store::candidates::Candidate;
 use crate::store::{Access, DbConnection, Finish, Lock, Subject};

@@ -48,9 +48,9 @@ impl<'a> Queues<'a> {
         self.queues.iter().map(|queue| queue.in_flight).sum()
     }
 
-    /// Subjects of one lock group go to one worker: they lock the same rows, and would find one another busy. The groups
-    /// of a worker that retired are spread over the others, whose own stay where they are. A subject that shares nothing
-    /// goes to whoever has the least to do.
+    /// Subjects of one lock group go to one worker: they lock the same rows, and would find one another busy. The
+    /// groups of a worker that retired are spread over the others, whose own stay where they are. A subject that shares
+    /// nothing goes to whoever has the least to do.
     pub fn send(&mut self, job: Job<'a>) {
         let is_at_work = |place: &usize| self.queues[*place].sender.is_some();
         let at_work: Vec<usize> = (0..self.queues.len()).filter(is_at_work).collect();

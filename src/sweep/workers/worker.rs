@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Error;
 
+use super::answers::{Answer, Disposition, Done};
 use super::queues::Job;
-use super::{Answer, Disposition, Done};
 use crate::rules::Id;
 use crate::store::open::Url;
 use crate::store::{Access, DbConnection, Durable, End, Subject, errors};

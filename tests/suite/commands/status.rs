@@ -23,7 +23,7 @@ fn ended_sweep(world: &mut World, minutes: i64, ended: Ended, conclusion: Conclu
     let policy = Policy::default();
     let record = |db: &mut Db| -> diesel::QueryResult<()> {
         let opening = Opening { began_at: db.now()?, is_restricted: partial, shard: None, policy: &policy };
-        ledger::open_sweep(db, &id, "native", opening)?;
+        ledger::open_sweep(db, &id, "native", &opening)?;
         let counts = serde_json::json!({});
         ledger::close_sweep(db, &id, Closing { ended, conclusion, partial, counts, oldest_left: None, guard: None })
     };
