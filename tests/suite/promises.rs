@@ -5,6 +5,7 @@ mod database_clock;
 mod dry_run;
 mod killed_sweeps;
 mod linked_work;
+mod lock_then_read;
 mod long_histories;
 mod lost_commits;
 mod network_faults;

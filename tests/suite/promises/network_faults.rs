@@ -2,6 +2,7 @@
 //! the next one finishes.
 
 mod before_a_sweep;
+mod crashes;
 mod cut_connections;
 mod failover;
 mod few_connections;

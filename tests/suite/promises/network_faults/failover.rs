@@ -16,7 +16,7 @@ use crate::support::json;
 use crate::support::program::{BINARY, sweep_at};
 use crate::support::server::Server;
 
-fn texts(url: &str, query: &str) -> Vec<String> {
+pub fn texts(url: &str, query: &str) -> Vec<String> {
     match &mut connect(url) {
         Db::Postgres(db) => sql::<Text>(query).load(db).unwrap_or_else(|error| panic!("{error}: {query}")),
         Db::Sqlite(_) => unreachable!("a URL of PostgreSQL"),
@@ -24,27 +24,27 @@ fn texts(url: &str, query: &str) -> Vec<String> {
 }
 
 /// What a disturbed sweep said of its subjects.
-struct Told {
-    code: i32,
+pub struct Told {
+    pub code: i32,
     rows: Vec<Value>,
 }
 
 impl Told {
-    fn ids(&self, outcome: &str) -> BTreeSet<String> {
+    pub fn ids(&self, outcome: &str) -> BTreeSet<String> {
         let rows = self.rows.iter().filter(|row| row["outcome"] == outcome);
         rows.map(|row| row["id"].as_str().expect("an id").to_owned()).collect()
     }
 }
 
-/// A sweep with four connections, to which this happens when twenty subjects are done.
-fn sweep_disturbed_by(url: &str, happens: impl FnOnce()) -> Told {
+/// A sweep with four connections, to which this happens when so many subjects are done.
+pub fn sweep_disturbed_by(url: &str, after: usize, happens: impl FnOnce()) -> Told {
     let mut command = Command::new(BINARY);
     command
         .args(["--database", url, "--output", "ndjson", "--no-guard", "--wakes-per-agent-max", "1000000"])
         .env("SWEEP_LOG", "off");
     let mut sweep = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sweep");
     let (mut out, mut text) = (BufReader::new(sweep.stdout.take().expect("a pipe")), String::new());
-    while text.matches("\"continued\"").count() < 20 {
+    while text.matches("\"continued\"").count() < after {
         assert_ne!(out.read_line(&mut text).expect("a line"), 0, "it ended before: {text}");
     }
     happens();
@@ -81,7 +81,7 @@ fn assert_truth(reported: &Told, url: &str) {
 #[test]
 fn a_server_that_restarts_at_once_in_mid_sweep_loses_and_doubles_nothing() {
     let server = Server::start().with_orphans(800);
-    let reported = sweep_disturbed_by(&server.url, || {
+    let reported = sweep_disturbed_by(&server.url, 20, || {
         server.crash();
         server.restart();
     });
@@ -108,7 +108,7 @@ fn what_was_reported_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 
-    let reported = sweep_disturbed_by(&url, || {
+    let reported = sweep_disturbed_by(&url, 20, || {
         primary.crash();
         // Until it is promoted there is no server to write to.
         sweep_at(&url, []).run().refused(UNAVAILABLE, &["cannot reach PostgreSQL"]);

@@ -57,7 +57,7 @@ fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back(
     others.truncate(3);
     wait_for_the_others_to_be(3, &mut observer);
     let ran = sweep_at(&url, ["--output", "json"]).run();
-    ran.says_once(UNAVAILABLE, &["the sweep could not go on", "remaining connection slots"]);
+    ran.says_once(UNAVAILABLE, &["the sweep could not go on", "cannot reach PostgreSQL"]);
     let json = ran.json();
     assert_eq!((json["ended"].as_str(), json["subjects"].as_array().map(Vec::len)), (Some("failed"), Some(0)));
     assert_eq!(json["kinds"]["issues"]["failed"], 0, "nothing was begun");

@@ -116,7 +116,7 @@ fn with_the_statement_cache_an_old_pooler_is_named_by_the_setting_and_nothing_is
     assert!(reason.contains("already exists") && reason.contains("set SWEEP_STATEMENT_CACHE=off"), "{reason}");
     // The next sweep meets it at once.
     let second = sweep_at(&url, []).run();
-    second.refused(CONFIG, &["looking at the database", "prepared statement", "SWEEP_STATEMENT_CACHE=off"]);
+    second.refused(CONFIG, &["cannot record the sweep", "prepared statement", "SWEEP_STATEMENT_CACHE=off"]);
     assert_eq!((world.count("recoveries"), world.wakes_for(&issue), world.count("activity")), (0, 0, 0));
 
     through(&url, &[]).run().done();

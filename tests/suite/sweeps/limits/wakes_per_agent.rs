@@ -33,7 +33,7 @@ mod hosts {
             assert_eq!(world.count("recoveries"), 26);
         }
 
-        /// An agent's work is one worker's, who takes it in its order.
+        /// Whichever workers take them, the wakes are reserved in the order of the scan.
         fn eight_connections_give_each_agent_exactly_its_oldest(world) {
             let mut oldest = Vec::new();
             for first in (0..480).step_by(30) {
@@ -145,4 +145,20 @@ on_each_database! {
 
         assert_eq!((swept.count("issues", "continued"), swept.count("steps", "deferred")), (1, 1));
     }
+}
+
+/// A fleet of one agent is not swept by one connection.
+#[test]
+fn the_work_of_one_agent_is_taken_by_several_workers() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphans(&agent, 0..40);
+    world.run("alter table wakes add queued_by int default pg_backend_pid()");
+    let settings = Options { wakes_per_agent_max: 12, connections: 4, ..world.options() };
+
+    let swept = world.sweep_as(&settings);
+
+    assert_eq!((swept.count("issues", "continued"), swept.count("issues", "deferred")), (12, 28));
+    assert_eq!(world.continued(), (28..40).map(numbered).collect::<Vec<_>>());
+    assert_eq!(world.count("(select distinct queued_by from wakes) as takers"), 4);
 }

@@ -1,0 +1,83 @@
+//! A server that does fsync and crashes at any moment of a sweep, whose commits wait for the disk together.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::channel;
+use std::thread;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use sweep::rules::Id;
+
+use super::failover::{sweep_disturbed_by, texts};
+use crate::support::program::sweep_at;
+use crate::support::server::Server;
+
+/// Nothing but a commit that waits for it has the log written: what is not flushed is lost in the crash.
+const SETTINGS: [&str; 4] = ["-c", "fsync=on", "-c", "wal_writer_delay=10s"];
+
+fn set(url: &str, query: &str) -> BTreeSet<String> {
+    texts(url, query).into_iter().collect()
+}
+
+/// What was reported is there; what is there is whole, and what the host committed meanwhile is there as well; the next
+/// sweep does what was lost, and no wake is doubled.
+#[test]
+fn a_server_that_crashes_at_any_moment_loses_nothing_that_was_reported() {
+    for round in 0..4 {
+        let server = Server::start_with(&SETTINGS).with_orphans(300);
+        let moment = random(200);
+        let context = format!("round {round}, after {moment}");
+        let url = server.url.clone();
+        let (sender, commits) = channel();
+        let host = thread::spawn(move || {
+            let mut db = PgConnection::establish(&url).expect("a connection");
+            // In every other round nobody else flushes anything.
+            for n in (0..).take_while(|_| round % 2 == 1) {
+                let written = db.batch_execute(&format!("insert into sweep.agents (name) values ('host {n}')"));
+                if written.is_err() || sender.send(format!("host {n}")).is_err() {
+                    break;
+                }
+            }
+        });
+
+        let reported = sweep_disturbed_by(&server.url, moment, || {
+            server.crash();
+            server.restart();
+        });
+
+        host.join().expect("a host");
+        let woken = set(&server.url, "select issue_id::text from sweep.wakes");
+        assert_eq!(woken, set(&server.url, "select subject_id::text from sweep.recoveries"), "half applied, {context}");
+        assert_eq!(woken, set(&server.url, "select entity_id::text from sweep.activity"), "half applied, {context}");
+        let continued = reported.ids("continued");
+        assert!(continued.is_subset(&woken), "lost: {:?}, {context}", continued.difference(&woken));
+        assert!(reported.ids("failed").is_disjoint(&woken), "done, and called failed, {context}");
+        let names = set(&server.url, "select name from sweep.agents");
+        assert!(commits.try_iter().all(|name| names.contains(&name)), "the host lost a commit, {context}");
+
+        sweep_at(&server.url, ["--no-guard", "--wakes-per-agent-max", "1000000"]).run().done();
+        let wakes = texts(&server.url, "select count(*) || ' of ' || count(distinct issue_id) from sweep.wakes");
+        assert_eq!(wakes, ["300 of 300"], "{context}");
+    }
+}
+
+/// The negative control: what nobody flushed is gone.
+#[test]
+fn a_commit_that_nobody_flushed_is_lost_in_the_crash() {
+    let server = Server::start_with(&SETTINGS).with_orphans(1);
+    let mut db = PgConnection::establish(&server.url).expect("a connection");
+    db.batch_execute(
+        "set synchronous_commit = off; insert into sweep.agents (name) values ('nobody waited for this one')",
+    )
+    .expect("a commit");
+
+    server.crash();
+    server.restart();
+
+    let there = texts(&server.url, "select name from sweep.agents where name like 'nobody%'");
+    assert_eq!(there, Vec::<String>::new());
+}
+
+fn random(below: usize) -> usize {
+    Id::generate().0.bytes().rev().take(8).fold(0, |all, digit| all * 31 + digit as usize) % below
+}
