@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, ensure};
 use sweep::conclusion::Conclusion;
+use sweep::store::Durable;
 use sweep::store::open::Url;
 use sweep::sweep::{Cancel, Options};
 
@@ -79,7 +80,12 @@ fn sweep_process(database: &str) -> Result<Duration> {
 
 /// One sweep of everything in a database, as `sweep --connections N` does it; how long it took.
 fn sweep_all(database: &str, connections: u32) -> Result<Duration> {
-    let options = Options { connections, ..Options::of(Url::parse(database).map_err(Error::msg)?) };
+    sweep_durably(database, connections, Durable::default())
+}
+
+/// The same as `sweep --durable HOW` does it.
+fn sweep_durably(database: &str, connections: u32, durable: Durable) -> Result<Duration> {
+    let options = Options { connections, durable, ..Options::of(Url::parse(database).map_err(Error::msg)?) };
     let began = Instant::now();
     let exit = sweep::sweep::run(&options, &Cancel::default(), &mut ())?.conclusion;
     let took = began.elapsed();

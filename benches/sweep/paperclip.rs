@@ -36,6 +36,7 @@ pub fn run(server: &Server) -> Result<()> {
     }
     println!("\nPaperclip: {ORPHANS} orphans among {ISSUES} issues, 4 connections (median of {ROUNDS})");
     println!("  {:.0} issues/s", median(rates));
+    print_statements(server)?;
     server.drop("template_paperclip")?;
 
     create(server, "template_watched", WATCHED, WATCHED)?;
@@ -51,6 +52,18 @@ pub fn run(server: &Server) -> Result<()> {
     }
     server.drop("template_watched")?;
     server.drop("bench")
+}
+
+/// What one sweep's statements cost the server; those inside of functions and triggers are part of those that call them.
+fn print_statements(server: &Server) -> Result<()> {
+    server.copy("template_paperclip", "bench")?;
+    let statements = server.statements(|| sweep_all(&server.url("bench"), 4).map(drop))?;
+    println!("  statements, ms for each of the {ORPHANS}: executed, planned");
+    for (calls, executed, planned, text) in statements {
+        let [executed, planned] = [executed, planned].map(|ms| ms / f64::from(ORPHANS));
+        println!("  {calls:7} times {executed:7.3} {planned:7.3}   {text}");
+    }
+    Ok(())
 }
 
 fn create(server: &Server, database: &str, issues: u32, orphans: u32) -> Result<()> {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::{BigInt, Double, Text};
 use sweep::store::Access;
 use sweep::store::migrate::{Wanted, migrate};
 use sweep::store::open::Url;
@@ -96,6 +96,29 @@ impl Server {
 
     pub fn execute(&self, database: &str, statements: &str) -> Result<()> {
         Ok(self.connect(database)?.batch_execute(statements)?)
+    }
+
+    /// Sets one of the server's settings, for all databases from now on.
+    pub fn configure(&self, setting: &str, value: &str) -> Result<()> {
+        self.execute("postgres", &format!("alter system set {setting} = {value}"))?;
+        self.execute("postgres", "select pg_reload_conf()")
+    }
+
+    /// Counts all statements while something happens, those inside of functions as well: how often each was executed, how
+    /// many milliseconds it took and took to plan, and how it begins; those that took longest first.
+    pub fn statements(&self, happens: impl FnOnce() -> Result<()>) -> Result<Vec<(i64, f64, f64, String)>> {
+        self.execute(
+            "postgres",
+            "create extension if not exists pg_stat_statements; select pg_stat_statements_reset()",
+        )?;
+        for setting in ["track", "track_planning"] {
+            self.configure(&format!("pg_stat_statements.{setting}"), if setting == "track" { "'all'" } else { "on" })?;
+        }
+        happens()?;
+        self.configure("pg_stat_statements.track", "'none'")?;
+        let query = "SELECT calls, total_exec_time, total_plan_time, left(regexp_replace(query, '\\s+', ' ', 'g'), 100) \
+                     FROM pg_stat_statements ORDER BY total_exec_time + total_plan_time DESC LIMIT 12";
+        Ok(sql::<(BigInt, Double, Double, Text)>(query).load(&mut self.connect("postgres")?)?)
     }
 
     pub fn number(&self, database: &str, expression: &str) -> Result<i64> {

@@ -1,8 +1,8 @@
 //! One worker: takes up the subjects that it is given, and answers for each.
 //!
 //! A subject's transaction ends in the message that begins the next one's. While nothing else is to be done, it ends at
-//! once: nothing stays locked for want of work. What is committed is answered for once it is on disk, unless the next
-//! sweep may have to do it again.
+//! once: nothing stays locked for want of work. What is committed is answered for when it is on disk, of several
+//! subjects at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
