@@ -86,14 +86,13 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let mut begin = |glances: bool| {
         look(options, &mut store.db, |db| {
             let (opening, clocks) = clock::read(db, access)?;
-            let seen = if glances { glance(options, db, &store.kinds, &opening)? } else { Glance::default() };
+            let seen = if glances { glance(options, db, &store.kinds, &opening)? } else { Glance::unknown() };
             Ok((opening, clocks, seen))
         })
     };
     // What cannot be glanced at is found out, and recorded, by the sweep itself.
     let (opening, clocks, glance) =
         begin(true).or_else(|_| begin(false)).map_err(|error| explain(error, "looking at the database"))?;
-    store.db.repeats(!glance.is_calm);
     let (heading, now) = (heading(options, &store, &opening), opening.now);
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
@@ -174,7 +173,10 @@ impl Sweep<'_> {
             let (provided, mode) = (store.kinds.contains(&kind), self.options.mode(kind));
             summary.begin(kind, provided, mode);
             observer.kind(kind);
-            if provided && mode != KindMode::Off && self.glance.is_calm {
+            // What was written about another kind may have stranded some of this one.
+            let is_quiet =
+                !self.glance.is_unsettled && !self.glance.candidates.contains(&kind) && !summary.has_changed();
+            if provided && mode != KindMode::Off && is_quiet {
                 self.memory.iter_mut().for_each(|memory| memory.note_nothing(kind));
             } else if provided && mode != KindMode::Off {
                 for_kind!(kind, S => self.kind::<S>(&mut store.db, mode, summary, observer))?;
@@ -217,7 +219,7 @@ impl Sweep<'_> {
         observer: &mut impl Observer,
     ) -> Result<()> {
         let looks_at_kinds = self.looks_at_kinds();
-        let Sweep { options, named, id, access, links, workers, wakes, limits, memory, .. } = self;
+        let Sweep { options, named, id, access, links, workers, wakes, limits, memory, glance, .. } = self;
         let shadow = mode == KindMode::Shadow;
         // What is not done in shadow takes nothing from what is, and the other way round.
         let mut shadow_limits = Limits { left: options.limit, ..limits.clone() };
@@ -242,7 +244,7 @@ impl Sweep<'_> {
             links,
             shadow,
         };
-        let mut failures = Failures::load::<S>(db, &context)?;
+        let mut failures = if glance.is_unsettled { Failures::load::<S>(db, &context)? } else { Failures::default() };
         summary.in_quarantine(failures.in_quarantine());
         let mut scan = match named {
             None => Scan::<S>::new(db, &context),
@@ -278,7 +280,7 @@ impl Sweep<'_> {
             }
         }
         guard::announce(db, S::KIND, &held, &context);
-        if context.access == Access::Write && looks_at_kinds {
+        if context.access == Access::Write && looks_at_kinds && glance.is_unsettled {
             let settled = db.in_transaction(Access::Write, &context.timeouts, ledger::settle_deleted::<S>);
             settled.unwrap_or_else(|abort| logs::unsettled(S::KIND, abort));
         }

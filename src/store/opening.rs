@@ -62,35 +62,59 @@ impl Opening {
         })
     }
 
-    /// Is there nothing to do about these kinds, whoever's they are, and nothing to notify of?
+    /// What is there to do about these kinds, whoever's they are?
     pub fn glance(&self, db: &mut Db, kinds: &[Kind], policy: &Policy) -> QueryResult<Glance> {
         let any = |relation: &str| format!("EXISTS (SELECT 1 FROM {relation})");
+        let any_of = |relations: Vec<String>| relations.iter().map(|it| any(it)).collect::<Vec<_>>().join(" OR ");
+        let candidates = Kind::ALL.iter().map(|kind| match kinds.contains(kind) {
+            true => any(&format!("{kind}_candidates")),
+            false => "false".to_owned(),
+        });
+        let open_of_deleted =
+            |&kind: &Kind| for_kind!(kind, S => format!("recoveries WHERE {}", ledger::open_of_deleted::<S>()));
         let is_policy_new = format!("NOT {}", any(&format!("policy WHERE {}", boards::says(policy))));
-        let candidates = kinds.iter().map(|kind| any(&format!("{kind}_candidates")));
-        let first: Vec<String> =
-            [is_policy_new, any("failures WHERE sweeps > 0")].into_iter().chain(candidates).collect();
-        let deleted: Vec<String> = kinds
-            .iter()
-            .map(|&kind| for_kind!(kind, S => any(&format!("recoveries WHERE {}", ledger::open_of_deleted::<S>()))))
-            .collect();
-        let subjects: Vec<String> = kinds.iter().map(|&kind| for_kind!(kind, S => any(S::RELATION))).collect();
-        let is_empty = sql::<Bool>(&format!("NOT ({})", subjects.join(" OR ")));
-        let others = exists(waiting!()).or(sql::<Bool>(&deleted.join(" OR ")));
-        let is_busy = sql::<Bool>(&first.join(" OR ")).or(others);
-        let (is_busy, is_empty) = match self.has_untaken_wakes {
-            true => select((is_busy.or(exists(all_stuck!(policy.wake_stuck_after, self.now))), is_empty))
-                .get_result::<(bool, bool)>(db)?,
-            false => select((is_busy, is_empty)).get_result(db)?,
-        };
-        Ok(Glance { is_calm: !is_busy, is_empty })
+        let others = [
+            format!("{} OR {}", any("failures WHERE sweeps > 0"), any_of(kinds.iter().map(open_of_deleted).collect())),
+            format!(
+                "NOT ({})",
+                any_of(kinds.iter().map(|&kind| for_kind!(kind, S => S::RELATION.to_owned())).collect())
+            ),
+            is_policy_new,
+        ];
+        let asked: Vec<String> = candidates.chain(others).collect();
+        let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
+        type Answer = ((bool, bool, bool, bool, bool, bool), bool);
+        let ((sessions, issues, steps, is_unsettled, is_empty, is_policy_new), is_to_notify): Answer =
+            match self.has_untaken_wakes {
+                true => {
+                    let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
+                    select((asked, exists(waiting!()).or(stuck))).get_result(db)?
+                }
+                false => select((asked, exists(waiting!()))).get_result(db)?,
+            };
+        let of_kinds = [(Kind::Session, sessions), (Kind::Issue, issues), (Kind::Step, steps)];
+        let candidates: Vec<Kind> = of_kinds.into_iter().filter_map(|(kind, any)| any.then_some(kind)).collect();
+        let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_to_notify;
+        Ok(Glance { candidates, is_unsettled, is_calm, is_empty })
     }
 }
 
 /// What there is in a database, at the first glance.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Glance {
+    /// The kinds that have any.
+    pub candidates: Vec<Kind>,
+    /// A subject failed in a sweep before, or one of which something is open was deleted.
+    pub is_unsettled: bool,
     /// A sweep would look at nothing, write nothing, and notify nobody.
     pub is_calm: bool,
     /// There is no subject at all.
     pub is_empty: bool,
+}
+
+impl Glance {
+    /// Nobody has looked: there may be anything.
+    pub fn unknown() -> Glance {
+        Glance { candidates: Kind::ALL.to_vec(), is_unsettled: true, is_calm: false, is_empty: false }
+    }
 }

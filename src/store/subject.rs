@@ -11,7 +11,7 @@ use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 
 /// One kind of subject, as the store knows it: what is done with a subject. What is asked of all of them is
 /// `Nominated`.
-pub trait Subject: Requested + Nominated + Sized {
+pub trait Subject: Requested + Nominated + Send + Sized {
     /// Where all of them are, by their `id`.
     const RELATION: &'static str;
     /// What a sweep needs to lock and to continue, escalate and recover it, beside the views. Locking a row needs

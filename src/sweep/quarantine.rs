@@ -28,6 +28,7 @@ const KEPT_MAX: usize = 1000;
 const FEW_MAX: u64 = 3;
 
 /// What failed before this sweep, and in it.
+#[derive(Default)]
 pub struct Failures {
     before: HashSet<Id>,
     in_quarantine: u64,
@@ -83,8 +84,7 @@ impl Failures {
             Ok((examined, in_quarantine as u64))
         });
         let (before, in_quarantine) = loaded.map_err(Error::from)?;
-        let (unreadable, unwritten) = Default::default();
-        Ok(Failures { before, in_quarantine, unreadable, unwritten, healed: Vec::new() })
+        Ok(Failures { before, in_quarantine, ..Failures::default() })
     }
 
     pub fn in_quarantine(&self) -> u64 {

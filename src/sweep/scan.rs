@@ -11,7 +11,7 @@ use diesel::QueryResult;
 use tracing::warn;
 
 use super::context::ExamineContext;
-use super::examine::look::{Looked, look};
+use super::examine::look::{Sight, look};
 use super::tally::Deferred;
 use crate::conclusion::config;
 use crate::rules::{Id, Kind};
@@ -36,16 +36,13 @@ pub struct Scan<'a, S> {
     /// Of the last of the page; none at the beginning.
     position: Option<Position>,
     page: VecDeque<Candidate>,
-    /// Taken from the page.
-    looked: VecDeque<Looked>,
     ended: bool,
     kind: PhantomData<fn() -> S>,
 }
 
 impl<'a, S: Subject> Scan<'a, S> {
     pub fn new(db: &'a mut DbConnection, context: &'a ExamineContext) -> Scan<'a, S> {
-        let (page, looked) = Default::default();
-        Scan { db, context, position: None, page, looked, ended: false, kind: PhantomData }
+        Scan { db, context, position: None, page: VecDeque::new(), ended: false, kind: PhantomData }
     }
 
     /// These, whether they are candidates or not.
@@ -80,19 +77,19 @@ impl<'a, S: Subject> Scan<'a, S> {
         if let Some(shard) = self.context.shard {
             return self.rest_of(shard);
         }
-        let in_hand = (self.looked.len() + self.page.len()) as u64;
+        let in_hand = self.page.len() as u64;
         let unseen = if self.ended { 0 } else { or_log(self.ask("counting", S::count_candidates)) };
         if in_hand == 0 && 0 < unseen {
             let _ = self.fetch();
         }
-        let oldest = self.in_hand().next().and_then(|candidate| candidate.since.instant());
+        let oldest = self.page.front().and_then(|candidate| candidate.since.instant());
         Deferred { count: in_hand + unseen as u64, oldest }
     }
 
     /// Only this machine knows what is its shard's: the rest is counted by its groups, of which there are fewer.
     fn rest_of(&mut self, shard: Shard) -> Deferred {
         let unseen = if self.ended { Vec::new() } else { or_log(self.ask("counting", S::count_by_group)) };
-        let in_hand = self.in_hand().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
+        let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
         let unseen =
             unseen.iter().map(|(group, n, since)| (group, *n as u64, since.as_ref().and_then(RawInstant::instant)));
         let mut rest = Deferred::default();
@@ -102,26 +99,19 @@ impl<'a, S: Subject> Scan<'a, S> {
         rest
     }
 
-    /// What was read and has not been taken.
-    fn in_hand(&self) -> impl Iterator<Item = &Candidate> {
-        self.looked.iter().map(|looked| &looked.candidate).chain(&self.page)
-    }
-
     /// The next candidates that are looked at together; none: that was all.
-    fn next_looked(&mut self) -> Result<VecDeque<Looked>> {
-        if !self.looked.is_empty() {
-            return Ok(std::mem::take(&mut self.looked));
-        }
+    fn next_sight(&mut self) -> Result<Sight<S>> {
         if self.page.is_empty() && !self.ended {
             self.fetch()?;
         }
         let next = self.page.drain(..self.page.len().min(LOOK)).collect();
-        Ok(look::<S>(self.db, next, self.context).into())
+        Ok(look(self.db, next, self.context))
     }
 
-    /// What was looked at and not taken.
-    fn put_back(&mut self, looked: impl Iterator<Item = Looked>) {
-        self.looked = looked.collect();
+    /// What was not taken.
+    fn put_back(&mut self, mut candidates: VecDeque<Candidate>) {
+        candidates.append(&mut self.page);
+        self.page = candidates;
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -129,6 +119,8 @@ impl<'a, S: Subject> Scan<'a, S> {
         self.page = page.map_err(|error| self.name_null(error))?.into();
         self.ended = (self.page.len() as i64) < PAGE;
         self.position = self.page.back().map(Position::from);
+        // Few are looked at in one statement, which is not worth preparing.
+        self.db.repeats(LOOK < self.page.len());
         Ok(())
     }
 

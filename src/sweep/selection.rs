@@ -42,7 +42,7 @@ pub fn glance(options: &Options, db: &mut Db, kinds: &[Kind], opening: &Opening)
     let asks = matches!(options.selection, Selection::Kinds(_)) && !options.dry_run;
     match asks && options.subscriptions.destinations.is_empty() {
         true => opening.glance(db, kinds, &options.policy),
-        false => Ok(Glance::default()),
+        false => Ok(Glance::unknown()),
     }
 }
 

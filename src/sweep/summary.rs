@@ -122,17 +122,22 @@ impl Summary {
         self.kinds.iter().all(|report| report.counts.tally == Tally::default())
     }
 
+    /// Was anything written about a subject?
+    pub(super) fn has_changed(&self) -> bool {
+        let total = self.total();
+        0 < total.continued + total.escalated + total.recovered + total.handed_over + total.abandoned
+    }
+
     /// How a sweep ends that could go on.
     pub(super) fn concluded(&self, options: &Options, cancel: &Cancel) -> Conclusion {
         let total = self.total();
-        let changed = total.continued + total.escalated + total.recovered + total.handed_over + total.abandoned;
         match cancel.conclusion() {
             Some(conclusion) => conclusion,
             None if self.lacks_rights => Conclusion::Config,
             None if self.is_guarded() => Conclusion::Guarded,
             None if 0 < total.failed + total.unknown + total.unreadable => Conclusion::SomeFailed,
-            None if changed == 0 && 0 < total.busy => Conclusion::Busy,
-            None if 0 < changed && options.concludes_changed => Conclusion::Changed,
+            None if !self.has_changed() && 0 < total.busy => Conclusion::Busy,
+            None if self.has_changed() && options.concludes_changed => Conclusion::Changed,
             None => Conclusion::Done,
         }
     }

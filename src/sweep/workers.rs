@@ -74,8 +74,8 @@ impl Workers {
 }
 
 /// Hands out and counts until all that was handed out is answered.
-fn coordinate<'a>(
-    candidates: &mut Ahead,
+fn coordinate<'a, S: Subject>(
+    candidates: &mut Ahead<S>,
     context: &ExamineContext<'a>,
     mut queues: Queues<'a>,
     answers: &Receiver<Answer<'a>>,

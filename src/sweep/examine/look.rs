@@ -1,7 +1,7 @@
 //! The look: the facts of many candidates in one statement, decided without a lock. What is to be left is reported from
 //! it; only what is to be written is taken up, one by one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use tracing::debug;
 
@@ -48,20 +48,48 @@ impl Wanted {
     }
 }
 
-/// Looks at all of these, in one transaction; in the order in which they are given.
-pub fn look<S: Subject>(db: &mut DbConnection, candidates: Vec<Candidate>, context: &ExamineContext) -> Vec<Looked> {
-    let is_own = |candidate: &Candidate| context.shard.is_none_or(|shard| shard.has(&candidate.group));
-    let ids: Vec<Id> = candidates.iter().filter(|it| is_own(it)).map(|candidate| candidate.id.clone()).collect();
-    let mut facts = read::<S>(db, &ids, context);
-    let looked = |candidate: Candidate| {
-        let seen = match facts.remove(&candidate.id) {
-            _ if !is_own(&candidate) => Seen::OfAnotherShard,
+/// Candidates whose facts were read together, the oldest first.
+pub struct Sight<S> {
+    candidates: VecDeque<Candidate>,
+    facts: HashMap<Id, S>,
+}
+
+/// Reads the facts of all of these, in one transaction.
+pub fn look<S: Subject>(db: &mut DbConnection, candidates: VecDeque<Candidate>, context: &ExamineContext) -> Sight<S> {
+    let own = candidates.iter().filter(|candidate| is_own(candidate, context));
+    let ids: Vec<Id> = own.map(|candidate| candidate.id.clone()).collect();
+    let facts = read(db, &ids, context);
+    Sight { candidates, facts }
+}
+
+impl<S: Subject> Sight<S> {
+    pub fn none() -> Sight<S> {
+        Sight { candidates: VecDeque::new(), facts: HashMap::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
+    /// Decides about the next one.
+    pub fn next(&mut self, context: &ExamineContext) -> Option<Looked> {
+        let candidate = self.candidates.pop_front()?;
+        let seen = match self.facts.remove(&candidate.id) {
+            _ if !is_own(&candidate, context) => Seen::OfAnotherShard,
             Some(facts) => see(facts, context),
             None => Seen::Nothing,
         };
-        Looked { candidate, seen }
-    };
-    candidates.into_iter().map(looked).collect()
+        Some(Looked { candidate, seen })
+    }
+
+    /// Those that nobody has taken.
+    pub fn into_candidates(self) -> VecDeque<Candidate> {
+        self.candidates
+    }
+}
+
+fn is_own(candidate: &Candidate, context: &ExamineContext) -> bool {
+    context.shard.is_none_or(|shard| shard.has(&candidate.group))
 }
 
 /// Whatever the database refuses to say of all of them, it may say of each.
