@@ -244,7 +244,7 @@ impl Sweep<'_> {
             links,
             shadow,
         };
-        let mut failures = if glance.is_unsettled { Failures::load::<S>(db, &context)? } else { Failures::default() };
+        let mut failures = if glance.has_failures { Failures::load::<S>(db, &context)? } else { Failures::default() };
         summary.in_quarantine(failures.in_quarantine());
         let mut scan = match named {
             None => Scan::<S>::new(db, &context),

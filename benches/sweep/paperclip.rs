@@ -57,7 +57,7 @@ pub fn run(server: &Server) -> Result<()> {
 /// What one sweep's statements cost the server; those inside of functions and triggers are part of those that call them.
 fn print_statements(server: &Server) -> Result<()> {
     server.copy("template_paperclip", "bench")?;
-    let statements = server.statements(|| sweep_all(&server.url("bench"), 4).map(drop))?;
+    let statements = server.statements("bench", || sweep_all(&server.url("bench"), 4).map(drop))?;
     println!("  statements, ms for each of the {ORPHANS}: executed, planned");
     for (calls, executed, planned, text) in statements {
         let [executed, planned] = [executed, planned].map(|ms| ms / f64::from(ORPHANS));

@@ -104,18 +104,21 @@ impl Server {
         self.execute("postgres", "select pg_reload_conf()")
     }
 
-    /// Counts all statements while something happens, those inside of functions as well: how often each was executed, how
-    /// many milliseconds it took and took to plan, and how it begins; those that took longest first.
-    pub fn statements(&self, happens: impl FnOnce() -> Result<()>) -> Result<Vec<(i64, f64, f64, String)>> {
+    /// Counts all statements of a database while something happens, those inside of functions as well: how often each was
+    /// executed, how many milliseconds it took and took to plan, and how it begins; those that took longest first.
+    pub fn statements(
+        &self,
+        database: &str,
+        happens: impl FnOnce() -> Result<()>,
+    ) -> Result<Vec<(i64, f64, f64, String)>> {
         self.execute(
             "postgres",
             "create extension if not exists pg_stat_statements; select pg_stat_statements_reset()",
         )?;
-        for setting in ["track", "track_planning"] {
-            self.configure(&format!("pg_stat_statements.{setting}"), if setting == "track" { "'all'" } else { "on" })?;
+        for setting in ["track = 'all'", "track_planning = on"] {
+            self.execute("postgres", &format!("alter database {database} set pg_stat_statements.{setting}"))?;
         }
         happens()?;
-        self.configure("pg_stat_statements.track", "'none'")?;
         let query = "SELECT calls, total_exec_time, total_plan_time, left(regexp_replace(query, '\\s+', ' ', 'g'), 100) \
                      FROM pg_stat_statements ORDER BY total_exec_time + total_plan_time DESC LIMIT 12";
         Ok(sql::<(BigInt, Double, Double, Text)>(query).load(&mut self.connect("postgres")?)?)

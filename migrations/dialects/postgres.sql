@@ -63,6 +63,7 @@
     each statement of a volatile function sees what is committed when it begins, so the facts are those of what is held. Of the rows that a
     recovery refers to, those that somebody else holds are null. -#}
 {%- macro take(kind, lock) %}create function take_{{ kind }}(wanted id) returns setof {{ kind }}_decided_facts language plpgsql as $$
+#variable_conflict use_variable
 declare
     agent id;
     issue id;

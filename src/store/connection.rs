@@ -1,7 +1,7 @@
-//! A connection to a database. Nothing is asked on it outside of a transaction, and on PostgreSQL the first message of
-//! each says where names are looked up: whoever owns the database, or had the connection before us behind a pooler, may
-//! have set a path on which his own functions come first. Nothing is set for longer than a transaction, since a pooler
-//! would hand it on to somebody else.
+//! A connection to a database. Nothing but its encoding is asked on it outside of a transaction, and on PostgreSQL the
+//! first message of each says where names are looked up: whoever owns the database, or had the connection before us
+//! behind a pooler, may have set a path on which his own functions come first. Nothing is set for longer than a
+//! transaction, since a pooler would hand it on to somebody else.
 
 mod repeated;
 pub(super) mod sqlite;

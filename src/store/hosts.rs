@@ -21,7 +21,7 @@ use crate::rules::Kind;
 use crate::store::links::{HostUrl, Links};
 use manifest::Manifest;
 pub(super) use recognition::detect;
-pub(super) use record::{RECORD, all_recorded, gone, record, recorded, recorded_by_guest, statements};
+pub(super) use record::{RECORD, Recorded, gone, record, recorded, recorded_by_guest, statements};
 pub use skeleton::skeleton;
 
 /// The files of all migrations.

@@ -6,14 +6,14 @@
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Nullable};
 
 use super::candidates::Shard;
 use super::guarded::{self, Remembered};
 use super::schema::{recoveries, sweeps};
-use super::types::{Bound, Document, Instant};
+use super::types::{Bound, Document, Instant, sql as types};
 use super::written::Writes;
-use super::{Db, Subject, boards, totals};
+use super::{Db, Subject, boards, catalog, totals};
 use crate::conclusion::Conclusion;
 use crate::rules::{Id, Kind, OpenRecovery, Policy};
 use crate::text::{cut, plain, redact};
@@ -183,11 +183,11 @@ macro_rules! opened {
 
 /// And when it has ended.
 macro_rules! closed {
-    ($now:expr, $closing:expr) => {{
+    ($finished_at:expr, $closing:expr) => {{
         let Closing { ended, conclusion, partial, counts, oldest_left, guard } = $closing;
         let (decided_at, held) = guard.map(|guard| (Instant(guard.decided_at), Document(guard.held))).unzip();
         (
-            sweeps::finished_at.eq(Some(Instant($now))),
+            sweeps::finished_at.eq($finished_at),
             sweeps::ended.eq(Some(ended.name())),
             sweeps::exit_code.eq(Some(conclusion as i32)),
             sweeps::partial.eq(partial),
@@ -217,14 +217,13 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
     }
     let remembered = (sweeps::ledger_until.eq(Some(ledger_until)), sweeps::ledger_counts.eq(Some(ledger_counts)));
     let row = diesel::update(sweeps::table.filter(sweeps::id.eq(id)));
-    row.set((closed!(now, closing), remembered)).execute(db).map(drop)
+    row.set((closed!(Some(Instant(now)), closing), remembered)).execute(db).map(drop)
 }
 
-/// Writes the row of a sweep that began and ended at this moment, since it found nothing to do: what is remembered of
-/// the ledger is what it was.
+/// Writes the whole row of a sweep that found nothing to do: what is remembered of the ledger is what it was.
 pub fn record_calm_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening, closing: Closing) -> QueryResult<()> {
-    let now = opening.began_at;
-    let remembered = totals::copy_of_remembered!(now);
+    let remembered = totals::copy_of_remembered!(opening.began_at);
+    let now = sql::<Nullable<types::Instant>>(catalog::clock(db));
     let row = (opened!(id, host, *opening), closed!(now, closing), remembered);
     diesel::insert_into(sweeps::table).values(row).execute(db).map(drop)
 }

@@ -11,7 +11,7 @@ use super::outbox::delivery::waiting;
 use super::schema::untaken_wakes;
 use super::types::{Instant, LossyText, RawInstant, sql as types};
 use super::wakes::all_stuck;
-use super::{Access, Db, Subject, boards, catalog, for_kind, ledger};
+use super::{Access, Db, Subject, boards, catalog, for_kind, ledger, totals};
 use crate::rules::{Id, Kind, Policy};
 
 /// What is known of a database when a sweep begins.
@@ -74,7 +74,12 @@ impl Opening {
             |&kind: &Kind| for_kind!(kind, S => format!("recoveries WHERE {}", ledger::open_of_deleted::<S>()));
         let is_policy_new = format!("NOT {}", any(&format!("policy WHERE {}", boards::says(policy))));
         let others = [
-            format!("{} OR {}", any("failures WHERE sweeps > 0"), any_of(kinds.iter().map(open_of_deleted).collect())),
+            any("failures WHERE sweeps > 0"),
+            format!(
+                "{} OR {}",
+                any("failures WHERE quarantined_at IS NOT NULL"),
+                any_of(kinds.iter().map(open_of_deleted).collect())
+            ),
             format!(
                 "NOT ({})",
                 any_of(kinds.iter().map(|&kind| for_kind!(kind, S => S::RELATION.to_owned())).collect())
@@ -82,20 +87,21 @@ impl Opening {
             is_policy_new,
         ];
         let asked: Vec<String> = candidates.chain(others).collect();
-        let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
-        type Answer = ((bool, bool, bool, bool, bool, bool), bool);
-        let ((sessions, issues, steps, is_unsettled, is_empty, is_policy_new), is_to_notify): Answer =
+        let asked = sql::<(Bool, Bool, Bool, Bool, Bool, Bool, Bool)>(&asked.join(", "));
+        let due = exists(waiting!()).or(exists(totals::to_be_counted!(self.now)));
+        type Answer = ((bool, bool, bool, bool, bool, bool, bool), bool);
+        let ((sessions, issues, steps, has_failures, is_unsettled, is_empty, is_policy_new), is_due): Answer =
             match self.has_untaken_wakes {
                 true => {
                     let stuck = exists(all_stuck!(policy.wake_stuck_after, self.now));
-                    select((asked, exists(waiting!()).or(stuck))).get_result(db)?
+                    select((asked, due.or(stuck))).get_result(db)?
                 }
-                false => select((asked, exists(waiting!()))).get_result(db)?,
+                false => select((asked, due)).get_result(db)?,
             };
         let of_kinds = [(Kind::Session, sessions), (Kind::Issue, issues), (Kind::Step, steps)];
         let candidates: Vec<Kind> = of_kinds.into_iter().filter_map(|(kind, any)| any.then_some(kind)).collect();
-        let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_to_notify;
-        Ok(Glance { candidates, is_unsettled, is_calm, is_empty })
+        let is_calm = candidates.is_empty() && !is_unsettled && !is_policy_new && !is_due;
+        Ok(Glance { candidates, has_failures, is_unsettled, is_calm, is_empty })
     }
 }
 
@@ -104,7 +110,9 @@ impl Opening {
 pub struct Glance {
     /// The kinds that have any.
     pub candidates: Vec<Kind>,
-    /// A subject failed in a sweep before, or one of which something is open was deleted.
+    /// A subject failed in a sweep before.
+    pub has_failures: bool,
+    /// One is in quarantine, or one of which something is open was deleted.
     pub is_unsettled: bool,
     /// A sweep would look at nothing, write nothing, and notify nobody.
     pub is_calm: bool,
@@ -115,6 +123,12 @@ pub struct Glance {
 impl Glance {
     /// Nobody has looked: there may be anything.
     pub fn unknown() -> Glance {
-        Glance { candidates: Kind::ALL.to_vec(), is_unsettled: true, is_calm: false, is_empty: false }
+        Glance {
+            candidates: Kind::ALL.to_vec(),
+            has_failures: true,
+            is_unsettled: true,
+            is_calm: false,
+            is_empty: false,
+        }
     }
 }

@@ -18,7 +18,11 @@ use super::types::{Document, Instant, LossyText, RawInstant};
 pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
 
 /// A row is counted for good when the transaction that wrote it has certainly ended.
-const SETTLED_AFTER: TimeDelta = TimeDelta::hours(1);
+pub(super) const SETTLED_AFTER: TimeDelta = TimeDelta::hours(1);
+
+/// A row came after what the latest sweep remembers.
+pub(super) const SINCE_REMEMBERED: &str = "created_at >= (SELECT ledger_until FROM sweeps \
+    WHERE ledger_until IS NOT NULL ORDER BY started_at DESC LIMIT 1)";
 
 /// All that was ever recorded.
 pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Totals> {
@@ -54,7 +58,16 @@ macro_rules! copy_of_remembered {
         )
     }};
 }
-pub(super) use {copy_of_remembered, latest_that_remembers};
+/// The rows that a sweep that closes now would remember, and the latest one did not.
+macro_rules! to_be_counted {
+    ($now:expr) => {{
+        use $crate::store::schema::recoveries;
+        use $crate::store::totals::{SETTLED_AFTER, SINCE_REMEMBERED};
+        let settled = recoveries::table.filter(recoveries::created_at.lt(Instant($now - SETTLED_AFTER)));
+        settled.filter(sql::<Bool>(SINCE_REMEMBERED))
+    }};
+}
+pub(super) use {copy_of_remembered, latest_that_remembers, to_be_counted};
 
 fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Totals)> {
     let latest: Option<(Option<RawInstant>, Option<Document>)> =

@@ -12,6 +12,7 @@ use super::limits::Reservation;
 use super::outcome::Outcome;
 use crate::rules::request;
 use crate::rules::{Decision, Id, Verdict, decide};
+use crate::store::errors;
 use crate::store::{Abort, Access, Db, DbConnection, End, Lock, Subject};
 use attempt::{Attempt, Step};
 pub use attempt::{Examination, Lost};
@@ -80,6 +81,16 @@ impl<'a, S: Subject> TakenUp<'a, S> {
     /// Was something written, about which nothing more needs to be asked once it is committed?
     pub fn is_written(&self) -> bool {
         self.attempt.step == Step::Written
+    }
+
+    /// Did it wait for a row that somebody else held, for as long as it may?
+    pub fn waited_in_vain(&self) -> bool {
+        matches!(&self.attempt.step, Step::Failed(error) if errors::is_lock_timeout(error))
+    }
+
+    /// The wake that it did not take after all.
+    pub fn into_wake(self) -> Option<Reservation<'a>> {
+        self.attempt.wake
     }
 
     /// What there is to report of it, now that its transaction has ended.

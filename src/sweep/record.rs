@@ -2,6 +2,8 @@
 
 use anyhow::Result;
 use diesel::QueryResult;
+use diesel::result::DatabaseErrorKind::UniqueViolation;
+use diesel::result::Error::DatabaseError;
 
 use super::Sweep;
 use super::guard::Memory;
@@ -49,7 +51,12 @@ impl Sweep<'_> {
         };
         if self.glance.is_calm {
             let (host, opening) = (&summary.heading.host, self.opening(summary));
-            let written = self.record(db, |db| ledger::record_calm_sweep(db, &self.id, host, &opening, closing));
+            let written =
+                self.record(db, |db| match ledger::record_calm_sweep(db, &self.id, host, &opening, closing) {
+                    // The answer to a commit was lost: it is there.
+                    Err(DatabaseError(UniqueViolation, _)) => Ok(()),
+                    written => written,
+                });
             return Ok(written?.map(|()| false));
         }
         self.record(db, |db| {

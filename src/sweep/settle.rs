@@ -24,10 +24,15 @@ pub fn settle<S: Subject>(
     context: &ExamineContext,
 ) -> Examined {
     let ask = |db: &mut DbConnection| {
-        db.in_transaction(Access::Write, &context.timeouts, |db| match S::take(db, &unknown.id)? {
-            (Lock::Nothing, Some(_)) => Ok(None),
-            (Lock::Everything | Lock::Rows { .. }, _) | (Lock::Nothing, None) => {
-                ledger::contains(db, entry_id).map(Some)
+        db.in_transaction(Access::Write, &context.timeouts, |db| {
+            if ledger::contains(db, entry_id)? {
+                return Ok(Some(true));
+            }
+            match S::take(db, &unknown.id)? {
+                (Lock::Nothing, Some(_)) => Ok(None),
+                (Lock::Everything | Lock::Rows { .. }, _) | (Lock::Nothing, None) => {
+                    ledger::contains(db, entry_id).map(Some)
+                }
             }
         })
     };
@@ -45,7 +50,7 @@ pub fn settle<S: Subject>(
     }
     // Another connection's commit is seen before it is on disk.
     match known {
-        Ok(Some(true)) if db.flush(context.sweep_id, &context.timeouts).is_err() => unknown,
+        Ok(Some(true)) if db.flush(&context.timeouts).is_err() => unknown,
         Ok(Some(true)) => {
             Examined { outcome: intended, reason: "its commit was confirmed by the ledger".to_owned(), ..unknown }
         }

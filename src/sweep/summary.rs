@@ -122,10 +122,10 @@ impl Summary {
         self.kinds.iter().all(|report| report.counts.tally == Tally::default())
     }
 
-    /// Was anything written about a subject?
+    /// Was anything written about a subject, or may it have been?
     pub(super) fn has_changed(&self) -> bool {
         let total = self.total();
-        0 < total.continued + total.escalated + total.recovered + total.handed_over + total.abandoned
+        0 < total.continued + total.escalated + total.recovered + total.handed_over + total.abandoned + total.unknown
     }
 
     /// How a sweep ends that could go on.

@@ -5,6 +5,7 @@
 //! still bear it, so the limit is exact, and while a wake is left for the agent, so the oldest of his work gets it.
 
 mod answers;
+mod contended;
 mod queues;
 mod worker;
 
@@ -13,7 +14,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 
 use super::context::ExamineContext;
 use super::examine::look::{Looked, Seen};
@@ -26,6 +27,7 @@ use crate::store::candidates::Candidate;
 use crate::store::open::Url;
 use crate::store::{Access, DbConnection, Subject};
 use answers::{Answer, Disposition, Done};
+use contended::Contended;
 use queues::{Job, Queues};
 use worker::{Shared, Worker};
 
@@ -58,7 +60,9 @@ impl Workers {
         limits: &mut Limits,
         report: impl FnMut(Examined),
     ) -> Result<Deferred> {
-        let shared = Shared { url: &self.url, access: self.access, context, limits: limits.clone() };
+        let (contended, limits_of_workers) = (Contended::default(), limits.clone());
+        let shared =
+            Shared { url: &self.url, access: self.access, context, limits: limits_of_workers, contended: &contended };
         thread::scope(|scope| {
             let (sender, answers) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
@@ -66,61 +70,82 @@ impl Workers {
                 scope.spawn(move || Worker::<S>::new(worker, connection, shared, answers).work(&jobs));
                 queue
             });
-            let queues = Queues::new(queues.collect());
+            let queues = Queues::new(queues.collect(), &contended);
             drop(sender);
-            look_ahead(candidates, |candidates| coordinate(candidates, context, queues, &answers, limits, report))
+            let coordinator = Coordinator { queues, limits, report, failure: None, not_begun: Deferred::default() };
+            look_ahead(candidates, |candidates| coordinator.coordinate(candidates, context, &answers))
         })
     }
 }
 
-/// Hands out and counts until all that was handed out is answered.
-fn coordinate<'a, S: Subject>(
-    candidates: &mut Ahead<S>,
-    context: &ExamineContext<'a>,
-    mut queues: Queues<'a>,
-    answers: &Receiver<Answer<'a>>,
-    limits: &mut Limits,
-    mut report: impl FnMut(Examined),
-) -> Result<Deferred> {
-    let room = IN_FLIGHT_PER_WORKER * queues.len();
-    let (mut failure, mut not_begun) = (None, Deferred::default());
-    let mut waiting = None;
-    loop {
-        while failure.is_none() && queues.in_flight() < limits.bearable(room) && !limits.are_over() {
-            let Some(looked) = waiting.take().map(Ok).or_else(|| candidates.next()) else { break };
-            limits.progress.step();
-            match looked.map(|looked| next_step(looked, context)) {
-                Err(error) => failure = Some(error),
-                Ok(NextStep::PassOver) => {}
-                Ok(NextStep::Report(examined)) => {
-                    limits.count(examined.outcome);
-                    report(*examined);
+struct Coordinator<'s, 'a, R> {
+    queues: Queues<'s, 'a>,
+    limits: &'s mut Limits,
+    report: R,
+    failure: Option<Error>,
+    not_begun: Deferred,
+}
+
+impl<'a, R: FnMut(Examined)> Coordinator<'_, 'a, R> {
+    /// Hands out and counts until all that was handed out is answered.
+    fn coordinate<S: Subject>(
+        mut self,
+        candidates: &mut Ahead<S>,
+        context: &ExamineContext<'a>,
+        answers: &Receiver<Answer<'a>>,
+    ) -> Result<Deferred> {
+        let room = IN_FLIGHT_PER_WORKER * self.queues.len();
+        let mut waiting = None;
+        loop {
+            while self.failure.is_none()
+                && self.queues.in_flight() < self.limits.bearable(room)
+                && !self.limits.are_over()
+            {
+                let Some(looked) = waiting.take().map(Ok).or_else(|| candidates.next()) else { break };
+                self.limits.progress.step();
+                match looked.map(|looked| next_step(looked, context)) {
+                    Err(error) => self.failure = Some(error),
+                    Ok(NextStep::PassOver) => {}
+                    Ok(NextStep::Report(examined)) => self.count(*examined),
+                    Ok(NextStep::HandOut(job)) => self.queues.send(*job),
+                    Ok(NextStep::Wait(looked)) => {
+                        waiting = Some(*looked);
+                        break;
+                    }
                 }
-                Ok(NextStep::HandOut(job)) => queues.send(*job),
-                Ok(NextStep::Wait(looked)) => {
-                    waiting = Some(*looked);
-                    break;
+                // However much there is to look at, what was done is reported soon.
+                while let Ok(answer) = answers.try_recv() {
+                    self.take(answer);
                 }
             }
+            if self.queues.in_flight() == 0 {
+                waiting.iter().for_each(|looked: &Looked| self.not_begun.add(left(&looked.candidate)));
+                return self.failure.map_or(Ok(self.not_begun), Err);
+            }
+            self.take(answers.recv().unwrap_or_else(|_| Err(Box::new("no worker is left") as Box<dyn Any + Send>)));
         }
-        if queues.in_flight() == 0 {
-            waiting.iter().for_each(|looked: &Looked| not_begun.add(left(&looked.candidate)));
-            return failure.map_or(Ok(not_begun), Err);
+    }
+
+    /// A panic in a worker goes on here.
+    fn take(&mut self, answer: Answer<'a>) {
+        let Done { worker, fate, retired } = answer.unwrap_or_else(|panic| resume_unwind(panic));
+        self.limits.progress.step();
+        self.queues.answered(worker);
+        if let (None, Some(error)) = (&self.failure, retired) {
+            self.failure = self.queues.retire(worker, error);
         }
-        let Done { worker, fate, retired } = receive(answers);
-        limits.progress.step();
-        queues.answered(worker);
-        failure = failure.or(retired.and_then(|error| queues.retire(worker, error)));
         match fate {
-            Disposition::HandedBack(job) if failure.is_none() && !limits.are_over() => queues.send(job),
+            Disposition::HandedBack(job) if self.failure.is_none() && !self.limits.are_over() => self.queues.send(job),
             Disposition::HandedBack(Job { candidate, .. }) | Disposition::Dropped(candidate) => {
-                not_begun.add(left(&candidate));
+                self.not_begun.add(left(&candidate));
             }
-            Disposition::Examined(examined) => {
-                limits.count(examined.outcome);
-                report(examined);
-            }
+            Disposition::Examined(examined) => self.count(examined),
         }
+    }
+
+    fn count(&mut self, examined: Examined) {
+        self.limits.count(examined.outcome);
+        (self.report)(examined);
     }
 }
 
@@ -144,7 +169,13 @@ fn next_step<'a>(looked: Looked, context: &ExamineContext<'a>) -> NextStep<'a> {
         Seen::Decided(examined) => return NextStep::Report(examined),
         Seen::Nothing => {
             let lock_group = candidate.group.clone();
-            return NextStep::HandOut(Box::new(Job { candidate, lock_group, is_looked_at: false, wake: None }));
+            return NextStep::HandOut(Box::new(Job {
+                candidate,
+                lock_group,
+                is_looked_at: false,
+                wake: None,
+                is_pinned: false,
+            }));
         }
         Seen::Wanted(wanted) => wanted,
     };
@@ -154,11 +185,5 @@ fn next_step<'a>(looked: Looked, context: &ExamineContext<'a>) -> NextStep<'a> {
         Err(Full::ForGood) => return NextStep::Report(Box::new(wanted.deferred(context))),
     };
     let lock_group = wanted.lock_group;
-    NextStep::HandOut(Box::new(Job { candidate, lock_group, is_looked_at: true, wake }))
-}
-
-/// The next answer. A panic in a worker goes on here.
-fn receive<'a>(answers: &Receiver<Answer<'a>>) -> Done<'a> {
-    let answer = answers.recv().unwrap_or_else(|_| Err(Box::new("no worker is left") as Box<dyn Any + Send>));
-    answer.unwrap_or_else(|panic| resume_unwind(panic))
+    NextStep::HandOut(Box::new(Job { candidate, lock_group, is_looked_at: true, wake, is_pinned: false }))
 }

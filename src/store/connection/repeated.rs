@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 
 use super::{Abort, Access, DbConnection, Durable, End, Finish, OURS, Timeouts};
-use crate::rules::Id;
+use crate::rules::Kind;
 use crate::store::Db;
 
 /// A commit that waits for the disk as the server is set up.
@@ -34,6 +34,21 @@ impl DbConnection {
         Ok(())
     }
 
+    /// Has the server plan how subjects of a kind are taken before it takes one: planning takes as long as twenty
+    /// subjects, and would be done while the first one is locked. One subject's facts are no use to another, so nothing
+    /// is kept for that. If it fails, it fails again where it is reported.
+    pub fn plan_taking(&mut self, kind: Kind, timeouts: &Timeouts) {
+        if self.is_sqlite() {
+            return;
+        }
+        let begin = self.begin_repeated(Access::Write, timeouts, Durable::Together);
+        let plan = "SET LOCAL enable_memoize = off; SET LOCAL enable_material = off";
+        let planned = self.db.batch_execute(&format!("{begin}; {plan}; SELECT FROM take_{kind}(NULL); ROLLBACK"));
+        if planned.is_err() {
+            self.roll_back();
+        }
+    }
+
     /// The message by which such transactions begin.
     pub fn begin_repeated(&self, access: Access, timeouts: &Timeouts, durable: Durable) -> String {
         let mut begin = self.begin_statement(access, OURS, timeouts);
@@ -46,22 +61,16 @@ impl DbConnection {
         begin
     }
 
-    /// Begins the next transaction, and with it ends the one that is under way, if there is one: how that has ended. If
-    /// it is committed and was to be flushed, it and all before it on this connection are on disk.
+    /// Begins the next transaction, and with it commits the one that is under way, if there is one: how that has ended.
+    /// If it was to be flushed, it and all before it on this connection are on disk.
     pub fn begin_next(&mut self, begin: &str, flush: bool) -> (Option<End>, Result<(), Abort>) {
         let ended = match self.unfinished {
-            Some(finish) if !self.is_sqlite() => {
-                let end = match (finish, flush) {
-                    (Finish::Commit, true) => FLUSHING_COMMIT,
-                    (Finish::Commit, false) => "COMMIT",
-                    (Finish::RollBack, _) => "ROLLBACK",
-                };
+            Some(Finish::Commit) if !self.is_sqlite() => {
                 self.unfinished = None;
-                match self.run_begin(&format!("{end}; {begin}")) {
-                    Ok(()) => return (Some(ended_well(finish)), Ok(())),
-                    Err(error) if finish == Finish::Commit => Some(self.uncommitted(error)),
-                    Err(_) if self.roll_back() => Some(End::RolledBack),
-                    Err(_) => Some(End::Lost),
+                let commit = if flush { FLUSHING_COMMIT } else { "COMMIT" };
+                match self.run_begin(&format!("{commit}; {begin}")) {
+                    Ok(()) => return (Some(End::Committed), Ok(())),
+                    Err(error) => Some(self.uncommitted(error)),
                 }
             }
             _ => self.end(),
@@ -93,20 +102,15 @@ impl DbConnection {
     }
 
     /// Has all that this connection committed written to disk, and to a standby that is waited for. A commit waits for
-    /// that only if it has something to write: a share of the sweep's own row, as each of its rows in the ledger takes.
-    pub fn flush(&mut self, sweep_id: &Id, timeouts: &Timeouts) -> QueryResult<()> {
+    /// that only if it has written something to the log: a message that nobody reads.
+    pub fn flush(&mut self, timeouts: &Timeouts) -> QueryResult<()> {
         if self.is_sqlite() {
             return Ok(());
         }
         let begin = self.begin_statement(Access::Write, OURS, timeouts);
-        let hold = format!("SELECT FROM sweeps WHERE id = '{}' FOR KEY SHARE", sweep_id.0);
-        self.db.batch_execute(&format!("{begin}; {hold}; COMMIT"))
-    }
-}
-
-fn ended_well(finish: Finish) -> End {
-    match finish {
-        Finish::Commit => End::Committed,
-        Finish::RollBack => End::RolledBack,
+        let write = "SELECT pg_logical_emit_message(true, 'sweep', '')";
+        self.db.batch_execute(&format!("{begin}; {write}; COMMIT")).inspect_err(|_| {
+            self.roll_back();
+        })
     }
 }

@@ -2,7 +2,7 @@
 //! that is not built in its files as well, so that a sweep needs no folder; and which relations there were, so that one
 //! that is gone is no kind of work that there is none of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -74,23 +74,47 @@ pub fn gone(db: &mut Db) -> QueryResult<Vec<String>> {
     }
 }
 
-/// The versions of the migrations that have run, the host, and the relations that are gone, of a schema on PostgreSQL
-/// that has both tables; None: the record is empty, or it is no such schema.
-pub fn all_recorded(db: &mut Db) -> Result<Option<(BTreeSet<String>, Result<Arc<Host>>, Vec<String>)>> {
-    let Db::Postgres(db) = db else { return Ok(None) };
-    let query = format!(
-        "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}), ARRAY({GONE}), name, files::text FROM sweep.host"
-    );
-    type Recorded = (Array<Text>, Array<Text>, Text, Nullable<Text>);
-    let row: Option<(Vec<String>, Vec<String>, String, Option<String>)> =
-        sql::<Recorded>(&query).get_result(db).optional().context(READING)?;
-    Ok(row
-        .filter(|(versions, ..)| !versions.is_empty())
-        .map(|(versions, gone, name, files)| (versions.into_iter().collect(), host_of((name, files)), gone)))
+/// All that is recorded of a schema.
+#[derive(QueryableByName)]
+pub struct Recorded {
+    /// Of the migrations that have run.
+    #[diesel(sql_type = Array<Text>)]
+    pub versions: Vec<String>,
+    /// The relations that are gone.
+    #[diesel(sql_type = Array<Text>)]
+    pub gone: Vec<String>,
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    files: Option<String>,
 }
 
+impl Recorded {
+    /// Of a schema on PostgreSQL that has both tables; None: one is empty, or it is no such schema.
+    pub fn read(db: &mut Db) -> Result<Option<Recorded>> {
+        let Db::Postgres(db) = db else { return Ok(None) };
+        let query = format!(
+            "SELECT ARRAY(SELECT version::text FROM sweep.{VERSIONS}) AS versions, ARRAY({GONE}) AS gone, name, \
+             files::text FROM sweep.host"
+        );
+        let recorded = diesel::sql_query(query).get_result::<Recorded>(db).optional().context(READING)?;
+        Ok(recorded.filter(|recorded| !recorded.versions.is_empty()))
+    }
+
+    pub fn host(&self) -> Result<Arc<Host>> {
+        host_of((self.name.clone(), self.files.clone()))
+    }
+}
+
+/// Those of the recorded tables and views, and what takes the subjects of a kind that has facts.
 const GONE: &str = "SELECT 'sweep.' || relation FROM sweep.host, jsonb_array_elements_text(relations) relation \
-    WHERE to_regclass('sweep.' || quote_ident(relation)) IS NULL ORDER BY 1";
+    WHERE to_regclass('sweep.' || quote_ident(relation)) IS NULL \
+    UNION ALL \
+    SELECT 'sweep.' || take FROM sweep.host, jsonb_array_elements_text(relations) relation, \
+        replace('take_' || relation, '_decided_facts', '') take \
+    WHERE relation LIKE '%_decided_facts' AND NOT EXISTS ( \
+        SELECT FROM pg_proc WHERE pronamespace = to_regnamespace('sweep') AND proname = take) \
+    ORDER BY 1";
 
 /// As statements, to be run after all migrations.
 pub fn statements(host: &Host, is_sqlite: bool) -> String {

@@ -10,7 +10,7 @@ use super::wanted::Listen;
 use crate::conclusion::{Failure, config};
 use crate::store::Db;
 use crate::store::catalog::{applied, folders, is_of_listening, name, version, version_of_the_ledger};
-use crate::store::hosts::{self, Host, RECORD};
+use crate::store::hosts::{self, Host, RECORD, Recorded};
 
 /// What there is of sweep's schema.
 #[derive(Default)]
@@ -45,8 +45,9 @@ pub enum SetUp {
 
 /// Reads both tables, and which relations are gone, in one round trip; of an empty record, as if nothing were known.
 pub fn look_at_record(db: &mut Db) -> Result<(Found, Option<Vec<String>>)> {
-    let Some((applied, host, gone)) = hosts::all_recorded(db)? else { return Ok((look(db)?, None)) };
-    Ok((known(db, applied, |_| host.map(Some))?, Some(gone)))
+    let Some(recorded) = Recorded::read(db)? else { return Ok((look(db)?, None)) };
+    let applied = recorded.versions.iter().cloned().collect();
+    Ok((known(db, applied, |_| recorded.host().map(Some))?, Some(recorded.gone)))
 }
 
 /// Refuses a schema that is newer than this binary, and one that was made before the first release.

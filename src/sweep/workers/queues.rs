@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 use anyhow::Error;
 use tracing::warn;
 
+use super::contended::Contended;
 use crate::rules::Id;
 use crate::store::candidates::Candidate;
 use crate::sweep::limits::Reservation;
@@ -20,11 +21,14 @@ pub struct Job<'a> {
     pub is_looked_at: bool,
     /// The wake that it is to take.
     pub wake: Option<Reservation<'a>>,
+    /// All of its agent's work goes to this worker.
+    pub is_pinned: bool,
 }
 
 /// One queue for each worker.
-pub struct Queues<'a> {
+pub struct Queues<'s, 'a> {
     queues: Vec<Queue<'a>>,
+    contended: &'s Contended,
 }
 
 struct Queue<'a> {
@@ -34,9 +38,10 @@ struct Queue<'a> {
     in_flight: usize,
 }
 
-impl<'a> Queues<'a> {
-    pub fn new(senders: Vec<Sender<Job<'a>>>) -> Queues<'a> {
-        Queues { queues: senders.into_iter().map(|sender| Queue { sender: Some(sender), in_flight: 0 }).collect() }
+impl<'s, 'a> Queues<'s, 'a> {
+    pub fn new(senders: Vec<Sender<Job<'a>>>, contended: &'s Contended) -> Queues<'s, 'a> {
+        let queues = senders.into_iter().map(|sender| Queue { sender: Some(sender), in_flight: 0 }).collect();
+        Queues { queues, contended }
     }
 
     /// For how many workers there is room in flight.
@@ -52,15 +57,15 @@ impl<'a> Queues<'a> {
     /// groups of a worker that retired are spread over the others, whose own stay where they are. A subject that shares
     /// nothing goes to whoever has the least to do.
     pub fn send(&mut self, job: Job<'a>) {
+        let job = Job { is_pinned: self.contended.has(&job.candidate.group), ..job };
         let is_at_work = |place: &usize| self.queues[*place].sender.is_some();
         let at_work: Vec<usize> = (0..self.queues.len()).filter(is_at_work).collect();
-        let place = match job.lock_group == job.candidate.id {
+        let together = if job.is_pinned { &job.candidate.group } else { &job.lock_group };
+        let place = match *together == job.candidate.id {
             true => at_work.iter().copied().min_by_key(|place| self.queues[*place].in_flight),
             false => {
-                let first_choice = place_of(&job.lock_group, self.queues.len());
-                Some(first_choice)
-                    .filter(is_at_work)
-                    .or_else(|| at_work.get(place_of(&job.lock_group, at_work.len())).copied())
+                let first_choice = Some(place_of(together, self.queues.len())).filter(is_at_work);
+                first_choice.or_else(|| at_work.get(place_of(together, at_work.len())).copied())
             }
         };
         let Queue { sender: Some(sender), in_flight } = &mut self.queues[place.unwrap_or_default()] else { return };

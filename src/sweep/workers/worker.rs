@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Error;
 
 use super::answers::{Answer, Disposition, Done};
+use super::contended::Contended;
 use super::queues::Job;
 use crate::rules::Id;
 use crate::store::open::Url;
@@ -18,7 +19,7 @@ use crate::store::{Access, DbConnection, Durable, End, Subject, errors};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::examine::{Examination, Lost, TakenUp, examine, take_up};
 use crate::sweep::limits::{Limits, Reservation};
-use crate::sweep::outcome::{Examined, Outcome};
+use crate::sweep::outcome::{Examined, Fault, Outcome};
 use crate::sweep::settle::settle;
 
 /// How long what was committed waits to be flushed with others: longer than a disk takes, shorter than anybody notices.
@@ -30,6 +31,7 @@ pub struct Shared<'p, 'a> {
     pub access: Access,
     pub context: &'p ExamineContext<'a>,
     pub limits: Limits,
+    pub contended: &'p Contended,
 }
 
 pub struct Worker<'p, 'a, S> {
@@ -41,6 +43,8 @@ pub struct Worker<'p, 'a, S> {
     taken_up: Option<TakenUp<'a, S>>,
     /// Committed, and perhaps not on disk yet.
     unflushed: Vec<Unflushed>,
+    /// The server knows how it takes subjects of this kind.
+    is_prepared: bool,
     /// It could not get a connection: it takes up nothing more.
     is_retired: bool,
 }
@@ -59,7 +63,16 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         shared: &'p Shared<'p, 'a>,
         answers: Sender<Answer<'a>>,
     ) -> Worker<'p, 'a, S> {
-        Worker { number, connection, shared, answers, taken_up: None, unflushed: Vec::new(), is_retired: false }
+        Worker {
+            number,
+            connection,
+            shared,
+            answers,
+            taken_up: None,
+            unflushed: Vec::new(),
+            is_prepared: false,
+            is_retired: false,
+        }
     }
 
     /// Until nobody has anything more for it. A panic goes on where the answers are received.
@@ -86,8 +99,14 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         if self.shared.limits.are_over() {
             return self.answer(Disposition::Dropped(job.candidate));
         }
+        if !job.is_pinned && self.shared.contended.has(&job.candidate.group) {
+            return self.answer(Disposition::HandedBack(job));
+        }
         if let Err(error) = self.connect() {
             return self.retire(Disposition::HandedBack(job), error);
+        }
+        if self.taken_up.is_none() && is_flush_due(&self.unflushed) {
+            self.flush();
         }
         match job.is_looked_at {
             true => self.take_up(job),
@@ -110,8 +129,12 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
 
     fn take_up(&mut self, job: Job<'a>) {
         let (Shared { context, access, .. }, Some(db)) = (self.shared, &mut *self.connection) else { return };
+        if !self.is_prepared {
+            db.plan_taking(S::KIND, &context.timeouts);
+            self.is_prepared = true;
+        }
         let begin = db.begin_repeated(*access, &context.timeouts, context.durable);
-        let flush = self.unflushed.first().is_some_and(|first| FLUSHED_WITHIN <= first.committed_at.elapsed());
+        let flush = is_flush_due(&self.unflushed);
         let (ended, begun) = db.begin_next(&begin, flush);
         let is_alive = self.conclude(ended, flush);
         if !is_alive {
@@ -119,22 +142,31 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             return self.begin(job);
         }
         let Some(db) = &mut *self.connection else { return };
-        let id = job.candidate.id;
-        match begun {
-            Ok(()) => {
-                let taken_up = take_up(db, id, context, job.wake);
-                let is_written = taken_up.is_written();
-                self.taken_up = Some(taken_up);
-                // Whatever else came of it, why may have to be asked for.
-                if !is_written {
-                    self.end();
-                }
+        let id = job.candidate.id.clone();
+        if let Err(abort) = begun {
+            drop(job);
+            let (taken_up, end) = TakenUp::not_begun(id, abort);
+            self.taken_up = Some(taken_up);
+            self.conclude(Some(end), false);
+            return;
+        }
+        let taken_up = take_up(db, id, context, job.wake);
+        let (is_written, waited_in_vain) = (taken_up.is_written(), taken_up.waited_in_vain());
+        if waited_in_vain && !job.is_pinned {
+            // Perhaps for another worker: all work of this agent goes to one of them now.
+            self.shared.contended.add(&job.candidate.group);
+            let ended = db.end();
+            if matches!(ended, Some(End::RolledBack)) {
+                return self.answer(Disposition::HandedBack(Job { wake: taken_up.into_wake(), ..job }));
             }
-            Err(abort) => {
-                let (taken_up, end) = TakenUp::not_begun(id, abort);
-                self.taken_up = Some(taken_up);
-                self.conclude(Some(end), false);
-            }
+            self.taken_up = Some(taken_up);
+            self.conclude(ended, true);
+            return;
+        }
+        self.taken_up = Some(taken_up);
+        // Whatever else came of it, why may have to be asked for.
+        if !is_written {
+            self.end();
         }
     }
 
@@ -153,7 +185,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
     fn flush(&mut self) {
         self.end();
         let (Shared { context, .. }, false) = (self.shared, self.unflushed.is_empty()) else { return };
-        match self.connection.as_mut().map(|db| db.flush(context.sweep_id, &context.timeouts)) {
+        match self.connection.as_mut().map(|db| db.flush(&context.timeouts)) {
             Some(Ok(())) => self.answer_flushed(),
             Some(Err(error)) => {
                 *self.connection = None;
@@ -219,7 +251,9 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         match self.connect() {
             Ok(db) => {
                 let settled = settle::<S>(db, unknown, entry_id, intended, wake, context);
-                self.answer(Disposition::Examined(settled));
+                // That it was not committed is no fault of the subject's.
+                let fault = if settled.outcome == Outcome::Failed { Fault::Outage } else { settled.fault };
+                self.answer(Disposition::Examined(Examined { fault, ..settled }));
             }
             Err(error) => {
                 // It may have been queued.
@@ -236,6 +270,7 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         if self.connection.is_none() {
             let mut db = self.shared.url.connect(self.shared.access).map_err(Some)?;
             db.expect_many().map_err(|error| Some(error.into()))?;
+            self.is_prepared = false;
             *self.connection = Some(db);
         }
         self.connection.as_mut().ok_or(None)
@@ -250,4 +285,8 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         self.is_retired = true;
         let _ = self.answers.send(Ok(Done { worker: self.number, fate, retired: error }));
     }
+}
+
+fn is_flush_due(unflushed: &[Unflushed]) -> bool {
+    unflushed.first().is_some_and(|first| FLUSHED_WITHIN <= first.committed_at.elapsed())
 }

@@ -1,7 +1,7 @@
 //! A relation of sweep's that is gone is a schema that is broken, not a kind of work that there is none of.
 
 use crate::support::program::{command_at, sweep_at};
-use crate::support::world::{On, on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 on_each_host! {
     fn a_view_that_is_gone_is_named_and_nothing_is_swept(world) {
@@ -20,4 +20,15 @@ on_each_host! {
         crate::support::program::migrate_at(&world.url, []).run().refused(78, &["issue_candidates is gone"]);
         assert_eq!(world.wakes_for(&issue), 0);
     }
+}
+
+/// What takes a subject is a function on PostgreSQL, which goes with the view of what decides.
+#[test]
+fn what_takes_subjects_is_missed_as_well() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphan(&agent);
+    world.run("drop function sweep.take_issue");
+
+    sweep_at(&world.url, []).run().refused(78, &["is broken: ", "sweep.take_issue is gone"]);
 }

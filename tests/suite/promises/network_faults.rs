@@ -13,4 +13,3 @@ const DONE: i32 = 0;
 const SOME_FAILED: i32 = 1;
 const UNAVAILABLE: i32 = 69;
 const BUSY: i32 = 75;
-const CONFIG: i32 = 78;

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use super::{CONFIG, UNAVAILABLE};
+use super::UNAVAILABLE;
 use crate::support::pooler::Pooler;
 use crate::support::program::{Program, migrate_at, sweep_at};
 use crate::support::scratch::Scratch;
@@ -109,7 +109,8 @@ fn with_the_statement_cache_an_old_pooler_is_named_by_the_setting_and_nothing_is
     let pooler = Pooler::start(1);
     let url = pooler.url(world.name());
 
-    // A worker prepares its statements; the next sweep's worker, which has the same connection to the server, meets them.
+    // A worker prepares its statements; the next sweep's worker, which has the same connection to the server, meets
+    // them.
     sweep_at(&url, []).run().done();
     let next = world.orphan(&agent);
     let second = sweep_at(&url, ["--output", "json"]).run();

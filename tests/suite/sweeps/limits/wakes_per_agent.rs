@@ -162,3 +162,25 @@ fn the_work_of_one_agent_is_taken_by_several_workers() {
     assert_eq!(world.continued(), (28..40).map(numbered).collect::<Vec<_>>());
     assert_eq!(world.count("(select distinct queued_by from wakes) as takers"), 4);
 }
+
+/// Where a trigger of the host's writes the agent's row, whoever has queued a wake waits for all others that share it.
+#[test]
+fn the_work_of_an_agent_whose_row_is_written_with_each_wake_is_done_by_one_worker() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphans(&agent, 0..40);
+    world.run(
+        "create function touch() returns trigger language plpgsql as $$ begin
+             update agents set name = name where id = new.agent_id; return new; end $$;
+         create trigger touch after insert on wakes for each row execute function touch()",
+    );
+    let settings = Options { wakes_per_agent_max: 40, connections: 4, ..world.options() };
+
+    let swept = world.sweep_as(&settings);
+    // Whoever met the agent's row while another one wrote it has left its subject.
+    let [continued, busy] = ["continued", "busy"].map(|outcome| swept.count("issues", outcome));
+    assert!(30 <= continued && continued + busy == 40, "{}", swept.json);
+    assert_eq!(swept.count("issues", "failed"), 0);
+
+    assert_eq!(world.sweep_as(&settings).count("issues", "continued"), busy);
+}

@@ -1,0 +1,20 @@
+//! The agents whose work cannot be shared by workers: one of them has waited in vain for a row that another one held,
+//! as where a trigger of the host's writes the agent's row, which each of them shares.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use crate::rules::Id;
+
+#[derive(Default)]
+pub struct Contended(Mutex<HashSet<Id>>);
+
+impl Contended {
+    pub fn add(&self, group: &Id) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(group.clone());
+    }
+
+    pub fn has(&self, group: &Id) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(group)
+    }
+}
