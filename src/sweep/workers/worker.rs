@@ -102,11 +102,12 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
         if !job.is_pinned && self.shared.contended.has(&job.candidate.group) {
             return self.answer(Disposition::HandedBack(job));
         }
-        if let Err(error) = self.connect() {
-            return self.retire(Disposition::HandedBack(job), error);
-        }
+        // Before it is connected: the connection may be lost with it.
         if self.taken_up.is_none() && is_flush_due(&self.unflushed) {
             self.flush();
+        }
+        if let Err(error) = self.connect() {
+            return self.retire(Disposition::HandedBack(job), error);
         }
         match job.is_looked_at {
             true => self.take_up(job),
