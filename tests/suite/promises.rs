@@ -12,5 +12,6 @@ mod network_faults;
 mod poison_rows;
 mod random_histories;
 mod rival_sweepers;
+mod round_trips;
 mod scan_cost;
 mod secrets;

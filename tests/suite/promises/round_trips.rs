@@ -1,0 +1,52 @@
+//! How often a sweep waits for an answer of the server, which may be far away.
+
+use crate::support::program::sweep_at;
+use crate::support::proxy::{Direction, Proxy};
+use crate::support::world::{On, World};
+
+/// What the server says whenever it waits for the next message.
+const READY: &[u8] = b"Z\0\0\0\x05";
+
+fn round_trips(world: &World) -> usize {
+    let proxy = Proxy::start(None);
+    // The guard has questions of its own when there are many.
+    let arguments = ["--connections", "1", "--wakes-per-agent-max", "100", "--no-guard"];
+    sweep_at(&proxy.url(world.name(), "disable"), arguments).run().done();
+    proxy.passed(Direction::ToClient).windows(READY.len()).filter(|bytes| *bytes == READY).count()
+}
+
+#[test]
+fn a_sweep_that_finds_nothing_takes_fifteen() {
+    let mut world = World::new(On::Postgres);
+    world.agent("idle");
+    sweep_at(&world.url, []).run().done();
+
+    assert_eq!(round_trips(&world), 15);
+    assert_eq!(world.count("sweeps where succeeded and finished_at > started_at"), 2);
+}
+
+#[test]
+fn a_subject_that_is_continued_takes_three() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphans(&agent, 0..5);
+    let few = round_trips(&world);
+    world.orphans(&agent, 10..35);
+    let many = round_trips(&world);
+
+    assert_eq!(world.count("wakes"), 30);
+    assert!(many <= few + 3 * 20, "{many} for 25, and {few} for 5");
+}
+
+#[test]
+fn subjects_that_wait_take_none_of_their_own() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphans(&agent, 0..5);
+    world.run("update issues set waiting_for = 'the weather'");
+    let few = round_trips(&world);
+    world.orphans(&agent, 10..35);
+    world.run("update issues set waiting_for = 'the weather'");
+
+    assert_eq!(round_trips(&world), few);
+}
