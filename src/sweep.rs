@@ -85,15 +85,15 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
     let mut store = options.database.open(access)?;
     let mut begin = |glances: bool| {
         look(options, &mut store.db, |db| {
-            let (opening, clocks) = clock::read(db, access)?;
-            let seen = if glances { glance(options, db, &store.kinds, &opening)? } else { Glance::unknown() };
-            Ok((opening, clocks, seen))
+            let (start, clocks) = clock::read(db, access)?;
+            let seen = if glances { glance(options, db, &store.kinds, &start)? } else { Glance::unknown() };
+            Ok((start, clocks, seen))
         })
     };
     // What cannot be glanced at is found out, and recorded, by the sweep itself.
-    let (opening, clocks, glance) =
+    let (start, clocks, glance) =
         begin(true).or_else(|_| begin(false)).map_err(|error| explain(error, "looking at the database"))?;
-    let (heading, now) = (heading(options, &store, &opening), opening.now);
+    let (heading, now) = (heading(options, &store, &start), start.now);
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
     if let Some(issues) = options.selection.only_ids() {

@@ -180,22 +180,25 @@ impl DbConnection {
 
     /// Fails only if the transaction could not begin.
     fn transact<T>(&mut self, begin: &str, body: impl FnOnce(&mut Db) -> (Finish, T)) -> Result<(T, End), Abort> {
-        if let Err(error) = self.run_begin(begin) {
-            return Err(if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) });
-        }
+        self.try_begin(begin)?;
         let (finish, value) = body(&mut self.db);
-        let end = match finish {
-            Finish::RollBack if self.roll_back() => End::RolledBack,
-            Finish::RollBack => End::Lost,
-            Finish::Commit => self.commit("COMMIT"),
-        };
-        Ok((value, end))
+        Ok((value, self.end_as(finish, "COMMIT")))
     }
 
-    fn commit(&mut self, statement: &str) -> End {
-        match self.db.batch_execute(statement) {
-            Ok(()) => End::Committed,
-            Err(error) => self.uncommitted(error),
+    fn try_begin(&mut self, begin: &str) -> Result<(), Abort> {
+        let begun = self.run_begin(begin);
+        begun.map_err(|error| if self.roll_back() { Abort::RolledBack(error) } else { Abort::Lost(error) })
+    }
+
+    /// Ends a transaction; `commit`: by which statement, if it is to be committed.
+    fn end_as(&mut self, finish: Finish, commit: &str) -> End {
+        match finish {
+            Finish::RollBack if self.roll_back() => End::RolledBack,
+            Finish::RollBack => End::Lost,
+            Finish::Commit => match self.db.batch_execute(commit) {
+                Ok(()) => End::Committed,
+                Err(error) => self.uncommitted(error),
+            },
         }
     }
 

@@ -222,7 +222,8 @@ pub fn close_sweep(db: &mut Db, id: &Id, closing: Closing) -> QueryResult<()> {
 
 /// Writes the whole row of a sweep that found nothing to do: what is remembered of the ledger is what it was.
 pub fn record_calm_sweep(db: &mut Db, id: &Id, host: &str, opening: &Opening, closing: Closing) -> QueryResult<()> {
-    let remembered = totals::copy_of_remembered!(opening.began_at);
+    let (until, counts) = totals::latest_memory!(opening.began_at);
+    let remembered = (sweeps::ledger_until.eq(until), sweeps::ledger_counts.eq(counts));
     let now = sql::<Nullable<types::Instant>>(catalog::clock(db));
     let row = (opened!(id, host, *opening), closed!(now, closing), remembered);
     diesel::insert_into(sweeps::table).values(row).execute(db).map(drop)

@@ -15,7 +15,7 @@ use super::{Access, Db, Subject, boards, catalog, for_kind, ledger, totals};
 use crate::rules::{Id, Kind, Policy};
 
 /// What is known of a database when a sweep begins.
-pub struct Opening {
+pub struct Start {
     /// As `Db::identity`.
     pub database: String,
     pub now: DateTime<Utc>,
@@ -29,8 +29,8 @@ pub struct Opening {
 /// So many sweeps distinguish a database from a copy of it.
 const NEWEST_SWEEPS: i64 = 3;
 
-impl Opening {
-    pub fn read(db: &mut Db, access: Access) -> QueryResult<Opening> {
+impl Start {
+    pub fn read(db: &mut Db, access: Access) -> QueryResult<Start> {
         let knows_sweeps = access == Access::Write || catalog::is_readable(db, "sweeps")?;
         let now = catalog::clock(db);
         let newest =
@@ -53,7 +53,7 @@ impl Opening {
         let (database, now, sweeps, recovery, has_untaken_wakes): Row =
             select(sql::<(Text, types::Instant, Nullable<Text>, Nullable<types::Instant>, Bool)>(&columns.join(", ")))
                 .get_result(db)?;
-        Ok(Opening {
+        Ok(Start {
             database: database.into(),
             now,
             newest_sweeps: sweeps.iter().flat_map(|ids| ids.split(',')).map(|id| Id(id.to_owned())).collect(),

@@ -76,13 +76,22 @@ impl Lock {
     pub fn covers(&self, facts: &impl Subject) -> bool {
         match self {
             Lock::Everything => true,
-            Lock::Rows { agent, issue } => {
-                let holds = |held: &Option<Id>, needed: Option<&Id>| needed.is_none() || held.as_ref() == needed;
-                holds(agent, facts.assignee().existing_id()) && holds(issue, facts.linked_issue())
-            }
+            Lock::Rows { issue, .. } => self.covers_agent(facts) && holds(issue.as_ref(), facts.linked_issue()),
             Lock::Nothing => false,
         }
     }
+
+    /// Is the agent held? He is not asked about where the subject itself is not.
+    pub fn covers_agent(&self, facts: &impl Subject) -> bool {
+        match self {
+            Lock::Everything | Lock::Nothing => true,
+            Lock::Rows { agent, .. } => holds(agent.as_ref(), facts.assignee().existing_id()),
+        }
+    }
+}
+
+fn holds(held: Option<&Id>, needed: Option<&Id>) -> bool {
+    needed.is_none() || held == needed
 }
 
 /// A relation, and a privilege on it.

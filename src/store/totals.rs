@@ -11,7 +11,7 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::Db;
-use super::schema::{recoveries, sweeps};
+use super::schema::recoveries;
 use super::types::{Document, Instant, LossyText, RawInstant};
 
 /// By kind, then by action, as stored.
@@ -19,10 +19,6 @@ pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
 
 /// A row is counted for good when the transaction that wrote it has certainly ended.
 pub(super) const SETTLED_AFTER: TimeDelta = TimeDelta::hours(1);
-
-/// A row came after what the latest sweep remembers.
-pub(super) const SINCE_REMEMBERED: &str = "created_at >= (SELECT ledger_until FROM sweeps \
-    WHERE ledger_until IS NOT NULL ORDER BY started_at DESC LIMIT 1)";
 
 /// All that was ever recorded.
 pub fn read(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Totals> {
@@ -39,42 +35,45 @@ pub fn to_remember(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(Instant, Doc
     Ok((Instant(until), Document(json!(totals))))
 }
 
-/// The latest sweep that did. One whose clock was ahead remembers a time that has not come.
-macro_rules! latest_that_remembers {
-    ($now:expr) => {{
-        let rows = sweeps::table.filter(sweeps::ledger_until.le(Some(Instant($now))));
-        rows.order(sweeps::started_at.desc())
-    }};
+/// A column of the latest sweep that remembers; null: there is none. One whose clock was ahead remembers a time that
+/// has not come.
+macro_rules! latest {
+    ($column:literal: $type:ty, $now:expr) => {
+        diesel::dsl::sql::<diesel::sql_types::Nullable<$type>>(concat!(
+            "(SELECT ", $column, " FROM sweeps WHERE ledger_until <= "
+        ))
+        .bind::<$crate::store::types::sql::Instant, _>(Instant($now))
+        .sql(" ORDER BY started_at DESC LIMIT 1)")
+    };
 }
 
-/// What the latest sweep remembers, to be written of another one after which nothing has come.
-macro_rules! copy_of_remembered {
+/// Until when the ledger is counted, and the counts, as the latest sweep remembers them.
+macro_rules! latest_memory {
     ($now:expr) => {{
-        use $crate::store::totals::latest_that_remembers;
-        let latest = || latest_that_remembers!($now).limit(1);
+        use $crate::store::types::sql as types;
         (
-            sweeps::ledger_until.eq(latest().select(sweeps::ledger_until).single_value()),
-            sweeps::ledger_counts.eq(latest().select(sweeps::ledger_counts).single_value()),
+            $crate::store::totals::latest!("ledger_until": types::Instant, $now),
+            $crate::store::totals::latest!("ledger_counts": types::Document, $now),
         )
     }};
 }
+
 /// The rows that a sweep that closes now would remember, and the latest one did not.
 macro_rules! to_be_counted {
     ($now:expr) => {{
-        use $crate::store::schema::recoveries;
-        use $crate::store::totals::{SETTLED_AFTER, SINCE_REMEMBERED};
-        let settled = recoveries::table.filter(recoveries::created_at.lt(Instant($now - SETTLED_AFTER)));
-        settled.filter(sql::<Bool>(SINCE_REMEMBERED))
+        use $crate::store::schema::recoveries::{created_at, table};
+        use $crate::store::totals::SETTLED_AFTER;
+        let (until, _) = $crate::store::totals::latest_memory!($now);
+        table.filter(created_at.lt(Instant($now - SETTLED_AFTER))).filter(created_at.nullable().ge(until))
     }};
 }
-pub(super) use {copy_of_remembered, latest_that_remembers, to_be_counted};
+pub(super) use {latest, latest_memory, to_be_counted};
 
 fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Totals)> {
-    let latest: Option<(Option<RawInstant>, Option<Document>)> =
-        latest_that_remembers!(now).select((sweeps::ledger_until, sweeps::ledger_counts)).first(db).optional()?;
+    let latest: (Option<RawInstant>, Option<Document>) = diesel::select(latest_memory!(now)).get_result(db)?;
     let totals = |Document(counts)| serde_json::from_value(counts).ok();
     // What cannot be read is counted again, from the beginning.
-    let read = latest.and_then(|(until, counts)| Some((until?, totals(counts?)?)));
+    let read = latest.0.zip(latest.1.and_then(totals));
     Ok(read.unwrap_or((RawInstant::Beginning, Totals::new())))
 }
 

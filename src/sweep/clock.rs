@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::QueryResult;
 
 use crate::rules::AHEAD_MAX;
-use crate::store::opening::Opening;
+use crate::store::opening::Start;
 use crate::store::{Access, Db};
 
 /// What there is to say of the database's clock.
@@ -18,13 +18,13 @@ pub struct Comparison {
 }
 
 /// Reads the database's clock with all else that is asked of it first, and compares.
-pub fn read(db: &mut Db, access: Access) -> QueryResult<(Opening, Comparison)> {
+pub fn read(db: &mut Db, access: Access) -> QueryResult<(Start, Comparison)> {
     let before = this_machines();
-    let opening = Opening::read(db, access)?;
+    let start = Start::read(db, access)?;
     let meanwhile = this_machines() - before;
-    let ledger_ahead = opening.newest_recovery.map(|at| at - opening.now).filter(|ahead| AHEAD_MAX < *ahead);
-    let skew = opening.now - (before + meanwhile / 2);
-    Ok((opening, Comparison { skew, ledger_ahead }))
+    let ledger_ahead = start.newest_recovery.map(|at| at - start.now).filter(|ahead| AHEAD_MAX < *ahead);
+    let skew = start.now - (before + meanwhile / 2);
+    Ok((start, Comparison { skew, ledger_ahead }))
 }
 
 /// For this comparison alone.

@@ -12,8 +12,7 @@ use super::limits::Reservation;
 use super::outcome::Outcome;
 use crate::rules::request;
 use crate::rules::{Decision, Id, Verdict, decide};
-use crate::store::errors;
-use crate::store::{Abort, Access, Db, DbConnection, End, Lock, Subject};
+use crate::store::{Abort, Access, Db, DbConnection, End, Lock, Subject, errors};
 use attempt::{Attempt, Step};
 pub use attempt::{Examination, Lost};
 use carry_out::carry_out;
@@ -83,9 +82,14 @@ impl<'a, S: Subject> TakenUp<'a, S> {
         self.attempt.step == Step::Written
     }
 
-    /// Did it wait for a row that somebody else held, for as long as it may?
-    pub fn waited_in_vain(&self) -> bool {
-        matches!(&self.attempt.step, Step::Failed(error) if errors::is_lock_timeout(error))
+    /// May another worker have been in its way, which does the work of the same agent? It found him in other hands, or
+    /// waited for a row for as long as it may.
+    pub fn is_contended(&self) -> bool {
+        match &self.attempt.step {
+            Step::AgentHeld => true,
+            Step::Failed(error) => errors::is_lock_timeout(error),
+            _ => false,
+        }
     }
 
     /// The wake that it did not take after all.
@@ -145,7 +149,8 @@ fn judge<'a, S: Subject>(
         }
     };
     let (step, wake) = match lock.covers(&facts) {
-        false => (Step::Held, None),
+        false if lock.covers_agent(&facts) => (Step::Held, None),
+        false => (Step::AgentHeld, None),
         true => advance(&facts, &verdict, context, access, reserved),
     };
     Attempt { seen: Some((facts, verdict)), step, wake }

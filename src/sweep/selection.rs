@@ -11,7 +11,7 @@ use crate::rules::issue::IssueFacts;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::Part;
 use crate::store::open::Store;
-use crate::store::opening::{Glance, Opening};
+use crate::store::opening::{Glance, Start};
 use crate::store::{Access, Db, DbConnection, Nominated, find, ledger};
 use crate::text::redact;
 
@@ -20,7 +20,7 @@ pub fn look<T>(options: &Options, db: &mut DbConnection, body: impl FnOnce(&mut 
     Ok(db.in_transaction(Access::ReadOnly, &options.timeouts, body)?)
 }
 
-pub fn heading(options: &Options, store: &Store, opening: &Opening) -> Heading {
+pub fn heading(options: &Options, store: &Store, start: &Start) -> Heading {
     Heading {
         schema: SCHEMA,
         mode: match (options.dry_run, &options.selection) {
@@ -29,19 +29,19 @@ pub fn heading(options: &Options, store: &Store, opening: &Opening) -> Heading {
             (false, Selection::Kinds(_) | Selection::Subjects(_) | Selection::Issues(_)) => Mode::Sweep,
         },
         host: store.host.name().to_owned(),
-        database: opening.database.clone(),
+        database: start.database.clone(),
         schema_version: store.schema_version.clone(),
         policy: options.policy.clone(),
-        newest_sweeps: opening.newest_sweeps.clone(),
+        newest_sweeps: start.newest_sweeps.clone(),
     }
 }
 
 /// Does a sweep find nothing to do at the first glance? Asked of one that goes by itself: what was named is looked at
 /// anyway. People who are notified want to know as well of what is over.
-pub fn glance(options: &Options, db: &mut Db, kinds: &[Kind], opening: &Opening) -> QueryResult<Glance> {
+pub fn glance(options: &Options, db: &mut Db, kinds: &[Kind], start: &Start) -> QueryResult<Glance> {
     let asks = matches!(options.selection, Selection::Kinds(_)) && !options.dry_run;
     match asks && options.subscriptions.destinations.is_empty() {
-        true => opening.glance(db, kinds, &options.policy),
+        true => start.glance(db, kinds, &options.policy),
         false => Ok(Glance::unknown()),
     }
 }

@@ -60,9 +60,8 @@ impl Workers {
         limits: &mut Limits,
         report: impl FnMut(Examined),
     ) -> Result<Deferred> {
-        let (contended, limits_of_workers) = (Contended::default(), limits.clone());
-        let shared =
-            Shared { url: &self.url, access: self.access, context, limits: limits_of_workers, contended: &contended };
+        let (access, limits_of_all, contended) = (self.access, limits.clone(), Contended::default());
+        let shared = Shared { url: &self.url, access, context, limits: limits_of_all, contended };
         thread::scope(|scope| {
             let (sender, answers) = channel();
             let queues = self.connections.iter_mut().enumerate().map(|(worker, connection)| {
@@ -70,7 +69,7 @@ impl Workers {
                 scope.spawn(move || Worker::<S>::new(worker, connection, shared, answers).work(&jobs));
                 queue
             });
-            let queues = Queues::new(queues.collect(), &contended);
+            let queues = Queues::new(queues.collect(), &shared.contended);
             drop(sender);
             let coordinator = Coordinator { queues, limits, report, failure: None, not_begun: Deferred::default() };
             look_ahead(candidates, |candidates| coordinator.coordinate(candidates, context, &answers))

@@ -75,12 +75,7 @@ impl DbConnection {
             }
             _ => self.end(),
         };
-        let begun = match self.run_begin(begin) {
-            Ok(()) => Ok(()),
-            Err(error) if self.roll_back() => Err(Abort::RolledBack(error)),
-            Err(error) => Err(Abort::Lost(error)),
-        };
-        (ended, begun)
+        (ended, self.try_begin(begin))
     }
 
     /// Does something in the transaction that has begun; it is ended as this says, by `begin_next` or `end`.
@@ -93,12 +88,8 @@ impl DbConnection {
     /// Ends the transaction that is under way, if there is one. If it is committed, it and all before it on this
     /// connection are on disk.
     pub fn end(&mut self) -> Option<End> {
-        Some(match self.unfinished.take()? {
-            Finish::Commit if self.is_sqlite() => self.commit("COMMIT"),
-            Finish::Commit => self.commit(FLUSHING_COMMIT),
-            Finish::RollBack if self.roll_back() => End::RolledBack,
-            Finish::RollBack => End::Lost,
-        })
+        let finish = self.unfinished.take()?;
+        Some(self.end_as(finish, if self.is_sqlite() { "COMMIT" } else { FLUSHING_COMMIT }))
     }
 
     /// Has all that this connection committed written to disk, and to a standby that is waited for. A commit waits for

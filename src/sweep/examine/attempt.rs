@@ -46,6 +46,8 @@ pub enum Step {
     Wanted,
     /// The subject, or a row that its recovery refers to, is in other hands.
     Held,
+    /// Its agent is.
+    AgentHeld,
     Gone,
     /// The plan says something else: what.
     Changed(String),

@@ -59,7 +59,7 @@ pub fn conclude<'a, S: Subject>(
 pub fn left(step: Step, decided: Examined, context: &ExamineContext) -> Examined {
     let (outcome, reason) = match step {
         Step::Decided | Step::Refused(_) | Step::Wanted | Step::Written | Step::Failed(_) => return decided,
-        Step::Held => (Outcome::Busy, "somebody else has it in hand".to_owned()),
+        Step::Held | Step::AgentHeld => (Outcome::Busy, "somebody else has it in hand".to_owned()),
         // The id as SQLite could show it finds nothing: its bytes are no UTF-8.
         Step::Gone if decided.id.0.contains('\u{FFFD}') => (Outcome::Unreadable, "its id is no UTF-8".to_owned()),
         Step::Gone if context.plan.is_some() => (Outcome::Changed, "it no longer exists".to_owned()),

@@ -1,5 +1,5 @@
-//! The agents whose work cannot be shared by workers: one of them has waited in vain for a row that another one held,
-//! as where a trigger of the host's writes the agent's row, which each of them shares.
+//! The agents whose work cannot be shared by workers: one of them found the agent in other hands, or waited in vain for
+//! a row, as where a trigger of the host's writes the agent's row, which each worker shares.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};

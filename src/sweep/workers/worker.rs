@@ -31,7 +31,7 @@ pub struct Shared<'p, 'a> {
     pub access: Access,
     pub context: &'p ExamineContext<'a>,
     pub limits: Limits,
-    pub contended: &'p Contended,
+    pub contended: Contended,
 }
 
 pub struct Worker<'p, 'a, S> {
@@ -100,6 +100,8 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             return self.answer(Disposition::Dropped(job.candidate));
         }
         if !job.is_pinned && self.shared.contended.has(&job.candidate.group) {
+            // Whoever does it now is not to wait for what this one has in hand.
+            self.end();
             return self.answer(Disposition::HandedBack(job));
         }
         // Before it is connected: the connection may be lost with it.
@@ -152,9 +154,9 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             return;
         }
         let taken_up = take_up(db, id, context, job.wake);
-        let (is_written, waited_in_vain) = (taken_up.is_written(), taken_up.waited_in_vain());
-        if waited_in_vain && !job.is_pinned {
-            // Perhaps for another worker: all work of this agent goes to one of them now.
+        let (is_written, is_contended) = (taken_up.is_written(), taken_up.is_contended());
+        if is_contended && !job.is_pinned {
+            // All work of this agent goes to one worker now.
             self.shared.contended.add(&job.candidate.group);
             let ended = db.end();
             if matches!(ended, Some(End::RolledBack)) {
