@@ -180,7 +180,8 @@ impl DbConnection {
 
     /// Fails only if the transaction could not begin.
     fn transact<T>(&mut self, begin: &str, body: impl FnOnce(&mut Db) -> (Finish, T)) -> Result<(T, End), Abort> {
-        self.try_begin(begin)?;
+        let (_, begun) = self.begin_next(begin, false);
+        begun?;
         let (finish, value) = body(&mut self.db);
         Ok((value, self.end_as(finish, "COMMIT")))
     }

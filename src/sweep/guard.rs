@@ -62,6 +62,12 @@ pub struct Judge<'a, 'b, 'c, S> {
 impl<S: Subject> Judge<'_, '_, '_, S> {
     /// What must be held back of this kind?
     pub fn held(&mut self) -> Result<Held> {
+        let held = self.of_kind();
+        self.scan.end_questions();
+        held
+    }
+
+    fn of_kind(&mut self) -> Result<Held> {
         let whole = Part { tenant: self.context.tenant, except: self.context.held, ..Part::whole() };
         let found = self.find(&whole)?;
         if let Some(decided_at) = self.memory.note(S::KIND, &found) {
@@ -89,7 +95,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
             return Ok(found);
         }
         let tenants =
-            self.scan.query("looking at", |db| S::tenants_of_candidates(db, whole, min, TENANTS_MAX as i64 + 1))?;
+            self.scan.question("looking at", |db| S::tenants_of_candidates(db, whole, min, TENANTS_MAX as i64 + 1))?;
         let mut parts = Vec::new();
         for tenant in tenants.iter().take(TENANTS_MAX) {
             parts.extend(self.of_tenant(tenant)?);
@@ -118,7 +124,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
         }
         let whole = all.part(self.context.held);
         let in_progress = self.in_progress(&whole)?;
-        let largest = self.scan.query("looking at", |db| S::largest_group(db, &whole))?;
+        let largest = self.scan.question("looking at", |db| S::largest_group(db, &whole))?;
         // Who has all of them is judged with the tenant.
         let has_most = |subjects: u64| subjects < in_progress && in_progress < 2 * subjects;
         let agents = match largest.filter(|(_, subjects)| has_most(*subjects as u64)) {
@@ -147,7 +153,7 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     /// all of it.
     fn recall(&mut self) {
         let (policy, (from, until)) = (self.context.policy, self.memory.span());
-        let rows = self.scan.query("recalling what was held back of", |db| guarded::latest(db, policy, from, until));
+        let rows = self.scan.question("recalling what was held back of", |db| guarded::latest(db, policy, from, until));
         let known = rows.inspect_err(|error| debug!("it is decided anew: {}", redact(&format!("{error:#}"))));
         self.memory.recall(S::KIND, known.unwrap_or_default());
     }
@@ -191,11 +197,11 @@ impl<S: Subject> Judge<'_, '_, '_, S> {
     }
 
     fn candidates(&mut self, part: &Part) -> Result<u64> {
-        self.scan.query("looking at", |db| Ok(S::count_candidates(db, part)? as u64))
+        self.scan.question("looking at", |db| Ok(S::count_candidates(db, part)? as u64))
     }
 
     fn in_progress(&mut self, part: &Part) -> Result<u64> {
-        self.scan.query("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
+        self.scan.question("looking at", |db| Ok(S::count_in_progress(db, part)? as u64))
     }
 
     /// Would implausibly much of this part be continued or escalated?

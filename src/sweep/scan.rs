@@ -17,7 +17,7 @@ use crate::conclusion::config;
 use crate::rules::{Id, Kind};
 use crate::store::candidates::{Candidate, Part, Position, Shard};
 use crate::store::types::RawInstant;
-use crate::store::{Access, Db, DbConnection, Subject};
+use crate::store::{Db, DbConnection, Subject};
 use crate::text::redact;
 
 /// Candidates of a page. A page's query looks through all that are left, so its cost is spread over many of them; they
@@ -58,10 +58,19 @@ impl<'a, S: Subject> Scan<'a, S> {
         Scan::new(self.db, context)
     }
 
-    /// Asks on the scan's connection.
-    pub fn query<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
-        let answer = self.db.in_transaction(Access::ReadOnly, &self.context.timeouts, body);
-        answer.map_err(Error::from).with_context(|| format!("{doing} {}", S::KIND.plural()))
+    /// Asks on the scan's connection, in one snapshot for all that is asked so, until `end_questions`.
+    pub fn question<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+        self.db.ask(&self.context.timeouts, body).with_context(|| format!("{doing} {}", S::KIND.plural()))
+    }
+
+    pub fn end_questions(&mut self) {
+        self.db.end();
+    }
+
+    fn query<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
+        let answer = self.question(doing, body);
+        self.end_questions();
+        answer
     }
 
     /// How many there are, or `None` when there are more than a page.

@@ -92,6 +92,21 @@ impl DbConnection {
         Some(self.end_as(finish, if self.is_sqlite() { "COMMIT" } else { FLUSHING_COMMIT }))
     }
 
+    /// Asks in the snapshot in which the question before was asked, or else in a new one. `end`, or the next
+    /// transaction, ends it.
+    pub fn ask<T>(&mut self, timeouts: &Timeouts, question: impl FnOnce(&mut Db) -> QueryResult<T>) -> QueryResult<T> {
+        if self.unfinished.is_none() {
+            let begin = self.begin_statement(Access::ReadOnly, OURS, timeouts);
+            self.try_begin(&begin).map_err(Abort::error)?;
+        }
+        let answer = self.proceed(|db| (Finish::Commit, question(db)));
+        if answer.is_err() {
+            self.unfinished = None;
+            self.roll_back();
+        }
+        answer
+    }
+
     /// Has all that this connection committed written to disk, and to a standby that is waited for. A commit waits for
     /// that only if it has written something to the log: a message that nobody reads.
     pub fn flush(&mut self, timeouts: &Timeouts) -> QueryResult<()> {

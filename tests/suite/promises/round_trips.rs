@@ -8,9 +8,13 @@ use crate::support::world::{On, World};
 const READY: &[u8] = b"Z\0\0\0\x05";
 
 fn round_trips(world: &World) -> usize {
-    let proxy = Proxy::start(None);
     // The guard has questions of its own when there are many.
-    let arguments = ["--connections", "1", "--wakes-per-agent-max", "100", "--no-guard"];
+    round_trips_with(world, &["--no-guard"])
+}
+
+fn round_trips_with(world: &World, more: &[&str]) -> usize {
+    let proxy = Proxy::start(None);
+    let arguments = [&["--connections", "1", "--wakes-per-agent-max", "100"], more].concat();
     sweep_at(&proxy.url(world.name(), "disable"), arguments).run().done();
     proxy.passed(Direction::ToClient).windows(READY.len()).filter(|bytes| *bytes == READY).count()
 }
@@ -49,4 +53,14 @@ fn subjects_that_wait_take_none_of_their_own() {
     world.run("update issues set waiting_for = 'the weather'");
 
     assert_eq!(round_trips(&world), few);
+}
+
+#[test]
+fn the_guards_eight_questions_about_a_kind_take_ten() {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    world.orphans(&agent, 0..25);
+    world.run("update issues set waiting_for = 'the weather'");
+
+    assert_eq!(round_trips_with(&world, &[]), round_trips(&world) + 10);
 }
