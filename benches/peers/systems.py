@@ -14,9 +14,11 @@ from server import Failure, run
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SWEEP = ROOT / "target/release/sweep"
-# Of so many issues one is stranded. Eight that are stranded are one agent's, so that no limit for each agent is met.
+# Of so many issues one is stranded, beside two that are being worked on. Eight that are stranded are one agent's, so that
+# no limit for each agent is met.
 STRIDE = 10
 STRANDED_PER_AGENT = 8
+STATES = f"case when n % {STRIDE} = 0 then 'orphaned' when n % {STRIDE} in (1, 2) then 'live' else 'finished' end"
 # Of sweep and of pgbench.
 CONNECTIONS = 4
 # What finds its way into a system is what is said here, and nothing of this machine's own settings.
@@ -78,9 +80,10 @@ class Company:
     def prepare(self, server, database, items):
         server.create(database)
         run([str(SWEEP), "--quiet", "migrate", "--as-superuser", "--database", server.url(database)], BARE)
-        sizes = {"items": items, "stride": STRIDE, "agents": agents(items)}
+        sizes = {"issues": items * STRIDE, "stride": STRIDE, "agents": agents(items), "states": STATES}
         variables = [word for name, size in sizes.items() for word in ("-v", f"{name}={size}")]
-        server.psql(database, *variables, "-f", str(HERE / "company.sql"))
+        server.psql(database, *variables, "-f", str(HERE.parent / "sweep/company.sql"))
+        server.psql(database, "-c", "vacuum analyze sweep.agents, sweep.issues, sweep.runs")
 
 
 def agents(items):

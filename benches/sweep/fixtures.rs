@@ -1,6 +1,5 @@
-//! Made-up companies: many issues, of which some are in progress, scattered evenly among them.
-//!
-//! The issue with the number `n` has the id `md5(n)`, so that pgbench can compute it; every issue has one run.
+//! Made-up companies: many issues, of which some are in progress, scattered evenly among them. Every issue has one
+//! run.
 
 /// Agents have few enough issues each that no bound per agent is met.
 const ISSUES_PER_AGENT: u32 = 8;
@@ -45,27 +44,11 @@ impl Company {
 
     /// For PostgreSQL. What sweep itself writes to is left without statistics, as in a database on which it is new.
     pub fn postgres(&self) -> [String; 2] {
-        let Company { issues, stride, states } = self;
-        let agents = self.agents();
-        let fill = format!(
-            "set search_path = sweep;
-             -- Foreign keys are not checked: the rows are known to be sound, and there are many.
-             set session_replication_role = replica;
-             insert into agents (id, name) select md5('agent ' || n)::uuid, 'Agent ' || n from generate_series(0, {agents} - 1) n;
-             create temp table plan as
-                 select n, md5(n::text)::uuid as id, md5('agent ' || n / {stride} % {agents})::uuid as agent_id, {states} as state
-                 from generate_series(0, {issues} - 1) n;
-             insert into issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
-             select id, 'ACM-' || n, state, case when state = 'finished' then 'done' else 'in_progress' end, agent_id,
-                    now() - interval '1 day', now() - interval '2 days', now() - interval '3 hours' + n * interval '1 ms'
-             from plan;
-             insert into runs (agent_id, issue_id, status, created_at, finished_at)
-             select agent_id, id, case state when 'live' then 'running' when 'finished' then 'succeeded' else 'failed' end,
-                    now() - interval '4 hours', case when state <> 'live' then now() - interval '3 hours' end
-             from plan;
-             insert into wakes (agent_id, issue_id, reason, requested_by)
-             select agent_id, id, 'issue_assigned', 'host' from plan where state = 'woken';"
-        );
+        let fill = include_str!("company.sql")
+            .replace(":agents", &self.agents().to_string())
+            .replace(":issues", &self.issues.to_string())
+            .replace(":stride", &self.stride.to_string())
+            .replace(":states", &self.states);
         [fill, "vacuum analyze sweep.agents, sweep.issues, sweep.runs".to_owned()]
     }
 

@@ -72,7 +72,7 @@ fn measure(
 /// Stands before the server's socket until the program ends.
 struct Proxy {
     directory: tempfile::TempDir,
-    /// Messages, or several at once, to which the server had to answer before the client went on.
+    /// Answers for which the client waited, to one message or to several at once.
     round_trips: Arc<AtomicU64>,
 }
 
@@ -100,14 +100,14 @@ impl Proxy {
 
 fn relay(client: UnixStream, server: UnixStream, round_trips: &Arc<AtomicU64>) {
     let (Ok(to_client), Ok(to_server)) = (client.try_clone(), server.try_clone()) else { return };
-    let was_answered = Arc::new(AtomicBool::new(true));
-    let (asked, answered, round_trips) = (Arc::clone(&was_answered), was_answered, Arc::clone(round_trips));
-    delayed(client, to_server, move || {
-        if asked.swap(false, Ordering::Relaxed) {
+    let is_awaited = Arc::new(AtomicBool::new(false));
+    let (asked, answered, round_trips) = (Arc::clone(&is_awaited), is_awaited, Arc::clone(round_trips));
+    delayed(client, to_server, move || asked.store(true, Ordering::Relaxed));
+    delayed(server, to_client, move || {
+        if answered.swap(false, Ordering::Relaxed) {
             round_trips.fetch_add(1, Ordering::Relaxed);
         }
     });
-    delayed(server, to_client, move || answered.store(true, Ordering::Relaxed));
 }
 
 /// Hands on what comes, each piece half a round trip later; one that waits does not hold up the next one.
