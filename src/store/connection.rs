@@ -159,16 +159,11 @@ impl DbConnection {
         body: impl FnOnce(&mut Db) -> Result<T, E>,
     ) -> Result<T, Abort<E>> {
         let begin = self.begin_statement(access, OURS, timeouts);
-        let (done, end) = self
-            .transact(&begin, |db| match body(db) {
-                Ok(value) => (Finish::Commit, Ok(value)),
-                Err(error) => (Finish::RollBack, Err(error)),
-            })
-            .map_err(|abort| match abort {
-                Abort::RolledBack(error) => Abort::RolledBack(error.into()),
-                Abort::Lost(error) => Abort::Lost(error.into()),
-                Abort::Unknown(error) => Abort::Unknown(error),
-            })?;
+        let (done, end) = self.transact(&begin, |db| Finish::by(body(db))).map_err(|abort| match abort {
+            Abort::RolledBack(error) => Abort::RolledBack(error.into()),
+            Abort::Lost(error) => Abort::Lost(error.into()),
+            Abort::Unknown(error) => Abort::Unknown(error),
+        })?;
         match (done, end) {
             (Ok(_), End::Refused(error)) => Err(Abort::RolledBack(error.into())),
             (Ok(_), End::Unknown(error)) => Err(Abort::Unknown(error)),
@@ -180,6 +175,7 @@ impl DbConnection {
 
     /// Fails only if the transaction could not begin.
     fn transact<T>(&mut self, begin: &str, body: impl FnOnce(&mut Db) -> (Finish, T)) -> Result<(T, End), Abort> {
+        // What may be under way are questions, of which nothing is to be kept.
         let (_, begun) = self.begin_next(begin, false);
         begun?;
         let (finish, value) = body(&mut self.db);

@@ -67,6 +67,7 @@ impl<'a, S: Subject> Scan<'a, S> {
         self.db.end();
     }
 
+    /// Asks one question, and ends the snapshot.
     fn query<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db) -> QueryResult<T>) -> Result<T> {
         let answer = self.question(doing, body);
         self.end_questions();

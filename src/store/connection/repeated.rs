@@ -13,6 +13,13 @@ use crate::store::Db;
 /// A commit that waits for the disk as the server is set up.
 const FLUSHING_COMMIT: &str = "SET LOCAL synchronous_commit TO DEFAULT; COMMIT";
 
+impl Finish {
+    /// What failed is rolled back.
+    pub(super) fn by<T, E>(done: Result<T, E>) -> (Finish, Result<T, E>) {
+        (if done.is_ok() { Finish::Commit } else { Finish::RollBack }, done)
+    }
+}
+
 impl DbConnection {
     /// One such transaction, which says itself how it is to end: what came of it, and how it ended. Planned anew for
     /// the first five ids, as by default, the facts of one subject take some 20 ms.
@@ -99,10 +106,9 @@ impl DbConnection {
             let begin = self.begin_statement(Access::ReadOnly, OURS, timeouts);
             self.try_begin(&begin).map_err(Abort::error)?;
         }
-        let answer = self.proceed(|db| (Finish::Commit, question(db)));
+        let answer = self.proceed(|db| Finish::by(question(db)));
         if answer.is_err() {
-            self.unfinished = None;
-            self.roll_back();
+            self.end();
         }
         answer
     }
