@@ -80,8 +80,8 @@ class Company:
     def prepare(self, server, database, items):
         server.create(database)
         run([str(SWEEP), "--quiet", "migrate", "--as-superuser", "--database", server.url(database)], BARE)
-        sizes = {"issues": items * STRIDE, "stride": STRIDE, "agents": agents(items), "states": STATES}
-        variables = [word for name, size in sizes.items() for word in ("-v", f"{name}={size}")]
+        company = {"issues": items * STRIDE, "stride": STRIDE, "agents": agents(items), "states": STATES}
+        variables = [word for name, value in company.items() for word in ("-v", f"{name}={value}")]
         server.psql(database, *variables, "-f", str(HERE.parent / "sweep/company.sql"))
         server.psql(database, "-c", "vacuum analyze sweep.agents, sweep.issues, sweep.runs")
 

@@ -1,6 +1,7 @@
--- A made-up company in sweep's own schema: so many agents and issues, one run each, and after so many issues (stride)
--- the next agent's. What has become of an issue is SQL over its number n (states): finished, orphaned, live or woken.
--- Its id is md5(n), which pgbench can compute (one_each.sql).
+-- A made-up company in sweep's own schema. Its variables: agents and issues are how many there are; stride is how many
+-- issues follow one another before those of the next agent; states is SQL over the number n of an issue, which says
+-- what has become of it: finished, orphaned, live or woken. Each issue has one run. The id of an issue is md5(n), so
+-- that pgbench can compute it (one_each.sql).
 set search_path = sweep;
 -- Foreign keys are not checked: the rows are known to be sound, and there are many.
 set session_replication_role = replica;

@@ -1,5 +1,4 @@
-//! Made-up companies: many issues, of which some are in progress, scattered evenly among them. Every issue has one
-//! run.
+//! Made-up companies: many issues with one run each, of which some are in progress, scattered evenly among them.
 
 /// Agents have few enough issues each that no bound per agent is met.
 const ISSUES_PER_AGENT: u32 = 8;

@@ -1,5 +1,9 @@
 //! How often a sweep waits for an answer of the server, which may be far away.
 
+use std::ops::Range;
+
+use sweep::rules::Id;
+
 use crate::support::program::sweep_at;
 use crate::support::proxy::{Direction, Proxy};
 use crate::support::world::{On, World};
@@ -17,6 +21,13 @@ fn round_trips_with(world: &World, more: &[&str]) -> usize {
     let arguments = [&["--connections", "1", "--wakes-per-agent-max", "100"], more].concat();
     sweep_at(&proxy.url(world.name(), "disable"), arguments).run().done();
     proxy.passed(Direction::ToClient).windows(READY.len()).filter(|bytes| *bytes == READY).count()
+}
+
+/// Issues that wait for what their host has declared.
+fn that_wait(world: &mut World, agent: &Id, numbers: Range<u32>) {
+    for issue in world.orphans(agent, numbers) {
+        world.set("issues", &issue, "waiting_for = 'the weather'");
+    }
 }
 
 #[test]
@@ -46,11 +57,9 @@ fn a_subject_that_is_continued_takes_three() {
 fn subjects_that_wait_take_none_of_their_own() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
-    world.orphans(&agent, 0..5);
-    world.run("update issues set waiting_for = 'the weather'");
+    that_wait(&mut world, &agent, 0..5);
     let few = round_trips(&world);
-    world.orphans(&agent, 10..35);
-    world.run("update issues set waiting_for = 'the weather'");
+    that_wait(&mut world, &agent, 10..35);
 
     assert_eq!(round_trips(&world), few);
 }
@@ -59,8 +68,7 @@ fn subjects_that_wait_take_none_of_their_own() {
 fn the_guards_eight_questions_about_a_kind_take_ten() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
-    world.orphans(&agent, 0..25);
-    world.run("update issues set waiting_for = 'the weather'");
+    that_wait(&mut world, &agent, 0..25);
 
     assert_eq!(round_trips_with(&world, &[]), round_trips(&world) + 10);
 }
