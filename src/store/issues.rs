@@ -6,10 +6,8 @@ use serde_json::json;
 
 use super::links::Links;
 use super::lock::{LockRow, take};
-use super::rows::{
-    AgentRow, HistoryRow, WakesRow, agent_columns, facts_among, facts_of, history_columns, read_halves, wake_columns,
-};
-use super::schema::{comments, issue_decided_facts, issues, wakes};
+use super::rows::{AgentRow, HistoryRow, WakesRow, columns, read_many, read_one};
+use super::schema::{comments, issues, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};
 use super::written::Writes;
@@ -23,23 +21,6 @@ use crate::text::{plain, quoted};
 /// The reason of a wake that resumes an issue; a host's own continuations carry the same words.
 const REASON: &str = "issue_continuation_needed";
 
-macro_rules! columns {
-    () => {{
-        use issue_decided_facts::*;
-        (
-            (held, held_agent_id, held_issue_id),
-            (subject_id, tenant, identifier, title, status),
-            agent_columns!(issue_decided_facts),
-            obstacle,
-            (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait),
-            (last_run_id, last_run_ended_at, last_run_end),
-            (host_plan, unreachable, run_end_grace_seconds, resume_advice),
-            history_columns!(issue_decided_facts),
-            wake_columns!(issue_decided_facts),
-        )
-    }};
-}
-
 impl Subject for IssueFacts {
     const RELATION: &'static str = "issues";
     const RIGHTS: &'static [Right] = &[
@@ -52,17 +33,16 @@ impl Subject for IssueFacts {
     ];
 
     fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<IssueFacts>)> {
-        Ok(take!(Kind::Issue, columns!(), IssueFactsRow, db, id))
+        Ok(take!(Kind::Issue, IssueFactsRow, db, id))
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<IssueFacts>> {
-        let row = facts_of!(issue_decided_facts, id).select(columns!()).get_result::<IssueFactsRow>(db).optional()?;
+        let row = read_one::<IssueFactsRow>(db, Kind::Issue, id)?;
         Ok(row.map(IssueFacts::from))
     }
 
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<IssueFacts>> {
-        let rows =
-            read_halves(db, ids, &mut |db, ids| facts_among!(issue_decided_facts, ids, columns!(), IssueFactsRow, db))?;
+        let rows = read_many::<IssueFactsRow>(db, Kind::Issue, ids)?;
         Ok(rows.into_iter().map(IssueFacts::from).collect())
     }
 
@@ -158,48 +138,61 @@ pub(super) fn comment<'a>(writes: &mut Writes<'a>, issue: &'a Id, body: &str) {
     writes.insert("comments", comment);
 }
 
-#[derive(Queryable)]
-struct IssueFactsRow {
-    lock: LockRow,
-    subject: (Id, String, Option<LossyText>, LossyText, LossyText),
-    agent: AgentRow,
-    obstacle: Option<LossyText>,
-    state: (bool, bool, Option<DateTime<Utc>>, Option<LossyText>, Option<LossyText>),
-    last_run: (Option<Id>, Option<DateTime<Utc>>, Option<LossyText>),
-    host: (Option<LossyText>, Option<LossyText>, f64, LossyText),
-    history: HistoryRow,
-    wakes: WakesRow,
+columns! {
+    struct IssueRow {
+        subject_id -> Id as Id,
+        tenant -> Text as String,
+        identifier -> Nullable<Text> as Option<LossyText>,
+        title -> Text as LossyText,
+        status -> Text as LossyText,
+        obstacle -> Nullable<Text> as Option<LossyText>,
+        assigned_to_user -> Bool as bool,
+        has_live_run -> Bool as bool,
+        pending_wake_since -> Nullable<Instant> as Option<DateTime<Utc>>,
+        pending_wake -> Nullable<Text> as Option<LossyText>,
+        declared_wait -> Nullable<Text> as Option<LossyText>,
+        last_run_id -> Nullable<Id> as Option<Id>,
+        last_run_ended_at -> Nullable<Instant> as Option<DateTime<Utc>>,
+        last_run_end -> Nullable<Text> as Option<LossyText>,
+        host_plan -> Nullable<Text> as Option<LossyText>,
+        unreachable -> Nullable<Text> as Option<LossyText>,
+        run_end_grace_seconds -> Double as f64,
+        resume_advice -> Text as LossyText,
+    }
+}
+
+columns! {
+    struct IssueFactsRow {
+        lock: LockRow,
+        issue: IssueRow,
+        agent: AgentRow,
+        history: HistoryRow,
+        wakes: WakesRow,
+    }
 }
 
 impl From<IssueFactsRow> for IssueFacts {
-    fn from(row: IssueFactsRow) -> IssueFacts {
-        let (id, tenant, identifier, title, status) = row.subject;
-        let (assigned_to_user, has_live_run, pending_wake_since, pending_wake, declared_wait) = row.state;
-        let (last_run_id, last_run_ended_at, last_run_end) = row.last_run;
-        let (host_plan, unreachable, run_end_grace_seconds, resume_advice) = row.host;
-        let [identifier, pending_wake, declared_wait, last_run_end, host_plan, unreachable] =
-            [identifier, pending_wake, declared_wait, last_run_end, host_plan, unreachable]
-                .map(|words| words.map(LossyText::into));
+    fn from(IssueFactsRow { issue, agent, history, wakes, .. }: IssueFactsRow) -> IssueFacts {
         IssueFacts {
-            id,
-            tenant,
-            identifier,
-            title: title.into(),
-            status: status.into(),
-            assignee: row.agent.into_assignee(row.obstacle),
-            assigned_to_user,
-            has_live_run,
-            pending_wake_since,
-            pending_wake,
-            declared_wait,
-            last_run_id,
-            last_run_ended_at,
-            last_run_end,
-            host_plan,
-            unreachable,
-            run_end_grace: TimeDelta::milliseconds((run_end_grace_seconds * 1000.0) as i64),
-            resume_advice: resume_advice.into(),
-            history: row.history.with_wakes(row.wakes),
+            id: issue.subject_id,
+            tenant: issue.tenant,
+            identifier: issue.identifier.map(LossyText::into),
+            title: issue.title.into(),
+            status: issue.status.into(),
+            assignee: agent.into_assignee(issue.obstacle),
+            assigned_to_user: issue.assigned_to_user,
+            has_live_run: issue.has_live_run,
+            pending_wake_since: issue.pending_wake_since,
+            pending_wake: issue.pending_wake.map(LossyText::into),
+            declared_wait: issue.declared_wait.map(LossyText::into),
+            last_run_id: issue.last_run_id,
+            last_run_ended_at: issue.last_run_ended_at,
+            last_run_end: issue.last_run_end.map(LossyText::into),
+            host_plan: issue.host_plan.map(LossyText::into),
+            unreachable: issue.unreachable.map(LossyText::into),
+            run_end_grace: TimeDelta::milliseconds((issue.run_end_grace_seconds * 1000.0) as i64),
+            resume_advice: issue.resume_advice.into(),
+            history: history.with_wakes(wakes),
         }
     }
 }

@@ -21,112 +21,20 @@ relations! {
     step_candidates (subject_id) { subject_id -> Id, group_id -> Id, since -> Instant, tenant -> Text, }
 }
 
-/// The facts of one kind: who and what it is, its history in the ledger, and what this kind alone has; and the same
-/// with the exemptions that a decision goes by, and what is held of it.
-macro_rules! facts {
-    ($view:ident, $decided:ident { $($column:ident -> $type:ty,)+ }) => {
-        facts! { @ $view { $($column -> $type,)+ } }
-        facts! { @ $decided {
-            $($column -> $type,)+
-            exemption -> Nullable<Text>,
-            exemption_until -> Nullable<Instant>,
-            agent_exemption -> Nullable<Text>,
-            agent_exemption_until -> Nullable<Instant>,
-            tenant_exemption -> Nullable<Text>,
-            tenant_exemption_until -> Nullable<Instant>,
-            held -> Bool,
-            held_agent_id -> Nullable<Id>,
-            held_issue_id -> Nullable<Id>,
-        } }
-    };
-    (@ $view:ident { $($column:ident -> $type:ty,)+ }) => {
-        relations! {
-            $view (subject_id) {
-                subject_id -> Id,
-                tenant -> Text,
-                title -> Text,
-                status -> Text,
-                agent_id -> Nullable<Id>,
-                agent_name -> Nullable<Text>,
-                agent_status -> Nullable<Text>,
-                idle_since -> Instant,
-                episode_began_at -> Instant,
-                attempts -> BigInt,
-                attempts_last_day -> BigInt,
-                last_attempt_at -> Nullable<Instant>,
-                escalated -> Bool,
-                escalations_last_day -> BigInt,
-                open_recovery_id -> Nullable<Key>,
-                open_recovery_action -> Nullable<Text>,
-                open_recovery_at -> Nullable<Instant>,
-                observed_at -> Instant,
-                $($column -> $type,)+
-            }
-        }
-    };
-}
-
-facts! {
-    issue_facts, issue_decided_facts {
-        identifier -> Nullable<Text>,
-        assigned_to_user -> Bool,
-        has_live_run -> Bool,
-        pending_wake_since -> Nullable<Instant>,
-        pending_wake -> Nullable<Text>,
-        declared_wait -> Nullable<Text>,
-        obstacle -> Nullable<Text>,
-        last_run_id -> Nullable<Id>,
-        last_run_ended_at -> Nullable<Instant>,
-        last_run_end -> Nullable<Text>,
-        host_plan -> Nullable<Text>,
-        unreachable -> Nullable<Text>,
-        run_end_grace_seconds -> Double,
-        resume_advice -> Text,
-        attempts_unserved -> BigInt,
-        last_attempt_ended_at -> Nullable<Instant>,
-    }
-}
-
-facts! {
-    step_facts, step_decided_facts {
+// What subjects are called. Their whole facts are rows of issues.rs, steps.rs and sessions.rs.
+relations! {
+    issue_facts (subject_id) { subject_id -> Id, tenant -> Text, identifier -> Nullable<Text>, }
+    session_facts (subject_id) { subject_id -> Id, tenant -> Text, identifier -> Nullable<Text>, }
+    step_facts (subject_id) {
+        subject_id -> Id,
+        tenant -> Text,
         identifier -> Text,
+        title -> Text,
+        status -> Text,
+        idle_since -> Instant,
         plan_id -> Id,
-        plan_status -> Text,
         position -> Integer,
         stalled_after_seconds -> Nullable<Integer>,
-        issue_id -> Nullable<Id>,
-        has_live_run -> Bool,
-        pending_wake_since -> Nullable<Instant>,
-        pending_wake -> Nullable<Text>,
-        attempts_unserved -> BigInt,
-        last_attempt_ended_at -> Nullable<Instant>,
-    }
-}
-
-facts! {
-    session_facts, session_decided_facts {
-        identifier -> Nullable<Text>,
-        declared_wait -> Nullable<Text>,
-        stall_paused -> Bool,
-        issue_id -> Nullable<Id>,
-        issue_status -> Nullable<Text>,
-        issue_has_live_run -> Bool,
-        issue_wake_since -> Nullable<Instant>,
-        started_at -> Instant,
-        progressed_at -> Instant,
-        ended_at -> Nullable<Instant>,
-        exit_code -> Nullable<Integer>,
-        silent_after_seconds -> Nullable<Integer>,
-        recent_output -> Text,
-        takes_commands -> Bool,
-        pending_command_since -> Nullable<Instant>,
-        reports_progress -> Bool,
-        takes_nudges -> Bool,
-        agent_state -> Nullable<Text>,
-        agent_state_kind -> Nullable<Text>,
-        agent_state_since -> Nullable<Instant>,
-        agent_question -> Nullable<Text>,
-        agent_state_evidence -> Nullable<Text>,
     }
 }
 

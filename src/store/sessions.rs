@@ -9,8 +9,8 @@ use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
 use super::lock::{LockRow, take};
-use super::rows::{AgentRow, HistoryRow, agent_columns, facts_among, facts_of, history_columns, read_halves};
-use super::schema::{session_commands, session_decided_facts, session_facts, sessions};
+use super::rows::{AgentRow, HistoryRow, columns, read_many, read_one};
+use super::schema::{session_commands, session_facts, sessions};
 use super::subject::Right;
 use super::types::{Instant, LossyText};
 use super::written::{Writes, update_as_seen};
@@ -19,22 +19,6 @@ use crate::rules::request::Request;
 use crate::rules::session::{Activity, AgentState, Ended, LinkedIssue, Session, SessionFacts, escalation_comment};
 use crate::rules::{Cause, ContinueBy, Facts, Id, Kind, Policy};
 use crate::text::quoted;
-
-macro_rules! columns {
-    () => {{
-        use session_decided_facts::*;
-        (
-            (held, held_agent_id, held_issue_id),
-            (subject_id, tenant, identifier, title, status, declared_wait, stall_paused),
-            agent_columns!(session_decided_facts),
-            (issue_id, issue_status, issue_has_live_run, issue_wake_since),
-            (started_at, progressed_at, ended_at, exit_code, silent_after_seconds),
-            (recent_output, takes_commands, pending_command_since, reports_progress, takes_nudges),
-            (agent_state, agent_state_kind, agent_state_since, agent_question, agent_state_evidence),
-            history_columns!(session_decided_facts),
-        )
-    }};
-}
 
 impl Subject for SessionFacts {
     const RELATION: &'static str = "sessions";
@@ -50,19 +34,16 @@ impl Subject for SessionFacts {
     ];
 
     fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<SessionFacts>)> {
-        Ok(take!(Kind::Session, columns!(), SessionFactsRow, db, id))
+        Ok(take!(Kind::Session, SessionFactsRow, db, id))
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<SessionFacts>> {
-        let row =
-            facts_of!(session_decided_facts, id).select(columns!()).get_result::<SessionFactsRow>(db).optional()?;
+        let row = read_one::<SessionFactsRow>(db, Kind::Session, id)?;
         Ok(row.map(SessionFacts::from))
     }
 
     fn read_all(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<SessionFacts>> {
-        let rows = read_halves(db, ids, &mut |db, ids| {
-            facts_among!(session_decided_facts, ids, columns!(), SessionFactsRow, db)
-        })?;
+        let rows = read_many::<SessionFactsRow>(db, Kind::Session, ids)?;
         Ok(rows.into_iter().map(SessionFacts::from).collect())
     }
 
@@ -142,81 +123,104 @@ impl Subject for SessionFacts {
     }
 }
 
-#[derive(Queryable)]
-struct ProcessRow {
-    started_at: DateTime<Utc>,
-    progressed_at: DateTime<Utc>,
-    ended_at: Option<DateTime<Utc>>,
-    exit_code: Option<i32>,
-    silent_after_seconds: Option<i32>,
+columns! {
+    struct SessionRow {
+        subject_id -> Id as Id,
+        tenant -> Text as String,
+        identifier -> Nullable<Text> as Option<LossyText>,
+        title -> Text as LossyText,
+        status -> Text as LossyText,
+        declared_wait -> Nullable<Text> as Option<LossyText>,
+        stall_paused -> Bool as bool,
+        started_at -> Instant as DateTime<Utc>,
+        progressed_at -> Instant as DateTime<Utc>,
+        ended_at -> Nullable<Instant> as Option<DateTime<Utc>>,
+        exit_code -> Nullable<Integer> as Option<i32>,
+        silent_after_seconds -> Nullable<Integer> as Option<i32>,
+        recent_output -> Text as LossyText,
+        takes_commands -> Bool as bool,
+        pending_command_since -> Nullable<Instant> as Option<DateTime<Utc>>,
+        reports_progress -> Bool as bool,
+        takes_nudges -> Bool as bool,
+    }
 }
 
-/// All null where nobody reports what the agent does.
-#[derive(Queryable)]
-struct AgentStateRow {
-    activity: Option<LossyText>,
-    kind: Option<LossyText>,
-    since: Option<DateTime<Utc>>,
-    question: Option<LossyText>,
-    evidence: Option<LossyText>,
+columns! {
+    struct LinkedIssueRow {
+        issue_id -> Nullable<Id> as Option<Id>,
+        issue_status -> Nullable<Text> as Option<LossyText>,
+        issue_has_live_run -> Bool as bool,
+        issue_wake_since -> Nullable<Instant> as Option<DateTime<Utc>>,
+    }
+}
+
+columns! {
+    /// All null where nobody reports what the agent does.
+    struct AgentStateRow {
+        agent_state -> Nullable<Text> as Option<LossyText>,
+        agent_state_kind -> Nullable<Text> as Option<LossyText>,
+        agent_state_since -> Nullable<Instant> as Option<DateTime<Utc>>,
+        agent_question -> Nullable<Text> as Option<LossyText>,
+        agent_state_evidence -> Nullable<Text> as Option<LossyText>,
+    }
+}
+
+columns! {
+    struct SessionFactsRow {
+        lock: LockRow,
+        session: SessionRow,
+        agent: AgentRow,
+        issue: LinkedIssueRow,
+        agent_state: AgentStateRow,
+        history: HistoryRow,
+    }
 }
 
 impl From<AgentStateRow> for Option<AgentState> {
     fn from(row: AgentStateRow) -> Option<AgentState> {
         Some(AgentState {
-            activity: Activity::parse(&row.activity?.0)?,
-            kind: row.kind.map(LossyText::into),
-            since: row.since?,
-            question: row.question.map(LossyText::into).unwrap_or_default(),
-            evidence: row.evidence.map(LossyText::into).unwrap_or_default(),
+            activity: Activity::parse(&row.agent_state?.0)?,
+            kind: row.agent_state_kind.map(LossyText::into),
+            since: row.agent_state_since?,
+            question: row.agent_question.map(LossyText::into).unwrap_or_default(),
+            evidence: row.agent_state_evidence.map(LossyText::into).unwrap_or_default(),
         })
     }
 }
 
-#[derive(Queryable)]
-struct SessionFactsRow {
-    lock: LockRow,
-    subject: (Id, String, Option<LossyText>, LossyText, LossyText, Option<LossyText>, bool),
-    agent: AgentRow,
-    issue: (Option<Id>, Option<LossyText>, bool, Option<DateTime<Utc>>),
-    process: ProcessRow,
-    activity: (LossyText, bool, Option<DateTime<Utc>>, bool, bool),
-    agent_state: AgentStateRow,
-    history: HistoryRow,
+impl From<LinkedIssueRow> for Option<LinkedIssue> {
+    fn from(row: LinkedIssueRow) -> Option<LinkedIssue> {
+        Some(LinkedIssue {
+            id: row.issue_id?,
+            status: row.issue_status.map(LossyText::into).unwrap_or_default(),
+            has_live_run: row.issue_has_live_run,
+            pending_wake_since: row.issue_wake_since,
+        })
+    }
 }
 
 impl From<SessionFactsRow> for SessionFacts {
-    fn from(row: SessionFactsRow) -> SessionFacts {
-        let (id, tenant, identifier, title, status, declared_wait, is_paused) = row.subject;
-        let (issue_id, issue_status, has_live_run, pending_wake_since) = row.issue;
-        let ProcessRow { started_at, progressed_at, ended_at, exit_code, silent_after_seconds } = row.process;
-        let (recent_output, takes_commands, pending_command_since, reports_progress, takes_nudges) = row.activity;
-        let history: crate::rules::History = row.history.into();
-        let linked = |id| LinkedIssue {
-            id,
-            status: issue_status.map(LossyText::into).unwrap_or_default(),
-            has_live_run,
-            pending_wake_since,
-        };
-        let session = Session {
-            id,
-            identifier: identifier.map(LossyText::into),
-            title: title.into(),
-            status: status.into(),
-            declared_wait: declared_wait.map(LossyText::into),
-            is_paused,
-            started_at,
+    fn from(SessionFactsRow { session, agent, issue, agent_state, history, .. }: SessionFactsRow) -> SessionFacts {
+        let history: crate::rules::History = history.into();
+        let facts = Session {
+            id: session.subject_id,
+            identifier: session.identifier.map(LossyText::into),
+            title: session.title.into(),
+            status: session.status.into(),
+            declared_wait: session.declared_wait.map(LossyText::into),
+            is_paused: session.stall_paused,
+            started_at: session.started_at,
             active_at: history.idle_since,
-            progressed_at,
-            reports_progress,
-            ended: ended_at.map(|at| Ended { at, exit_code }),
-            silent_after: silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
-            recent_output: recent_output.0.lines().map(str::to_owned).collect(),
-            takes_commands,
-            takes_nudges,
-            agent: row.agent_state.into(),
-            pending_command_since,
+            progressed_at: session.progressed_at,
+            reports_progress: session.reports_progress,
+            ended: session.ended_at.map(|at| Ended { at, exit_code: session.exit_code }),
+            silent_after: session.silent_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
+            recent_output: session.recent_output.0.lines().map(str::to_owned).collect(),
+            takes_commands: session.takes_commands,
+            takes_nudges: session.takes_nudges,
+            agent: agent_state.into(),
+            pending_command_since: session.pending_command_since,
         };
-        SessionFacts::new(session, tenant, row.agent.into_assignee(None), issue_id.map(linked), history)
+        SessionFacts::new(facts, session.tenant, agent.into_assignee(None), issue.into(), history)
     }
 }

@@ -11,10 +11,8 @@ use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
 use super::lock::{LockRow, take};
-use super::rows::{
-    AgentRow, HistoryRow, WakesRow, agent_columns, facts_among, facts_of, history_columns, read_halves, wake_columns,
-};
-use super::schema::{plan_steps, plans, step_decided_facts, step_facts, wakes};
+use super::rows::{AgentRow, HistoryRow, WakesRow, columns, read_many, read_one};
+use super::schema::{plan_steps, plans, step_facts, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, IsOneOf, LossyText};
 use super::written::{Writes, update_as_seen};
@@ -25,21 +23,6 @@ use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
-
-macro_rules! columns {
-    () => {{
-        use step_decided_facts::*;
-        (
-            (held, held_agent_id, held_issue_id),
-            (subject_id, position, title, status, idle_since, stalled_after_seconds),
-            (tenant, identifier, plan_id, plan_status, issue_id),
-            agent_columns!(step_decided_facts),
-            (has_live_run, pending_wake_since, pending_wake),
-            history_columns!(step_decided_facts),
-            wake_columns!(step_decided_facts),
-        )
-    }};
-}
 
 impl Subject for StepFacts {
     const RELATION: &'static str = "plan_steps";
@@ -57,13 +40,13 @@ impl Subject for StepFacts {
     ];
 
     fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<StepFacts>)> {
-        let (lock, mut facts): (Lock, Option<StepFacts>) = take!(Kind::Step, columns!(), StepFactsRow, db, id);
+        let (lock, mut facts): (Lock, Option<StepFacts>) = take!(Kind::Step, StepFactsRow, db, id);
         read_siblings(db, facts.as_mut_slice())?;
         Ok((lock, facts))
     }
 
     fn read(db: &mut Db, id: &Id) -> QueryResult<Option<StepFacts>> {
-        let row = facts_of!(step_decided_facts, id).select(columns!()).get_result::<StepFactsRow>(db).optional()?;
+        let row = read_one::<StepFactsRow>(db, Kind::Step, id)?;
         let mut facts = row.map(StepFacts::from);
         read_siblings(db, facts.as_mut_slice())?;
         Ok(facts)
@@ -179,8 +162,7 @@ impl StepFacts {
 }
 
 fn read_alone(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
-    let rows =
-        read_halves(db, ids, &mut |db, ids| facts_among!(step_decided_facts, ids, columns!(), StepFactsRow, db))?;
+    let rows = read_many::<StepFactsRow>(db, Kind::Step, ids)?;
     Ok(rows.into_iter().map(StepFacts::from).collect())
 }
 
@@ -204,60 +186,62 @@ fn read_siblings(db: &mut Db, all: &mut [StepFacts]) -> QueryResult<()> {
     Ok(())
 }
 
-/// A step as its row has it. What is shown of a plan reads times as well that a sweep refuses.
-#[derive(Queryable)]
-pub(super) struct StepRow<Time> {
-    pub id: Id,
-    pub position: i32,
-    pub title: LossyText,
-    pub status: LossyText,
-    pub since: Time,
-    pub stalled_after_seconds: Option<i32>,
-}
-
-impl<Time> StepRow<Time> {
-    pub fn step(&self, since: DateTime<Utc>) -> Step {
-        Step {
-            id: self.id.clone(),
-            position: self.position,
-            title: self.title.0.clone(),
-            status: self.status.0.clone(),
-            since,
-            stalled_after: self.stalled_after_seconds.map(|seconds| TimeDelta::seconds(seconds.into())),
-        }
+columns! {
+    struct StepRow {
+        subject_id -> Id as Id,
+        tenant -> Text as String,
+        identifier -> Text as LossyText,
+        title -> Text as LossyText,
+        status -> Text as LossyText,
+        plan_id -> Id as Id,
+        plan_status -> Text as LossyText,
+        position -> Integer as i32,
+        stalled_after_seconds -> Nullable<Integer> as Option<i32>,
+        issue_id -> Nullable<Id> as Option<Id>,
+        has_live_run -> Bool as bool,
+        pending_wake_since -> Nullable<Instant> as Option<DateTime<Utc>>,
+        pending_wake -> Nullable<Text> as Option<LossyText>,
     }
 }
 
-#[derive(Queryable)]
-struct StepFactsRow {
-    lock: LockRow,
-    step: StepRow<DateTime<Utc>>,
-    plan: (String, LossyText, Id, LossyText, Option<Id>),
-    agent: AgentRow,
-    state: (bool, Option<DateTime<Utc>>, Option<LossyText>),
-    history: HistoryRow,
-    wakes: WakesRow,
+columns! {
+    struct StepFactsRow {
+        lock: LockRow,
+        step: StepRow,
+        agent: AgentRow,
+        history: HistoryRow,
+        wakes: WakesRow,
+    }
 }
 
 impl From<StepFactsRow> for StepFacts {
-    fn from(row: StepFactsRow) -> StepFacts {
-        let (tenant, identifier, plan_id, plan_status, issue_id) = row.plan;
-        let (has_live_run, pending_wake_since, pending_wake) = row.state;
-        let assignee = row.agent.into_assignee(None);
-        let (step, history) = (row.step.step(row.step.since), row.history.with_wakes(row.wakes));
+    fn from(StepFactsRow { step: row, agent, history, wakes, .. }: StepFactsRow) -> StepFacts {
+        let step = Step {
+            id: row.subject_id,
+            position: row.position,
+            title: row.title.into(),
+            status: row.status.into(),
+            since: history.idle_since,
+            stalled_after: stalled_after(row.stalled_after_seconds),
+        };
         StepFacts {
             step,
-            tenant,
-            identifier: identifier.into(),
-            plan_id,
-            plan_status: plan_status.into(),
-            assignee,
-            issue_id,
-            has_live_run,
-            pending_wake_since,
-            pending_wake: pending_wake.map(LossyText::into),
-            history,
+            tenant: row.tenant,
+            identifier: row.identifier.into(),
+            plan_id: row.plan_id,
+            plan_status: row.plan_status.into(),
+            assignee: agent.into_assignee(None),
+            issue_id: row.issue_id,
+            has_live_run: row.has_live_run,
+            pending_wake_since: row.pending_wake_since,
+            pending_wake: row.pending_wake.map(LossyText::into),
+            history: history.with_wakes(wakes),
             siblings: Vec::new(),
         }
     }
+}
+
+/// After how long without a change a step of this row is stalled, if the row says so.
+pub(super) fn stalled_after(seconds: Option<i32>) -> Option<TimeDelta> {
+    seconds.map(|seconds| TimeDelta::seconds(seconds.into()))
 }

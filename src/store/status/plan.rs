@@ -11,9 +11,10 @@ use serde::Serialize;
 use super::limits::{ROWS_MAX, SCHEMA, lost_row};
 use crate::rules::Id;
 use crate::rules::step::{PlanStatus, Step};
+use crate::store::Db;
 use crate::store::schema::{plans, step_facts, step_work_state};
+use crate::store::steps::stalled_after;
 use crate::store::types::{IsOneOf, LossyText, RawInstant};
-use crate::store::{Db, steps};
 
 /// A plan and its status; the fields are those of the JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -100,14 +101,22 @@ fn head(db: &mut Db, id: &Id) -> QueryResult<Option<PlanRow>> {
 
 impl PlanRow {
     fn with(self, rows: &[StepRow], now: DateTime<Utc>, threshold: TimeDelta) -> PlanSummary {
-        let steps: Vec<Step> = rows.iter().map(|row| row.step(row.since.instant().unwrap_or(now))).collect();
+        let steps: Vec<Step> = rows.iter().map(|row| row.step(now)).collect();
         let status = PlanStatus::of(&self.status.0, &steps, now, threshold);
         PlanSummary { id: self.id, tenant: self.tenant.0, title: self.title.0, status }
     }
 }
 
-/// Whatever time it holds: one that cannot be read makes no step stalled.
-type StepRow = steps::StepRow<RawInstant>;
+#[derive(Queryable)]
+struct StepRow {
+    id: Id,
+    position: i32,
+    title: LossyText,
+    status: LossyText,
+    /// Whatever time it holds: one that cannot be read makes no step stalled.
+    since: RawInstant,
+    stalled_after_seconds: Option<i32>,
+}
 
 fn steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
     use step_facts::*;
@@ -116,6 +125,17 @@ fn steps(db: &mut Db, plan: &Id) -> QueryResult<Vec<StepRow>> {
 }
 
 impl StepRow {
+    fn step(&self, now: DateTime<Utc>) -> Step {
+        Step {
+            id: self.id.clone(),
+            position: self.position,
+            title: self.title.0.clone(),
+            status: self.status.0.clone(),
+            since: self.since.instant().unwrap_or(now),
+            stalled_after: stalled_after(self.stalled_after_seconds),
+        }
+    }
+
     fn report(self, state: Option<LossyText>, detail: Option<LossyText>, now: DateTime<Utc>) -> StepReport {
         let (_, age) = self.since.with_age(now);
         StepReport {

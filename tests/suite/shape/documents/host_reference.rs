@@ -94,21 +94,28 @@ fn table(columns: &[Column]) -> String {
     format!("| column | type | meaning |\n|---|---|---|\n{}", columns.iter().map(row).collect::<String>())
 }
 
-/// What `schema.rs` says of each relation: its columns, as the contract writes their types.
+/// What Rust says of each relation: its columns, as the contract writes their types.
 fn of_rust() -> BTreeMap<String, BTreeMap<String, String>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/schema.rs");
-    let text = std::fs::read_to_string(path).expect("the schema");
-    let table = Regex::new(r"(?:^|\n)    (\w+)(?:, \w+)? (?:\([\w, ]+\) )?\{([^{}]*)\}").expect("an expression");
-    let column = Regex::new(r"(\w+) -> ([\w<>]+),").expect("an expression");
+    let read = |file: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store").join(file);
+        std::fs::read_to_string(path).expect("a file of the store")
+    };
+    let table = Regex::new(r"(?:^|\n)    (\w+) (?:\([\w, ]+\) )?\{([^{}]*)\}").expect("an expression");
+    let column = Regex::new(r"(\w+) -> ([\w<>]+)(?:,| as )").expect("an expression");
     let columns = |text: &str| -> BTreeMap<String, String> {
         column.captures_iter(text).map(|column| (column[1].to_owned(), type_name(&column[2]))).collect()
     };
-    let common = text.split_once("$view (subject_id) {").expect("the columns of all facts").1;
-    let common = columns(common.split_once("$($column").expect("their end").0);
+    let tables = read("schema.rs");
     let mut found: BTreeMap<String, BTreeMap<String, String>> =
-        table.captures_iter(&text).map(|table| (table[1].to_owned(), columns(&table[2]))).collect();
-    for (_, facts) in found.iter_mut().filter(|(name, _)| name.ends_with("_facts")) {
-        facts.extend(common.clone());
+        table.captures_iter(&tables).map(|table| (table[1].to_owned(), columns(&table[2]))).collect();
+    let of_all_kinds = columns(&read("rows.rs"));
+    for (kind, file) in [("issue", "issues.rs"), ("step", "steps.rs"), ("session", "sessions.rs")] {
+        let facts = found.get_mut(&format!("{kind}_facts")).expect("the names of subjects");
+        facts.extend(columns(&read(file)));
+        facts.extend(of_all_kinds.clone());
+        // Sweep's own views add the exemptions; a session is not continued by wakes.
+        let is_of_wakes = |column: &str| ["attempts_unserved", "last_attempt_ended_at"].contains(&column);
+        facts.retain(|column, _| !column.contains("exemption") && !(kind == "session" && is_of_wakes(column)));
     }
     found
 }
