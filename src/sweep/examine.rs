@@ -20,9 +20,18 @@ use conclude::conclude;
 
 /// Examines one subject: looks at it, and if something is to be written takes it up. A dry run only looks.
 pub fn examine<'a, S: Subject>(db: &mut DbConnection, id: &Id, context: &ExamineContext<'a>) -> Examination<'a> {
-    transact::<S>(db, id, context, Access::ReadOnly)
+    look_alone::<S>(db, id, context)
         .or_else(|| transact::<S>(db, id, context, Access::Write))
         .expect("what is locked is written or left")
+}
+
+/// Looks at one subject without a lock. None: there is something to write.
+pub fn look_alone<'a, S: Subject>(
+    db: &mut DbConnection,
+    id: &Id,
+    context: &ExamineContext<'a>,
+) -> Option<Examination<'a>> {
+    transact::<S>(db, id, context, Access::ReadOnly)
 }
 
 /// One transaction about one subject: reads its facts, decides, and with `Access::Write` locks it before and writes.

@@ -129,7 +129,7 @@ impl<'a, R: FnMut(Examined)> Coordinator<'_, 'a, R> {
     fn take(&mut self, answer: Answer<'a>) {
         let Done { worker, fate, retired } = answer.unwrap_or_else(|panic| resume_unwind(panic));
         self.limits.progress.step();
-        self.queues.answered(worker);
+        self.queues.answered(worker, fate.subject());
         if let (None, Some(error)) = (&self.failure, retired) {
             self.failure = self.queues.retire(worker, error);
         }

@@ -5,6 +5,7 @@ use std::thread;
 use anyhow::Error;
 
 use super::queues::Job;
+use crate::rules::Id;
 use crate::store::candidates::Candidate;
 use crate::sweep::outcome::Examined;
 
@@ -22,6 +23,16 @@ pub enum Disposition<'a> {
     Dropped(Candidate),
     /// Not begun, since this worker has no connection: another one may have.
     HandedBack(Job<'a>),
+}
+
+impl Disposition<'_> {
+    /// The subject that was handed out.
+    pub fn subject(&self) -> &Id {
+        match self {
+            Disposition::Examined(examined) => &examined.id,
+            Disposition::Dropped(candidate) | Disposition::HandedBack(Job { candidate, .. }) => &candidate.id,
+        }
+    }
 }
 
 pub type Answer<'a> = thread::Result<Done<'a>>;

@@ -1,5 +1,6 @@
-//! Which worker gets which subject.
+//! Which worker gets which subject, and which subjects wait until no other worker has work of their agent in hand.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::mpsc::Sender;
 
@@ -29,6 +30,11 @@ pub struct Job<'a> {
 pub struct Queues<'s, 'a> {
     queues: Vec<Queue<'a>>,
     contended: &'s Contended,
+    /// Subjects in the hands of any worker, with their agent.
+    shared: HashMap<Id, Id>,
+    /// Subjects of contended agents: each is sent to its agent's one worker when no other worker has such a subject in
+    /// hand. Sent earlier, it would wait for a row that another worker of this sweep holds, and might wait in vain.
+    parked: Vec<Job<'a>>,
 }
 
 struct Queue<'a> {
@@ -41,7 +47,7 @@ struct Queue<'a> {
 impl<'s, 'a> Queues<'s, 'a> {
     pub fn new(senders: Vec<Sender<Job<'a>>>, contended: &'s Contended) -> Queues<'s, 'a> {
         let queues = senders.into_iter().map(|sender| Queue { sender: Some(sender), in_flight: 0 }).collect();
-        Queues { queues, contended }
+        Queues { queues, contended, shared: HashMap::new(), parked: Vec::new() }
     }
 
     /// For how many workers there is room in flight.
@@ -50,7 +56,7 @@ impl<'s, 'a> Queues<'s, 'a> {
     }
 
     pub fn in_flight(&self) -> usize {
-        self.queues.iter().map(|queue| queue.in_flight).sum()
+        self.queues.iter().map(|queue| queue.in_flight).sum::<usize>() + self.parked.len()
     }
 
     /// Subjects of one lock group go to one worker: they lock the same rows, and would find one another busy. The
@@ -58,6 +64,9 @@ impl<'s, 'a> Queues<'s, 'a> {
     /// nothing goes to whoever has the least to do.
     pub fn send(&mut self, job: Job<'a>) {
         let job = Job { is_pinned: self.contended.has(&job.candidate.group), ..job };
+        if job.is_pinned && self.shared.values().any(|agent| *agent == job.candidate.group) {
+            return self.parked.push(job);
+        }
         let is_at_work = |place: &usize| self.queues[*place].sender.is_some();
         let at_work: Vec<usize> = (0..self.queues.len()).filter(is_at_work).collect();
         let together = if job.is_pinned { &job.candidate.group } else { &job.lock_group };
@@ -69,14 +78,20 @@ impl<'s, 'a> Queues<'s, 'a> {
             }
         };
         let Queue { sender: Some(sender), in_flight } = &mut self.queues[place.unwrap_or_default()] else { return };
+        if !job.is_pinned {
+            self.shared.insert(job.candidate.id.clone(), job.candidate.group.clone());
+        }
         // A worker that is gone has panicked: its answer says so.
         let _ = sender.send(job);
         *in_flight += 1;
     }
 
-    /// One of its jobs is answered.
-    pub fn answered(&mut self, worker: usize) {
+    /// A worker has answered for a subject, and holds no lock of it any more.
+    pub fn answered(&mut self, worker: usize, subject: &Id) {
         self.queues[worker].in_flight -= 1;
+        if self.shared.remove(subject).is_some() {
+            std::mem::take(&mut self.parked).into_iter().for_each(|job| self.send(job));
+        }
     }
 
     /// A worker could not get a connection. The others go on; after the last one the sweep cannot, and this is why.

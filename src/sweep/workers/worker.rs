@@ -17,7 +17,7 @@ use crate::rules::Id;
 use crate::store::open::Url;
 use crate::store::{Access, DbConnection, Durable, End, Subject, errors};
 use crate::sweep::context::ExamineContext;
-use crate::sweep::examine::{Examination, Lost, TakenUp, examine, take_up};
+use crate::sweep::examine::{Examination, Lost, TakenUp, look_alone, take_up};
 use crate::sweep::limits::{Limits, Reservation};
 use crate::sweep::outcome::{Examined, Fault, Outcome};
 use crate::sweep::settle::settle;
@@ -126,8 +126,12 @@ impl<'p, 'a, S: Subject> Worker<'p, 'a, S> {
             return self.retire(Disposition::HandedBack(job), error);
         }
         let Some(db) = &mut *self.connection else { return };
-        let examination = examine::<S>(db, &job.candidate.id, self.shared.context);
-        self.report(examination.examined, examination.lost);
+        match look_alone::<S>(db, &job.candidate.id, self.shared.context) {
+            Some(Examination { examined, lost, .. }) => {
+                self.report(examined, lost);
+            }
+            None => self.take_up(Job { is_looked_at: true, ..job }),
+        }
     }
 
     fn take_up(&mut self, job: Job<'a>) {
