@@ -1,13 +1,14 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres check check-deploy components bench bench-peers documents loops migrate picture
+.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres check check-deploy components bench bench-peers documents loops migrate picture times
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Watch a sweep at work on a small made-up company, in a new SQLite file
 	@tests/prerequisites build
-	@cargo build
-	@cargo run --quiet -- demo $(ARGS)
+	@test -e target/debug/sweep || echo "Compiling sweep: about three minutes on two cores, once. Then a made-up company is swept."
+	@cargo build --locked
+	@cargo run --locked --quiet -- demo $(ARGS)
 
 run: ## Run sweep: make run ARGS="--dry-run --database sqlite://path"
 	@tests/prerequisites build
@@ -17,6 +18,7 @@ test: ## Run every test, beside a throw-away PostgreSQL and Paperclip's own sche
 	@tests/prerequisites test
 	@tests/paperclip
 	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} tests/postgres run cargo test --locked
+	@cargo run --locked --quiet --example stall >/dev/null
 
 test-agents: ## Play real agents under sweep watch, with a stand-in for their models: make test-agents ARGS="claude-*"
 	@tests/prerequisites build
@@ -50,17 +52,19 @@ picture: ## Take the pictures of the page for README.md: docs/images
 	@cargo build
 	@tests/page/run picture
 
+times: ## Show where the time of the build and of the suite goes: make times, or without the build make times ARGS=kinds::
+	@tests/prerequisites test
+	@tests/paperclip
+	@tests/times $(or $(ARGS),--build)
+
 check: ## Check format, lints, documentation and dependencies
 	@tests/prerequisites build
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features --lib --examples -- -D warnings
-	cargo run --locked --quiet --no-default-features --example stall >/dev/null
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny@0.20.2
 	cargo deny --locked --log-level error check bans licenses sources
-	@if cargo deny fetch db >/dev/null 2>&1; then cargo deny --locked --log-level error check advisories; \
-	else echo "advisories not checked: their database could not be fetched"; fi
 
 check-deploy: ## Check deploy/ with the tools that know such files, and sweep as its roles
 	@tests/prerequisites deploy

@@ -5,3 +5,4 @@ mod documents;
 mod json_schemas;
 mod map;
 mod promises;
+mod times;

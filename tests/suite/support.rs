@@ -16,6 +16,7 @@ pub mod receiver;
 pub mod rounds;
 pub mod scratch;
 pub mod server;
+pub mod starts;
 pub mod terminal;
 pub mod tmux;
 pub mod views_and_rules;

@@ -13,6 +13,7 @@ use sweep::store::open::Url;
 use sweep::store::{Access, Db, DbConnection};
 use tempfile::TempDir;
 
+use crate::support::starts::{self, Started};
 use crate::support::world::On;
 
 pub fn run(db: &mut Db, sql: &str) {
@@ -134,12 +135,14 @@ pub fn copy_of_template(path: &Path) {
         // With its connection closed, nothing of it is left in the write-ahead log.
         std::fs::read(path).expect("the file")
     });
+    starts::note(Started::Database);
     create(path);
     std::fs::write(path, template).expect("the file");
 }
 
 /// An empty database, in place of one of this name that an earlier run left.
 pub fn new_database(name: &str) {
+    starts::note(Started::Database);
     let mut server = connect_server();
     run(&mut server, &format!("drop database if exists {name} with (force)"));
     run(&mut server, &format!("create database {name} template template0"));
@@ -181,6 +184,7 @@ fn by_files() -> &'static str {
 }
 
 pub fn clone_of(template: &str) -> String {
+    starts::note(Started::Database);
     let host = template.rsplit('_').next().unwrap_or_default();
     let name = format!("sweep_test_{host}_{}", Id::generate().0.replace('-', ""));
     run(&mut connect_server(), &format!("create database {name} template {template} {}", by_files()));

@@ -17,6 +17,7 @@ use sweep::sweep::limits::WakeBudget;
 use sweep::sweep::{Cancel, Options, Outcome};
 
 use crate::support::json;
+use crate::support::starts::{self, Started};
 
 /// What one sweep said.
 #[derive(Debug)]
@@ -49,6 +50,7 @@ pub fn wake(db: &mut Db, seen: &impl Subject) -> diesel::QueryResult<()> {
 
 /// One sweep in this process.
 pub fn sweep_once(options: &Options) -> Swept {
+    starts::note(Started::Sweep);
     let mut out = Vec::new();
     let mut report = Report::new(Format::Json, Detail::Table, &mut out);
     let swept = sweep::sweep::run(options, &Cancel::default(), &mut report);

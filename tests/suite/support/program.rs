@@ -9,6 +9,7 @@ use sweep::rules::Kind;
 use tempfile::TempDir;
 
 use crate::support::json;
+use crate::support::starts::{self, Started};
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_sweep");
 
@@ -60,6 +61,8 @@ impl Program {
         command.env_clear().env("HOME", home.path()).env("RUST_BACKTRACE", "1");
         // Out of the way of all tests but those about them.
         command.env("SWEEP_GUARD_SHARE", "1").env("SWEEP_WAKES_PER_AGENT_MAX", "1000000");
+        // Each connection plans the statements anew.
+        command.env("SWEEP_CONNECTIONS", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Program { command, home }
     }
@@ -105,10 +108,12 @@ impl Program {
     }
 
     pub fn start(&mut self) -> Child {
+        starts::note(Started::Program);
         self.command.spawn().expect("sweep starts")
     }
 
     pub fn run(mut self) -> Ran {
+        starts::note(Started::Program);
         let output = self.command.output().expect("sweep starts");
         self.ended(output)
     }

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use crate::support::databases::{connect, run};
 use crate::support::program::migrate_at;
 use crate::support::scratch::psql;
+use crate::support::starts::{self, Started};
 
 /// A PostgreSQL server of its own, of which a test may do without.
 pub struct Server {
@@ -22,6 +23,7 @@ impl Server {
     /// With settings of its own: `["-c", "max_connections=9"]`.
     pub fn start_with(settings: &[&str]) -> Server {
         let directory = Server::directory();
+        starts::note(Started::Server);
         let url = script(&[&["start", path(&directory)], settings].concat());
         Server { url, directory }
     }
@@ -40,6 +42,7 @@ impl Server {
     /// With settings of its own.
     pub fn standby_with(&self, settings: &[&str]) -> Server {
         let directory = Server::directory();
+        starts::note(Started::Server);
         let url = script(&[&["standby", path(&directory), path(&self.directory)], settings].concat());
         Server { url, directory }
     }

@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
 
 use crate::support::program::BINARY;
+use crate::support::starts::{self, Started};
 use crate::support::wait::wait_for;
 
 pub const QUESTION: &str = "Type yes to go on: ";
@@ -29,6 +30,7 @@ impl Screen {
 
     /// In rows and columns.
     pub fn of_size((rows, cols): (u16, u16)) -> Screen {
+        starts::note(Started::Terminal);
         let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).expect("a terminal");
         let mut reader = pair.master.try_clone_reader().expect("its output");

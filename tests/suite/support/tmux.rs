@@ -6,6 +6,7 @@ use std::sync::Arc;
 use portable_pty::CommandBuilder;
 use tempfile::TempDir;
 
+use crate::support::starts::{self, Started};
 use crate::support::terminal::Screen;
 use crate::support::wait::wait_for;
 use crate::support::watcher::{Watcher, path};
@@ -19,6 +20,7 @@ pub struct Tmux {
 impl Tmux {
     pub fn running(script: &str) -> Tmux {
         let tmux = Tmux { home: Arc::new(tempfile::tempdir().expect("a directory")) };
+        starts::note(Started::Terminal);
         std::fs::write(tmux.home.path().join("agent.sh"), script).expect("a file");
         tmux.ask(&["new-session", "-d", "-s", "main", "-x", "100", "-y", "30", "sleep 1000"]);
         tmux.ask(&["set-option", "-g", "remain-on-exit", "on"]);
@@ -28,6 +30,7 @@ impl Tmux {
 
     /// With room for what was recorded.
     pub fn of_the_usual_size() -> Tmux {
+        starts::note(Started::Terminal);
         let tmux = Tmux { home: Arc::new(tempfile::tempdir().expect("a directory")) };
         tmux.ask(&["new-session", "-d", "-s", "main", "-x", "80", "-y", "24", "sleep 1000"]);
         tmux.ask(&["set-option", "-g", "status", "off"]);
