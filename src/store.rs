@@ -61,5 +61,5 @@ pub use db::Db;
 pub use label::Label;
 pub use lock::Lock;
 pub(crate) use subject::for_kind;
-pub use subject::{Subject, has_any};
+pub use subject::{Subject, has_any, read_together};
 pub use written::Writes;

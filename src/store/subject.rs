@@ -1,11 +1,13 @@
 //! What the store does with a subject, whatever its kind.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
 
 use super::candidates::Nominated;
 use super::links::{Links, Page};
 use super::written::Writes;
-use super::{Db, Label, Lock};
+use super::{Access, Db, DbConnection, Finish, Label, Lock, Timeouts};
 use crate::rules::request::{Request, Requested};
 use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 
@@ -92,6 +94,18 @@ impl Lock {
 
 fn holds(held: Option<&Id>, needed: Option<&Id>) -> bool {
     needed.is_none() || held == needed
+}
+
+/// The facts of many subjects, read by one statement in a transaction of its own. A row that cannot be decoded is
+/// missing; an error of the database costs all of them: what it refuses to say of many, it may say of each.
+pub fn read_together<S: Subject>(
+    db: &mut DbConnection,
+    ids: &[Id],
+    timeouts: &Timeouts,
+) -> QueryResult<HashMap<Id, S>> {
+    let read = db.in_repeated_transaction(Access::ReadOnly, timeouts, |db| (Finish::RollBack, S::read_all(db, ids)));
+    let facts = read.map_err(|abort| abort.error()).and_then(|(facts, _)| facts)?;
+    Ok(facts.into_iter().map(|facts| (facts.id().clone(), facts)).collect())
 }
 
 /// A relation, and a privilege on it.

@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Error, Result};
+use diesel::QueryResult;
 
 use crate::rules::{Decision, Id, Policy, Reason, decide};
 use crate::store::candidates::{Candidate, Part};
 use crate::store::errors::of_row;
-use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts};
+use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, read_together};
 use crate::sweep::Outcome;
 
 /// What the rules say of some subjects.
@@ -20,20 +21,26 @@ pub struct Judged {
     pub unreadable: BTreeMap<Id, String>,
 }
 
+/// So many facts are read by one statement, as by a sweep.
+const READ_TOGETHER: usize = 1000;
+
 impl Judged {
-    /// Reads the facts of each, one by one as a sweep does.
+    /// Reads the facts of many together, as a sweep does when it looks; only what could not be read so, one by one.
     pub fn of<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Result<Judged> {
-        let read = |db: &mut Db| {
-            let mut judged = Judged::default();
-            all.iter().for_each(|id| judged.add(id, S::read(db, id)));
-            (Finish::RollBack, judged)
-        };
-        let (judged, _) =
-            db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).map_err(Error::from)?;
+        let mut judged = Judged::default();
+        for ids in all.chunks(READ_TOGETHER) {
+            let mut together = read_together::<S>(db, ids, &Timeouts::default()).unwrap_or_default();
+            for id in ids {
+                match together.remove(id) {
+                    Some(facts) => judged.add(id, Ok(Some(facts))),
+                    None => judged.add::<S>(id, read_alone(db, id)?),
+                }
+            }
+        }
         Ok(judged)
     }
 
-    fn add<S: Subject>(&mut self, id: &Id, facts: diesel::QueryResult<Option<S>>) {
+    fn add<S: Subject>(&mut self, id: &Id, facts: QueryResult<Option<S>>) {
         let unreadable = match facts {
             Ok(Some(facts)) => {
                 let decision = decide(&facts, &Policy::default()).decision;
@@ -54,6 +61,13 @@ impl Judged {
         let touched = self.touched.iter().filter(|(id, _)| !named.contains(id));
         touched.map(|(id, would_be)| (id, would_be.as_str())).collect()
     }
+}
+
+/// Reads the facts of one subject, in a transaction of its own: an error costs no other subject.
+fn read_alone<S: Subject>(db: &mut DbConnection, id: &Id) -> Result<QueryResult<Option<S>>> {
+    let read = |db: &mut Db| (Finish::RollBack, S::read(db, id));
+    let (facts, _) = db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).map_err(Error::from)?;
+    Ok(facts)
 }
 
 /// All that the view of candidates names.

@@ -10,7 +10,7 @@ use super::conclude::left;
 use super::{judge, woken};
 use crate::rules::Id;
 use crate::store::candidates::Candidate;
-use crate::store::{Access, DbConnection, Finish, Lock, Subject};
+use crate::store::{Access, DbConnection, Lock, Subject, read_together};
 use crate::sweep::context::ExamineContext;
 use crate::sweep::describe::describe;
 use crate::sweep::outcome::Examined;
@@ -97,14 +97,10 @@ fn read<S: Subject>(db: &mut DbConnection, ids: &[Id], context: &ExamineContext)
     if ids.is_empty() {
         return HashMap::new();
     }
-    let read =
-        db.in_repeated_transaction(Access::ReadOnly, &context.timeouts, |db| (Finish::RollBack, S::read_all(db, ids)));
-    let read = read.map_err(|abort| abort.error()).and_then(|(facts, _)| facts);
-    let facts = read.unwrap_or_else(|error| {
+    read_together(db, ids, &context.timeouts).unwrap_or_else(|error| {
         debug!("{} {} are looked at one by one: {}", ids.len(), S::KIND.plural(), redact(&error.to_string()));
-        Vec::new()
-    });
-    facts.into_iter().map(|facts| (facts.id().clone(), facts)).collect()
+        HashMap::new()
+    })
 }
 
 fn see<S: Subject>(facts: S, context: &ExamineContext) -> Seen {
