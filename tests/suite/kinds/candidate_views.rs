@@ -5,59 +5,55 @@ use sweep::rules::Id;
 use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
 
-use crate::support::views_and_rules::{old_ledger_row, overlooked, touched};
+use crate::support::views_and_rules::{assert_read_alike, old_ledger_rows, overlooked, touched};
 use crate::support::world::{On, World, on_each_database, on_each_host};
-
-/// A row in the ledger, as a sweep of half an hour ago left it.
-fn ledger_row(world: &mut World, kind: &str, subject: &Id, action: &str, blocked: bool, settled: bool) {
-    old_ledger_row(world, kind, subject, action, blocked, settled, 30);
-}
 
 /// Every status × assignee × run × wake × ledger × age.
 pub fn every_issue(world: &mut World) -> Vec<Id> {
     world.run("begin");
-    let agent = world.agent("idle");
-    let mut issues = Vec::new();
-    for status in ["in_progress", "blocked", "done"] {
-        for assignment in ["assignee_user_id = null", "assignee_user_id = 'grace'", "assignee_agent_id = null"] {
-            for run in [None, Some("failed"), Some("running"), Some("scheduled_retry")] {
-                for wake in
-                    [None, Some(("queued", 0)), Some(("queued", 5)), Some(("claimed", 300)), Some(("completed", 5))]
-                {
-                    for ledger in [
-                        None,
-                        Some(("continue", false)),
-                        Some(("escalate", false)),
-                        Some(("abandon", false)),
-                        Some(("escalate", true)),
-                        Some(("settled", false)),
-                    ] {
-                        for minutes in [0, 45] {
-                            let issue = world.orphan(&agent);
-                            let at = world.ago(minutes);
-                            world.set(
-                                "issues",
-                                &issue,
-                                &format!("status = '{status}', {assignment}, updated_at = {at}"),
-                            );
-                            if let Some(run) = run {
-                                world.issue_run(&issue, &agent, run, 50);
-                            }
-                            if let Some((wake, minutes)) = wake {
-                                world.issue_wake(&issue, &agent, wake, minutes);
-                            }
-                            match ledger {
-                                Some(("settled", _)) => ledger_row(world, "issue", &issue, "continue", false, true),
-                                Some((action, blocked)) => ledger_row(world, "issue", &issue, action, blocked, false),
-                                None => {}
-                            }
-                            issues.push(issue);
-                        }
-                    }
-                }
-            }
-        }
+    let agent = format!("'{}'", world.agent("idle"));
+    let issues = world.combine(
+        1,
+        &[
+            ("status", "('in_progress'), ('blocked'), ('done')"),
+            ("assignee", "('its agent'), ('a person too'), ('nobody')"),
+            ("run", "(null), ('failed'), ('running'), ('scheduled_retry')"),
+            ("wake, wake_minutes", "(null, null), ('queued', 0), ('queued', 5), ('claimed', 300), ('completed', 5)"),
+            (
+                "action, blocked, settled",
+                "(null, false, false), ('continue', false, false), ('escalate', false, false),
+                 ('abandon', false, false), ('escalate', true, false), ('continue', false, true)",
+            ),
+            ("minutes", "(0), (45)"),
+        ],
+    );
+    world.fill_issues("T", "subject_id", "status", &agent);
+    let (at, run_at, wake_at) = (world.ago("minutes"), world.ago(50), world.ago("wake_minutes"));
+    world.run(&format!(
+        "update issues set updated_at = {at} from combinations where id = subject_id;
+         update issues set assignee_user_id = 'grace'
+         where id in (select subject_id from combinations where assignee = 'a person too');
+         update issues set assignee_agent_id = null
+         where id in (select subject_id from combinations where assignee = 'nobody')"
+    ));
+    let with_run = "combinations where run is not null";
+    let with_wake = "combinations where wake is not null";
+    let of_agent = ("agent_id", agent.as_str());
+    if world.on == On::Paperclip {
+        let context = "jsonb_build_object('issueId', subject_id)";
+        let run = [of_agent, ("status", "run"), ("context_snapshot", context), ("created_at", &run_at)];
+        world.fill("heartbeat_runs", &run, with_run);
+        let source = ("source", "'assignment'");
+        let wake = [of_agent, source, ("status", "wake"), ("payload", context), ("created_at", &wake_at)];
+        world.fill("agent_wakeup_requests", &wake, with_wake);
+    } else {
+        let (id, of_issue) = (("id", world.new_id()), ("issue_id", "subject_id"));
+        world.fill("runs", &[id, of_agent, of_issue, ("status", "run"), ("created_at", &run_at)], with_run);
+        let why = [("reason", "'assigned'"), ("requested_by", "'host'")];
+        let wake = [id, of_agent, of_issue, why[0], why[1], ("status", "wake"), ("created_at", &wake_at)];
+        world.fill("wakes", &wake, with_wake);
     }
+    old_ledger_rows(world, "issue", ["action", "blocked", "settled", "30"], "action is not null");
     world.run("commit");
     issues
 }
@@ -65,43 +61,31 @@ pub fn every_issue(world: &mut World) -> Vec<Id> {
 /// Every status of step and plan × run × wake × ledger × age.
 pub fn every_step(world: &mut World) -> Vec<Id> {
     world.run("begin");
-    let agent = world.agent("idle");
-    let mut steps = Vec::new();
-    for status in ["pending", "in_progress", "completed", "skipped", "failed"] {
-        for plan_status in ["draft", "executing", "stalled", "completed", "cancelled"] {
-            for run in [None, Some("failed"), Some("running")] {
-                for wake in [None, Some(("queued", 0)), Some(("queued", 5)), Some(("claimed", 300))] {
-                    for ledger in [None, Some("continue"), Some("escalate"), Some("abandon")] {
-                        for minutes in [5, 300] {
-                            let (plan, step) = world.stalled_step(Some(&agent));
-                            let at = world.ago(minutes);
-                            world.set("plans", &plan, &format!("status = '{plan_status}'"));
-                            world.set("plan_steps", &step, &format!("status = '{status}', started_at = {at}"));
-                            if let Some(run) = run {
-                                let id = Id::generate();
-                                world.run(&format!(
-                                    "insert into runs (id, agent_id, plan_step_id, status) values \
-                                    ('{id}', '{agent}', '{step}', '{run}')"
-                                ));
-                            }
-                            if let Some((wake, minutes)) = wake {
-                                let (id, at) = (Id::generate(), world.ago(minutes));
-                                world.run(&format!(
-                                    "insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status, \
-                                        created_at)
-                                     values ('{id}', '{agent}', '{step}', 'x', 'host', '{wake}', {at})"
-                                ));
-                            }
-                            if let Some(action) = ledger {
-                                ledger_row(world, "step", &step, action, false, false);
-                            }
-                            steps.push(step);
-                        }
-                    }
-                }
-            }
-        }
-    }
+    let agent = format!("'{}'", world.agent("idle"));
+    let steps = world.combine(
+        1,
+        &[
+            ("status", "('pending'), ('in_progress'), ('completed'), ('skipped'), ('failed')"),
+            ("plan_status", "('draft'), ('executing'), ('stalled'), ('completed'), ('cancelled')"),
+            ("run", "(null), ('failed'), ('running')"),
+            ("wake, wake_minutes", "(null, null), ('queued', 0), ('queued', 5), ('claimed', 300)"),
+            ("action", "(null), ('continue'), ('escalate'), ('abandon')"),
+            ("minutes", "(5), (300)"),
+        ],
+    );
+    world.fill_steps(&agent);
+    let (at, wake_at) = (world.ago("minutes"), world.ago("wake_minutes"));
+    world.run(&format!(
+        "update plans set status = plan_status from combinations where id = plan_id;
+         update plan_steps set status = c.status, started_at = {at} from combinations c where id = subject_id"
+    ));
+    let (id, of_agent, of_step) =
+        (("id", world.new_id()), ("agent_id", agent.as_str()), ("plan_step_id", "subject_id"));
+    world.fill("runs", &[id, of_agent, of_step, ("status", "run")], "combinations where run is not null");
+    let why = [("reason", "'x'"), ("requested_by", "'host'")];
+    let wake = [id, of_agent, of_step, why[0], why[1], ("status", "wake"), ("created_at", &wake_at)];
+    world.fill("wakes", &wake, "combinations where wake is not null");
+    old_ledger_rows(world, "step", ["action", "false", "false", "30"], "action is not null");
     world.run("commit");
     steps
 }
@@ -111,6 +95,7 @@ on_each_host! {
         let issues = every_issue(world);
         assert_eq!(issues.len(), 3 * 3 * 4 * 5 * 6 * 2);
         assert_eq!(overlooked::<IssueFacts>(world, &touched::<IssueFacts>(world, &issues)), []);
+        assert_read_alike::<IssueFacts>(world, &issues);
     }
 
     fn a_view_that_forgets_a_kind_of_candidate_is_caught(world) {
@@ -133,7 +118,9 @@ mod steps {
     on_each_database! {
         fn the_candidates_name_every_step_that_the_rules_would_touch(world) {
             let steps = every_step(world);
+            assert_eq!(steps.len(), 5 * 5 * 3 * 4 * 4 * 2);
             assert_eq!(overlooked::<StepFacts>(world, &touched::<StepFacts>(world, &steps)), []);
+            assert_read_alike::<StepFacts>(world, &steps);
         }
     }
 }

@@ -8,8 +8,9 @@ use sweep::rules::issue::IssueFacts;
 use sweep::rules::step::StepFacts;
 
 use crate::kinds::candidate_views::{every_issue, every_step};
-use crate::support::views_and_rules::old_ledger_row;
 use crate::support::views_and_rules::{decided, exempt, states, viewed};
+use crate::support::views_and_rules::{exempt_combinations, old_ledger_rows, settled_escalations};
+use crate::support::world::combinations::Choice;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 mod exemptions;
@@ -23,85 +24,65 @@ fn blocked(world: &mut World) -> BTreeMap<Id, String> {
     states(world, "i.id", "'escalated'", blocked)
 }
 
-const EXEMPTIONS: [Option<Option<i64>>; 4] = [None, Some(None), Some(Some(10)), Some(Some(-10))];
+/// None; one that holds until it is removed, one that has expired, and one that holds for some minutes more.
+const EXEMPTIONS: Choice = ("is_exempt, until_minutes", "(false, null), (true, null), (true, 10), (true, -10)");
 
 /// The open row of the ledger, and how many escalations of the day are settled.
-const LEDGERS: [(Option<&str>, i64); 7] = [
-    (None, 0),
-    (Some("continue"), 0),
-    (Some("escalate"), 0),
-    (Some("abandon"), 0),
-    (None, 3),
-    (None, 4),
-    (Some("continue"), 4),
-];
+const LEDGERS: Choice = (
+    "action, escalations",
+    "(null, 0), ('continue', 0), ('escalate', 0), ('abandon', 0), (null, 3), (null, 4), ('continue', 4)",
+);
 
 /// Every status of the agent × exemption × wait × ledger × number of escalations of the day, of an old issue in
 /// progress.
 fn every_old_issue(world: &mut World) -> Vec<Id> {
     world.run("begin");
-    let mut issues = Vec::new();
-    let agents = ["active", "idle", "error", "paused", "terminated"].map(|status| world.agent(status));
-    for agent in &agents {
-        for exemption in EXEMPTIONS {
-            for waits in [false, true] {
-                for (action, settled) in LEDGERS {
-                    let issue = world.orphan(agent);
-                    if let Some(until) = exemption {
-                        exempt(world, "issue", &issue, until);
-                    }
-                    if waits {
-                        let tomorrow = world.ago(-1440);
-                        let column = if world.on == On::Paperclip { "monitor_next_check_at" } else { "wait_until" };
-                        world.set("issues", &issue, &format!("{column} = {tomorrow}"));
-                    }
-                    history(world, "issue", &issue, action, settled);
-                    issues.push(issue);
-                }
-            }
-        }
-    }
+    let agents: Vec<String> = ["active", "idle", "error", "paused", "terminated"]
+        .map(|status| {
+            let agent = world.agent(status);
+            if world.on == On::Sqlite { format!("('{agent}')") } else { format!("(cast('{agent}' as uuid))") }
+        })
+        .into();
+    let agents = agents.join(", ");
+    let choices = [("assignee", agents.as_str()), EXEMPTIONS, ("waits", "(false), (true)"), LEDGERS];
+    let issues = world.combine(2, &choices);
+    world.fill_issues("O", "subject_id", "'in_progress'", "assignee");
+    let column = if world.on == On::Paperclip { "monitor_next_check_at" } else { "wait_until" };
+    let tomorrow = world.ago(-1440);
+    world.run(&format!(
+        "update issues set {column} = {tomorrow} where id in (select subject_id from combinations where waits)"
+    ));
+    history(world, "issue");
     world.run("commit");
     issues
 }
 
+/// Every status of the agent, or none × exemption × ledger × threshold, of a step in progress.
 fn every_old_step(world: &mut World) -> Vec<Id> {
     world.run("begin");
-    let mut steps = Vec::new();
-    let agents = ["idle", "running", "paused"].map(|status| Some(world.agent(status)));
-    for agent in agents.iter().chain(&[None]) {
-        for exemption in EXEMPTIONS {
-            for (action, settled) in LEDGERS {
-                for threshold in ["null", "60", "86400"] {
-                    let (_, step) = world.stalled_step(agent.as_ref());
-                    world.set("plan_steps", &step, &format!("stalled_after_seconds = {threshold}"));
-                    if let Some(until) = exemption {
-                        exempt(world, "step", &step, until);
-                    }
-                    history(world, "step", &step, action, settled);
-                    steps.push(step);
-                }
-            }
-        }
-    }
+    let agents = ("agent_status", "('idle'), ('running'), ('paused'), (null)");
+    let steps = world.combine(2, &[agents, EXEMPTIONS, LEDGERS, ("threshold", "(null), (60), (86400)")]);
+    let agent = [("id", "agent_id"), ("name", "'Ada'"), ("status", "agent_status")];
+    world.fill("agents", &agent, "combinations where agent_status is not null");
+    world.fill_steps("case when agent_status is not null then agent_id end");
+    world.run("update plan_steps set stalled_after_seconds = threshold from combinations where id = subject_id");
+    history(world, "step");
     world.run("commit");
     steps
 }
 
-/// Escalations that somebody answered, each of an episode of its own, then an action that is open.
-fn history(world: &mut World, kind: &str, id: &Id, action: Option<&str>, settled: i64) {
-    for n in 0..settled {
-        old_ledger_row(world, kind, id, "escalate", false, true, 100 + n);
-    }
-    if let Some(action) = action {
-        old_ledger_row(world, kind, id, action, false, false, 30);
-    }
+/// The exemption of each combination, its settled escalations, and an action that is open.
+fn history(world: &mut World, kind: &str) {
+    exempt_combinations(world, kind);
+    settled_escalations(world, kind, 100);
+    old_ledger_rows(world, kind, ["action", "false", "false", "30"], "action is not null");
 }
 
 on_each_host! {
     fn the_view_says_of_every_issue_what_the_rules_decide(world) {
         let mut issues = every_issue(world);
         issues.extend(every_old_issue(world));
+        assert_eq!(issues.len(), 3 * 3 * 4 * 5 * 6 * 2 + 5 * 4 * 2 * 7);
 
         let mut expected = decided::<IssueFacts>(world, &issues, BoardState::Orphaned);
         expected.extend(blocked(world));
@@ -168,6 +149,7 @@ mod steps {
         fn the_view_says_of_every_step_what_the_rules_decide(world) {
             let mut steps = every_step(world);
             steps.extend(every_old_step(world));
+            assert_eq!(steps.len(), 5 * 5 * 3 * 4 * 4 * 2 + 4 * 4 * 7 * 3);
 
             let expected = decided::<StepFacts>(world, &steps, BoardState::Stalled);
 

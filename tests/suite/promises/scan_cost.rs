@@ -1,8 +1,11 @@
 //! The scan must not cost more as work is finished: the candidates are found through partial indexes.
 
+use std::sync::OnceLock;
+
 use diesel::sql_types::Text;
 use diesel::{QueryableByName, RunQueryDsl};
 
+use crate::support::databases::template_with;
 use crate::support::world::{On, World};
 
 /// Of 100,000 issues and steps each, 1 % and 0.1 % are in progress; the rest is history.
@@ -38,6 +41,12 @@ const HISTORY: &str = "
         select id, 'nudge', case when status = 'active' then 'queued' else 'delivered' end, 'sweep' from sessions;
     analyze";
 
+/// A world with this history, which is inserted once for all tests.
+fn with_history() -> World {
+    static TEMPLATE: OnceLock<String> = OnceLock::new();
+    World::cloned(On::Postgres, TEMPLATE.get_or_init(|| template_with(On::Postgres, "history", HISTORY)))
+}
+
 #[derive(QueryableByName)]
 struct Line {
     #[diesel(sql_type = Text, column_name = "QUERY PLAN")]
@@ -56,8 +65,7 @@ fn explain(world: &mut World, query: &str) -> String {
 
 #[test]
 fn the_candidates_are_found_by_partial_indexes_however_much_is_finished() {
-    let mut world = World::new(On::Postgres);
-    world.run(HISTORY);
+    let mut world = with_history();
 
     let issues = plan_of(&mut world, "issue_candidates");
     // A live run is found by runs_live or by runs_live_by_step, which cover the same runs.
@@ -178,8 +186,7 @@ fn without_statistics_no_issue_is_compared_with_each_wake() {
 /// What boards ask of all that is in progress.
 #[test]
 fn the_states_of_all_work_are_found_without_reading_what_is_finished() {
-    let mut world = World::new(On::Postgres);
-    world.run(HISTORY);
+    let mut world = with_history();
     world.run("update session_commands set updated_at = now() - interval '1 hour'; analyze session_commands");
     for kind in ["issue", "step", "session"] {
         let query = format!("select subject_id, tenant, agent_id, state, since from {kind}_states");
@@ -192,8 +199,7 @@ fn the_states_of_all_work_are_found_without_reading_what_is_finished() {
 
 #[test]
 fn a_tenants_states_are_asked_of_its_own_work_alone() {
-    let mut world = World::new(On::Postgres);
-    world.run(HISTORY);
+    let mut world = with_history();
     let asked = |condition: &str| format!("explain (analyze, costs off, timing off) {condition}");
     let lines: Vec<Line> = diesel::sql_query(asked("select state from issue_states where tenant = 'nobody'"))
         .load(&mut world.db)

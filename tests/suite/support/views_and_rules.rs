@@ -1,10 +1,11 @@
 //! What a view says of subjects, and what the rules decide from the same facts.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use sweep::rules::board::BoardState;
 use sweep::rules::{Decision, Facts, Id, Policy, decide};
-use sweep::store::{Access, Db, Finish, Subject, Timeouts};
+use sweep::store::{Access, Db, Finish, Subject, Timeouts, read_together};
 use sweep::verify::nominated::{self, Judged};
 
 use crate::support::databases::run;
@@ -59,15 +60,35 @@ fn analyze(world: &World) {
     }
 }
 
-/// The facts of each subject, read one by one as a sweep does.
-fn facts_of<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, S)> {
+/// The facts of each subject, many read together as a sweep does.
+pub fn facts_of<S: Subject>(world: &World, all: &[Id]) -> Vec<(Id, S)> {
     analyze(world);
-    let read = |db: &mut Db| {
-        let read = |id: &Id| (id.clone(), S::read(db, id).expect("facts that can be read").expect("a subject"));
-        (Finish::RollBack, all.iter().map(read).collect())
-    };
     let mut db = world.connect_as_sweep();
-    db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts").0
+    let read = |ids: &[Id]| {
+        let mut facts = read_together::<S>(&mut db, ids, &Timeouts::default()).expect("facts that can be read");
+        ids.iter().map(|id| (id.clone(), facts.remove(id).expect("a subject"))).collect::<Vec<_>>()
+    };
+    all.chunks(1000).flat_map(read).collect()
+}
+
+/// So many subjects are read one by one as well, chosen evenly.
+const SAMPLE: usize = 300;
+
+/// The facts of a sample of subjects are the ones that each of them shows when it is read alone.
+pub fn assert_read_alike<S: Subject + Debug>(world: &World, all: &[Id]) {
+    let sample: Vec<Id> = all.iter().step_by(all.len().div_ceil(SAMPLE)).cloned().collect();
+    let read = |db: &mut Db| {
+        let read = |id: &Id| S::read(db, id).expect("facts that can be read").expect("a subject");
+        (Finish::RollBack, sample.iter().map(read).collect::<Vec<S>>())
+    };
+    let together = facts_of::<S>(world, &sample);
+    let mut db = world.connect_as_sweep();
+    let (alone, _) = db.in_repeated_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
+    // Each statement has a time of its own.
+    let shown = |facts: &S| format!("{facts:?}").replace(&format!("{:?}", facts.history().observed_at), "now");
+    for ((_, together), alone) in together.iter().zip(&alone) {
+        assert_eq!(shown(together), shown(alone));
+    }
 }
 
 /// What the rules say of the same facts; none for what is not in progress.
@@ -93,16 +114,44 @@ pub fn old_ledger_row(
     settled: bool,
     minutes: i64,
 ) {
-    let (id, sweep, at) = (Id::generate(), Id::generate(), world.ago(minutes));
-    let settled = if settled { at.clone() } else { "null".to_owned() };
-    let blocked = match (world.on, blocked) {
-        (On::Sqlite, blocked) => i32::from(blocked).to_string(),
-        (On::Postgres | On::Paperclip, blocked) => blocked.to_string(),
-    };
+    let (subject, action) = (format!("'{subject}'"), format!("'{action}'"));
+    let row = [&subject, &action, &blocked.to_string(), &settled.to_string(), &minutes.to_string()];
+    insert_into_ledger(world, kind, row.map(String::as_str), "");
+}
+
+/// A row in the ledger for each combination for which `condition` holds: its action, whether it blocked the subject,
+/// whether it is settled, and of how many minutes ago it is.
+pub fn old_ledger_rows(world: &mut World, kind: &str, [action, blocked, settled, minutes]: [&str; 4], condition: &str) {
+    let row = ["subject_id", action, blocked, settled, minutes];
+    insert_into_ledger(world, kind, row, &format!("from combinations where {condition}"));
+}
+
+/// The `escalations` of each combination: so many that somebody answered, each of an episode of its own, and the oldest
+/// of so many minutes ago.
+pub fn settled_escalations(world: &mut World, kind: &str, minutes: i64) {
+    for n in 0..4 {
+        let row = ["'escalate'", "false", "true", &(minutes + n).to_string()];
+        old_ledger_rows(world, kind, row, &format!("{n} < escalations"));
+    }
+}
+
+fn insert_into_ledger(world: &mut World, kind: &str, row: [&str; 5], from: &str) {
+    let [subject, action, blocked, settled, minutes] = row;
+    let (id, at) = (world.new_id(), world.ago(minutes));
     world.run(&format!(
         "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, \
             blocked_subject, created_at, settled_at)
-         values ('{id}', '{sweep}', '{kind}', '{subject}', '{action}', 'test', {at}, 1, {blocked}, {at}, {settled})"
+         select {id}, {id}, '{kind}', {subject}, {action}, 'test', {at}, 1, {blocked}, {at}, \
+            case when {settled} then {at} end {from}"
+    ));
+}
+
+/// The exemption of each combination that has one: `is_exempt`, since so many minutes over: `until_minutes`.
+pub fn exempt_combinations(world: &mut World, kind: &str) {
+    let until = world.ago("until_minutes");
+    world.run(&format!(
+        "insert into exemptions (kind, subject_id, reason, until)
+         select '{kind}', subject_id, 'on purpose', {until} from combinations where is_exempt"
     ));
 }
 

@@ -3,6 +3,7 @@
 //! Time is moved by writing old rows, never by sleeping.
 
 mod between_sweeps;
+pub mod combinations;
 mod failures;
 pub mod many;
 pub mod notifications;
@@ -11,6 +12,8 @@ mod sweeps;
 pub mod tenants;
 mod work;
 mod written;
+
+use std::fmt::Display;
 
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::{BigInt, Nullable, Text};
@@ -80,16 +83,20 @@ struct Count {
 
 impl World {
     pub fn new(on: On) -> World {
-        let (url, directory) = match on {
-            On::Postgres | On::Paperclip => (as_swept(&clone_of(template(on))), None),
+        match on {
+            On::Postgres | On::Paperclip => World::cloned(on, template(on)),
             On::Sqlite => {
                 let directory = files().expect("a temporary directory");
                 let file = directory.path().join("test.db");
                 copy_of_template(&file);
-                (format!("sqlite://{}", file.display()), Some(directory))
+                World::at(on, format!("sqlite://{}", file.display()), Some(directory))
             }
-        };
-        World::at(on, url, directory)
+        }
+    }
+
+    /// Over a clone of a server's template, of this host.
+    pub fn cloned(on: On, template: &str) -> World {
+        World::at(on, as_swept(&clone_of(template)), None)
     }
 
     /// Over a database that is migrated and empty.
@@ -156,11 +163,11 @@ impl World {
         rows.into_iter().map(|row| row.value).collect()
     }
 
-    /// SQL for a time in the past; negative: in the future.
-    pub fn ago(&self, minutes: i64) -> String {
+    /// SQL for a time in the past; negative: in the future. The minutes are a number, or SQL for one.
+    pub fn ago(&self, minutes: impl Display) -> String {
         match self.on {
-            On::Sqlite => format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{} minutes')", -minutes),
-            On::Postgres | On::Paperclip => format!("(now() - {minutes} * interval '1 minute')"),
+            On::Sqlite => format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (-({minutes})) || ' minutes')"),
+            On::Postgres | On::Paperclip => format!("(now() - ({minutes}) * interval '1 minute')"),
         }
     }
 

@@ -4,23 +4,23 @@
 use sweep::rules::Id;
 use sweep::rules::session::SessionFacts;
 
-use crate::support::views_and_rules::{decided, exempt, viewed};
-use crate::support::views_and_rules::{old_ledger_row, overlooked, touched};
+use crate::support::views_and_rules::{assert_read_alike, decided, exempt, viewed};
+use crate::support::views_and_rules::{old_ledger_rows, overlooked, settled_escalations, touched};
+use crate::support::world::combinations::Choice;
 use crate::support::world::{On, World};
 
 /// Minutes since the creation of a run, and since its last sign of life.
-const AGES: [(i64, i64); 4] = [(180, 120), (180, 40), (180, -5), (0, 0)];
+const AGES: Choice = ("minutes, quiet_minutes", "(180, 120), (180, 40), (180, -5), (0, 0)");
 
 /// What the ledger holds: the open row and its age in minutes, and escalations that are settled.
-const LEDGERS: [(Option<(&str, i64)>, i64); 7] = [
-    (None, 0),
-    (Some(("escalate", 30)), 0),
-    (Some(("escalate", 150)), 0),
-    (Some(("continue", 30)), 0),
-    (None, 3),
-    (None, 4),
-    (Some(("escalate", 150)), 4),
-];
+const LEDGERS: Choice = (
+    "action, ledger_minutes, escalations",
+    "(null, null, 0), ('escalate', 30, 0), ('escalate', 150, 0), ('continue', 30, 0), (null, null, 3),
+     (null, null, 4), ('escalate', 150, 4)",
+);
+
+const STATUSES: Choice =
+    ("status", "('running'), ('queued'), ('scheduled_retry'), ('succeeded'), ('timed_out'), ('active')");
 
 const ISSUES: [&str; 5] = [
     "status = 'in_progress'", "status = 'blocked'", "status = 'done'", "status = 'done', hidden_at = now()",
@@ -30,44 +30,40 @@ const ISSUES: [&str; 5] = [
 /// Every status × age × ledger × issue × agent, and what is exempt.
 fn every_run(world: &mut World) -> Vec<Id> {
     world.run("begin");
-    let mut runs = Vec::new();
+    let mut assignments = Vec::new();
     for agent in ["idle", "paused", "terminated"].map(|status| world.agent(status)) {
-        let issues: Vec<Option<Id>> = ISSUES
-            .iter()
-            .map(|change| {
-                let issue = world.orphan(&agent);
-                world.set("issues", &issue, change);
-                Some(issue)
-            })
-            .chain([None])
-            .collect();
-        for status in ["running", "queued", "scheduled_retry", "succeeded", "timed_out", "active"] {
-            for issue in &issues {
-                for (created, signed) in AGES {
-                    for (open, settled) in LEDGERS {
-                        let run = world.silent_run(&agent, issue.as_ref());
-                        let (created, signed) = (world.ago(created), world.ago(signed));
-                        world.set(
-                            "heartbeat_runs",
-                            &run,
-                            &format!(
-                                "status = '{status}', created_at = {created}, started_at = {created},
-                                      last_output_at = null, updated_at = {signed}"
-                            ),
-                        );
-                        for n in 0..settled {
-                            old_ledger_row(world, "session", &run, "escalate", false, true, 200 + n);
-                        }
-                        if let Some((action, minutes)) = open {
-                            old_ledger_row(world, "session", &run, action, false, false, minutes);
-                        }
-                        runs.push(run);
-                    }
-                }
-            }
+        for change in ISSUES {
+            let issue = world.orphan(&agent);
+            world.set("issues", &issue, change);
+            assignments.push((agent.clone(), Some(issue)));
         }
-        for (issue, until) in issues.iter().flat_map(|issue| [(issue, None), (issue, Some(10)), (issue, Some(-10))]) {
-            let run = world.silent_run(&agent, issue.as_ref());
+        assignments.push((agent, None));
+    }
+    let values: Vec<String> = assignments
+        .iter()
+        .map(|(agent, issue)| {
+            let issue = issue.as_ref().map_or("null".to_owned(), |issue| format!("uuid '{issue}'"));
+            format!("(uuid '{agent}', {issue})")
+        })
+        .collect();
+    let mut runs = world.combine(1, &[("assignee, issue", &values.join(", ")), STATUSES, AGES, LEDGERS]);
+    let (created, quiet) = (world.ago("minutes"), world.ago("quiet_minutes"));
+    let run = [
+        ("id", "subject_id"),
+        ("agent_id", "assignee"),
+        ("status", "status"),
+        ("invocation_source", "'timer'"),
+        ("context_snapshot", "jsonb_strip_nulls(jsonb_build_object('issueId', issue))"),
+        ("created_at", &created),
+        ("started_at", &created),
+        ("updated_at", &quiet),
+    ];
+    world.fill("heartbeat_runs", &run, "combinations");
+    settled_escalations(world, "session", 200);
+    old_ledger_rows(world, "session", ["action", "false", "false", "ledger_minutes"], "action is not null");
+    for (agent, issue) in &assignments {
+        for until in [None, Some(10), Some(-10)] {
+            let run = world.silent_run(agent, issue.as_ref());
             exempt(world, "session", &run, until);
             runs.push(run);
         }
@@ -83,6 +79,7 @@ fn the_candidates_name_every_run_that_the_rules_would_touch() {
     assert_eq!(runs.len(), 3 * (6 * 6 * 4 * 7 + 6 * 3));
     let touched = touched::<SessionFacts>(&world, &runs);
     assert_eq!(overlooked::<SessionFacts>(&world, &touched), []);
+    assert_read_alike::<SessionFacts>(&world, &runs);
 
     for forgotten in [
         "select subject_id, group_id, since, tenant from unattended_sessions",

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use sweep::rules::board::BoardState;
 use sweep::rules::session::SessionFacts;
 use sweep::rules::{Facts, Finding, Id, Policy, decide};
-use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
 
-use crate::support::views_and_rules::{exempt, state_of, viewed};
-use crate::support::views_and_rules::{old_ledger_row, overlooked, touched};
+use crate::support::views_and_rules::{assert_read_alike, exempt, facts_of, state_of, viewed};
+use crate::support::views_and_rules::{old_ledger_rows, overlooked, touched};
 use crate::support::world::sessions::LOOP;
 use crate::support::world::{On, World, on_each_database};
 
@@ -21,7 +20,7 @@ const PROCESSES: [&str; 12] = [
     "last_activity_at = null, last_progress_at = null",
     "last_activity_at = :now, last_progress_at = :old, recent_output = ':loop'",
     "last_activity_at = :now, last_progress_at = :old",
-    "last_activity_at = :now, last_progress_at = :old, takes_nudges = :false, agent_state = 'working', \
+    "last_activity_at = :now, last_progress_at = :old, takes_nudges = false, agent_state = 'working', \
         agent_state_since = :old",
     "last_activity_at = :old, last_progress_at = :old, agent_state = 'waiting', agent_state_since = :old",
     "last_activity_at = :now, last_progress_at = :now, agent_state = 'exhausted', agent_state_since = :old, resumes_at \
@@ -31,74 +30,82 @@ const PROCESSES: [&str; 12] = [
     "ended_at = :soon, exit_code = null",
 ];
 
-/// What else holds; `:s` the session, `:a` its agent, `:i` its issue.
+/// What else holds for the sessions of which `:these` are the combinations: first, nothing; `:n` is a new id.
 const CIRCUMSTANCES: [&str; 11] = [
     "",
-    "update sessions set stall_paused = :true where id = ':s'",
-    "update sessions set silent_after_seconds = 86400 where id = ':s'",
-    "update agents set status = 'paused' where id = ':a'",
-    "update sessions set agent_id = null where id = ':s'",
-    "update issues set status = 'done' where id = ':i'",
-    "update issues set status = 'in_review' where id = ':i'",
-    "insert into wakes (id, agent_id, issue_id, reason, requested_by) values (':n', ':a', ':i', 'x', 'host')",
-    "insert into runs (id, agent_id, issue_id, status) values (':n', ':a', ':i', 'running')",
-    "insert into session_commands (id, session_id, command, requested_by) values (':n', ':s', 'nudge', 'host')",
-    "insert into session_commands (id, session_id, command, requested_by, created_at) values (':n', ':s', 'nudge', \
-        'host', :old)",
+    "update sessions set stall_paused = true where id in (select subject_id from :these)",
+    "update sessions set silent_after_seconds = 86400 where id in (select subject_id from :these)",
+    "update agents set status = 'paused' where id in (select agent_id from :these)",
+    "update sessions set agent_id = null where id in (select subject_id from :these)",
+    "update issues set status = 'done' where id in (select issue_id from :these)",
+    "update issues set status = 'in_review' where id in (select issue_id from :these)",
+    "insert into wakes (id, agent_id, issue_id, reason, requested_by) select :n, agent_id, issue_id, 'x', 'host' \
+        from :these",
+    "insert into runs (id, agent_id, issue_id, status) select :n, agent_id, issue_id, 'running' from :these",
+    "insert into session_commands (id, session_id, command, requested_by) select :n, subject_id, 'nudge', 'host' \
+        from :these",
+    "insert into session_commands (id, session_id, command, requested_by, created_at) \
+        select :n, subject_id, 'nudge', 'host', :old from :these",
 ];
+
+/// The numbers of the rows of a list, as a choice.
+fn one_of<T>(list: &[T]) -> String {
+    (0..list.len()).map(|n| format!("({n})")).collect::<Vec<_>>().join(", ")
+}
 
 /// Every status × process × circumstance × ledger.
 pub fn every_session(world: &mut World) -> Vec<Id> {
     let (now, old, soon) = (world.ago(0), world.ago(30), world.ago(-30));
-    let yes = if world.on == On::Sqlite { "1" } else { "true" };
     world.run("begin");
-    let mut sessions = Vec::new();
-    for status in ["active", "created", "paused", "terminated", "interrupted"] {
-        for process in PROCESSES {
-            for circumstance in CIRCUMSTANCES {
-                for ledger in [
-                    None,
-                    Some(("continue", 10)),
-                    Some(("escalate", 10)),
-                    Some(("abandon", 10)),
-                    Some(("escalate", 60)),
-                ] {
-                    let agent = world.agent("idle");
-                    let issue = world.orphan(&agent);
-                    let session = world.session(Some(&agent), Some(&issue));
-                    let loops = [LOOP; 8].join("\n");
-                    let process = process.replace(":now", &now).replace(":old", &old).replace(":soon", &soon);
-                    let process = process.replace(":false", if yes == "1" { "0" } else { "false" });
-                    world.set(
-                        "sessions",
-                        &session,
-                        &format!("status = '{status}', {}", process.replace(":loop", &loops)),
-                    );
-                    if !circumstance.is_empty() {
-                        let change = circumstance.replace(":true", yes).replace(":old", &old).replace(":s", &session.0);
-                        let change = change.replace(":a'", &format!("{agent}'")).replace(":i", &issue.0);
-                        world.run(&change.replace(":n", &Id::generate().0));
-                    }
-                    if let Some((action, minutes)) = ledger {
-                        old_ledger_row(world, "session", &session, action, false, false, minutes);
-                    }
-                    sessions.push(session);
-                }
-            }
-        }
+    let sessions = world.combine(
+        1,
+        &[
+            ("session_status", "('active'), ('created'), ('paused'), ('terminated'), ('interrupted')"),
+            ("process", &one_of(&PROCESSES)),
+            ("circumstance", &one_of(&CIRCUMSTANCES)),
+            (
+                "action, ledger_minutes",
+                "(null, null), ('continue', 10), ('escalate', 10), ('abandon', 10), ('escalate', 60)",
+            ),
+        ],
+    );
+    world.fill("agents", &[("id", "agent_id"), ("name", "'Ada'"), ("status", "'idle'")], "combinations");
+    world.fill_issues("T", "issue_id", "'in_progress'", "agent_id");
+    let (hour, quiet) = (world.ago(60), world.ago(10));
+    let session = [
+        ("id", "subject_id"),
+        ("identifier", "'S-' || n"),
+        ("title", "'mend the fence'"),
+        ("agent_id", "agent_id"),
+        ("issue_id", "issue_id"),
+        ("status", "session_status"),
+        ("started_at", &hour),
+        ("created_at", &hour),
+        ("last_activity_at", &quiet),
+        ("last_progress_at", &quiet),
+    ];
+    world.fill("sessions", &session, "combinations");
+    let loops = [LOOP; 8].join("\n");
+    for (n, process) in PROCESSES.iter().enumerate() {
+        let process = process.replace(":now", &now).replace(":old", &old).replace(":soon", &soon);
+        let process = process.replace(":loop", &loops);
+        let these = format!("select subject_id from combinations where process = {n}");
+        world.run(&format!("update sessions set {process} where id in ({these})"));
     }
+    for (n, circumstance) in CIRCUMSTANCES.iter().enumerate().skip(1) {
+        let change = circumstance.replace(":these", &format!("combinations where circumstance = {n}"));
+        world.run(&change.replace(":old", &old).replace(":n", world.new_id()));
+    }
+    old_ledger_rows(world, "session", ["action", "false", "false", "ledger_minutes"], "action is not null");
     world.run("commit");
     sessions
 }
 
 /// What the rules say of the same facts; none for what they say nothing of. A loop is seen by sweeps alone: until one
 /// has notified a person, its session is active.
-fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
-    let read = |db: &mut Db| all.iter().map(|id| SessionFacts::read(db, id)).collect::<Result<Vec<_>, _>>();
-    let facts = db.in_transaction(Access::ReadOnly, &Timeouts::default(), read).expect("facts");
+fn decided(world: &World, all: &[Id]) -> BTreeMap<Id, String> {
     let policy = Policy::default();
-    let reported = all.iter().zip(facts).filter_map(|(id, facts)| {
-        let facts = facts.expect("facts");
+    let reported = facts_of::<SessionFacts>(world, all).into_iter().filter_map(|(id, facts)| {
         // One that ended well is over, whatever it waited for.
         facts.session.ended.is_none_or(|ended| ended.exit_code != Some(0)).then_some(())?;
         let verdict = decide(&facts, &policy);
@@ -122,7 +129,7 @@ fn decided(db: &mut DbConnection, all: &[Id]) -> BTreeMap<Id, String> {
             (BoardState::Active | BoardState::Silent, false, true) => BoardState::Escalated,
             (state, ..) => state,
         };
-        Some((id.clone(), state.name().to_owned()))
+        Some((id, state.name().to_owned()))
     });
     reported.collect()
 }
@@ -143,6 +150,7 @@ on_each_database! {
         let sessions = every_session(world);
         assert_eq!(sessions.len(), 5 * 12 * 11 * 5);
         assert_eq!(overlooked::<SessionFacts>(world, &touched::<SessionFacts>(world, &sessions)), []);
+        assert_read_alike::<SessionFacts>(world, &sessions);
     }
 
     fn a_view_that_forgets_a_kind_of_candidate_is_caught(world) {
@@ -170,7 +178,7 @@ on_each_database! {
             sessions.push(session);
         }
 
-        let expected = decided(&mut world.connect_as_sweep(), &sessions);
+        let expected = decided(world, &sessions);
         let seen = viewed(world, "session_work_state");
 
         let differences: Vec<_> = sessions.iter().filter(|id| expected.get(*id) != seen.get(*id)).collect();

@@ -30,44 +30,31 @@ impl World {
 
     /// Moves everything into the past, as if `minutes` had gone by.
     pub fn pass(&mut self, minutes: i64) {
-        let mut columns = vec![
-            ("issues", "updated_at"),
-            ("issues", "started_at"),
-            ("issues", "created_at"),
-            ("recoveries", "created_at"),
-            ("recoveries", "settled_at"),
-            ("recoveries", "episode_began_at"),
+        let mut tables: Vec<(&str, &[&str])> = vec![
+            ("issues", &["updated_at", "started_at", "created_at"]),
+            ("recoveries", &["created_at", "settled_at", "episode_began_at"]),
         ];
-        columns.extend(match self.on {
+        tables.extend::<Vec<(&str, &[&str])>>(match self.on {
             On::Paperclip => vec![
-                ("heartbeat_runs", "created_at"),
-                ("heartbeat_runs", "started_at"),
-                ("heartbeat_runs", "last_output_at"),
-                ("heartbeat_runs", "updated_at"),
-                ("heartbeat_runs", "finished_at"),
-                ("agent_wakeup_requests", "created_at"),
+                ("heartbeat_runs", &["created_at", "started_at", "last_output_at", "updated_at", "finished_at"]),
+                ("agent_wakeup_requests", &["created_at"]),
             ],
             On::Postgres | On::Sqlite => vec![
-                ("runs", "created_at"),
-                ("runs", "finished_at"),
-                ("wakes", "created_at"),
-                ("plan_steps", "started_at"),
-                ("plan_steps", "updated_at"),
-                ("sessions", "created_at"),
-                ("sessions", "started_at"),
-                ("sessions", "last_activity_at"),
-                ("sessions", "last_progress_at"),
-                ("sessions", "ended_at"),
-                ("session_commands", "created_at"),
-                ("session_commands", "updated_at"),
+                ("runs", &["created_at", "finished_at"]),
+                ("wakes", &["created_at"]),
+                ("plan_steps", &["started_at", "updated_at"]),
+                ("sessions", &["created_at", "started_at", "last_activity_at", "last_progress_at", "ended_at"]),
+                ("session_commands", &["created_at", "updated_at"]),
             ],
         });
-        for (table, column) in columns {
-            let earlier = match self.on {
-                On::Sqlite => format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '-{minutes} minutes')"),
-                On::Postgres | On::Paperclip => format!("{column} - {minutes} * interval '1 minute'"),
-            };
-            self.run(&format!("update {table} set {column} = {earlier} where {column} is not null"));
+        let on = self.on;
+        let earlier = |column: &str| match on {
+            On::Sqlite => format!("{column} = strftime('%Y-%m-%dT%H:%M:%fZ', {column}, '-{minutes} minutes')"),
+            On::Postgres | On::Paperclip => format!("{column} = {column} - {minutes} * interval '1 minute'"),
+        };
+        for (table, columns) in tables {
+            let earlier: Vec<String> = columns.iter().map(|column| earlier(column)).collect();
+            self.run(&format!("update {table} set {}", earlier.join(", ")));
         }
     }
 }

@@ -3,7 +3,7 @@
 use sweep::rules::Id;
 
 use crate::support::wait::wait_for;
-use crate::support::world::{On, World};
+use crate::support::world::World;
 
 /// The same line, as often as a loop needs and more.
 pub const LOOP: &str = "Error: connection refused";
@@ -87,7 +87,7 @@ impl World {
 
     /// A command that somebody else queues.
     pub fn queue(&mut self, command: &str, message: &str) {
-        let id = if self.on == On::Sqlite { "lower(hex(randomblob(16)))" } else { "gen_random_uuid()" };
+        let id = self.new_id();
         self.run(&format!(
             "insert into session_commands (id, session_id, command, message, requested_by)
              select {id}, id, '{command}', '{message}', 'a person' from sessions where identifier = 'agent'"
