@@ -15,7 +15,7 @@ use crate::store::candidates::Shard;
 pub use crate::store::exemptions::Until;
 use crate::store::outbox::Event;
 pub use choice::{
-    Choice, DURABLE, ESCALATION, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES,
+    CHECK, Choice, DURABLE, ESCALATION, EXEMPTS, FORMAT, HOST, KIND, KIND_MODE, KINDS, LOG_FORMAT, LogFormat, NUDGES,
     STATEMENT_CACHE, SWITCH,
 };
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::subjects::LayoutFlag;
-use crate::parse::HOST;
+use crate::parse::{CHECK, HOST};
 use crate::settings::flags::DatabaseFlag;
+use crate::verify::Promise;
 
 #[derive(Debug, Subcommand)]
 pub enum HostCommand {
@@ -50,6 +51,10 @@ pub struct HostVerifyFlags {
     /// How much finished work the views are measured beside
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub rows: u32,
+    /// Only this check, which is no certificate (repeatable): continuation, recovery, escalation, patience, candidates,
+    /// rivals, locks, kills, footprint, cost, removal; the installation is always played, since the others need it
+    #[arg(long = "check", value_name = "NAME", value_parser = CHECK, hide_possible_values = true)]
+    pub checks: Vec<Promise>,
     #[command(flatten)]
     pub layout: LayoutFlag,
 }

@@ -13,6 +13,7 @@ use crate::store::hosts;
 use crate::store::open::StatementCache;
 use crate::supervisor::record::Nudges;
 use crate::sweep::KindMode;
+use crate::verify::Promise;
 
 /// All values, and the name of each.
 #[derive(Clone, Copy)]
@@ -32,6 +33,8 @@ pub const KIND: Choice<Kind> = Choice::all();
 pub const EXEMPTS: Choice<Exempts> = Choice::all();
 pub const KINDS: Choice<Kind> = Choice(|| Kind::ALL, Kind::plural);
 pub const HOST: Choice<&str> = Choice(hosts::names, |name| name);
+/// What a host is verified by.
+pub const CHECK: Choice<Promise> = Choice::all();
 pub const SWITCH: Choice<bool> = Choice(|| &[true, false], |is_on| if is_on { "on" } else { "off" });
 pub const KIND_MODE: Choice<KindMode> = Choice::all();
 pub const FORMAT: Choice<Format> = Choice::all();
@@ -111,6 +114,7 @@ mod tests {
         check(FORMAT);
         check(LOG_FORMAT);
         check(HOST);
+        check(CHECK);
         check(SWITCH);
         check(STATEMENT_CACHE);
         check(DURABLE);

@@ -11,14 +11,14 @@ use crate::verify::{Certificate, Check, Verdict};
 
 /// What was tried, and below it what speaks against a promise.
 pub fn render(certificate: &Certificate) -> String {
-    let Certificate { host, title, digest, version, database, checks, .. } = certificate;
+    let Certificate { host, title, digest, version, database, checks, left_out, .. } = certificate;
     let (title, digest) = (redact(title), &digest[..12]);
     let heading = format!("Host {host} ({title}), digest {digest}\nsweep {version} on {database}\n\n");
     let row =
         |check: &Check| [check.name.to_owned(), verdict(check.verdict), check.promise.to_owned(), check.seen.clone()];
     let table = grid::with_header(["check", "verdict", "promise", "seen"], checks.iter().map(row), &[]);
     let evidence: String = checks.iter().map(evidence).collect();
-    format!("{heading}{table}{evidence}\n{}\n", conclusion(checks))
+    format!("{heading}{table}{evidence}\n{}\n{}", conclusion(checks), caveat(left_out))
 }
 
 fn verdict(verdict: Verdict) -> String {
@@ -43,9 +43,18 @@ fn conclusion(checks: &[Check]) -> String {
     };
     let (broken, untried) = (of(Verdict::Broken), of(Verdict::NotTried));
     let untried = if untried.is_empty() { String::new() } else { format!(" Not tried: {}.", untried.join(", ")) };
-    match broken.as_slice() {
-        [] => format!("All {} promises that were tried are kept.{untried}", of(Verdict::Kept).len()),
-        broken => format!("Broken: {}.{untried}", broken.join(", ")),
+    match (broken.as_slice(), of(Verdict::Kept).len()) {
+        ([], 1) => format!("The promise that was tried is kept.{untried}"),
+        ([], kept) => format!("All {kept} promises that were tried are kept.{untried}"),
+        (broken, _) => format!("Broken: {}.{untried}", broken.join(", ")),
+    }
+}
+
+/// Says that some checks are no certificate.
+fn caveat(left_out: &[&str]) -> String {
+    match left_out {
+        [] => String::new(),
+        left_out => format!("This is no certificate. Left out: {}.\n", left_out.join(", ")),
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::Promise;
 use crate::text::{cut, redact};
 
 /// More of the same says nothing new.
@@ -23,8 +24,10 @@ pub struct Certificate {
     pub version: &'static str,
     /// The server or the library that it was verified on.
     pub database: String,
-    /// Is every promise kept that could be tried?
-    pub holds: bool,
+    /// Is every promise kept that could be tried? Unknown if nothing is broken, but some were left out.
+    pub holds: Option<bool>,
+    /// The promises that nobody asked for: with any of these it is no certificate.
+    pub left_out: Vec<&'static str>,
     pub checks: Vec<Check>,
 }
 
@@ -87,7 +90,7 @@ impl Finding {
         Finding::of([seen, untried].concat().join("; "), evidence)
     }
 
-    pub(super) fn into_check(self, name: &'static str, promise: &'static str, took: Duration) -> Check {
+    pub(super) fn into_check(self, promise: Promise, took: Duration) -> Check {
         let (verdict, seen, evidence) = match self {
             Finding::Kept(seen) => (Verdict::Kept, seen, Vec::new()),
             Finding::Broken(evidence) => {
@@ -99,6 +102,6 @@ impl Finding {
             Finding::NotTried(why) => (Verdict::NotTried, why, Vec::new()),
         };
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        Check { name, promise, verdict, seen, evidence, duration_ms }
+        Check { name: promise.name(), promise: promise.sentence(), verdict, seen, evidence, duration_ms }
     }
 }

@@ -135,6 +135,7 @@ pub struct Values {
 pub struct Fixtures {
     path: String,
     blocks: BTreeMap<Block, String>,
+    templates: Environment<'static>,
     ids: IdType,
     is_sqlite: bool,
 }
@@ -156,7 +157,9 @@ impl Fixtures {
         if !missing.is_empty() {
             return Err(config(format!("{path}: expected the blocks {}", missing.join(", "))));
         }
-        Ok(Fixtures { path, blocks, ids: host.id_type(), is_sqlite })
+        let mut templates = Environment::new();
+        templates.set_undefined_behavior(UndefinedBehavior::Strict);
+        Ok(Fixtures { path, blocks, templates, ids: host.id_type(), is_sqlite })
     }
 
     pub fn has(&self, block: &Block) -> bool {
@@ -176,8 +179,6 @@ impl Fixtures {
     pub fn sql(&self, block: &Block, made: &Made, values: &Values) -> Result<String, Failure> {
         let failed = |why: String| config(format!("{}: `{BEGINNING}{block}`: {why}", self.path));
         let template = self.blocks.get(block).ok_or_else(|| failed("expected this block".to_owned()))?;
-        let mut templates = Environment::new();
-        templates.set_undefined_behavior(UndefinedBehavior::Strict);
         let literal = |id: &Id| self.literal(id);
         let context = BTreeMap::from([
             (made.kind.name(), Value::from(literal(&made.id))),
@@ -189,7 +190,7 @@ impl Fixtures {
             ("words", format!("'{WORDS}'").into()),
             ("sqlite", self.is_sqlite.into()),
         ]);
-        templates.render_str(template, context).map_err(|error| failed(redact(&format!("{error:#}"))))
+        self.templates.render_str(template, context).map_err(|error| failed(redact(&format!("{error:#}"))))
     }
 
     fn literal(&self, id: &Id) -> String {

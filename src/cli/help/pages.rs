@@ -186,9 +186,13 @@ pub(super) const PAGES: &[Page] = &[
             ("One of your own", HOST_VERIFY),
             ("A certificate to keep", "sweep host verify --host-dir ./our-tasks --output json > certificate.json"),
             ("One that is built in", "sweep host verify native --database sqlite://new.db"),
+            ("One promise, which you are mending", HOST_VERIFY_CHECK),
         ],
         notes: "The database is copied several times, and stays as it is. On PostgreSQL the role needs the right to \
-                make databases, and nobody else may be connected to this one. It exits with 1 if a promise is broken.",
+                make databases, and nobody else may be connected to this one. It exits with 1 if a promise is \
+                broken.
+
+What some checks come to is no certificate, and says so: in JSON its `holds` is null.",
     },
     Page { command: &["host", "list"], examples: &[("All that are built in", "sweep host list")], notes: "" },
     Page {
@@ -250,6 +254,7 @@ const EXEMPT_ADD: &str = "sweep exempt add issue ACM-15 --reason 'load test' --u
 const EXEMPT_AGENT: &str = "sweep exempt add agent Ada --reason 'on holiday'";
 const HOST_NEW: &str = "sweep host new ./our-tasks";
 const HOST_VERIFY: &str = "sweep host verify --host-dir ./our-tasks";
+const HOST_VERIFY_CHECK: &str = "sweep host verify --host-dir ./our-tasks --check patience";
 const HOST_SHOW: &str = "sweep host show paperclip";
 const RELEASE: &str = "sweep quarantine release issue ACM-26";
 

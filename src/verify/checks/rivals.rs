@@ -11,7 +11,7 @@ use diesel::QueryResult;
 use super::story::in_vain;
 use crate::rules::Kind;
 use crate::store::{Access, Db, Lock, Subject, Timeouts, for_kind};
-use crate::sweep::{self, Cancel, Outcome};
+use crate::sweep::{self, Cancel, Options, Outcome};
 use crate::verify::certificate::Finding;
 use crate::verify::fixtures::{Block, Event, Made};
 use crate::verify::trial::{Trial, name};
@@ -26,9 +26,11 @@ pub struct Subprocess {
 /// Sweeps at once, and what they compete for.
 const SWEEPS: usize = 4;
 const SUBJECTS: usize = 24;
+/// So many workers has each of them.
+const CONNECTIONS: u32 = 2;
 
 /// How long a write of the host's may wait for a sweep's lock, to find out that it does.
-const MOMENT: Duration = Duration::from_millis(200);
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// What is killed, and how often.
 const KILLS: u64 = 8;
@@ -59,7 +61,7 @@ fn many(trial: &mut Trial, kind: Kind) -> Result<Vec<Made>> {
 
 /// What went wrong.
 fn at_once(trial: &Trial) -> Result<Vec<String>> {
-    let options = trial.options();
+    let options = Options { connections: CONNECTIONS, ..trial.options() };
     thread::scope(|scope| {
         let sweep = || {
             let summary = sweep::run(&options, &Cancel::default(), &mut ())?;
@@ -145,7 +147,8 @@ pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Find
         for name in &program.withheld {
             command.env_remove(name);
         }
-        command.args(["--no-guard", "--quiet", "--wakes-per-agent-max", "1000000", "--connections", "2"]);
+        command.args(["--no-guard", "--quiet", "--wakes-per-agent-max", "1000000"]);
+        command.args(["--connections", &CONNECTIONS.to_string()]);
         command.env("DATABASE_URL", trial.url_text()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut sweep = command.spawn().with_context(|| format!("starting {}", program.path.display()))?;
         // Some die before they begin, some in the middle, some have done all.

@@ -33,6 +33,7 @@ fn answers(url: &str, line: &str) -> Vec<String> {
 #[case::further_kinds("--only issues,st", &["issues,steps"])]
 #[case::modes("--issues ", &["on", "shadow", "off"])]
 #[case::hosts("migrate --host ", &["native", "paperclip", "prefect"])]
+#[case::checks("host verify native --check r", &["recovery", "rivals", "removal"])]
 #[case::shells("completions b", &["bash"])]
 #[case::kinds_of_one("explain i", &["issue"])]
 #[case::switches("daemon --at-start o", &["on", "off"])]

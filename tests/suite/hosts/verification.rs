@@ -3,6 +3,7 @@
 
 mod broken_promises;
 mod copies;
+mod some_checks;
 
 use std::path::Path;
 
@@ -25,6 +26,11 @@ fn verify(url: &str, host: &[&str]) -> Ran {
     command_at(url, words.chain(["--rows", "2000", "--output", "json"])).run()
 }
 
+/// Plays this check alone, after the installation.
+fn verify_one(url: &str, folder: &Folder, check: &str) -> Ran {
+    verify(url, &["--host-dir", &folder.path().display().to_string(), "--check", check])
+}
+
 fn tables() -> Scratch {
     let database = Scratch::empty();
     database.run(&std::fs::read_to_string(example("tables.sql")).expect("the tables"));
@@ -37,6 +43,7 @@ fn keeps_all(ran: Ran) {
     let kept = |check: &&Value| check["verdict"] == "kept";
     let checks = certificate["checks"].as_array().expect("checks");
     assert_eq!((checks.len(), checks.iter().filter(kept).count()), (12, 12), "{certificate:#}");
+    assert_eq!((&certificate["holds"], &certificate["left_out"]), (&true.into(), &Value::Array(Vec::new())));
 }
 
 #[test]
@@ -104,16 +111,21 @@ fn candidates_that_name_too_few_are_found_out_with_what_they_overlook() {
     folder.replace("host.toml", "\"paperclip\"", "\"too_few\"");
     let facts = "postgres/2026-11-24-001203_issue_facts/up.sql";
     folder.replace(facts, "where r.kind = 'issue' and r.settled_at is null and", "where false and");
-    let ran = verify(&Scratch::paperclip().url, &["--host-dir", &folder.path().display().to_string()]);
+    let ran = verify_one(&Scratch::paperclip().url, &folder, "candidates");
     assert_eq!(ran.code, SOME_FAILED, "{ran}");
     let certificate = ran.json();
-    let broken: Vec<&Value> =
-        certificate["checks"].as_array().expect("checks").iter().filter(|check| check["verdict"] == "broken").collect();
-    assert!(broken.iter().any(|check| check["name"] == "candidates"), "{certificate:#}");
-    let evidence = broken.iter().find(|check| check["name"] == "candidates").expect("it")["evidence"].to_string();
+    assert_eq!(verdicts(&certificate), [("installation", "kept"), ("candidates", "broken")], "{certificate:#}");
+    let evidence = certificate["checks"][1]["evidence"].to_string();
     for part in ["issue_candidates does not name", "would be recovered", "the ledger says continue"] {
         assert!(evidence.contains(part), "{part}: {evidence}");
     }
+}
+
+fn verdicts(certificate: &Value) -> Vec<(&str, &str)> {
+    let checks = certificate["checks"].as_array().expect("checks").iter();
+    checks
+        .map(|check| (check["name"].as_str().expect("a name"), check["verdict"].as_str().expect("a verdict")))
+        .collect()
 }
 
 #[rstest]
@@ -134,29 +146,46 @@ fn fixtures_that_are_wrong_are_refused(#[case] change: Option<(&str, &str)>, #[c
 
 #[rstest]
 #[case::sql_that_fails(
+    "continuation",
     "insert into workers",
     "insert into people",
     "`-- fixture agent`: relation \\\"people\\\" does not exist"
 )]
 #[case::a_crowd_that_is_none(
-    "generate_series(1, {{ count }})", "generate_series(1, 1)", "made 2 rows, expected at least 2000"
+    "cost", "generate_series(1, {{ count }})", "generate_series(1, 1)", "made 2 rows, expected at least 2000"
 )]
-#[case::a_value_that_there_is_not("{{ issue }}, 'Mend", "{{ task }}, 'Mend", "undefined value")]
-fn a_fixture_that_fails_is_named(#[case] from: &str, #[case] to: &str, #[case] expected: &str) {
+#[case::a_value_that_there_is_not("continuation", "{{ issue }}, 'Mend", "{{ task }}, 'Mend", "undefined value")]
+fn a_fixture_that_fails_is_named(#[case] check: &str, #[case] from: &str, #[case] to: &str, #[case] expected: &str) {
     let folder = Folder::new();
     folder.replace("postgres/fixtures.sql", from, to);
-    let ran = verify(&tables().url, &["--host-dir", &folder.path().display().to_string()]);
+    let ran = verify_one(&tables().url, &folder, check);
     assert_eq!(ran.code, SOME_FAILED, "{ran}");
     assert!(ran.out.contains(expected), "{ran}");
 }
 
-#[test]
-fn people_read_what_is_broken_below_the_table() {
-    let database = tables();
+/// Every paused agent seems to be active.
+fn wakes_the_paused() -> Folder {
     let folder = Folder::new();
     folder.replace("postgres/0001_work/up.sql", "case when enabled then 'active' else 'paused' end", "'active'");
+    folder
+}
+
+#[test]
+fn a_whole_certificate_in_which_one_promise_is_broken_does_not_hold() {
+    let ran = verify(&tables().url, &["--host-dir", &wakes_the_paused().path().display().to_string()]);
+    assert_eq!(ran.code, SOME_FAILED, "{ran}");
+    let certificate = ran.json();
+    assert_eq!(certificate["holds"], false, "{certificate:#}");
+    let (broken, kept): (Vec<_>, Vec<_>) =
+        verdicts(&certificate).into_iter().partition(|(_, verdict)| *verdict == "broken");
+    assert_eq!((broken.as_slice(), kept.len()), (&[("patience", "broken")][..], 11), "{certificate:#}");
+}
+
+#[test]
+fn people_read_what_is_broken_below_the_table() {
+    let (database, folder) = (tables(), wakes_the_paused());
     let path = folder.path().display().to_string();
-    let ran = command_at(&database.url, ["host", "verify", "--host-dir", &path, "--rows", "100"]).run();
+    let ran = command_at(&database.url, ["host", "verify", "--host-dir", &path, "--check", "patience"]).run();
     assert_eq!((ran.code, ran.err.as_str()), (SOME_FAILED, ""), "{ran}");
     for part in ["  patience      broken", "\npatience is broken:\n  - issue 10", "\nBroken: patience.\n"] {
         assert!(ran.out.contains(part), "{part}: {ran}");
