@@ -9,16 +9,38 @@ mod stopped_by_people;
 
 use sweep::rules::Id;
 
-use crate::support::databases::run;
 use crate::support::world::{On, World};
-
-fn company(world: &mut World) -> String {
-    world.text("id", "companies").expect("a company")
-}
 
 fn orphan(world: &mut World) -> (Id, Id) {
     let agent = world.agent("idle");
     (world.orphan(&agent), agent)
+}
+
+/// Lets each statement happen to an orphan of a company of its own, and holds one sweep of them all to the outcome and
+/// to a reason that has the statement's word. `:i` the issue, `:b` another one, `:c` the company.
+#[track_caller]
+fn one_sweep_leaves_each(statements: &[(&str, &str)], outcome: &str) {
+    let mut world = World::new(On::Paperclip);
+    let (control, _) = orphan(&mut world);
+    let mut issues = Vec::new();
+    for (statement, _) in statements {
+        let company = world.begin_another_company();
+        let (issue, agent) = orphan(&mut world);
+        let other = world.orphan(&agent);
+        world.set("issues", &other, "status = 'todo'");
+        world.run(&statement.replace(":c", &company.0).replace(":i", &issue.0).replace(":b", &other.0));
+        issues.push(issue);
+    }
+
+    let swept = world.sweep();
+
+    assert_eq!(swept.outcome(&control), "continued", "the control");
+    for ((_, word), issue) in statements.iter().zip(issues) {
+        assert_eq!(swept.outcome(&issue), outcome, "{word}: {}", swept.subject(&issue));
+        let reason = swept.subject(&issue)["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains(word), "{word}: {reason}");
+        assert_eq!(world.wakes_for(&issue), 0);
+    }
 }
 
 /// A run that began at once ended so many seconds ago.
@@ -103,15 +125,18 @@ fn an_escalation_clears_the_locks_so_that_the_server_starts_nothing() {
 
 #[test]
 fn a_run_is_live_by_its_context_or_by_the_issues_checkout_or_execution() {
-    for column in ["checkout_run_id", "execution_run_id"] {
-        let mut world = World::new(On::Paperclip);
-        let (issue, agent) = orphan(&mut world);
-        let other = world.orphan(&agent);
+    let mut world = World::new(On::Paperclip);
+    let (control, agent) = orphan(&mut world);
+    let issues = ["checkout_run_id", "execution_run_id"].map(|column| {
+        let (issue, other) = (world.orphan(&agent), world.orphan(&agent));
         world.set("issues", &other, "status = 'done'");
         let run = world.issue_run(&other, &agent, "running", 50);
         world.set("issues", &issue, &format!("{column} = '{run}'"));
-        assert_eq!(world.sweep().count("issues", "continued"), 0, "{column}");
-    }
+        (column, issue)
+    });
+    let swept = world.sweep();
+    issues.iter().for_each(|(column, issue)| assert_eq!(world.wakes_for(issue), 0, "{column}"));
+    assert_eq!((swept.count("issues", "continued"), swept.outcome(&control)), (1, "continued"));
 }
 
 /// One statement for each wait that paperclip.md lists; `:i` the issue, `:b` another one, `:c` the company.
@@ -145,63 +170,41 @@ fn an_issue_that_declares_a_wait_is_left_and_the_report_says_for_what() {
             "hold",
         ),
     ];
-    for (statement, word) in waits {
-        let mut world = World::new(On::Paperclip);
-        let (issue, agent) = orphan(&mut world);
-        let other = world.orphan(&agent);
-        world.set("issues", &other, "status = 'todo'");
-        let sql = statement.replace(":c", &company(&mut world)).replace(":i", &issue.0).replace(":b", &other.0);
-        run(&mut world.db, &sql);
-
-        let swept = world.sweep();
-
-        assert_eq!(swept.outcome(&issue), "waiting", "{word}: {}", swept.subject(&issue));
-        let reason = swept.subject(&issue)["reason"].as_str().unwrap_or_default().to_owned();
-        assert!(reason.contains(word), "{word}: {reason}");
-        assert_eq!(world.wakes_for(&issue), 0);
-    }
+    one_sweep_leaves_each(&waits, "waiting");
 }
 
 #[test]
 fn a_blocker_that_is_finished_is_no_wait() {
-    for status in ["done", "cancelled"] {
-        let mut world = World::new(On::Paperclip);
+    let mut world = World::new(On::Paperclip);
+    let company = world.company.clone();
+    let issues = ["done", "cancelled"].map(|status| {
         let (issue, agent) = orphan(&mut world);
-        let (other, company) = (world.orphan(&agent), company(&mut world));
+        let other = world.orphan(&agent);
         world.set("issues", &other, &format!("status = '{status}'"));
         world.run(&format!(
             "insert into issue_relations (company_id, issue_id, related_issue_id, type) values ('{company}', \
                 '{other}', '{issue}', 'blocks')"
         ));
-        assert_eq!(world.sweep().outcome(&issue), "continued", "{status}");
-    }
+        (status, issue)
+    });
+    let swept = world.sweep();
+    issues.iter().for_each(|(status, issue)| assert_eq!(swept.outcome(issue), "continued", "{status}"));
 }
 
 #[test]
 fn an_issue_whose_wake_would_do_harm_is_skipped_with_the_reason() {
     let obstacles = [
         ("update issues set hidden_at = now() where id = ':i'", "hidden"),
-        ("update companies set status = 'paused'", "company is paused"),
-        ("update companies set default_responsible_user_id = null", "no user is responsible"),
+        ("update companies set status = 'paused' where id = ':c'", "company is paused"),
+        ("update companies set default_responsible_user_id = null where id = ':c'", "no user is responsible"),
         (
             "insert into companies (id, name, issue_prefix) values ('00000000-0000-4000-8000-000000000001', 'Other', \
             'OTH');
-          update agents set company_id = '00000000-0000-4000-8000-000000000001'",
+          update agents set company_id = '00000000-0000-4000-8000-000000000001' where company_id = ':c'",
             "another company",
         ),
     ];
-    for (statement, word) in obstacles {
-        let mut world = World::new(On::Paperclip);
-        let (issue, _) = orphan(&mut world);
-        run(&mut world.db, &statement.replace(":i", &issue.0));
-
-        let swept = world.sweep();
-
-        assert_eq!(swept.outcome(&issue), "skipped", "{word}: {}", swept.subject(&issue));
-        let reason = swept.subject(&issue)["reason"].as_str().unwrap_or_default().to_owned();
-        assert!(reason.contains(word), "{word}: {reason}");
-        assert_eq!(world.wakes_for(&issue), 0);
-    }
+    one_sweep_leaves_each(&obstacles, "skipped");
 }
 
 #[test]

@@ -7,14 +7,20 @@ use super::{end_run, orphan};
 use crate::support::in_process::Swept;
 use crate::support::world::{On, World};
 
-/// An issue of an agent with this adapter, idle for an hour but for a run that ended so many seconds ago.
+/// A world with one issue and its run: see `add_ended_run`.
 fn after_a_run(adapter: &str, status: &str, seconds: i64) -> (World, Id, Id) {
     let mut world = World::new(On::Paperclip);
-    let (issue, agent) = orphan(&mut world);
+    let (issue, run) = add_ended_run(&mut world, adapter, status, seconds);
+    (world, issue, run)
+}
+
+/// An issue of an agent with this adapter, idle for an hour but for a run that ended so many seconds ago.
+fn add_ended_run(world: &mut World, adapter: &str, status: &str, seconds: i64) -> (Id, Id) {
+    let (issue, agent) = orphan(world);
     world.set("agents", &agent, &format!("adapter_type = '{adapter}'"));
     let run = world.issue_run(&issue, &agent, status, 30);
-    end_run(&mut world, &run, seconds);
-    (world, issue, run)
+    end_run(world, &run, seconds);
+    (issue, run)
 }
 
 /// Whatever its grace is.
@@ -38,20 +44,24 @@ fn an_issue_is_left_alone_until_what_its_server_plans_has_had_its_time(#[case] s
 }
 
 /// The server lets go of an issue when all that follows its run is queued; one that has died never does.
-#[rstest]
-#[case::by_execution("execution_run_id", 60, "healthy")]
-#[case::by_checkout("checkout_run_id", 60, "healthy")]
-#[case::by_a_server_that_died("execution_run_id", 150, "continued")]
-fn an_issue_that_its_ended_run_still_holds_is_left_alone(
-    #[case] column: &str,
-    #[case] seconds: i64,
-    #[case] outcome: &str,
-) {
-    let (mut world, issue, run) = after_a_run("process", "failed", seconds);
-    world.set("issues", &issue, &format!("{column} = '{run}'"));
+#[test]
+fn an_issue_that_its_ended_run_still_holds_is_left_alone() {
+    let cases = [
+        ("by execution", "execution_run_id", 60, "healthy"),
+        ("by checkout", "checkout_run_id", 60, "healthy"),
+        ("by a server that died", "execution_run_id", 150, "continued"),
+    ];
+    let mut world = World::new(On::Paperclip);
+    let issues = cases.map(|(_, column, seconds, _)| {
+        let (issue, run) = add_ended_run(&mut world, "process", "failed", seconds);
+        world.set("issues", &issue, &format!("{column} = '{run}'"));
+        issue
+    });
     let swept = sweep_at_once(&world);
-    assert_eq!(swept.outcome(&issue), outcome, "{}", swept.subject(&issue));
-    assert_eq!(reason(&swept, &issue).contains("has ended and still holds it"), outcome == "healthy");
+    for ((case, _, _, outcome), issue) in cases.iter().zip(&issues) {
+        assert_eq!(swept.outcome(issue), *outcome, "{case}: {}", swept.subject(issue));
+        assert_eq!(reason(&swept, issue).contains("has ended and still holds it"), *outcome == "healthy", "{case}");
+    }
 }
 
 /// The run has leased an environment, of which something was last written so many seconds ago.
@@ -67,52 +77,56 @@ fn add_lease(world: &mut World, issue: &Id, run: &Id, seconds: i64) {
 
 const ACTIVE: &str = "status = 'active'";
 
-#[rstest]
-#[case::its_server_has_some_time("claude_local", "failed", 60, ACTIVE, "healthy")]
-#[case::it_never_will("claude_local", "failed", 150, ACTIVE, "escalated")]
-#[case::it_was_interrupted("codex_local", "interrupted", 150, ACTIVE, "escalated")]
-#[case::no_conversation_goes_on_there("process", "failed", 150, ACTIVE, "continued")]
-#[case::it_succeeded("claude_local", "succeeded", 150, ACTIVE, "continued")]
-#[case::it_is_being_cleaned_up(
-    "claude_local",
-    "failed",
-    900,
-    "status = 'pending_cleanup', released_at = now()",
-    "healthy"
-)]
-#[case::its_server_never_comes_to_an_end(
-    "process",
-    "succeeded",
-    7200,
-    "status = 'pending_cleanup', released_at = now(), updated_at = now()",
-    "continued"
-)]
-#[case::by_a_time_that_never_comes("process", "failed", 7200, "updated_at = 'infinity'", "continued")]
-#[case::that_failed(
-    "claude_local",
-    "failed",
-    150,
-    "status = 'failed', released_at = now(), cleanup_status = 'failed'",
-    "escalated"
-)]
-#[case::it_is_released("claude_local", "failed", 20, "status = 'released', released_at = now()", "continued")]
-fn nothing_is_queued_beside_an_environment_that_a_run_has_not_given_back(
-    #[case] adapter: &str,
-    #[case] status: &str,
-    #[case] seconds: i64,
-    #[case] lease: &str,
-    #[case] outcome: &str,
-) {
-    let (mut world, issue, run) = after_a_run(adapter, status, seconds);
-    add_lease(&mut world, &issue, &run, seconds);
-    world.run(&format!("update environment_leases set {lease}"));
+/// Environments: the agent's adapter, how its run ended and how many seconds ago, what became of the lease, and what
+/// becomes of the issue.
+const LEASES: [(&str, [&str; 2], i64, &str, &str); 10] = [
+    ("its server has some time", ["claude_local", "failed"], 60, ACTIVE, "healthy"),
+    ("it never will", ["claude_local", "failed"], 150, ACTIVE, "escalated"),
+    ("it was interrupted", ["codex_local", "interrupted"], 150, ACTIVE, "escalated"),
+    ("no conversation goes on there", ["process", "failed"], 150, ACTIVE, "continued"),
+    ("it succeeded", ["claude_local", "succeeded"], 150, ACTIVE, "continued"),
+    (
+        "it is being cleaned up",
+        ["claude_local", "failed"],
+        900,
+        "status = 'pending_cleanup', released_at = now()",
+        "healthy",
+    ),
+    (
+        "its server never comes to an end",
+        ["process", "succeeded"],
+        7200,
+        "status = 'pending_cleanup', released_at = now(), updated_at = now()",
+        "continued",
+    ),
+    ("by a time that never comes", ["process", "failed"], 7200, "updated_at = 'infinity'", "continued"),
+    (
+        "that failed",
+        ["claude_local", "failed"],
+        150,
+        "status = 'failed', released_at = now(), cleanup_status = 'failed'",
+        "escalated",
+    ),
+    ("it is released", ["claude_local", "failed"], 20, "status = 'released', released_at = now()", "continued"),
+];
+
+#[test]
+fn nothing_is_queued_beside_an_environment_that_a_run_has_not_given_back() {
+    let mut world = World::new(On::Paperclip);
+    let issues = LEASES.map(|(_, [adapter, status], seconds, lease, _)| {
+        let (issue, run) = add_ended_run(&mut world, adapter, status, seconds);
+        add_lease(&mut world, &issue, &run, seconds);
+        world.run(&format!("update environment_leases set {lease} where heartbeat_run_id = '{run}'"));
+        issue
+    });
 
     let swept = sweep_at_once(&world);
 
-    assert_eq!(swept.outcome(&issue), outcome, "{}", swept.subject(&issue));
-    assert_eq!(world.wakes_for(&issue), i64::from(outcome == "continued"));
-    if outcome == "escalated" {
-        assert!(reason(&swept, &issue).contains("its host would cancel every wake"), "{}", swept.subject(&issue));
+    for ((case, .., outcome), issue) in LEASES.iter().zip(&issues) {
+        assert_eq!(swept.outcome(issue), *outcome, "{case}: {}", swept.subject(issue));
+        assert_eq!(world.wakes_for(issue), i64::from(*outcome == "continued"), "{case}");
+        let is_told = reason(&swept, issue).contains("its host would cancel every wake");
+        assert_eq!(is_told, *outcome == "escalated", "{case}: {}", swept.subject(issue));
     }
 }
 
@@ -138,30 +152,39 @@ fn an_escalation_for_an_environment_says_what_to_release_and_comes_after_the_ser
     assert_eq!(sweep_at_once(&world).outcome(&issue), "recovered");
 }
 
-#[rstest]
-#[case::under_way("phase = 'finalizing', lease_owner = 'server-1'", 60, "healthy")]
-#[case::its_control_waits("phase = 'retryable_failure', control_deadline_at = now()", 60, "healthy")]
-#[case::it_waits_for_evidence("phase = 'retryable_failure', recovery_state = 'awaiting_evidence'", 60, "healthy")]
-#[case::for_too_long("phase = 'finalizing', lease_owner = 'server-1'", 7200, "escalated")]
-#[case::in_a_time_to_come(
-    "phase = 'finalizing', lease_owner = 'server-1', updated_at = 'infinity'",
-    20000,
-    "escalated"
-)]
-#[case::done("phase = 'completed'", 60, "continued")]
-fn nothing_is_queued_beside_a_finalization(#[case] state: &str, #[case] seconds: i64, #[case] outcome: &str) {
-    let (mut world, issue, run) = after_a_run("claude_local", "succeeded", seconds);
-    world.set("heartbeat_runs", &run, &format!("native_issue_id = '{issue}'"));
+#[test]
+fn nothing_is_queued_beside_a_finalization() {
+    let cases = [
+        ("under way", "phase = 'finalizing', lease_owner = 'server-1'", 60, "healthy"),
+        ("its control waits", "phase = 'retryable_failure', control_deadline_at = now()", 60, "healthy"),
+        ("it waits for evidence", "phase = 'retryable_failure', recovery_state = 'awaiting_evidence'", 60, "healthy"),
+        ("for too long", "phase = 'finalizing', lease_owner = 'server-1'", 7200, "escalated"),
+        (
+            "in a time to come",
+            "phase = 'finalizing', lease_owner = 'server-1', updated_at = 'infinity'",
+            20000,
+            "escalated",
+        ),
+        ("done", "phase = 'completed'", 60, "continued"),
+    ];
+    let mut world = World::new(On::Paperclip);
     let company = world.company.clone();
-    world.run(&format!(
-        "insert into native_run_finalizations (run_id, company_id, issue_id, phase, updated_at)
-         values ('{run}', '{company}', '{issue}', 'completed', now() - interval '{seconds} seconds')"
-    ));
-    world.run(&format!("update native_run_finalizations set {state}"));
+    let issues = cases.map(|(_, state, seconds, _)| {
+        let (issue, run) = add_ended_run(&mut world, "claude_local", "succeeded", seconds);
+        world.set("heartbeat_runs", &run, &format!("native_issue_id = '{issue}'"));
+        world.run(&format!(
+            "insert into native_run_finalizations (run_id, company_id, issue_id, phase, updated_at)
+             values ('{run}', '{company}', '{issue}', 'completed', now() - interval '{seconds} seconds')"
+        ));
+        world.run(&format!("update native_run_finalizations set {state} where run_id = '{run}'"));
+        issue
+    });
 
     let swept = sweep_at_once(&world);
 
-    assert_eq!(swept.outcome(&issue), outcome, "{}", swept.subject(&issue));
+    for ((case, .., outcome), issue) in cases.iter().zip(&issues) {
+        assert_eq!(swept.outcome(issue), *outcome, "{case}: {}", swept.subject(issue));
+    }
 }
 
 /// Releases before 2026.831 have no such table.
@@ -194,24 +217,28 @@ fn another_companys_run_says_nothing_of_an_issue(#[case] statement: &str, #[case
 }
 
 /// After a crash the server leaves wakes claimed whose runs it has interrupted.
-#[rstest]
-#[case::interrupted("claimed", Some("interrupted"), "continued")]
-#[case::failed("queued", Some("failed"), "continued")]
-#[case::live("claimed", Some("running"), "not examined")]
-#[case::planned("queued", Some("scheduled_retry"), "not examined")]
-#[case::without_a_run("deferred_issue_execution", None, "healthy")]
-fn a_wake_is_pending_only_while_its_run_is_absent_or_live(
-    #[case] wake_status: &str,
-    #[case] run_status: Option<&str>,
-    #[case] outcome: &str,
-) {
+#[test]
+fn a_wake_is_pending_only_while_its_run_is_absent_or_live() {
+    let cases = [
+        ("claimed", Some("interrupted"), "continued"),
+        ("queued", Some("failed"), "continued"),
+        ("claimed", Some("running"), "not examined"),
+        ("queued", Some("scheduled_retry"), "not examined"),
+        ("deferred_issue_execution", None, "healthy"),
+    ];
     let mut world = World::new(On::Paperclip);
-    let (issue, agent) = orphan(&mut world);
-    let wake = world.issue_wake(&issue, &agent, wake_status, 30);
-    if let Some(status) = run_status {
-        let run = world.issue_run(&issue, &agent, status, 30);
-        end_run(&mut world, &run, 600);
-        world.set("agent_wakeup_requests", &wake, &format!("run_id = '{run}'"));
+    let issues = cases.map(|(wake_status, run_status, _)| {
+        let (issue, agent) = orphan(&mut world);
+        let wake = world.issue_wake(&issue, &agent, wake_status, 30);
+        if let Some(status) = run_status {
+            let run = world.issue_run(&issue, &agent, status, 30);
+            end_run(&mut world, &run, 600);
+            world.set("agent_wakeup_requests", &wake, &format!("run_id = '{run}'"));
+        }
+        issue
+    });
+    let swept = world.sweep();
+    for (case, issue) in cases.iter().zip(&issues) {
+        assert_eq!(swept.outcome(issue), case.2, "{case:?}: {}", swept.json);
     }
-    assert_eq!(world.sweep().outcome(&issue), outcome);
 }

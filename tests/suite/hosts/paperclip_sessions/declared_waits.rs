@@ -1,18 +1,25 @@
 //! What keeps a silent run waiting, and what does not although its issue waits for it.
 
-use super::fixture::with_a_silent_run;
-use crate::support::databases::run;
+use super::fixture::{silent_run_of_another_company, with_a_silent_run};
+use crate::support::world::{On, World};
 
+/// Lets each statement happen to a silent run of a company of its own, and sweeps them all: each outcome, and why.
 /// `:i` the issue, `:r` the run; `:c` the company.
-fn sweep_after(statement: &str) -> (String, String) {
-    let (mut world, issue, session) = with_a_silent_run();
-    let company = world.text("id", "companies").expect("a company");
-    run(&mut world.db, &statement.replace(":c", &company).replace(":i", &issue.0).replace(":r", &session.0));
+fn sweep_after_each(statements: &[&str]) -> Vec<(String, String)> {
+    let mut world = World::new(On::Paperclip);
+    let mut after = |statement: &&str| {
+        let (company, issue, run) = silent_run_of_another_company(&mut world);
+        world.run(&statement.replace(":c", &company.0).replace(":i", &issue.0).replace(":r", &run.0));
+        (issue, run)
+    };
+    let runs: Vec<_> = statements.iter().map(&mut after).collect();
     let swept = world.sweep();
-    let outcome = swept.outcome(&session).to_owned();
-    let reported = i64::from(outcome == "escalated");
-    assert_eq!(world.comments_on(&issue), reported, "{statement}");
-    (outcome, swept.subject(&session)["reason"].as_str().unwrap_or_default().to_owned())
+    let mut found = |(issue, run)| {
+        let outcome = swept.outcome(&run).to_owned();
+        assert_eq!(world.comments_on(&issue), i64::from(outcome == "escalated"), "{}", swept.subject(&run));
+        (outcome, swept.subject(&run)["reason"].as_str().unwrap_or_default().to_owned())
+    };
+    runs.into_iter().map(&mut found).collect()
 }
 
 fn snooze(decision: &str, until: &str) -> String {
@@ -33,8 +40,8 @@ fn what_nobody_is_to_be_notified_of_waits_and_the_report_says_why() {
                 .to_owned(),
             "its issue is a conversation",
         ),
-        ("update companies set status = 'paused'".to_owned(), "its company is paused"),
-        ("update companies set status = 'archived'".to_owned(), "its company is archived"),
+        ("update companies set status = 'paused' where id = ':c'".to_owned(), "its company is paused"),
+        ("update companies set status = 'archived' where id = ':c'".to_owned(), "its company is archived"),
         (snooze("snooze", tomorrow), "snoozed until 20"),
         (snooze("continue", tomorrow), "snoozed until 20"),
         (snooze("snooze", "'infinity'"), "snoozed until 9999"),
@@ -43,8 +50,8 @@ fn what_nobody_is_to_be_notified_of_waits_and_the_report_says_why() {
             "snoozed until 20",
         ),
     ];
-    for (statement, word) in waits {
-        let (outcome, reason) = sweep_after(&statement);
+    let statements = waits.each_ref().map(|(statement, _)| statement.as_str());
+    for ((_, word), (outcome, reason)) in waits.iter().zip(sweep_after_each(&statements)) {
         assert_eq!(outcome, "waiting", "{word}: {reason}");
         assert!(reason.contains(word), "{word}: {reason}");
     }
@@ -63,12 +70,14 @@ fn what_its_issue_waits_for_keeps_nobody_from_hearing_of_a_silent_run() {
          values (':c', ':i', 'k', 'c', 'f', 'n')",
         "insert into issue_thread_interactions (company_id, issue_id, kind, payload, continuation_policy)
          values (':c', ':i', 'ask_user_questions', '{}', 'wake_assignee')",
-        "update companies set default_responsible_user_id = null",
+        "update companies set default_responsible_user_id = null where id = ':c'",
     ];
     let over = ["now() - interval '1 second'", "'-infinity'", "null"].map(|until| snooze("snooze", until));
     let dismissed = snooze("dismissed_false_positive", "now() + interval '1 day'");
-    for statement in none.into_iter().chain(over.iter().map(String::as_str)).chain([dismissed.as_str()]) {
-        assert_eq!(sweep_after(statement).0, "escalated", "{statement}");
+    let statements: Vec<&str> =
+        none.into_iter().chain(over.iter().map(String::as_str)).chain([dismissed.as_str()]).collect();
+    for (statement, (outcome, reason)) in statements.iter().zip(sweep_after_each(&statements)) {
+        assert_eq!(outcome, "escalated", "{statement}: {reason}");
     }
 }
 

@@ -19,3 +19,18 @@ pub fn with_a_silent_run() -> (World, Id, Id) {
     let run = world.silent_run(&agent, Some(&issue));
     (world, issue, run)
 }
+
+/// One more issue of an agent's, and its run that has been silent for two hours: `(issue, run)`.
+pub fn another_silent_run(world: &mut World, agent: &Id) -> (Id, Id) {
+    let issue = world.orphan(agent);
+    let run = world.silent_run(agent, Some(&issue));
+    (issue, run)
+}
+
+/// An agent, an issue and its silent run, in a company of their own: `(company, issue, run)`.
+pub fn silent_run_of_another_company(world: &mut World) -> (Id, Id, Id) {
+    let company = world.begin_another_company();
+    let agent = world.agent("running");
+    let (issue, run) = another_silent_run(world, &agent);
+    (company, issue, run)
+}

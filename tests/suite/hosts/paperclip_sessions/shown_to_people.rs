@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use sweep::rules::session::SessionFacts;
-use sweep::rules::{Decision, Facts, Id, Policy, decide};
+use sweep::rules::{Decision, Facts, Policy, decide};
 use sweep::store::{Access, Subject, Timeouts};
 
-use super::fixture::{ENDS, SIGNS, with_a_silent_run};
+use super::fixture::{ENDS, SIGNS, another_silent_run, with_a_silent_run};
 use crate::support::world::{On, World};
 
 #[test]
@@ -83,17 +83,22 @@ fn output_is_recorded_as_a_recovery_and_every_end_of_the_run_as_what_it_is() {
     assert_eq!(world.open_session_recoveries(), 0);
     assert_eq!(world.sweep().count("sessions", "recovered"), 0, "once");
 
-    for status in ENDS {
-        world.set("heartbeat_runs", &run, "status = 'running'");
-        world.pass(24 * 60 + 1);
-        assert_eq!(world.sweep().outcome(&run), "escalated");
+    let agent = world.agent("running");
+    let runs = ENDS.map(|status| (status, another_silent_run(&mut world, &agent)));
+    let escalated = world.sweep();
+    for (status, (_, run)) in &runs {
+        assert_eq!(escalated.outcome(run), "escalated", "{status}");
         let now = world.ago(0);
-        world.set("heartbeat_runs", &run, &format!("status = '{status}', finished_at = {now}"));
-        let expected = if status == "succeeded" { "recovered" } else { "handed_over" };
-        assert_eq!(world.sweep().outcome(&run), expected, "{status}");
-        assert_eq!(world.open_session_recoveries(), 0);
+        world.set("heartbeat_runs", run, &format!("status = '{status}', finished_at = {now}"));
     }
-    assert_eq!(world.comments_on(&issue), 6);
+    let swept = world.sweep();
+    assert_eq!(world.open_session_recoveries(), 0);
+    for (status, (issue, run)) in &runs {
+        let expected = if *status == "succeeded" { "recovered" } else { "handed_over" };
+        assert_eq!(swept.outcome(run), expected, "{status}");
+        assert_eq!(world.comments_on(issue), 1, "{status}");
+    }
+    assert_eq!(world.comments_on(&issue), 1);
 }
 
 /// Only then is it an orphan: until then a run was live.
@@ -111,29 +116,43 @@ fn the_issue_of_a_run_that_ended_is_continued() {
 
 #[test]
 fn only_a_run_that_is_running_is_a_session() {
-    let (mut world, issue, run) = with_a_silent_run();
+    let (mut world, issue, running) = with_a_silent_run();
+    let agent = world.agent("running");
     for status in ["queued", "scheduled_retry", "RUNNING", "active", ""].into_iter().chain(ENDS) {
+        let (_, run) = another_silent_run(&mut world, &agent);
         world.set("heartbeat_runs", &run, &format!("status = '{status}'"));
-        let swept = world.sweep();
-        assert_eq!((swept.outcome(&run), swept.count("sessions", "scanned")), ("not examined", 0), "{status}");
-        assert_eq!(world.count("sweep.session_subjects") + world.count("sweep.session_work_state"), 0, "{status}");
     }
-    assert_eq!((world.comments_on(&issue), world.session_escalations(&run)), (0, 0));
+    for view in ["session_subjects", "session_work_state"] {
+        let shown = world.texts("subject_id", &format!("sweep.{view}"));
+        assert_eq!(shown, [Some(running.0.clone())], "{view}");
+    }
+    let swept = world.sweep();
+    assert_eq!((swept.outcome(&running), swept.count("sessions", "scanned")), ("escalated", 1), "{}", swept.json);
+    assert_eq!((world.comments_on(&issue), world.open_session_recoveries()), (1, 1));
+    assert_eq!(world.count("issue_comments"), 1);
 }
 
 #[test]
 fn each_sign_of_life_keeps_it_healthy() {
-    for sign in SIGNS.into_iter().chain(["created_at"]) {
-        let (mut world, issue, run) = with_a_silent_run();
-        let recently = world.ago(59);
-        world.set("heartbeat_runs", &run, &format!("{sign} = {recently}"));
-        assert_eq!(world.sweep().outcome(&run), "healthy", "{sign}");
-        world.pass(2);
-        if sign == "created_at" {
-            world.set("heartbeat_runs", &run, "started_at = null, last_output_at = null");
-        }
-        assert_eq!(world.sweep().outcome(&run), "escalated", "{sign}");
-        assert_eq!(world.comments_on(&issue), 1);
+    let (mut world, _, _) = with_a_silent_run();
+    let agent = world.agent("running");
+    let recently = world.ago(59);
+    let runs: Vec<_> = SIGNS
+        .into_iter()
+        .chain(["created_at"])
+        .map(|sign| {
+            let (issue, run) = another_silent_run(&mut world, &agent);
+            world.set("heartbeat_runs", &run, &format!("{sign} = {recently}"));
+            (sign, issue, run)
+        })
+        .collect();
+    let swept = world.sweep();
+    runs.iter().for_each(|(sign, _, run)| assert_eq!(swept.outcome(run), "healthy", "{sign}"));
+    world.pass(2);
+    world.run("update heartbeat_runs set started_at = null, last_output_at = null where started_at < created_at");
+    let swept = world.sweep();
+    for (sign, issue, run) in &runs {
+        assert_eq!((swept.outcome(run), world.comments_on(issue)), ("escalated", 1), "{sign}");
     }
 }
 
@@ -150,57 +169,66 @@ fn exactly_at_the_threshold_it_is_not_yet_silent() {
     assert!(matches!(decided(idle - TimeDelta::microseconds(1)), Decision::Escalate(_)));
 }
 
-fn is_reported_in_the_ledger_alone(world: &mut World, run: &Id, which: &str) {
-    assert_eq!(world.sweep().outcome(run), "escalated", "{which}");
-    assert_eq!((world.session_escalations(run), world.count("issue_comments")), (1, 0), "{which}");
-}
-
 #[test]
 fn a_run_without_an_issue_is_reported_in_the_ledger() {
     let mut world = World::new(On::Paperclip);
     let agent = world.agent("idle");
     let run = world.silent_run(&agent, None);
-    is_reported_in_the_ledger_alone(&mut world, &run, "none");
+    assert_eq!(world.sweep().outcome(&run), "escalated");
+    assert_eq!((world.session_escalations(&run), world.count("issue_comments")), (1, 0));
     assert_eq!(world.count(&format!("activity_log where entity_id = '{run}'")), 1);
 }
 
 #[test]
 fn a_run_whose_issue_is_none_or_anothers_is_reported_in_the_ledger() {
-    let foreign = "00000000-0000-4000-8000-000000000001";
+    let mut world = World::new(On::Paperclip);
+    let (agent, foreign) = (world.agent("running"), "00000000-0000-4000-8000-000000000001");
+    world.run(&format!(
+        "insert into companies (id, name, issue_prefix) values ('{foreign}', 'Other', 'OTH');
+         insert into issues (id, company_id, title, status) values ('{foreign}', '{foreign}', 'x', 'in_progress')"
+    ));
+    let mut runs = Vec::new();
     for issue in ["", "nonsense", "ACM-1", "00000000-0000-4000-8000-0000000000ff", foreign] {
-        for quoted in [true, false] {
-            let (mut world, own, run) = with_a_silent_run();
-            world.run(&format!(
-                "insert into companies (id, name, issue_prefix) values ('{foreign}', 'Other', 'OTH');
-                 insert into issues (id, company_id, title, status) values ('{foreign}', '{foreign}', 'x', \
-                 'in_progress')"
-            ));
-            let context = if quoted { format!("\"{issue}\"") } else { format!("{{\"a\": \"{issue}\"}}") };
+        for context in [format!("\"{issue}\""), format!("{{\"a\": \"{issue}\"}}")] {
+            let (_, run) = another_silent_run(&mut world, &agent);
             world.set("heartbeat_runs", &run, &format!("context_snapshot = '{{\"issueId\": {context}}}'"));
-            is_reported_in_the_ledger_alone(&mut world, &run, issue);
-            assert_eq!(world.comments_on(&own), 0);
+            runs.push((context, run));
         }
     }
+    let swept = world.sweep();
+    for (context, run) in runs {
+        assert_eq!((swept.outcome(&run), world.session_escalations(&run)), ("escalated", 1), "{context}");
+    }
+    assert_eq!(world.count("issue_comments"), 0);
 }
 
 #[test]
 fn a_run_of_a_finished_issue_is_left() {
-    for status in ["done", "cancelled"] {
-        let (mut world, issue, run) = with_a_silent_run();
+    let (mut world, of_one_in_progress, running) = with_a_silent_run();
+    let agent = world.agent("running");
+    let runs = ["done", "cancelled"].map(|status| {
+        let (issue, run) = another_silent_run(&mut world, &agent);
         world.set("issues", &issue, &format!("status = '{status}'"));
-        assert_eq!(world.sweep().outcome(&run), "healthy", "{status}");
-        assert_eq!(world.comments_on(&issue), 0);
+        (status, issue, run)
+    });
+    let swept = world.sweep();
+    for (status, issue, run) in runs {
+        assert_eq!((swept.outcome(&run), world.comments_on(&issue)), ("healthy", 0), "{status}");
     }
+    assert_eq!((swept.outcome(&running), world.comments_on(&of_one_in_progress)), ("escalated", 1), "the control");
 }
 
 #[test]
 fn a_run_of_an_agent_that_is_not_at_work_is_left() {
-    for status in ["paused", "terminated", "pending_approval", "asleep", ""] {
-        let (mut world, issue, run) = with_a_silent_run();
-        world.run(&format!("update agents set status = '{status}'"));
+    let mut world = World::new(On::Paperclip);
+    let runs = ["paused", "terminated", "pending_approval", "asleep", ""].map(|status| {
+        let agent = world.agent(status);
+        (status, another_silent_run(&mut world, &agent))
+    });
+    let swept = world.sweep();
+    for (status, (issue, run)) in runs {
         let outcome = if status == "terminated" { "abandoned" } else { "skipped" };
-        assert_eq!(world.sweep().outcome(&run), outcome, "{status}");
-        assert_eq!(world.comments_on(&issue), 0);
+        assert_eq!((swept.outcome(&run), world.comments_on(&issue)), (outcome, 0), "{status}");
     }
 }
 

@@ -27,6 +27,13 @@ impl World {
         Tenant { name: company.0, agent }
     }
 
+    /// Paperclip: what is made from now on belongs to a company of its own.
+    pub fn begin_another_company(&mut self) -> Id {
+        let tenant = self.tenant(&format!("B{}", &Id::generate().0[25..]));
+        self.company = Id(tenant.name);
+        self.company.clone()
+    }
+
     pub fn colleague(&mut self, tenant: &Tenant) -> Id {
         match self.on {
             On::Paperclip => {
