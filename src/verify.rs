@@ -46,8 +46,8 @@ impl Options {
     }
 }
 
-/// Tries every promise, or those of `options.only`. An error says why it could not begin, or that a signal came; what is
-/// wrong with the host stands in the certificate. `progress` is called with the name of each check before it begins.
+/// Tries every promise, or those of `options.only`. An error says why it could not begin, or that a signal came; what
+/// is wrong with the host stands in the certificate. `progress` is called with the name of each check before it begins.
 pub fn verify(options: &Options, cancel: &Cancel, progress: &mut dyn FnMut(&str)) -> Result<Certificate> {
     let Options { host, database, rows, program, .. } = options;
     let is_sqlite = matches!(database, Url::Sqlite(_));
