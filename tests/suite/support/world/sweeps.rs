@@ -10,8 +10,8 @@ use crate::support::in_process::{Swept, sweep_once};
 use crate::support::world::World;
 
 impl World {
-    /// Without the guard and with wide limits, which would be in the way of all tests but those about them, and with one
-    /// connection, since each of them plans the statements anew.
+    /// Without the guard and with wide limits, which would be in the way of all tests but those about them; with one
+    /// worker, since each further one costs the server a new process that plans every view anew.
     pub fn options(&self) -> Options {
         let database = Url::parse(&self.url).expect("a URL");
         Options { guard: None, wakes_per_agent_max: 1_000_000, connections: 1, ..Options::of(database) }
