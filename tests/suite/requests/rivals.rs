@@ -11,7 +11,7 @@ use sweep::store::{Access, Db, DbConnection, Subject, Timeouts};
 use sweep::sweep::Outcome;
 use sweep::sweep::ask::Answer;
 
-use crate::support::in_process::{ask_for, sweep_once, wake};
+use crate::support::in_process::{Person, sweep_once, wake};
 use crate::support::rounds::rounds;
 use crate::support::world::{World, on_each_database, on_each_host};
 
@@ -32,7 +32,10 @@ fn together<S: Subject>(world: &World, ids: &[Id], request: Request) -> usize {
                 assert_eq!(failed, [0, 0, 0], "{}", swept.json);
             });
         }
-        let person = || ids.iter().filter(|id| is_done(ask_for::<S>(url, id, request))).count();
+        let person = || {
+            let mut person = Person::who_asks_for(url, request);
+            ids.iter().filter(|id| is_done(person.asks::<S>(id))).count()
+        };
         let people: Vec<_> = (0..PEOPLE).map(|_| scope.spawn(person)).collect();
         people.into_iter().map(|person| person.join().expect("a person")).sum()
     })
@@ -118,7 +121,8 @@ mod own_tables {
                     assert_eq!(changed, asked as i64, "{column}");
                     one_is_open_at_most(world);
                     // Whoever met somebody asks again.
-                    sessions.iter().for_each(|id| drop(ask_for::<SessionFacts>(&world.url, id, request)));
+                    let mut person = Person::who_asks_for(&world.url, request);
+                    sessions.iter().for_each(|id| drop(person.asks::<SessionFacts>(id)));
                 }
             }
         }

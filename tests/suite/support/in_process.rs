@@ -6,7 +6,7 @@ use sweep::report::{Detail, Format, Report};
 use sweep::rules::request::{Asked, Request};
 use sweep::rules::{ContinueBy, Id, Policy};
 use sweep::store::links::Links;
-use sweep::store::open::Url;
+use sweep::store::open::{Store, Url};
 use sweep::store::outbox::Subscriptions;
 use sweep::store::rights::Purpose;
 use sweep::store::{Db, DbConnection, Subject, Timeouts, Writes};
@@ -67,17 +67,28 @@ pub fn examine_by<S: Subject>(db: &mut DbConnection, id: &Id, policy: &Policy) -
     examine::<S>(db, id, &context).examined.outcome
 }
 
-/// What a person has done with one subject.
-pub fn ask_for<S: Subject>(world_url: &str, id: &Id, request: Request) -> Answer {
-    let database = Url::parse(world_url).expect("a URL");
-    let mut store = database.open_to(Purpose::Ask(request)).unwrap_or_else(|error| panic!("{error:#}"));
-    let asked = Asked { request, by: "ada".to_owned() };
-    let options = AskOptions {
-        database,
-        policy: Policy::default(),
-        timeouts: Timeouts::default(),
-        subscriptions: Subscriptions::default(),
-        links: Links::default(),
-    };
-    ask::<S>(&mut store, id, &asked, &options)
+/// A person with a connection, who makes one kind of request of one subject after the other.
+pub struct Person {
+    store: Store,
+    asked: Asked,
+    options: AskOptions,
+}
+
+impl Person {
+    pub fn who_asks_for(world_url: &str, request: Request) -> Person {
+        let database = Url::parse(world_url).expect("a URL");
+        let store = database.open_to(Purpose::Ask(request)).unwrap_or_else(|error| panic!("{error:#}"));
+        let options = AskOptions {
+            database,
+            policy: Policy::default(),
+            timeouts: Timeouts::default(),
+            subscriptions: Subscriptions::default(),
+            links: Links::default(),
+        };
+        Person { store, asked: Asked { request, by: "ada".to_owned() }, options }
+    }
+
+    pub fn asks<S: Subject>(&mut self, id: &Id) -> Answer {
+        ask::<S>(&mut self.store, id, &self.asked, &self.options)
+    }
 }
