@@ -19,7 +19,7 @@ fn company(on: On) -> World {
     let mut world = World::new(on);
     let agent = world.agent("idle");
     world.run("begin");
-    for _ in 0..40 {
+    for _ in 0..15 {
         world.orphan(&agent);
     }
     world.run("commit");
@@ -27,11 +27,11 @@ fn company(on: On) -> World {
     world.end_continuations("failed");
     world.pass(10);
     world.run("begin");
-    for _ in 0..40 {
+    for _ in 0..15 {
         world.orphan(&agent);
     }
     if on != On::Paperclip {
-        for _ in 0..10 {
+        for _ in 0..4 {
             world.stalled_step(Some(&agent));
             world.stalled_step(None);
             world.session(Some(&agent), None);
@@ -97,7 +97,8 @@ fn wait_for_the_dead(world: &mut World) {
 
 /// Each kill comes a little later than the one before, over the whole length of a sweep.
 fn killed_at_many_moments(on: On) {
-    let mut undisturbed = company(on);
+    let mut before = company(on);
+    let mut undisturbed = before.copy();
     let began = Instant::now();
     assert!(start(&undisturbed).wait().expect("an end").success());
     let took = began.elapsed();
@@ -105,7 +106,7 @@ fn killed_at_many_moments(on: On) {
 
     let mut interrupted = 0;
     for kill in rounds(0..KILLS) {
-        let mut world = company(on);
+        let mut world = before.copy();
         let mut child = start(&world);
         sleep(took * kill / KILLS);
         let _ = child.kill();

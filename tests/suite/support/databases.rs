@@ -194,9 +194,10 @@ fn by_files() -> &'static str {
     if *is_chosen { "strategy file_copy" } else { "" }
 }
 
+/// A database with all that is in one called `sweep_template_HOST` or `sweep_test_HOST_…`.
 pub fn clone_of(template: &str) -> String {
     starts::note(Started::Database);
-    let host = template.rsplit('_').next().unwrap_or_default();
+    let host = template.split('_').nth(2).unwrap_or_default();
     let name = format!("sweep_test_{host}_{}", Id::generate().0.replace('-', ""));
     run(&mut connect_server(), &format!("create database {name} template {template} {}", by_files()));
     database_url(&name)

@@ -114,6 +114,28 @@ impl World {
         world
     }
 
+    /// Another world, with all that is in this one.
+    pub fn copy(&mut self) -> World {
+        let (url, directory) = match self.on {
+            On::Postgres | On::Paperclip => {
+                // PostgreSQL copies no database that anybody is connected to.
+                self.db = connect_server();
+                let url = as_swept(&clone_of(self.name()));
+                self.db = self.connect();
+                (url, None)
+            }
+            On::Sqlite => {
+                self.run("pragma wal_checkpoint(truncate)");
+                let directory = files().expect("a temporary directory");
+                let file = directory.path().join("test.db");
+                std::fs::copy(self.url.trim_start_matches("sqlite://"), &file).expect("a copy of the file");
+                (format!("sqlite://{}", file.display()), Some(directory))
+            }
+        };
+        let db = connect(&hosts_url(self.on, &url));
+        World { on: self.on, db, url, company: self.company.clone(), _directory: directory }
+    }
+
     /// A world whose host notifies of runs that end.
     pub fn with_listen(on: On) -> World {
         let world = World::new(on);
