@@ -50,7 +50,7 @@ fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
     through(&undisturbed, &scratch).expect("a migration");
     let whole = scratch.catalog();
     for direction in [Direction::ToServer, Direction::ToClient] {
-        let length = undisturbed.passed(direction).len();
+        let (length, mut cut_to) = (undisturbed.passed(direction).len(), Vec::new());
         // The last bytes are those of the COMMIT.
         for byte in rounds((0..10).map(|n| length * n / 10).chain(length - 20..length)) {
             let scratch = Scratch::empty();
@@ -62,9 +62,15 @@ fn a_migration_cut_at_any_byte_is_whole_or_has_not_begun() {
             }
             let catalog = scratch.catalog();
             assert!(catalog == whole || (catalog == empty && migrated.is_err()), "{byte}: {catalog:?}");
-            migrate(&mut connect_as_sweep(&scratch.url), &Wanted::default()).expect("a migration");
-            assert_eq!(scratch.catalog(), whole);
+            // A database that is empty again is like any other: the next migration of one tells of all.
+            let is_new = !cut_to.contains(&catalog);
+            cut_to.push(catalog);
+            if is_new {
+                migrate(&mut connect_as_sweep(&scratch.url), &Wanted::default()).expect("a migration");
+                assert_eq!(scratch.catalog(), whole);
+            }
         }
+        assert!(cut_to.contains(&empty), "no cut came before the end");
     }
 }
 

@@ -25,6 +25,17 @@ struct Company {
     tried: Id,
     /// The outcomes that were reported.
     reported: BTreeSet<String>,
+    /// What cuts have left behind, and the next sweep has finished.
+    finished: BTreeSet<Left>,
+}
+
+/// What a cut has left behind, as far as the next sweep can see it.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Left {
+    continued: bool,
+    escalated: bool,
+    unfinished_sweeps: i64,
+    failures: i64,
 }
 
 const TABLES: &str =
@@ -45,17 +56,17 @@ impl Company {
                  for name in {TABLES} loop execute format('create table saved.%I as table sweep.%1$I', name); end loop;
              end $$"
         ));
-        Company { world, fresh, tried, reported: BTreeSet::new() }
+        Company { world, fresh, tried, reported: BTreeSet::new(), finished: BTreeSet::new() }
     }
 
     fn put_back(&mut self) {
         self.world.run(&format!(
             "set session_replication_role = replica;
              do $$ declare name text; begin
-                 execute 'truncate ' || (select string_agg(format('sweep.%I', tablename), ', ') from ({TABLES}) as \
-                 tables);
-                 for name in {TABLES} loop execute format('insert into sweep.%I overriding system value select * from \
-                 saved.%1$I', name); end loop;
+                 for name in {TABLES} loop
+                     execute format('delete from sweep.%I', name);
+                     execute format('insert into sweep.%I overriding system value select * from saved.%1$I', name);
+                 end loop;
              end $$;
              reset session_replication_role"
         ));
@@ -136,6 +147,12 @@ impl Company {
 
         self.compare(exit, &report, &when);
 
+        let (continued, escalated) = self.acted_on(&when);
+        let unfinished_sweeps = self.world.count("sweeps where finished_at is null");
+        let failures = self.world.count("failures");
+        if !self.finished.insert(Left { continued, escalated, unfinished_sweeps, failures }) {
+            return;
+        }
         let next = self.world.sweep();
         assert_eq!(next.exit, Conclusion::Done, "{when}, then {}", next.json);
         assert_eq!(self.acted_on(&when), (true, true), "then {}", next.json);
