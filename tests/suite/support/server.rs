@@ -53,7 +53,11 @@ impl Server {
     }
 
     pub fn restart(&self) {
-        script(&["start", path(&self.directory)]);
+        self.restart_with(&[]);
+    }
+
+    pub fn restart_with(&self, settings: &[&str]) {
+        script(&[&["start", path(&self.directory)], settings].concat());
     }
 
     /// Makes a primary of a standby.
@@ -64,6 +68,11 @@ impl Server {
     /// Migrated, and with so many orphans of 40 agents.
     pub fn with_orphans(self, orphans: u32) -> Server {
         migrate_at(&self.url, []).run().done();
+        self.add_orphans(orphans);
+        self
+    }
+
+    pub fn add_orphans(&self, orphans: u32) {
         let orphans = format!(
             "with agents as (insert into sweep.agents (name) select 'Ada ' || n from generate_series(1, 40) n \
                 returning id),
@@ -75,7 +84,6 @@ impl Server {
                  join agent on place = n % 40 + 1, (select now() - interval '1 hour') as t (since)"
         );
         run(&mut connect(&self.url), &orphans);
-        self
     }
 
     pub fn port(&self) -> String {
