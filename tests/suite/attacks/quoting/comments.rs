@@ -70,16 +70,41 @@ fn assert_quoted(hostile: &str, harmless: &str, text: &str) {
     }
 }
 
-/// Escalates an issue of an agent with this name and the issue's with this title: its comment.
-fn of_an_issue(world: &mut World, text: &str) -> String {
+/// The comments on issues about which people were notified, one for each of these texts: `plant` writes the text into
+/// rows and returns what is to be escalated, and the issue that the comment is on. One sweep escalates them all.
+fn comments<'t>(
+    world: &mut World,
+    texts: impl IntoIterator<Item = &'t str>,
+    plant: impl Fn(&mut World, &str) -> (Id, Id),
+) -> Vec<(&'t str, String)> {
+    let planted: Vec<_> = texts.into_iter().map(|text| (text, plant(world, text))).collect();
+    world.sweep_as(&impatient(world.options()));
+    let comment = |(text, (subject, issue)): (&'t str, (Id, Id))| {
+        let escalations = format!("recoveries where subject_id = {} and action = 'escalate'", in_sql(&subject.0));
+        assert_eq!(world.count(&escalations), 1, "{text:?}");
+        (text, comment_on(world, &issue))
+    };
+    planted.into_iter().map(comment).collect()
+}
+
+/// Beside a harmless text, each hostile one is quoted.
+fn assert_all_quoted(world: &mut World, harmless: &str, plant: impl Fn(&mut World, &str) -> (Id, Id)) {
+    let mut comments = comments(world, [harmless].into_iter().chain(HOSTILE), plant).into_iter();
+    let (_, harmless) = comments.next().expect("a comment on the harmless one");
+    for (text, comment) in comments {
+        assert_quoted(&comment, &harmless, text);
+    }
+}
+
+/// An issue with this title, of an agent with this name.
+fn an_issue(world: &mut World, text: &str) -> (Id, Id) {
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
     world.set("agents", &agent, &format!("name = {}", in_sql(text)));
     // The comment says since when.
     let long_ago = "updated_at = '2026-01-02T03:04:05.000Z'";
     world.set("issues", &issue, &format!("title = {}, {long_ago}", in_sql(text)));
-    assert_eq!(world.sweep_as(&impatient(world.options())).outcome(&issue), "escalated");
-    comment_on(world, &issue)
+    (issue.clone(), issue)
 }
 
 /// An issue that nobody works on, for the comments of others.
@@ -89,18 +114,17 @@ fn quiet_issue(world: &mut World, agent: &Id, text: &str) -> Id {
     issue
 }
 
-fn of_a_step(world: &mut World, text: &str) -> String {
+fn a_step(world: &mut World, text: &str) -> (Id, Id) {
     let agent = world.agent("idle");
     let issue = quiet_issue(world, &agent, text);
     let (plan, step) = world.stalled_step(Some(&agent));
     world.set("agents", &agent, &format!("name = {}", in_sql(text)));
     world.set("plans", &plan, &format!("title = {}, issue_id = '{issue}'", in_sql(text)));
     world.set("plan_steps", &step, &format!("title = {}", in_sql(text)));
-    assert_eq!(world.sweep_as(&impatient(world.options())).outcome(&step), "escalated");
-    comment_on(world, &issue)
+    (step, issue)
 }
 
-fn of_a_session(world: &mut World, text: &str) -> String {
+fn a_session(world: &mut World, text: &str) -> (Id, Id) {
     let agent = world.agent("idle");
     let issue = quiet_issue(world, &agent, text);
     let session = world.session(Some(&agent), Some(&issue));
@@ -111,9 +135,7 @@ fn of_a_session(world: &mut World, text: &str) -> String {
         &session,
         &format!("identifier = {name}, title = {0}, last_tool = {0}, recent_output = {output}", in_sql(text)),
     );
-    world.sweep_as(&impatient(world.options()));
-    assert_eq!(world.count(&format!("recoveries where subject_id = '{session}' and action = 'escalate'")), 1);
-    comment_on(world, &issue)
+    (session, issue)
 }
 
 mod issues {
@@ -121,34 +143,27 @@ mod issues {
 
     on_each_host! {
         fn whatever_an_agent_is_called_the_comment_on_its_issue_stays_sweeps_own(world) {
-            let harmless = of_an_issue(world, "Ada");
-            for text in HOSTILE {
-                assert_quoted(&of_an_issue(world, text), &harmless, text);
-            }
+            assert_all_quoted(world, "Ada", an_issue);
         }
     }
 }
 
 on_each_database! {
     fn whatever_a_step_is_called_the_comment_on_its_issue_stays_sweeps_own(world) {
-        let harmless = of_a_step(world, "Pack");
-        for text in HOSTILE {
-            assert_quoted(&of_a_step(world, text), &harmless, text);
-        }
+        assert_all_quoted(world, "Pack", a_step);
     }
 
     fn whatever_a_session_is_called_the_comment_on_its_issue_stays_sweeps_own(world) {
-        let harmless = of_a_session(world, "mend the fence");
-        for text in HOSTILE {
-            assert_quoted(&of_a_session(world, text), &harmless, text);
-        }
+        assert_all_quoted(world, "mend the fence", a_session);
     }
 
     fn what_is_long_is_cut_and_what_is_short_is_whole(world) {
         let (long, short) = ("é".repeat(QUOTED_MAX + 1), "é".repeat(QUOTED_MAX));
-        let (_, quotations) = read(&of_an_issue(world, &long));
-        assert_eq!(quotations, [format!("{}...", "é".repeat(QUOTED_MAX - 1))]);
-        assert_eq!(read(&of_an_issue(world, &short)).1, [short]);
+        let quotations: Vec<_> = comments(world, [&*long, &short], an_issue)
+            .into_iter()
+            .map(|(_, comment)| read(&comment).1)
+            .collect();
+        assert_eq!(quotations, [[format!("{}...", "é".repeat(QUOTED_MAX - 1))], [short.clone()]]);
     }
 
     /// What an agent did last may hold anything, and nobody needs it to find the session.
@@ -172,35 +187,31 @@ on_each_database! {
 #[test]
 fn an_id_of_sqlite_is_quoted_like_any_other_text() {
     let mut world = World::new(On::Sqlite);
-    let harmless = of_a_session(&mut world, "mend the fence");
-    for (n, text) in HOSTILE.into_iter().enumerate() {
-        let agent = world.agent("idle");
-        let issue = quiet_issue(&mut world, &agent, "Mend the fence");
-        let session = world.session(Some(&agent), Some(&issue));
-        world.set("sessions", &session, &format!("identifier = null, id = {}", in_sql(&format!("{text}{n}"))));
-        world.sweep_as(&impatient(world.options()));
-        assert_quoted(&comment_on(&mut world, &issue), &harmless, text);
-    }
+    let an_id = |world: &mut World, text: &str| {
+        let (session, issue) = a_session(world, "mend the fence");
+        if text != "mend the fence" {
+            let id = in_sql(&format!("{text}{}", &session.0[24..]));
+            world.set("sessions", &session, &format!("identifier = null, id = {id}"));
+            return (Id(format!("{text}{}", &session.0[24..])), issue);
+        }
+        (session, issue)
+    };
+    assert_all_quoted(&mut world, "mend the fence", an_id);
 }
 
 /// What a run of Paperclip is for stands in its context, which agents write.
 #[test]
 fn whatever_a_run_of_paperclip_is_for_its_comment_stays_sweeps_own() {
     let mut world = World::new(On::Paperclip);
-    let mut of_a_run = |text: &str| {
+    assert_all_quoted(&mut world, "timer", |world, text| {
         let agent = world.agent("running");
-        let issue = quiet_issue(&mut world, &agent, text);
+        let issue = quiet_issue(world, &agent, text);
         world.set("issues", &issue, "status = 'in_progress'");
         let run = world.silent_run(&agent, Some(&issue));
         let context = serde_json::json!({ "issueId": issue, "wakeReason": text }).to_string();
         world.set("heartbeat_runs", &run, &format!("context_snapshot = {}", in_sql(&context)));
-        assert_eq!(world.sweep().outcome(&run), "escalated");
-        comment_on(&mut world, &issue)
-    };
-    let harmless = of_a_run("timer");
-    for text in HOSTILE {
-        assert_quoted(&of_a_run(text), &harmless, text);
-    }
+        (run, issue)
+    });
 }
 
 /// A negative control: the parser finds what is hidden in a comment that does not quote.
