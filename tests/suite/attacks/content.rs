@@ -25,16 +25,18 @@ pub(super) fn small<'a>(url: &str, arguments: impl IntoIterator<Item = &'a str>)
 }
 
 /// All that shows rows, each with no more memory than that.
-fn shows_all(world: &World, kind: &str, id: &Id) {
-    for arguments in [
-        &["--dry-run"][..],
-        &["--dry-run", "--output", "json"],
-        &["status"],
-        &["status", "--output", "json"],
-        &["explain", kind, &id.0],
-        &["explain", kind, &id.0, "--output", "json"],
-        &["quarantine", "list"],
-    ] {
+fn shows_all(world: &World, subjects: &[(&str, &Id)]) {
+    let mut commands = vec![
+        vec!["--dry-run"],
+        vec!["--dry-run", "--output", "json"],
+        vec!["status"],
+        vec!["status", "--output", "json"],
+        vec!["quarantine", "list"],
+    ];
+    for (kind, id) in subjects {
+        commands.extend([vec!["explain", kind, &id.0], vec!["explain", kind, &id.0, "--output", "json"]]);
+    }
+    for arguments in commands {
         let ran = small(&world.url, arguments.iter().copied()).run();
         assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.err);
         let longest = ran.out.lines().flat_map(|line| line.split('"')).map(str::len).max();
@@ -75,9 +77,7 @@ fn texts_of_99_megabytes_cost_a_sweep_of_the_native_host_no_memory() {
     let waiting = world.orphan(&other);
     world.set("issues", &waiting, &format!("waiting_for = {HUGE}"));
 
-    for (kind, id) in [("issue", &issue), ("issue", &waiting), ("step", &step), ("session", &session)] {
-        shows_all(&world, kind, id);
-    }
+    shows_all(&world, &[("issue", &issue), ("issue", &waiting), ("step", &step), ("session", &session)]);
     let plan = small(&world.url, ["status", "--plan", &plan.0]).run();
     assert!(plan.code == 0 && plan.out.len() < 10_000, "{}", plan.err);
     resumes_all(&world, &[&bystander, &issue, &step, &session]);
@@ -124,10 +124,7 @@ fn texts_of_99_megabytes_cost_a_sweep_of_paperclip_no_memory() {
          '{blocked}', 'blocks')"
     ));
 
-    for id in [&issue, &blocked, &too_large] {
-        shows_all(&world, "issue", id);
-    }
-    shows_all(&world, "session", &run);
+    shows_all(&world, &[("issue", &issue), ("issue", &blocked), ("issue", &too_large), ("session", &run)]);
     let explained = small(&world.url, ["explain", "issue", &too_large.0]).run().out;
     assert!(explained.contains("it is too large to look at"), "{explained}");
     resumes_all(&world, &[&bystander, &issue]);
@@ -176,9 +173,7 @@ fn the_embedded_database_takes_no_text_that_a_sweep_could_not_hold() {
     }
     world.set("sessions", &session, &format!("recent_output = {}", of_bytes(990_000)));
 
-    for (kind, id) in [("issue", &issue), ("step", &step), ("session", &session)] {
-        shows_all(&world, kind, id);
-    }
+    shows_all(&world, &[("issue", &issue), ("step", &step), ("session", &session)]);
     resumes_all(&world, &[&bystander, &issue, &step, &session]);
 }
 
@@ -210,8 +205,6 @@ fn a_database_without_an_encoding_is_shown_and_swept() {
     // Cut in the middle of a character.
     world.set("issues", &long, "title = 'x' || repeat('\u{e9}', 1000)");
 
-    for id in [&bad, &long] {
-        shows_all(&world, "issue", id);
-    }
+    shows_all(&world, &[("issue", &bad), ("issue", &long)]);
     resumes_all(&world, &[&bad, &long]);
 }
