@@ -58,6 +58,13 @@ impl Log {
     }
 }
 
+/// The lines before each place where loops are put. After a false alarm it would not be the loop that is called.
+pub fn places(logs: &[Log]) -> Vec<&[String]> {
+    let ends = |log: &Log| (EVERY..log.lines.len()).step_by(EVERY);
+    let all = logs.iter().flat_map(|log| ends(log).map(|end| log.before(end)));
+    all.filter(|before| detect_loop(before).is_none()).collect()
+}
+
 /// A way of going round in circles.
 pub struct Circle {
     pub name: &'static str,
@@ -79,22 +86,15 @@ pub struct Outcome {
 }
 
 impl Circle {
-    pub fn put_into(&self, logs: &[Log]) -> Outcome {
+    pub fn put_into(&self, places: &[&[String]]) -> Outcome {
         let mut outcome = Outcome::default();
-        for log in logs {
-            for end in (EVERY..log.lines.len()).step_by(EVERY) {
-                let before = log.before(end);
-                // In a log with a false alarm right here, it would not be this loop that is called.
-                if detect_loop(before).is_some() {
-                    continue;
-                }
-                outcome.put_in += 1;
-                outcome.found += usize::from(detect_loop(&self.behind(before, self.times)).is_some());
-                outcome.called_too_early += usize::from(detect_loop(&self.behind(before, self.times - 1)).is_some());
-                let mut gone_on = self.behind(before, self.times);
-                gone_on.extend(NEXT.iter().take(1 + usize::from(self.has_odd_lines)).map(|&line| line.to_owned()));
-                outcome.called_too_late += usize::from(detect_loop(&gone_on).is_some());
-            }
+        for before in places {
+            outcome.put_in += 1;
+            outcome.found += usize::from(detect_loop(&self.behind(before, self.times)).is_some());
+            outcome.called_too_early += usize::from(detect_loop(&self.behind(before, self.times - 1)).is_some());
+            let mut gone_on = self.behind(before, self.times);
+            gone_on.extend(NEXT.iter().take(1 + usize::from(self.has_odd_lines)).map(|&line| line.to_owned()));
+            outcome.called_too_late += usize::from(detect_loop(&gone_on).is_some());
         }
         outcome
     }
