@@ -11,17 +11,24 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::planted::quoted;
 use crate::support::tmux::Tmux;
 use crate::support::wait::wait_for;
 use crate::support::watcher::{AS_USUAL, Watcher};
 use crate::support::world::{On, World};
 
 /// So many are played beside one another: most of the time they wait.
-const PLAYERS: usize = 8;
+const PLAYERS: usize = 12;
 
-/// On a busy machine a screen is drawn in pieces, and a command is taken a little later than at the next interval.
-const FLAGS: [&str; 8] =
-    ["--session-waiting-after", "4s", "--session-silent-after", "10m", "--nudge-delay", "15s", "--interval", "300ms"];
+/// On a busy machine a command is taken a little later than at the next interval.
+const FLAGS: [&str; 6] = ["--session-silent-after", "10m", "--nudge-delay", "15s", "--interval", "300ms"];
+
+/// No question waits for so long by itself: its row says so when all of the screen is there, which a busy machine draws
+/// in pieces.
+const UNTIL_ITS_ROW_SAYS_SO: [&str; 2] = ["--session-waiting-after", "10m"];
+
+/// What is taken for a question is reported while the test looks on.
+const SOON: [&str; 2] = ["--session-waiting-after", "4s"];
 
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/recordings")
@@ -64,12 +71,35 @@ struct Played {
     typed: String,
 }
 
-fn look_at(world: &mut World, name: &str, home: &Path, is_question: bool) -> Played {
-    let session = format!("(select id from sessions where identifier = '{name}')");
+/// The agent has been as it is for twenty minutes.
+fn pass_for(world: &mut World, name: &str) {
+    let long_ago = world.ago(20);
+    world.run(&format!(
+        "update sessions set agent_state_since = {long_ago} where identifier = '{name}' and agent_state is not null"
+    ));
+}
+
+fn contains(words: &str) -> String {
+    format!("instr(lower(coalesce(agent_question, '')), {}) > 0", quoted(words))
+}
+
+fn look_at(world: &mut World, name: &str, home: &Path, question: Option<&str>) -> Played {
+    let of_it = format!("sessions where identifier = '{name}'");
+    let session = format!("(select id from {of_it})");
     let escalations = format!("recoveries where subject_id = {session} and action = 'escalate'");
-    if is_question {
-        wait_for(&format!("{name} reported"), || (0 < world.count(&escalations)).then_some(()));
+    if let Some(question) = question {
+        wait_for(&format!("all of {name} shown"), || home.join("got").exists().then_some(()));
+        let told = format!("{of_it} and agent_state in ('waiting', 'exhausted') and {}", contains(question));
+        wait_for(&format!("the question of {name}"), || (0 < world.count(&told)).then_some(()));
+        wait_for(&format!("{name} reported"), || {
+            pass_for(world, name);
+            (0 < world.count(&escalations)).then_some(())
+        });
+        // Another question is due at once as well, and examined before the nudge is refused.
+        pass_for(world, name);
     } else {
+        // Nothing marks that no alert comes: so long it would take, from the first screen on. Later a program that has
+        // rung the bell, as an editor may have, does wait for a person.
         thread::sleep(Duration::from_secs(5));
     }
     world.run(&format!(
@@ -79,9 +109,10 @@ fn look_at(world: &mut World, name: &str, home: &Path, is_question: bool) -> Pla
     let failed = format!("session_commands where session_id = {session} and status = 'failed'");
     let began = Instant::now();
     while world.count(&failed) == 0 && began.elapsed() < Duration::from_secs(20) {
-        thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(50));
     }
-    thread::sleep(Duration::from_millis(700));
+    // What is refused was typed before it was refused, if at all: a moment for the program to keep what it reads.
+    thread::sleep(Duration::from_millis(200));
     Played {
         alerts: world.texts("reason", &escalations).into_iter().flatten().collect(),
         question: world
@@ -118,25 +149,27 @@ fn play(url: &str, name: &str, expected: &Value, in_tmux: bool) -> Result<(), St
     let mut world = World::at(On::Sqlite, url.to_owned(), None);
     // Into a program that nobody knows something may be typed if the operator says so, and of these nobody says so.
     let typing = if is_question { "--nudge=idle" } else { AS_USUAL };
-    let base = ["--database", url, "--name", name, typing];
+    let waiting_after = if is_question { UNTIL_ITS_ROW_SAYS_SO } else { SOON };
+    let base = [&["--database", url, "--name", name, typing], &FLAGS[..], &waiting_after].concat();
+    let words = expected["question"].as_str().unwrap_or_default().to_lowercase();
+    let asked = is_question.then_some(words.as_str());
     let played = if in_tmux {
         let tmux = Tmux::of_the_usual_size();
         let program = player(tmux.home.path(), name, command);
         tmux.ask(&["new-window", "-t", "main:", &format!("sh {}", program.display())]);
-        let watcher = Watcher::at_home(Arc::clone(&tmux.home), &[&base[..], &FLAGS, &["--tmux", "%1"]].concat());
-        let played = look_at(&mut world, name, tmux.home.path(), is_question);
+        let watcher = Watcher::at_home(Arc::clone(&tmux.home), &[&base[..], &["--tmux", "%1"]].concat());
+        let played = look_at(&mut world, name, tmux.home.path(), asked);
         watcher.stop();
         played
     } else {
         let home: Arc<TempDir> = Arc::new(tempfile::tempdir().expect("a home"));
         let program = player(home.path(), name, command).display().to_string();
-        let watcher = Watcher::of_size((24, 80), Arc::clone(&home), &[&base[..], &FLAGS, &["sh", &program]].concat());
-        let played = look_at(&mut world, name, home.path(), is_question);
+        let watcher = Watcher::of_size((24, 80), Arc::clone(&home), &[&base[..], &["sh", &program]].concat());
+        let played = look_at(&mut world, name, home.path(), asked);
         watcher.stop();
         played
     };
     let Played { alerts, question, failed, typed } = played;
-    let words = expected["question"].as_str().unwrap_or_default().to_lowercase();
     let is_told = question.to_lowercase().contains(&words);
     match (typed.as_str(), failed, alerts.len(), is_told) {
         ("", 1, 1, true) if is_question => Ok(()),
