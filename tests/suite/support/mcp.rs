@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jsonschema::Validator;
@@ -18,12 +19,13 @@ use crate::support::wait::{PATIENCE, wait_for};
 /// Bytes of an answer.
 pub const ANSWER_MAX: usize = 25_000;
 
+/// The schemas of the tools' answers. Every server has these: each is built once, when its tool is first called.
+static SCHEMAS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap::new());
+
 pub struct Client {
     child: Child,
     to: Option<ChildStdin>,
     from: Receiver<String>,
-    /// Those that were asked for.
-    schemas: BTreeMap<String, Validator>,
     asked: u64,
     _program: Program,
 }
@@ -47,11 +49,6 @@ impl Client {
         let begun = client.ask("initialize", params);
         assert_eq!(begun["result"]["serverInfo"]["name"], "sweep", "{begun}");
         client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        let schema = |tool: &Value| {
-            let validator = jsonschema::validator_for(&tool["outputSchema"]).expect("a schema");
-            (tool["name"].as_str().expect("a name").to_owned(), validator)
-        };
-        client.schemas = client.tools().iter().map(schema).collect();
         client
     }
 
@@ -63,11 +60,23 @@ impl Client {
         let out = child.stdout.take().expect("a pipe");
         thread::spawn(move || BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let to = child.stdin.take();
-        Client { child, to, from, schemas: BTreeMap::new(), asked: 0, _program: program }
+        Client { child, to, from, asked: 0, _program: program }
     }
 
     pub fn tools(&mut self) -> Vec<Value> {
         self.ask("tools/list", json!({}))["result"]["tools"].as_array().expect("tools").clone()
+    }
+
+    /// The schema that the server gives for what this tool answers.
+    fn schema_of(&mut self, tool: &str) -> Arc<Validator> {
+        if let Some(built) = SCHEMAS.lock().expect("schemas").get(tool) {
+            return Arc::clone(built);
+        }
+        let tools = self.tools();
+        let listed = tools.iter().find(|listed| listed["name"] == tool).expect("a tool of this server");
+        let built = Arc::new(jsonschema::validator_for(&listed["outputSchema"]).expect("a schema"));
+        SCHEMAS.lock().expect("schemas").insert(tool.to_owned(), Arc::clone(&built));
+        built
     }
 
     pub fn write(&mut self, bytes: &[u8]) {
@@ -102,6 +111,7 @@ impl Client {
     /// What a tool answers, which is small, is the same as text, and is as its schemas have it.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let schema = self.schema_of(tool);
         let answered = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         let result = &answered["result"];
         assert_eq!(result["isError"], false, "{answered}");
@@ -109,7 +119,7 @@ impl Client {
         let text = result["content"][0]["text"].as_str().expect("a text");
         assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), answer);
         assert!(text.len() <= ANSWER_MAX, "{} bytes: {answer}", text.len());
-        let wrong: Vec<String> = self.schemas[tool].iter_errors(&answer).map(|error| error.to_string()).collect();
+        let wrong: Vec<String> = schema.iter_errors(&answer).map(|error| error.to_string()).collect();
         assert!(wrong.is_empty(), "{wrong:?}: {answer:#}");
         json::read(text)
     }
@@ -125,12 +135,19 @@ impl Client {
     /// All pages of a list, one after the other.
     #[track_caller]
     pub fn pages(&mut self, tool: &str, list: &str, arguments: Value) -> Vec<Vec<Value>> {
+        self.first_pages(usize::MAX, tool, list, arguments)
+    }
+
+    /// The first pages of a list, and no more than `most`.
+    #[track_caller]
+    pub fn first_pages(&mut self, most: usize, tool: &str, list: &str, arguments: Value) -> Vec<Vec<Value>> {
         let (mut pages, mut arguments) = (Vec::new(), arguments);
         loop {
             let answer = self.call(tool, arguments.clone());
             pages.push(answer[list].as_array().expect("a list").clone());
             match &answer["next_page"] {
                 Value::Null => return pages,
+                _ if pages.len() == most => return pages,
                 next => arguments["after"] = next.clone(),
             }
         }

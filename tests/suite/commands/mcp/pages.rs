@@ -24,10 +24,12 @@ on_each_host! {
         world.declare_waits(&waiting);
         let url = world.url.clone();
         let mut client = Client::of(&url);
-        for limit in [1, 7, 20, 23, 100] {
+        let touched: Vec<String> = issues.iter().rev().map(|id| id.0.clone()).collect();
+        let single = client.first_pages(3, "dry_run", "subjects", json!({ "limit": 1 }));
+        assert_eq!((ids_of(&single, 1), single.len()), (touched[..3].to_vec(), 3));
+        for limit in [7, 20, 23, 100] {
             let pages = client.pages("dry_run", "subjects", json!({ "limit": limit }));
             let ids = ids_of(&pages, limit);
-            let touched: Vec<String> = issues.iter().rev().map(|id| id.0.clone()).collect();
             assert_eq!(ids[..20], touched, "the longest idle first");
             let left: BTreeSet<&String> = ids[20..].iter().collect();
             assert!(left.iter().all(|id| waiting.iter().any(|waiting| waiting.0 == **id)), "{left:?}");
@@ -46,10 +48,12 @@ on_each_host! {
         world.sweep();
         let url = world.url.clone();
         let mut client = Client::of(&url);
-        for limit in [1, 10, 23, 100] {
+        let oldest: Vec<String> = issues.iter().rev().map(|id| id.0.clone()).collect();
+        let single = client.first_pages(3, "list_attention", "items", json!({ "limit": 1 }));
+        assert_eq!((ids_of(&single, 1), single.len()), (oldest[..3].to_vec(), 3));
+        for limit in [10, 23, 100] {
             let pages = client.pages("list_attention", "items", json!({ "limit": limit }));
-            let ids = ids_of(&pages, limit);
-            assert_eq!(ids, issues.iter().rev().map(|id| id.0.clone()).collect::<Vec<_>>(), "the oldest first");
+            assert_eq!(ids_of(&pages, limit), oldest, "the oldest first");
         }
         let page = client.call("list_attention", json!({ "agent": agent.0 }));
         assert_eq!((page["items"].as_array().map(Vec::len), &page["items_total"]), (Some(20), &json!(23)));
@@ -106,7 +110,9 @@ mod own_tables {
             }
             let url = world.url.clone();
             let mut client = Client::of(&url);
-            for limit in [1, 20, 44, 45, 100] {
+            let single = client.first_pages(3, "get_plan_status", "steps", json!({ "plan": "Launch", "limit": 1 }));
+            assert_eq!(single.iter().map(|page| page[0]["position"].as_i64()).collect::<Vec<_>>(), [1, 2, 3].map(Some));
+            for limit in [20, 44, 45, 100] {
                 let pages = client.pages("get_plan_status", "steps", json!({ "plan": "Launch", "limit": limit }));
                 assert_eq!(ids_of(&pages, limit).len(), 45);
                 let positions: Vec<i64> = pages.iter().flatten().filter_map(|step| step["position"].as_i64()).collect();
