@@ -88,6 +88,16 @@ pub fn database_url(name: &str) -> String {
     }
 }
 
+/// The server over TCP, where it has a certificate and asks for the password.
+#[expect(clippy::disallowed_methods, reason = "tests' own variables, no settings of sweep's")]
+pub fn over_tcp(database: &str, further: &str) -> String {
+    let [port, password] = ["TEST_POSTGRES_PORT", "TEST_POSTGRES_PASSWORD"]
+        .map(|name| std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run the tests by `make test`")));
+    format!(
+        "host=localhost hostaddr=127.0.0.1 user=postgres dbname={database} port={port} password={password} {further}"
+    )
+}
+
 pub fn connect_server() -> Db {
     establish(&server())
 }

@@ -1,7 +1,12 @@
 //! Secrets in URLs: right ones, wrong ones, and ones in the wrong place.
 
+use std::ffi::OsString;
+
+use sweep::cli::{Cli, render_mistake};
+use sweep::text::redact;
+
 use super::*;
-use crate::support::server::Server;
+use crate::support::databases::over_tcp;
 
 /// Nobody listens there, or they are malformed.
 const URLS: [&str; 22] = [
@@ -41,36 +46,58 @@ fn assert_refused(program: Program, what: &str) {
 
 #[test]
 fn no_url_that_cannot_serve_is_shown_with_its_password() {
-    for url in URLS {
+    for (n, url) in URLS.into_iter().enumerate() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), url).expect("its text");
-        for command in COMMANDS {
-            let command = || command.iter().copied();
-            assert_refused(sweep(command().chain(["--database", url])), url);
-            assert_refused(sweep(command()).env("DATABASE_URL", url), url);
-            assert_refused(sweep(command()).env("DATABASE_URL_FILE", file.path()), url);
-        }
+        // Each way of naming a database meets each command, if not with each URL.
+        let command = |way: usize| COMMANDS[(n + way) % 2].iter().copied();
+        assert_refused(sweep(command(0).chain(["--database", url])), url);
+        assert_refused(sweep(command(1)).env("DATABASE_URL", url), url);
+        assert_refused(sweep(command(n / 2)).env("DATABASE_URL_FILE", file.path()), url);
     }
 }
 
 #[test]
 fn no_url_in_the_wrong_place_is_repeated_with_its_password() {
-    for url in URLS.into_iter().filter(|url| !url.starts_with("sqlite")) {
-        assert_refused(sweep([url]), url);
-        assert_refused(sweep(["--limit", url]), url);
-        assert_refused(sweep(["--dry-run", url]), url);
-        assert_refused(sweep([format!("--databse={url}").as_str()]), url);
-        assert_refused(sweep(["demo", "--database", url]), url);
-        assert_refused(sweep([]).env("SWEEP_LIMIT", url), url);
-        assert_refused(sweep([]).env("SWEEP_DATABASE", url).env("DATABASE_URL_FILE", url), url);
-        assert_refused(sweep([]).env("DATABASE_URL_FILE", url), url);
+    for (n, url) in URLS.into_iter().filter(|url| !url.starts_with("sqlite")).enumerate() {
+        let misspelt = format!("--databse={url}");
+        let lines: [&[&str]; 5] =
+            [&[url], &["--limit", url], &["--dry-run", url], &[&misspelt], &["demo", "--database", url]];
+        // Of a demo, only the command itself knows that it takes no URL of a server.
+        for line in &lines[..4] {
+            let said = mistake(line);
+            assert!(!shows_a_secret(&said), "{line:?}: {said}");
+        }
+        // What a program prints of a mistake is alike for all, so each URL is tried at three of the places.
+        let places = lines.map(|line| sweep(line.iter().copied())).into_iter().chain([
+            sweep([]).env("SWEEP_LIMIT", url),
+            sweep([]).env("SWEEP_DATABASE", url).env("DATABASE_URL_FILE", url),
+            sweep([]).env("DATABASE_URL_FILE", url),
+        ]);
+        for (_, program) in places.enumerate().filter(|(place, _)| [0, 3, 6].contains(&((place + n) % 8))) {
+            assert_refused(program, url);
+        }
     }
+}
+
+/// What is said of a command line that is wrong, as the program says it.
+fn mistake(line: &[&str]) -> String {
+    let arguments: Vec<OsString> = ["sweep"].iter().chain(line).map(OsString::from).collect();
+    let error = Cli::read(arguments.clone()).expect_err("a mistake");
+    redact(&render_mistake(&error, &arguments))
+}
+
+/// The control: what is said names what was typed, and would show a password.
+#[test]
+fn a_mistake_is_said_with_what_was_typed() {
+    assert!(mistake(&["--limit", "forty"]).contains("forty"));
+    assert!(shows_a_secret(&mistake(&["--limit", "hunter2"])));
 }
 
 #[test]
 fn a_password_that_the_server_refuses_is_not_shown() {
-    let server = Server::start();
-    for url in [server.tcp("password=hunter2"), server.tcp("password='hunter2'")] {
+    for wrong in ["password=hunter2", "password='hunter2'"] {
+        let url = over_tcp("postgres", wrong);
         let ran = loud(sweep(["--database", &url]), "text");
         assert_hidden(&ran, "a wrong password");
         ran.says_once(78, &["password authentication failed"]);
