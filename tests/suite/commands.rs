@@ -15,4 +15,5 @@ mod host;
 mod man_pages;
 mod mcp;
 mod quarantine;
+mod reads;
 mod status;

@@ -2,28 +2,23 @@
 
 mod printed;
 
-use serde_json::Value;
 use sweep::conclusion::{Conclusion, conclusion_of};
 use sweep::rules::{Id, Kind};
 use sweep::store::open::Url;
 use sweep::store::{Access, Timeouts, find};
 use sweep::sweep::Selection;
 
-use crate::support::databases::connect;
-use crate::support::program::{command_at, explain, migrate_at};
-use crate::support::scratch::Role;
-use crate::support::server::Server;
+use crate::support::program::{command_at, explain};
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const SOME_FAILED: i32 = 1;
 const USAGE: i32 = 64;
-const UNAVAILABLE: i32 = 69;
 const CONFIG: i32 = 78;
 
 /// What is explained is what a sweep of this subject then says.
 #[track_caller]
 fn foretold(world: &World, kind: Kind, id: &Id, decision: &str) {
-    let shown = explain(&world.url, kind, &id.0);
+    let shown = world.explained(kind, &id.0);
     let mut settings = world.options();
     settings.selection = Selection::Subjects(vec![(kind, id.0.clone())]);
     let swept = world.sweep_as(&settings);
@@ -105,18 +100,6 @@ on_each_host! {
         assert_eq!((&by_variable["decision"], &by_variable["attempts_max"]), (&"continue".into(), &3.into()));
         ask(&[]).env("SWEEP_ORFAN_GRACE", "1m").run().refused(CONFIG, &["SWEEP_ORFAN_GRACE: no such setting"]);
     }
-
-    fn text_of_rows_cannot_change_a_readers_terminal(world) {
-        let agent = world.agent("idle");
-        let issue = world.orphan(&agent);
-        world.set("issues", &issue, "title = 'Mend \u{1b}[31mthe\u{7}\nfence\u{9b}2J'");
-        world.set("agents", &agent, "name = 'A\u{1b}[2Jda'");
-        for output in ["table", "json"] {
-            let ran = command_at(&world.url, ["explain", "issue", &issue.0, "--output", output]).run().done();
-            assert!(ran.out.contains("Mend [31mthe fence2J") && ran.out.contains("A[2Jda"), "{ran}");
-            assert!(!ran.out.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{ran}");
-        }
-    }
 }
 
 /// On the databases with sweep's own tables.
@@ -179,51 +162,4 @@ fn a_kind_that_the_host_does_not_have_is_refused() {
     {
         command_at(&world.url, line.split(' ')).run().refused(USAGE, &["steps: not provided by this database"]);
     }
-}
-
-#[test]
-fn a_role_that_may_only_read_explains_and_lists_and_changes_nothing() {
-    for on in [On::Postgres, On::Paperclip] {
-        let role = Role::new();
-        let mut world = World::new(on);
-        let agent = world.agent("idle");
-        let issue = world.orphan(&agent);
-        let (name, url) = (&role.name, role.at(&world.url));
-        world.run(&format!(
-            "grant usage on schema sweep to {name}; grant select on all tables in schema sweep to {name};
-             grant execute on all functions in schema sweep to {name}"
-        ));
-        let mut shown = [&world.url, &url].map(|url| explain(url, Kind::Issue, &issue.0));
-        shown.iter_mut().for_each(|shown| shown["history"]["observed_at"] = Value::Null);
-        shown.iter_mut().for_each(|shown| shown["clauses"] = Value::Null);
-        assert_eq!(shown[0], shown[1]);
-        for line in ["exempt list", "quarantine list"] {
-            command_at(&url, line.split(' ')).run().done();
-        }
-        let add = || command_at(&url, ["exempt", "add", "issue", &issue.0, "--reason", "a call"]).run();
-        add().refused(CONFIG, &["lacks rights", "INSERT on sweep.exemptions", "DELETE on sweep.exemptions"]);
-        let release = command_at(&url, ["quarantine", "release", "--all"]).run();
-        release.refused(CONFIG, &["lacks rights", "UPDATE on sweep.failures"]);
-        world.run(&format!("grant insert, update, delete on sweep.exemptions, sweep.tenant_exemptions to {name}"));
-        world.run(&format!("grant update on sweep.failures to {name}"));
-        add().done();
-        command_at(&url, ["exempt", "remove", "issue", &issue.0]).run().done();
-        command_at(&url, ["quarantine", "release", "--all"]).run().done();
-    }
-}
-
-#[test]
-fn a_hot_standby_explains_and_lists() {
-    let primary = Server::start();
-    migrate_at(&primary.url, []).run().done();
-    let orphan =
-        "insert into sweep.issues (identifier, title, status, updated_at) values ('T-1', 'x', 'in_progress', now())";
-    crate::support::databases::run(&mut connect(&primary.url), orphan);
-    let standby = primary.standby();
-    let shown = explain(&standby.url, Kind::Issue, "T-1");
-    assert_eq!((&shown["decision"], &shown["reason"]), (&"leave".into(), &"no agent is assigned".into()));
-    command_at(&standby.url, ["exempt", "list"]).run().done();
-    command_at(&standby.url, ["quarantine", "list"]).run().done();
-    let add = command_at(&standby.url, ["exempt", "add", "issue", "T-1", "--reason", "a call"]).run();
-    add.refused(UNAVAILABLE, &["hot standby"]);
 }

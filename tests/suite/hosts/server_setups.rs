@@ -1,13 +1,13 @@
-//! Servers as operators run them: TLS, hot standbys, roles that may only read, and crashes.
+//! Servers as operators run them: TLS, roles that may only read, and crashes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::databases::connect;
+use crate::support::databases::{connect, over_tcp};
 use crate::support::json;
-use crate::support::program::{BINARY, migrate_at, sweep_at};
+use crate::support::program::{BINARY, sweep_at};
 use crate::support::scratch::Role;
 use crate::support::server::Server;
 use crate::support::world::{On, World};
@@ -36,34 +36,23 @@ fn count(url: &str, from: &str) -> i64 {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
 fn tls_is_used_and_the_servers_certificate_is_verified() {
-    let server = Server::start();
-    migrate_at(&server.url, []).run().done();
-    let with = |further: &str| sweep_at(&server.tcp(further), []).run();
-    let ca = server.directory.path().join("ca.crt").display().to_string();
-    let anothers = std::env::var("TEST_TLS_CA").expect("TEST_TLS_CA: run the tests by `make test`");
+    let (world, directory) = (World::new(On::Postgres), tempfile::tempdir().expect("a temporary directory"));
+    let with = |further: &str| sweep_at(&over_tcp(world.name(), further), []).run();
+    let ca = std::env::var("TEST_TLS_CA").expect("TEST_TLS_CA: run the tests by `make test`");
+    let [anothers, key] = ["ca.crt", "ca.key"].map(|file| directory.path().join(file).display().to_string());
+    let request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=another";
+    let files = ["-keyout", &key, "-out", &anothers];
+    let made = Command::new("openssl").args(request.split(' ').chain(files)).output();
+    assert!(made.expect("openssl").status.success());
 
     with("sslmode=require").done();
     with(&format!("sslmode=verify-full sslrootcert={ca}")).done();
     let refused = ["cannot connect to PostgreSQL", "certificate verify failed"];
     with(&format!("sslmode=verify-full sslrootcert={anothers}")).refused(CONFIG, &refused);
     with("sslmode=verify-full sslrootcert=/nonexistent").refused(CONFIG, &["/nonexistent", "does not exist"]);
-    let by_address =
-        server.tcp(&format!("sslmode=verify-full sslrootcert={ca}")).replace("host=localhost ", "host=127.0.0.1 ");
+    let by_address = over_tcp(world.name(), &format!("sslmode=verify-full sslrootcert={ca}"))
+        .replace("host=localhost ", "host=127.0.0.1 ");
     sweep_at(&by_address, []).run().refused(CONFIG, &["does not match host name"]);
-}
-
-#[test]
-fn a_hot_standby_can_be_looked_at_and_nothing_more() {
-    let primary = Server::start().with_orphans(3);
-    let standby = primary.standby();
-
-    for program in [sweep_at(&standby.url, []), sweep_at(&standby.url, ["--output", "json"])] {
-        program.run().refused(UNAVAILABLE, &["hot standby", "only a dry run works on it"]);
-    }
-    assert_eq!(subjects(&standby.url), subjects(&primary.url));
-    assert_eq!(subjects(&standby.url).as_array().map(Vec::len), Some(3));
-    let migrated = migrate_at(&standby.url, []).run().done();
-    assert!(migrated.out.contains("up to date"), "{migrated}");
 }
 
 /// P3, P12

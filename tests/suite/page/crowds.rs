@@ -1,4 +1,4 @@
-//! Many who ask at once, databases that come and go, and roles that may only read.
+//! Many who ask at once, and databases that come and go.
 
 use std::thread;
 use std::time::Instant;
@@ -6,7 +6,6 @@ use std::time::Instant;
 use crate::support::daemon::Daemon;
 use crate::support::page::{ask, attributes, fields, html, page, served};
 use crate::support::program::sweep;
-use crate::support::scratch::Role;
 use crate::support::wait::wait_for;
 use crate::support::world::{On, World, on_each_host};
 
@@ -35,35 +34,6 @@ on_each_host! {
         ["/", "/sweeps"].iter().for_each(|path| drop(html(&page, path)));
         assert_eq!((world.count("recoveries"), world.count("sweeps"), world.count("notifications")), before);
     }
-}
-
-fn a_role_that_may_only_read_is_enough(on: On) {
-    let role = Role::new();
-    let mut world = World::new(on);
-    let agent = world.agent("idle");
-    let issue = world.orphan(&agent);
-    world.run(&format!("grant usage on schema sweep to {}", role.name));
-    for right in ["select on all tables", "execute on all functions"] {
-        world.run(&format!("grant {right} in schema sweep to {}", role.name));
-    }
-    let page = served(&role.at(&world.url));
-    for path in ["/".to_owned(), "/sweeps".to_owned(), format!("/issues/{issue}")] {
-        html(&page, &path);
-    }
-    let other = World::new(on);
-    let answer = ask(&served(&role.at(&other.url)), "GET /", &[]);
-    assert_eq!(answer.status, 503, "negative control");
-    assert!(fields(&answer.body, "why")[0].contains("lacks rights"), "{}", answer.body);
-}
-
-#[test]
-fn a_role_that_may_only_read_is_enough_on_the_native_host() {
-    a_role_that_may_only_read_is_enough(On::Postgres);
-}
-
-#[test]
-fn a_role_that_may_only_read_is_enough_on_paperclip() {
-    a_role_that_may_only_read_is_enough(On::Paperclip);
 }
 
 #[test]

@@ -108,25 +108,6 @@ mod steps {
     }
 }
 
-mod a_status {
-    use super::*;
-
-    on_each_host! {
-        fn of_a_tenant_that_nobody_knows_is_refused_as_a_sweep_is(world) {
-            let agent = world.agent("idle");
-            world.orphan(&agent);
-            for output in ["table", "json"] {
-                let ran = crate::support::program::command_at(
-                    &world.url,
-                    ["status", "--tenant", "acmee", "--output", output],
-                )
-                .run();
-                ran.refused(64, &["there is no tenant acmee in this database"]);
-            }
-        }
-    }
-}
-
 mod quarantined_work {
     use super::*;
 

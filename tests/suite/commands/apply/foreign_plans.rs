@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::databases::run;
 use crate::support::program::{Ran, migrate_at, sweep_at};
 use crate::support::scratch::url_of;
 use crate::support::server::Server;
 use crate::support::world::{On, World, on_each_host};
 
 const REFUSED: i32 = 78;
-const UNAVAILABLE: i32 = 69;
 
 fn file(plan: &Value) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -123,26 +121,4 @@ fn a_plan_of_a_copy_that_was_swept_is_refused_by_the_original() {
     apply(&original.url, &before, &[]).done();
     // A copy that has had no sweep of its own cannot be distinguished from its original.
     apply(&original.url, &early, &[]).done();
-}
-
-#[test]
-fn a_plan_that_a_standby_made_is_applied_on_its_primary() {
-    let primary = Server::start();
-    migrate_at(&primary.url, []).run().done();
-    let mut world = crate::support::databases::connect(&primary.url);
-    let orphans = "
-        with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') returning \
-        id)
-        insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)
-        select gen_random_uuid(), 'T-' || n, 'Mend the fence', 'in_progress', id, since, since, since
-        from agent, generate_series(1, 3) n, (select now() - interval '1 hour') as t (since)";
-    run(&mut world, orphans);
-    let standby = primary.standby();
-    let plan = plan_at(&standby.url, &[]);
-
-    let refused = apply(&standby.url, &plan, &[]);
-    let applied = apply(&primary.url, &plan, &["--output", "json"]).done();
-
-    refused.refused(UNAVAILABLE, &["hot standby"]);
-    assert_eq!(applied.json()["kinds"]["issues"]["continued"], 3, "{applied}");
 }

@@ -1,10 +1,8 @@
 //! The program: what it prints, to whom, and that nothing others wrote does harm.
 
-use crate::support::program::{migrate_at, sweep};
-use crate::support::scratch::Role;
+use crate::support::program::sweep;
 use crate::support::world::{On, World, on_each_host};
 
-const CONFIG: i32 = 78;
 const USAGE: i32 = 64;
 
 on_each_host! {
@@ -25,8 +23,6 @@ on_each_host! {
         let by_environment = sweep(["attention"]).env("DATABASE_URL", &world.url).run().done();
         assert!(by_environment.out.contains(&format!("sweep explain issue {name}\n")), "{by_environment}");
         assert_eq!(world.written(), written, "it only reads");
-        let none = sweep(["attention", "--database", &world.url, "--tenant", "x"]).run();
-        none.refused(USAGE, &["there is no tenant x in this database"]);
     }
 
     fn what_others_wrote_neither_reaches_a_shell_nor_changes_a_terminal(world) {
@@ -62,42 +58,4 @@ fn several_databases_are_shown_one_after_the_other() {
     assert_eq!(json["databases"][1]["sweeper"]["state"], "never");
     let refused = sweep(["attention", "--after", "-~guard~0", "--database", urls[0], "--database", urls[1]]).run();
     refused.refused(USAGE, &["--after: expected one database"]);
-}
-
-fn a_role_that_may_only_read_sees_it(on: On) {
-    let role = Role::new();
-    let mut world = World::new(on);
-    let agent = world.agent("idle");
-    let issue = world.escalated_issue(&agent);
-    world.run(&format!("grant usage on schema sweep to {}", role.name));
-    for right in ["select on all tables", "execute on all functions"] {
-        world.run(&format!("grant {right} in schema sweep to {}", role.name));
-    }
-    let url = role.at(&world.url);
-    let asked = || sweep(["attention", "--output", "json", "--database", &url]).run();
-
-    let shown = asked().done().json();
-
-    assert_eq!(shown["items"][0]["id"], issue.0);
-    world.run(&format!("revoke select on sweep.escalated_issues from {}", role.name));
-    asked().refused(CONFIG, &["lacks rights", "SELECT on sweep.escalated_issues"]);
-}
-
-#[test]
-fn a_role_that_may_only_read_sees_it_on_the_native_host() {
-    a_role_that_may_only_read_sees_it(On::Postgres);
-}
-
-#[test]
-fn a_role_that_may_only_read_sees_it_on_paperclip() {
-    a_role_that_may_only_read_sees_it(On::Paperclip);
-}
-
-#[test]
-fn a_hot_standby_shows_what_its_primary_shows() {
-    let primary = crate::support::server::Server::start();
-    migrate_at(&primary.url, []).run().done();
-    let standby = primary.standby();
-    let shown = sweep(["attention", "--database", &standby.url]).run().done();
-    assert!(shown.out.contains("Nothing needs a person"), "{shown}");
 }

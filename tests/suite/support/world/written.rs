@@ -1,7 +1,8 @@
 //! What sweeps have written, and what the status says of it.
 
 use serde_json::Value;
-use sweep::rules::Id;
+use sweep::report::explain::Explanation;
+use sweep::rules::{Id, Kind, Policy};
 use sweep::store::attention::{self, PageRequest, Scope};
 use sweep::store::databases::Found;
 use sweep::store::open::Url;
@@ -81,6 +82,13 @@ impl World {
         let mut store = Url::parse(&self.url).expect("a URL").open(Access::ReadOnly).expect("a database");
         let status = read(&mut store, tenant, &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"));
         serde_json::to_value(status).expect("JSON")
+    }
+
+    /// The explanation of a subject, held to its schema.
+    pub fn explained(&self, kind: Kind, name: &str) -> Value {
+        let (url, policy) = (Url::parse(&self.url).expect("a URL"), Policy::default());
+        let explained = Explanation::read(&url, (kind, name), &policy, None, &Timeouts::default());
+        json::read(&explained.unwrap_or_else(|error| panic!("{error:#}")).json().to_string())
     }
 
     pub fn attention(&self) -> Value {
