@@ -68,23 +68,23 @@ mod known_poolers {
     use rstest::rstest;
 
     use crate::support::daemon::{Daemon, NEVER, daemon};
-    use crate::support::program::{migrate_at, sweep_at};
-    use crate::support::server::Server;
+    use crate::support::databases::over_tcp;
+    use crate::support::program::sweep_at;
+    use crate::support::world::{On, World};
 
     const NEON: &str = "ep-cool-rain-123-pooler.eu-central-1.aws.neon.tech";
     const OF_THE_CACHE: &str = "is a transaction pooler, which may lose prepared statements: set SWEEP_STATEMENT_CACHE";
     const OF_LISTENING: &str = "no notification arrives: set SWEEP_LISTEN_URL";
 
-    /// A server, as if it stood behind this name.
-    fn named(server: &Server, host: &str) -> String {
-        server.tcp("sslmode=require").replace("host=localhost", &format!("host={host}"))
+    /// A world's database, as if its server stood behind this name.
+    fn named(world: &World, host: &str) -> String {
+        over_tcp(world.name(), "sslmode=require").replace("host=localhost", &format!("host={host}"))
     }
 
     #[test]
     fn are_warned_of_before_anything_has_failed_and_once() {
-        let server = Server::start();
-        migrate_at(&server.url, []).run().done();
-        let url = named(&server, NEON);
+        let world = World::new(On::Postgres);
+        let url = named(&world, NEON);
 
         let ran = sweep_at(&url, []).run().done();
         assert_eq!(ran.err.matches(OF_THE_CACHE).count(), 1, "{ran}");
@@ -96,7 +96,7 @@ mod known_poolers {
         listening.says(OF_LISTENING);
         listening.says("listening for runs that end");
         listening.ends_well();
-        let program = daemon(&url, NEVER, ["--listen", "on"]).env("SWEEP_LISTEN_URL", &server.url);
+        let program = daemon(&url, NEVER, ["--listen", "on"]).env("SWEEP_LISTEN_URL", &world.url);
         let mut listening = Daemon::start(program);
         listening.says("listening for runs that end");
         listening.ends_well();

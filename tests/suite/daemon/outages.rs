@@ -4,9 +4,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::support::daemon::{Daemon, EACH_SECOND, NEVER, daemon};
-use crate::support::databases::{connect, run};
 use crate::support::program::{migrate_at, sweep_at};
 use crate::support::server::Server;
+use crate::support::world::{On, World};
 
 #[test]
 fn a_database_that_goes_away_is_waited_for_and_reported_once_and_once_when_it_is_back() {
@@ -22,6 +22,10 @@ fn a_database_that_goes_away_is_waited_for_and_reported_once_and_once_when_it_is
     assert!(daemon.get("/metrics").1.contains("sweep_daemon_database_up 0"));
     daemon.answers("/healthz", 200);
     let before = daemon.log().len();
+    // A daemon that begins now finds no database at its start.
+    let late = Daemon::start(self::daemon(&server.url, NEVER, []));
+    late.says("the database is unavailable, waiting: ");
+    assert_eq!(late.get("/readyz").0, 503);
     // Sweeps would be due, and it is asked, more than once.
     sleep(Duration::from_secs(4));
     assert_eq!(daemon.log().len(), before, "{:?}", daemon.log());
@@ -29,6 +33,8 @@ fn a_database_that_goes_away_is_waited_for_and_reported_once_and_once_when_it_is
     server.restart();
     let back = daemon.says(" INFO the database is back after ");
     assert!(back.ends_with(" tries"), "{back}");
+    late.says("the database is back after ");
+    late.says("sweep completed");
     daemon.answers("/readyz", 200);
     assert!(daemon.get("/metrics").1.contains("sweep_daemon_database_up 1"));
     daemon.ends_well();
@@ -38,29 +44,14 @@ fn a_database_that_goes_away_is_waited_for_and_reported_once_and_once_when_it_is
     assert_eq!(daemon.count("due meanwhile"), 0, "{:?}", daemon.log());
 }
 
-#[test]
-fn a_database_that_is_not_there_at_the_start_is_swept_when_it_comes() {
-    let server = Server::start();
-    migrate_at(&server.url, []).run().done();
-    server.crash();
-    let daemon = Daemon::start(daemon(&server.url, NEVER, []));
-    daemon.says("the database is unavailable, waiting: ");
-    assert_eq!(daemon.get("/readyz").0, 503);
-    server.restart();
-    daemon.says("the database is back after ");
-    daemon.says("sweep completed");
-}
-
 /// Upgraded under its feet: it says so once, and goes on when it is in order.
 #[test]
 fn a_schema_that_changes_later_is_reported_once_and_the_next_sweep_tries_again() {
-    let server = Server::start();
-    migrate_at(&server.url, []).run().done();
-    let mut daemon = Daemon::start(daemon(&server.url, EACH_SECOND, []));
+    let mut world = World::new(On::Postgres);
+    let mut daemon = Daemon::start(daemon(&world.url, EACH_SECOND, []));
     daemon.says("sweep completed");
 
-    let mut host = connect(&server.url);
-    run(&mut host, "alter table sweep.__diesel_schema_migrations rename to elsewhere");
+    world.run("alter table sweep.__diesel_schema_migrations rename to elsewhere");
     let line = daemon.says("ERROR no sweep: ");
     assert!(line.contains("sweep migrate"), "{line}");
     let why = daemon.answers("/readyz", 503);
@@ -73,7 +64,7 @@ fn a_schema_that_changes_later_is_reported_once_and_the_next_sweep_tries_again()
     crate::support::wait::wait_for("two more fail", || (3 <= failed(&daemon)).then_some(()));
     assert_eq!(daemon.count("ERROR"), 1, "{:?}", daemon.log());
 
-    run(&mut host, "alter table sweep.elsewhere rename to __diesel_schema_migrations");
+    world.run("alter table sweep.elsewhere rename to __diesel_schema_migrations");
     daemon.answers("/readyz", 200);
     daemon.ends_well();
 }
