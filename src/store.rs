@@ -12,6 +12,7 @@ mod board_rows;
 mod boards;
 pub mod candidates;
 mod catalog;
+mod columns;
 mod connection;
 pub mod contract;
 pub mod counts;

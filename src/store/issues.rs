@@ -4,9 +4,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use serde_json::json;
 
+use super::columns::{columns, read_many, read_one};
 use super::links::Links;
 use super::lock::{LockRow, take};
-use super::rows::{AgentRow, HistoryRow, WakesRow, columns, read_many, read_one};
+use super::rows::{AgentRow, HistoryRow, WakesRow};
 use super::schema::{comments, issues, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, LossyText};

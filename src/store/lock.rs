@@ -1,6 +1,6 @@
 //! Taking one subject: locking it and what a recovery of it refers to, and then reading its facts.
 
-use super::rows::columns;
+use super::columns::columns;
 use crate::rules::Id;
 
 /// What a transaction holds of one subject.
@@ -37,7 +37,7 @@ macro_rules! take {
     ($kind:expr, $row:ty, $db:expr, $id:expr) => {
         match $db {
             $crate::store::Db::Postgres(_) => {
-                let row = $crate::store::rows::take::<$row>($db, $kind, $id)?;
+                let row = $crate::store::columns::take::<$row>($db, $kind, $id)?;
                 row.map_or((Lock::Nothing, None), |row| (Lock::from(&row.lock), Some(row.into())))
             }
             // SQLite's BEGIN IMMEDIATE holds the whole database already.

@@ -5,11 +5,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use super::Label;
+use super::columns::{columns, read_many, read_one};
 use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
 use super::lock::{LockRow, take};
-use super::rows::{AgentRow, HistoryRow, columns, read_many, read_one};
+use super::rows::{AgentRow, HistoryRow};
 use super::schema::{session_commands, session_facts, sessions};
 use super::subject::Right;
 use super::types::{Instant, LossyText};

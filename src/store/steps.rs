@@ -7,11 +7,12 @@ use diesel::prelude::*;
 use serde_json::json;
 
 use super::Label;
+use super::columns::{columns, read_many, read_one};
 use super::issues::comment;
 use super::label::{called, labels};
 use super::links::Links;
 use super::lock::{LockRow, take};
-use super::rows::{AgentRow, HistoryRow, WakesRow, columns, read_many, read_one};
+use super::rows::{AgentRow, HistoryRow, WakesRow};
 use super::schema::{plan_steps, plans, step_facts, wakes};
 use super::subject::Right;
 use super::types::{Bound, Document, Instant, IsOneOf, LossyText};

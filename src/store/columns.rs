@@ -1,0 +1,155 @@
+//! Columns of rows of facts, each named once beside its field, and the statements that read such rows.
+
+use std::marker::PhantomData;
+
+use diesel::expression::{AsExpression, SqlLiteral};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+
+use super::db::MultiBackend;
+use super::types::{IsOneOf, sql};
+use super::{Db, errors};
+use crate::rules::{Id, Kind};
+
+/// A struct that is read from some columns of a row.
+pub(super) trait Columns {
+    type SqlType;
+
+    /// Adds the names of the columns, in the order of the fields.
+    fn add_names(names: &mut Vec<&'static str>);
+}
+
+/// A struct that holds one row of facts.
+pub(super) trait FactsRow: Columns + Sized {
+    fn load(query: FactsQuery<Self>, db: &mut Db) -> QueryResult<Vec<Self>>;
+}
+
+/// A struct whose fields are columns, each named once: `column -> its type in SQL as its type in Rust`. Or one row
+/// of facts, whose fields are such structs.
+macro_rules! columns {
+    ($(#[$meta:meta])* $vis:vis struct $row:ident { $($column:ident -> $sql:ty as $rust:ty,)+ }) => {
+        $(#[$meta])*
+        #[derive(diesel::Queryable)]
+        $vis struct $row { $(pub $column: $rust,)+ }
+
+        const _: () = {
+            use diesel::sql_types::*;
+            use $crate::store::types::sql::*;
+            impl $crate::store::columns::Columns for $row {
+                type SqlType = ($($sql,)+);
+                fn add_names(names: &mut Vec<&'static str>) {
+                    names.extend([$(stringify!($column)),+]);
+                }
+            }
+        };
+    };
+    ($(#[$meta:meta])* $vis:vis struct $row:ident { $($part:ident: $columns:ty,)+ }) => {
+        $(#[$meta])*
+        #[derive(diesel::Queryable)]
+        $vis struct $row { $(pub $part: $columns,)+ }
+
+        impl $crate::store::columns::Columns for $row {
+            type SqlType = ($(<$columns as $crate::store::columns::Columns>::SqlType,)+);
+            fn add_names(names: &mut Vec<&'static str>) {
+                $(<$columns as $crate::store::columns::Columns>::add_names(names);)+
+            }
+        }
+
+        impl $crate::store::columns::FactsRow for $row {
+            fn load(
+                query: $crate::store::columns::FactsQuery<$row>,
+                db: &mut $crate::store::Db,
+            ) -> diesel::QueryResult<Vec<$row>> {
+                diesel::RunQueryDsl::load(query, db)
+            }
+        }
+    };
+}
+pub(super) use columns;
+
+/// A statement that reads rows of the facts that decide, of one kind. The compiler knows the SQL types of its columns
+/// and not the columns themselves: with the type of each column, one such statement took half a minute to compile.
+pub(super) struct FactsQuery<R> {
+    kind: Kind,
+    subjects: Subjects,
+    row: PhantomData<R>,
+}
+
+/// Whose facts are read.
+enum Subjects {
+    One(Bound),
+    Many(IsOneOf<SqlLiteral<sql::Id>>),
+    /// Locked before, by one call of `take_issue`, `take_step` or `take_session` (migrations/dialects/postgres.sql).
+    Taken(Bound),
+}
+
+type Bound = super::types::Bound<sql::Id>;
+
+/// Cached by its text.
+impl<R> QueryId for FactsQuery<R> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        let (kind, mut names) = (self.kind.name(), Vec::new());
+        R::add_names(&mut names);
+        out.push_sql(&format!("SELECT \"{}\" FROM ", names.join("\", \"")));
+        match &self.subjects {
+            Subjects::One(id) => {
+                out.push_sql(&format!("{kind}_decided_facts WHERE subject_id = "));
+                id.walk_ast(out.reborrow())
+            }
+            Subjects::Many(is_one_of) => {
+                out.push_sql(&format!("{kind}_decided_facts WHERE "));
+                is_one_of.walk_ast(out.reborrow())
+            }
+            Subjects::Taken(id) => {
+                out.push_sql(&format!("take_{kind}("));
+                id.walk_ast(out.reborrow())?;
+                out.push_sql(&format!(") {kind}_decided_facts"));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<R: Columns> Query for FactsQuery<R> {
+    type SqlType = R::SqlType;
+}
+
+impl<R> RunQueryDsl<Db> for FactsQuery<R> {}
+
+/// The facts of one subject, or none if there is no such subject.
+pub(super) fn read_one<R: FactsRow>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<R>> {
+    load(db, kind, Subjects::One(bound(id))).map(|mut rows| rows.pop())
+}
+
+/// Locks one subject and reads its facts, in one round trip; none if somebody else has it, or there is no such subject.
+pub(super) fn take<R: FactsRow>(db: &mut Db, kind: Kind, id: &Id) -> QueryResult<Option<R>> {
+    load(db, kind, Subjects::Taken(bound(id))).map(|mut rows| rows.pop())
+}
+
+/// The facts of many subjects. A row that cannot be decoded must not cost the others: the halves are read, and the row
+/// says no more of itself than that it is missing.
+pub(super) fn read_many<R: FactsRow>(db: &mut Db, kind: Kind, ids: &[Id]) -> QueryResult<Vec<R>> {
+    match load(db, kind, Subjects::Many(IsOneOf::new(diesel::dsl::sql("subject_id"), ids))) {
+        Err(error) if errors::is_undecodable(&error) && ids.len() <= 1 => Ok(Vec::new()),
+        Err(error) if errors::is_undecodable(&error) => {
+            let (first, second) = ids.split_at(ids.len() / 2);
+            let mut all = read_many(db, kind, first)?;
+            all.extend(read_many(db, kind, second)?);
+            Ok(all)
+        }
+        read => read,
+    }
+}
+
+fn load<R: FactsRow>(db: &mut Db, kind: Kind, subjects: Subjects) -> QueryResult<Vec<R>> {
+    R::load(FactsQuery { kind, subjects, row: PhantomData }, db)
+}
+
+fn bound(id: &Id) -> Bound {
+    AsExpression::<sql::Id>::as_expression(id)
+}
