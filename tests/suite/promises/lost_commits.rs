@@ -99,7 +99,7 @@ fn relay(mut client: UnixStream, mut server: UnixStream, plan: &Plan) {
         let message = &buffer[..n];
         let contains = |word: &[u8]| message.windows(word.len()).any(|window| window == word);
         has_written |= contains(b"INSERT INTO \"recoveries\"");
-        has_read |= contains(b"\"issue_decided_facts\"");
+        has_read |= contains(b"FROM issue_decided_facts WHERE");
         plan.locks.fetch_add(usize::from(contains(b"FOR UPDATE")), Ordering::SeqCst);
         let ends = match plan.cut {
             Cut::BeforeTheServerHasIt | Cut::AfterTheServerAnswered | Cut::AnsweredByAPooler => {
