@@ -5,6 +5,7 @@ use std::thread;
 use diesel::connection::SimpleConnection;
 use sweep::rules::Id;
 use sweep::store::Db;
+use sweep::sweep::Options;
 
 use crate::support::databases::run;
 use crate::support::in_process::sweep_once;
@@ -23,7 +24,7 @@ fn orphans(world: &mut World) -> Vec<Id> {
 
 /// All sweeps at once: the sum of one outcome over all.
 fn sweep_together(world: &World, outcome: &str) -> i64 {
-    let settings = world.options();
+    let settings = Options { connections: 2, ..world.options() };
     thread::scope(|scope| {
         let sweeps: Vec<_> = (0..SWEEPS).map(|_| scope.spawn(|| sweep_once(&settings))).collect();
         let done = sweeps.into_iter().map(|sweep| sweep.join().expect("a sweep"));
@@ -219,7 +220,7 @@ mod deadlocks {
                 })
                 .collect();
             for _ in 0..20 {
-                let swept = world.sweep();
+                let swept = world.sweep_as(&Options { connections: 4, ..world.options() });
                 assert_eq!(swept.count("issues", "failed"), 0, "{}", swept.json);
             }
             over.store(true, Ordering::Relaxed);
