@@ -72,7 +72,8 @@ on_each_database! {
             assert_eq!(lines_that_begin(&ran, name), [format!("{name}=lit")]);
         }
         let reported: Vec<&str> = ran.err.lines().filter(|line| line.contains("inherit")).collect();
-        let names = NAMES.replace("SWEEP_METRICS", "SWEEP_GUARD_SHARE, SWEEP_METRICS") + ", SWEEP_WAKES_PER_AGENT_MAX";
+        let wide = "SWEEP_CONNECTIONS, SWEEP_GUARD_SHARE, SWEEP_METRICS";
+        let names = NAMES.replace("SWEEP_METRICS", wide) + ", SWEEP_WAKES_PER_AGENT_MAX";
         assert_eq!(reported, [format!("sweep: the command does not inherit {names} (unless --inherit-env is given)")]);
     }
 

@@ -7,7 +7,7 @@ use sweep::store::attention::{PageRequest, Scope};
 use sweep::sweep::Options;
 
 use crate::support::program::sweep;
-use crate::support::world::{On, World, on_each_database, on_each_host};
+use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
 
 mod owners;
 mod pages;
@@ -23,7 +23,7 @@ fn explain(world: &World, kind: &str, id: &Id) -> Value {
     sweep(["explain", kind, &id.0, "--output", "json", "--database", &world.url]).run().done().json()
 }
 
-on_each_host! {
+engine_on_each_host! {
     fn nothing_needs_a_person_in_an_empty_database(world) {
         let shown = world.attention();
 
@@ -216,7 +216,7 @@ on_each_host! {
 mod steps_and_sessions {
     use super::*;
 
-    on_each_database! {
+    engine_on_each_database! {
         fn steps_and_sessions_that_wait_for_a_person_are_listed_with_the_rest(world) {
             let agent = world.agent("idle");
             let (_, step) = world.stalled_step(None);

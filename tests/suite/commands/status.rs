@@ -6,7 +6,7 @@ use sweep::rules::{Id, Policy};
 use sweep::store::ledger::{self, Closing, Ended, Opening};
 use sweep::store::{Access, Db, Timeouts};
 
-use crate::support::world::{On, World, on_each_database, on_each_host};
+use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
 
 mod plans;
 mod printed;
@@ -32,7 +32,7 @@ fn ended_sweep(world: &mut World, minutes: i64, ended: Ended, conclusion: Conclu
     world.run(&format!("update sweeps set started_at = {at}, finished_at = {at} where id = '{id}'"));
 }
 
-on_each_host! {
+engine_on_each_host! {
     fn an_empty_database_was_never_swept_and_needs_nothing(world) {
         let shown = world.status_document();
 
@@ -202,7 +202,7 @@ on_each_host! {
 mod tenants_and_plans {
     use super::*;
 
-    on_each_database! {
+    engine_on_each_database! {
         fn one_tenants_work_can_be_shown_alone(world) {
             let agent = world.agent("idle");
             let (ours, theirs) = (world.orphan(&agent), world.orphan(&agent));

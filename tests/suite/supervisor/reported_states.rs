@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::program::{BINARY, command_at, sweep};
 use crate::support::wait::wait_for;
 use crate::support::watcher::{STUCK, Watcher};
-use crate::support::world::{On, World, on_each_database};
+use crate::support::world::{On, World, engine_on_each_database};
 
 const PATIENT: [&str; 4] = ["--session-silent-after", "10m", "--session-waiting-after", "1s"];
 
@@ -16,7 +16,7 @@ const ASKING: &str = "printf 'Remove everything? [y/N] '; head -n 1 > got; n=0; 
 
 const WORDS: &str = "Remove everything? [y/N]";
 
-on_each_database! {
+engine_on_each_database! {
     fn a_question_is_reported_once_with_its_words_and_is_over_when_it_is_gone(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

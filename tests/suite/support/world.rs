@@ -58,6 +58,22 @@ macro_rules! on_each_host {
         $crate::support::world::on!(Paperclip: mod paperclip { $($name)+ });
     };
 }
+/// Runs each test once for each database, and those that are not on PostgreSQL in the long round only: what they are
+/// about is above the store, which the folders `kinds`, `promises`, `requests` and `hosts` try on each.
+macro_rules! engine_on_each_database {
+    ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
+        $($(#[doc = $doc])* fn $name($world: &mut $crate::support::world::World) $body)+
+        $crate::support::world::on!(Postgres: mod postgres { $($name)+ });
+        $crate::support::world::on!(Sqlite: mod sqlite #[ignore = "played in the long round"] { $($name)+ });
+    };
+}
+/// Like `engine_on_each_database`, and once for the real Paperclip schema.
+macro_rules! engine_on_each_host {
+    ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
+        $crate::support::world::engine_on_each_database! { $($(#[doc = $doc])* fn $name($world) $body)+ }
+        $crate::support::world::on!(Paperclip: mod paperclip #[ignore = "played in the long round"] { $($name)+ });
+    };
+}
 /// The tests of one database, in a module of its name.
 macro_rules! on {
     ($on:ident: mod $module:ident { $($name:ident)+ }) => {
@@ -66,8 +82,14 @@ macro_rules! on {
             $(#[test] fn $name() { super::$name(&mut World::new(On::$on)) })+
         }
     };
+    ($on:ident: mod $module:ident #[ignore = $why:literal] { $($name:ident)+ }) => {
+        mod $module {
+            use $crate::support::world::{On, World};
+            $(#[test] #[ignore = $why] fn $name() { super::$name(&mut World::new(On::$on)) })+
+        }
+    };
 }
-pub(crate) use {on, on_each_database, on_each_host};
+pub(crate) use {engine_on_each_database, engine_on_each_host, on, on_each_database, on_each_host};
 
 #[derive(QueryableByName)]
 struct Answer {

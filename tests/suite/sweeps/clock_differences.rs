@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::program::{BINARY, Program, Ran, sweep_at};
 use crate::support::views_and_rules::old_ledger_row;
-use crate::support::world::{On, World, on_each_database, on_each_host};
+use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
 
 /// `sweep` on a machine whose clock is off by so much, such as `+1h`.
 fn sweep_by_another_clock(world: &World, off_by: &str, arguments: &[&str]) -> Ran {
@@ -64,7 +64,7 @@ fn an_embedded_database_has_no_clock_of_its_own() {
     assert!(skew(&ran).abs() < 1.0, "{ran}");
 }
 
-on_each_host! {
+engine_on_each_host! {
     fn clocks_that_agree_are_not_mentioned(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);
@@ -107,7 +107,7 @@ on_each_host! {
 mod steps {
     use super::*;
 
-    on_each_database! {
+    engine_on_each_database! {
         fn a_step_of_the_future_is_reported(world) {
             let (_, step) = world.stalled_step(None);
             let then = world.ago(-60);
@@ -156,7 +156,7 @@ mod a_jump {
         }
     }
 
-    on_each_host! {
+    engine_on_each_host! {
         fn a_continuation_that_is_dated_tomorrow_is_followed_by_its_escalation_today(world) {
             let agent = world.agent("idle");
             let issue = world.orphan(&agent);

@@ -13,7 +13,7 @@ use sweep::sweep::{Cancel, Options, Progress};
 use crate::support::in_process::{Swept, sweep_once};
 use crate::support::program::sweep_at;
 use crate::support::world::many::numbered;
-use crate::support::world::{On, World, on_each_database, on_each_host};
+use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
 
 const AGENTS: u32 = 12;
 const ISSUES: u32 = 48;
@@ -74,7 +74,7 @@ fn sum(sweeps: &[Swept], outcome: &str) -> i64 {
     sweeps.iter().map(|swept| swept.count("issues", outcome)).sum()
 }
 
-on_each_host! {
+engine_on_each_host! {
     fn four_shards_do_the_work_of_one_sweep(world) {
         let mut other = World::new(world.on);
         crowd(world);
@@ -190,7 +190,7 @@ fn reading_of_shards(world: &mut World) -> (i64, i64) {
 mod kinds {
     use super::*;
 
-    on_each_database! {
+    engine_on_each_database! {
         fn an_agents_steps_and_issues_are_of_one_shard(world) {
             let agents = crowd(world);
             for (n, agent) in (0..).zip(&agents) {

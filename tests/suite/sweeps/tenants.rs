@@ -5,7 +5,7 @@ use sweep::rules::{Id, Kind};
 use sweep::sweep::{Options, Selection};
 
 use crate::support::program::sweep_at;
-use crate::support::world::{On, World, on_each_database, on_each_host};
+use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
 
 /// Ten orphans of one tenant and, younger and older, eight of another; the one's name.
 fn two_tenants(world: &mut World) -> (String, Vec<Id>) {
@@ -39,7 +39,7 @@ fn of_tenant(world: &World, tenant: &str) -> Options {
     Options { tenant: Some(tenant.to_owned()), ..world.options() }
 }
 
-on_each_host! {
+engine_on_each_host! {
     fn only_its_work_is_swept(world) {
         let (tenant, ours) = two_tenants(world);
 
@@ -95,7 +95,7 @@ on_each_host! {
 mod steps {
     use super::*;
 
-    on_each_database! {
+    engine_on_each_database! {
         fn a_step_is_its_plans_tenants(world) {
             let agent = world.agent("idle");
             let steps = world.stalled_steps(&agent, 0..4);
@@ -111,7 +111,7 @@ mod steps {
 mod quarantined_work {
     use super::*;
 
-    on_each_database! {
+    engine_on_each_database! {
         fn of_another_tenant_is_not_named_in_a_tenants_status(world) {
             let agent = world.agent("idle");
             for tenant in ["acme", "evil"] {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sweep::rules::Id;
 
 use crate::support::mcp::Client;
-use crate::support::world::{on_each_database, on_each_host};
+use crate::support::world::{engine_on_each_database, engine_on_each_host};
 
 /// The ids of all pages, each of which is full but for the last.
 #[track_caller]
@@ -16,7 +16,7 @@ fn ids_of(pages: &[Vec<Value>], limit: usize) -> Vec<String> {
     pages.iter().flatten().map(|row| row["id"].as_str().expect("an id").to_owned()).collect()
 }
 
-on_each_host! {
+engine_on_each_host! {
     fn the_pages_of_a_dry_run_are_all_subjects_each_once_what_would_be_touched_first(world) {
         let agent = world.agent("idle");
         let mut issues = world.orphans(&agent, 0..23);
@@ -97,7 +97,7 @@ on_each_host! {
 mod own_tables {
     use super::*;
 
-    on_each_database! {
+    engine_on_each_database! {
         fn the_pages_of_a_plan_are_all_its_steps_in_their_order(world) {
             let (plan, began) = (Id::generate(), world.ago(90));
             world.run(&format!("insert into plans (id, title, status) values ('{plan}', 'Launch', 'executing')"));

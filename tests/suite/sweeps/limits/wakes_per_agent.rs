@@ -7,12 +7,12 @@ use sweep::sweep::{Options, Selection};
 
 use super::minutes_since;
 use crate::support::world::many::numbered;
-use crate::support::world::{On, World, on_each_database, on_each_host};
+use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
 
 mod hosts {
     use super::*;
 
-    on_each_host! {
+    engine_on_each_host! {
         fn ten_wakes_of_one_agent_and_the_rest_in_the_next_sweeps(world) {
             let (busy, other) = (world.agent("idle"), world.agent("idle"));
             world.orphans(&busy, 0..23);
@@ -113,7 +113,7 @@ fn refuse_recoveries_of(world: &mut World, issues: &[sweep::rules::Id]) {
     }
 }
 
-on_each_database! {
+engine_on_each_database! {
     fn issues_and_steps_of_one_agent_share_them(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..6);
