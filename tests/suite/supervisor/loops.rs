@@ -16,8 +16,11 @@ fn logs() -> Vec<Log> {
     evaluation::read_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs"))
 }
 
+/// A log, and where a loop is found in it although it is healthy.
+type WithAlarms = (Log, Vec<(usize, Loop)>);
+
 /// All false alarms of each log, which two tests want to know.
-static FALSE_ALARMS: LazyLock<Vec<(Log, Vec<(usize, Loop)>)>> = LazyLock::new(|| {
+static FALSE_ALARMS: LazyLock<Vec<WithAlarms>> = LazyLock::new(|| {
     let with_alarms = |log: Log| (log.false_alarms(), log);
     logs().into_iter().map(with_alarms).map(|(alarms, log)| (log, alarms)).collect()
 });

@@ -8,6 +8,7 @@ use sweep::store::open::Url;
 use super::{SHAPES, assert_hidden, loud, plant, plant_what_is_broken, shows_a_secret, url_with_secret};
 use crate::support::planted::quoted;
 use crate::support::program::{Program, sweep};
+use crate::support::rounds::are_all_played;
 use crate::support::world::{On, World, on_each_database};
 
 /// Runs commands and keeps what they print, none of which may be secret.
@@ -39,8 +40,9 @@ impl Listener {
         self.run(&[words, &["--output", "json"]].concat());
     }
 
-    /// Exempts and explains what has the shape of this number: each command meets several shapes. All shapes at once
-    /// are in the lists, and a session's output is in its explanation alone, which is read for each of them.
+    /// Exempts and explains what has the shape of this number: each command meets several shapes, and in the long round
+    /// all of them. All shapes at once are in the lists, and a session's output is in its explanation alone, which is
+    /// read for each of them.
     fn run_about(&mut self, world: &mut World, n: usize, reason: &str) {
         let mut first = |from: &str| ids(world, from).remove(0).0;
         let issue = first(&format!("issues where waiting_for like 'in-wait-{n},%'"));
@@ -50,9 +52,9 @@ impl Listener {
         let failed =
             first(&format!("issues where id in (select subject_id from failures where reason like '%in-error-{n},%')"));
         let name = world.text("identifier", &format!("issues where id = '{issue}'")).expect("one");
-        let exempt = if n % 2 == 0 { ["issue", &issue] } else { ["step", &step] };
+        let exempt = if n.is_multiple_of(2) { ["issue", &issue] } else { ["step", &step] };
         let until = ["--reason", reason, "--until", "2d"];
-        if n % 3 == 0 {
+        if n.is_multiple_of(3) || are_all_played() {
             self.run(&[&["exempt", "add"], &exempt[..], &until[..2]].concat());
             self.run(&[&["exempt", "add"], &exempt[..], &until].concat());
         } else {
@@ -69,8 +71,14 @@ impl Listener {
             &["explain", "issue", &failed],
             &["status", "--plan", &plan],
         ];
-        let output = ["table", "json"][n / words.len() % 2];
-        self.run(&[words[n % words.len()], &["--output", output]].concat());
+        for (place, words) in words.iter().enumerate() {
+            if are_all_played() {
+                self.see(words);
+            } else if place == n % 6 {
+                let output = ["table", "json"][n / 6 % 2];
+                self.run(&[words, &["--output", output][..]].concat());
+            }
+        }
 
         let url = Url::parse(&world.url).expect("a URL");
         let (subject, policy) = ((Kind::Session, session.as_str()), Policy::default());

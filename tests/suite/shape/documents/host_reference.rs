@@ -115,7 +115,8 @@ fn of_rust() -> BTreeMap<String, BTreeMap<String, String>> {
         facts.extend(of_all_kinds.clone());
         // Sweep's own views add the exemptions; a session is not continued by wakes.
         let is_of_wakes = |column: &str| ["attempts_unserved", "last_attempt_ended_at"].contains(&column);
-        facts.retain(|column, _| !column.contains("exemption") && !(kind == "session" && is_of_wakes(column)));
+        let is_elsewhere = |column: &str| column.contains("exemption") || kind == "session" && is_of_wakes(column);
+        facts.retain(|column, _| !is_elsewhere(column));
     }
     found
 }
