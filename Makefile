@@ -17,7 +17,7 @@ run: ## Run sweep: make run ARGS="--dry-run --database sqlite://path"
 test: ## Run every test, beside a throw-away PostgreSQL and Paperclip's own schema
 	@tests/prerequisites test
 	@tests/paperclip
-	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} tests/postgres run cargo test --locked
+	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} tests/postgres run cargo test --locked
 	@cargo run --locked --quiet --example stall >/dev/null
 
 test-agents: ## Play real agents under sweep watch, with a stand-in for their models: make test-agents ARGS="claude-*"
@@ -36,7 +36,7 @@ test-mcp: ## Ask sweep mcp by the protocol's official clients (installs 110 MB o
 test-postgres: ## Run the suite on another PostgreSQL, 14 to 18 (fetches it once): make test-postgres VERSION=18 ARGS=rival
 	@tests/prerequisites test
 	@tests/paperclip
-	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} tests/postgres-version $(VERSION) tests/postgres run cargo test --locked --test suite -- $(ARGS)
+	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} tests/postgres-version $(VERSION) tests/postgres run cargo test --locked --test suite -- $(ARGS)
 
 test-hosts: ## Play the real servers beside sweep (installs 1.7 GB once), or one: make test-hosts ARGS=prefect
 	@tests/prerequisites test
