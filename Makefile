@@ -14,7 +14,7 @@ run: ## Run sweep: make run ARGS="--dry-run --database sqlite://path"
 	@tests/prerequisites build
 	@cargo run --quiet -- $(ARGS)
 
-test: ## Run every test, beside a throw-away PostgreSQL and Paperclip's own schema
+test: ## Run the tests, beside a throw-away PostgreSQL and Paperclip's own schema
 	@tests/prerequisites test
 	@tests/paperclip
 	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} tests/postgres run cargo test --locked
