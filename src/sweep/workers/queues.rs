@@ -30,8 +30,8 @@ pub struct Job<'a> {
 pub struct Queues<'s, 'a> {
     queues: Vec<Queue<'a>>,
     contended: &'s Contended,
-    /// Subjects in the hands of any worker, with their agent.
-    shared: HashMap<Id, Id>,
+    /// Subjects in the hands of workers that do not do all work of their agent, with that agent.
+    unpinned: HashMap<Id, Id>,
     /// Subjects of contended agents: each is sent to its agent's one worker when no other worker has such a subject in
     /// hand. Sent earlier, it would wait for a row that another worker of this sweep holds, and might wait in vain.
     parked: Vec<Job<'a>>,
@@ -47,7 +47,7 @@ struct Queue<'a> {
 impl<'s, 'a> Queues<'s, 'a> {
     pub fn new(senders: Vec<Sender<Job<'a>>>, contended: &'s Contended) -> Queues<'s, 'a> {
         let queues = senders.into_iter().map(|sender| Queue { sender: Some(sender), in_flight: 0 }).collect();
-        Queues { queues, contended, shared: HashMap::new(), parked: Vec::new() }
+        Queues { queues, contended, unpinned: HashMap::new(), parked: Vec::new() }
     }
 
     /// For how many workers there is room in flight.
@@ -64,7 +64,7 @@ impl<'s, 'a> Queues<'s, 'a> {
     /// nothing goes to whoever has the least to do.
     pub fn send(&mut self, job: Job<'a>) {
         let job = Job { is_pinned: self.contended.has(&job.candidate.group), ..job };
-        if job.is_pinned && self.shared.values().any(|agent| *agent == job.candidate.group) {
+        if job.is_pinned && self.unpinned.values().any(|agent| *agent == job.candidate.group) {
             return self.parked.push(job);
         }
         let is_at_work = |place: &usize| self.queues[*place].sender.is_some();
@@ -79,7 +79,7 @@ impl<'s, 'a> Queues<'s, 'a> {
         };
         let Queue { sender: Some(sender), in_flight } = &mut self.queues[place.unwrap_or_default()] else { return };
         if !job.is_pinned {
-            self.shared.insert(job.candidate.id.clone(), job.candidate.group.clone());
+            self.unpinned.insert(job.candidate.id.clone(), job.candidate.group.clone());
         }
         // A worker that is gone has panicked: its answer says so.
         let _ = sender.send(job);
@@ -89,7 +89,7 @@ impl<'s, 'a> Queues<'s, 'a> {
     /// A worker has answered for a subject, and holds no lock of it any more.
     pub fn answered(&mut self, worker: usize, subject: &Id) {
         self.queues[worker].in_flight -= 1;
-        if self.shared.remove(subject).is_some() {
+        if self.unpinned.remove(subject).is_some() {
             std::mem::take(&mut self.parked).into_iter().for_each(|job| self.send(job));
         }
     }
