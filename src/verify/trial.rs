@@ -2,10 +2,9 @@
 //! writing old rows.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use anyhow::{Context, Result};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use diesel::QueryResult;
 
 use super::fixtures::{Block, Event, Fixtures, Made, Values};
@@ -39,8 +38,6 @@ pub struct Trial<'a> {
     pub escalation: Escalation,
     sandbox: Sandbox,
     made: u32,
-    /// The database's time when the trial began, and since when that was.
-    began: (DateTime<Utc>, Instant),
 }
 
 /// What a sweep said of each subject.
@@ -90,10 +87,9 @@ impl<'a> Trial<'a> {
     /// In a copy of a database in which the host is installed.
     pub fn new(installed: &Sandbox, host: &'a Host, fixtures: &'a Fixtures) -> Result<Trial<'a>> {
         let sandbox = installed.copy()?;
-        let mut outsider = sandbox.connect(host)?;
+        let outsider = sandbox.connect(host)?;
         let escalation = Policy::default().escalation;
-        let began = (outsider.now()?, Instant::now());
-        Ok(Trial { host, fixtures, outsider, escalation, sandbox, made: 0, began })
+        Ok(Trial { host, fixtures, outsider, escalation, sandbox, made: 0 })
     }
 
     /// For sweeps. One connection works: each more plans all of the host's views anew.
@@ -130,12 +126,6 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// By the database's clock, which is asked once; never ahead of it.
-    fn now(&self) -> Result<DateTime<Utc>> {
-        let (then, since) = self.began;
-        Ok(then + TimeDelta::from_std(since.elapsed())?)
-    }
-
     /// The SQL of a block about a subject, so many minutes ago.
     pub fn sql(&mut self, block: &Block, made: &Made, minutes: i64) -> Result<String> {
         self.sql_for(block, made, minutes, 0)
@@ -143,7 +133,7 @@ impl<'a> Trial<'a> {
 
     /// The same, for so many at once.
     pub fn sql_for(&mut self, block: &Block, made: &Made, minutes: i64, count: u32) -> Result<String> {
-        let at = self.now()? - TimeDelta::minutes(minutes);
+        let at = self.outsider.now()? - TimeDelta::minutes(minutes);
         let values = Values { at, fresh: self.fresh(), count };
         Ok(self.fixtures.sql(block, made, &values)?)
     }
