@@ -26,7 +26,7 @@ const PAGE: i64 = 50_000;
 
 /// Candidates that are looked at together: enough to spread the cost of a statement, few enough that their facts take a
 /// few megabytes.
-const LOOK: usize = 1000;
+pub const LOOK: usize = 1000;
 
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
 /// back a vacuum.

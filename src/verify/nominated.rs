@@ -11,6 +11,7 @@ use crate::store::candidates::{Candidate, Part};
 use crate::store::errors::of_row;
 use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, read_together};
 use crate::sweep::Outcome;
+use crate::sweep::scan::LOOK;
 
 /// What the rules say of some subjects.
 #[derive(Debug, Default)]
@@ -21,14 +22,11 @@ pub struct Judged {
     pub unreadable: BTreeMap<Id, String>,
 }
 
-/// So many facts are read by one statement, as by a sweep.
-const READ_TOGETHER: usize = 1000;
-
 impl Judged {
     /// Reads the facts of many together, as a sweep does when it looks; only what could not be read so, one by one.
     pub fn of<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Result<Judged> {
         let mut judged = Judged::default();
-        for ids in all.chunks(READ_TOGETHER) {
+        for ids in all.chunks(LOOK) {
             let mut together = read_together::<S>(db, ids, &Timeouts::default()).unwrap_or_default();
             for id in ids {
                 match together.remove(id) {
