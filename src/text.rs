@@ -33,15 +33,10 @@ const SHAPES: &str = r"(?x-u)\b(?:
     eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)? | (?<host>https://hooks\.slack\.com/\w+/)[!-~]+
 )";
 
-/// Finds credentials, each pattern with what stays of its finding; a later one may find what an earlier one left.
-struct Censor {
-    any: RegexSet,
-    each: Vec<(Regex, &'static str)>,
-}
-
-/// Of one line; words are of ASCII, since tables of Unicode are ten times as slow.
-static CENSOR: LazyLock<Censor> = LazyLock::new(|| {
-    let patterns = [
+/// Finds credentials in one line, each pattern with what stays of its finding; a later one may find what an earlier one
+/// left. Words are of ASCII, since tables of Unicode are ten times as slow.
+static PATTERNS: LazyLock<[(String, &str); 11]> = LazyLock::new(|| {
+    [
         (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)".to_owned(), "***"),
         // As in libpq's pairs: unquoted, it may end anywhere, so that nothing behind it is shown.
         (
@@ -63,19 +58,23 @@ static CENSOR: LazyLock<Censor> = LazyLock::new(|| {
         (SHAPES.to_owned(), "${host}***"),
         // PostgreSQL quotes the value that it could not read: a column's, in a function of the host's.
         (r#"((?:invalid input (?:syntax|value) for|malformed) [^:"]+: )".*""#.to_owned(), "${1}***"),
-    ];
+    ]
+});
+
+/// All patterns at once: most texts match none, and then no other expression is compiled.
+static ANY: LazyLock<RegexSet> =
+    LazyLock::new(|| RegexSet::new(PATTERNS.iter().map(|(pattern, _)| pattern)).expect("regular expressions"));
+
+static EACH: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let regex = |pattern: &str| Regex::new(pattern).expect("a regular expression");
-    Censor {
-        any: RegexSet::new(patterns.iter().map(|(pattern, _)| pattern)).expect("regular expressions"),
-        each: patterns.iter().map(|(pattern, stays)| (regex(pattern), *stays)).collect(),
-    }
+    PATTERNS.iter().map(|(pattern, stays)| (regex(pattern), *stays)).collect()
 });
 
 /// As it may be shown.
 pub fn redact(text: &str) -> String {
     let mut text = one_line(text);
-    if CENSOR.any.is_match(&text) {
-        for (regex, stays) in &CENSOR.each {
+    if ANY.is_match(&text) {
+        for (regex, stays) in EACH.iter() {
             if let Cow::Owned(censored) = regex.replace_all(&text, *stays) {
                 text = censored;
             }
