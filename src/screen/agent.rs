@@ -8,7 +8,7 @@ use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
 use super::look::Look;
-use super::rule::{Pattern, Patterns, Rule, Text};
+use super::rule::{Pattern, Rule, Text};
 use super::signal::Signal;
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
@@ -45,7 +45,7 @@ pub struct Agent {
     hint: Option<Pattern>,
     /// Rows that change without any progress.
     #[serde(default)]
-    status_rows: Patterns,
+    status_rows: Vec<Pattern>,
     /// The keys that clear its composer.
     #[serde(default)]
     pub clear: Option<String>,
@@ -174,20 +174,20 @@ impl Agents {
     }
 
     fn self_report<'a>(&'a self, agent: Option<&'a Agent>, by: Channel, text: &str) -> Option<&'a SelfReport> {
-        let matches = |report: &&SelfReport| report.by == by && report.pattern.0.is_match(text);
+        let matches = |report: &&SelfReport| report.by == by && report.pattern.is_match(text);
         agent.into_iter().chain([&self.generic]).find_map(|agent| agent.said.iter().find(matches))
     }
 
     /// The text in the composer before the cursor and behind it, without spaces, frames and hints; None without one.
     pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
-        let composer = &agent.and_then(|agent| agent.composer.as_ref())?.0;
+        let composer = agent.and_then(|agent| agent.composer.as_ref())?;
         let is_composer = |row: &String| composer.is_match(row);
         let first = look.rows.iter().rposition(is_composer).filter(|first| look.is_one_text(*first))?;
         let mut before = look.rows[first..look.cursor_row].join(" ");
         before.push_str(&look.before_cursor);
         let mark = composer.find(&before).map_or(0, |mark| mark.end());
         let is_hint =
-            agent.and_then(|agent| agent.hint.as_ref()).is_some_and(|hint| hint.0.is_match(&look.behind_cursor));
+            agent.and_then(|agent| agent.hint.as_ref()).is_some_and(|hint| hint.is_match(&look.behind_cursor));
         let behind = if is_hint { "" } else { &look.solid_behind_cursor };
         Some((condensed(&before[mark..]), condensed(behind)))
     }
@@ -196,14 +196,15 @@ impl Agents {
     pub fn output(&self, agent: Option<&Agent>, look: &Look) -> Vec<String> {
         let mut look = look.clone();
         let composer = agent.and_then(|agent| agent.composer.as_ref());
-        let found = composer.and_then(|composer| look.rows.iter().rposition(|row| composer.0.is_match(row)));
+        let found = composer.and_then(|composer| look.rows.iter().rposition(|row| composer.is_match(row)));
         if let Some(at) = found.filter(|at| look.is_one_text(*at)) {
             let is_border = |row: &String| !row.is_empty() && !row.chars().any(char::is_alphanumeric);
             let first = (0..at).rev().take_while(|&above| is_border(&look.rows[above])).last().unwrap_or(at);
             look.rows.truncate(first);
         }
         let mut lines = look.lines();
-        lines.retain(|line| !agent.into_iter().chain([&self.generic]).any(|agent| agent.status_rows.0.is_match(line)));
+        let status_rows = || agent.into_iter().chain([&self.generic]).flat_map(|agent| &agent.status_rows);
+        lines.retain(|line| !status_rows().any(|row| row.is_match(line)));
         lines
     }
 }

@@ -4,7 +4,10 @@
 //! trailing empty rows, and with `‸` at the cursor. The group `question` is what the agent asks, `resumes` when its
 //! quota is available again. Other fields are further conditions; all of them must hold.
 
-use regex::{Error, Regex, RegexSet};
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use regex::Regex;
 use serde::Deserialize;
 
 use super::look::{LineMode, Look};
@@ -83,7 +86,7 @@ impl Rule {
     pub fn read(&self, agent: &str, look: &Look, text: &Text) -> Option<Statement> {
         let holds = (!self.still || look.is_still)
             && (!self.rung || look.has_rung)
-            && self.title.as_ref().is_none_or(|title| title.0.is_match(&look.title))
+            && self.title.as_ref().is_none_or(|title| title.is_match(&look.title))
             && is_as(self.echo, look.mode.map(|LineMode { echo, .. }| echo))
             && is_as(self.canonical, look.mode.map(|LineMode { canonical, .. }| canonical));
         if !holds {
@@ -92,7 +95,7 @@ impl Rule {
         let Some(screen) = &self.screen else {
             return Some(self.statement(agent, "title or terminal mode".to_owned(), &look.before_cursor, None));
         };
-        let found = screen.0.captures(&text.text)?;
+        let found = screen.captures(&text.text)?;
         let whole = found.get(0)?;
         let (first, last) = (text.row_of(whole.start()), text.row_of(whole.end()));
         let lines = if first == last { format!("line {first}") } else { format!("lines {first} to {last}") };
@@ -115,28 +118,31 @@ fn is_as(demanded: Option<bool>, found: Option<bool>) -> bool {
     demanded.is_none() || demanded == found
 }
 
-/// A regular expression in the file of an agent.
+/// A regular expression in the file of an agent. It is compiled when it is first asked: a watcher meets one agent's.
+///
+/// # Panics
+/// If it is malformed: in tests when its file is read, otherwise when it is first asked.
 #[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Pattern(pub Regex);
+#[serde(from = "String")]
+pub struct Pattern {
+    source: String,
+    regex: OnceLock<Regex>,
+}
 
-/// Several regular expressions, any of which may match.
-#[derive(Debug, Default, Deserialize)]
-#[serde(try_from = "Vec<String>")]
-pub struct Patterns(pub RegexSet);
-
-impl TryFrom<String> for Pattern {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Pattern, Error> {
-        Regex::new(&text).map(Pattern)
+impl From<String> for Pattern {
+    fn from(source: String) -> Pattern {
+        let pattern = Pattern { source, regex: OnceLock::new() };
+        if cfg!(test) {
+            let _compiled: &Regex = &pattern;
+        }
+        pattern
     }
 }
 
-impl TryFrom<Vec<String>> for Patterns {
-    type Error = Error;
+impl Deref for Pattern {
+    type Target = Regex;
 
-    fn try_from(texts: Vec<String>) -> Result<Patterns, Error> {
-        RegexSet::new(texts).map(Patterns)
+    fn deref(&self) -> &Regex {
+        self.regex.get_or_init(|| Regex::new(&self.source).expect("a regular expression"))
     }
 }
