@@ -49,18 +49,17 @@ fn spin_until(inbox: &mut Receiver<StallEvent>, is_wanted: impl Fn(&StallEvent) 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_sent_after_a_stop_in_the_midst_of_sending() {
     let talkative = StallConfig { nudge_delay: Duration::ZERO, nudges_max: u32::MAX, ..hasty() };
-    let mut sent = 0;
     for round in 0..100 {
         let (session, mut inbox) = spawn(talkative.clone(), 100_000);
-        thread::sleep(Duration::from_micros(2000 + 10 * round));
-        session.stop();
-        while inbox.try_recv().is_ok() {
-            sent += 1;
+        for _ in 0..10 {
+            timeout(PATIENCE, inbox.recv()).await.expect("negative control").expect("an event");
         }
+        thread::sleep(Duration::from_micros(10 * round));
+        session.stop();
+        while inbox.try_recv().is_ok() {}
         session.join().await.expect("no panic");
         assert!(inbox.try_recv().is_err(), "round {round}");
     }
-    assert!(1000 < sent, "negative control: {sent} events in 100 rounds");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -91,7 +90,7 @@ fn name(n: usize) -> Id {
 
 /// Does all that can be done to the sessions, in an order of its own.
 fn disturb(registry: &DetectorRegistry, events: &mpsc::Sender<StallEvent>, seed: usize) {
-    for n in (0..40_000).map(|n| n * 7 + seed) {
+    for n in (0..15_000).map(|n| n * 7 + seed) {
         let id = name(n / 3);
         match n % 11 {
             0..=3 => _ = registry.reset(&id),
