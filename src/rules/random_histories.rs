@@ -4,6 +4,8 @@
 mod event;
 mod host;
 
+use std::sync::LazyLock;
+
 use chrono::TimeDelta;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -85,10 +87,10 @@ proptest! {
 }
 
 /// The same histories in every run of the tests.
-fn samples() -> Vec<(Vec<(Event, i64)>, Policy)> {
+static SAMPLES: LazyLock<Vec<(Vec<(Event, i64)>, Policy)>> = LazyLock::new(|| {
     let (mut runner, strategy) = (TestRunner::deterministic(), (history(), policy()));
-    (0..300).map(|_| strategy.new_tree(&mut runner).expect("a history").current()).collect()
-}
+    (0..100).map(|_| strategy.new_tree(&mut runner).expect("a history").current()).collect()
+});
 
 fn forgetful(facts: &IssueFacts, policy: &Policy, forget: fn(&mut History)) -> Verdict {
     let mut facts = facts.clone();
@@ -117,20 +119,18 @@ fn a_rule_that_forgets_a_bound_breaks_it() {
             "somebody is on it",
         ),
     ];
-    let samples = samples();
     for (rule, broken) in rules {
-        let failures = samples.iter().filter_map(|(history, policy)| play(history, policy, rule).err());
+        let failures = SAMPLES.iter().filter_map(|(history, policy)| play(history, policy, rule).err());
         assert!(failures.into_iter().any(|failure| failure.contains(broken)), "nobody noticed: {broken}");
     }
 }
 
 #[test]
 fn in_random_histories_everything_happens() {
-    let played =
-        samples().into_iter().map(|(history, policy)| play(&history, &policy, decide).expect("all is bounded"));
+    let played = SAMPLES.iter().map(|(history, policy)| play(history, policy, decide).expect("all is bounded"));
     let hosts: Vec<Host> = played.collect();
     for (action, at_least) in
-        [("continue", 900), ("escalate", 900), ("recover", 900), ("hand_over", 150), ("abandon", 20)]
+        [("continue", 200), ("escalate", 200), ("recover", 200), ("hand_over", 40), ("abandon", 5)]
     {
         let count = hosts.iter().flat_map(|host| &host.ledger).filter(|row| row.action == action).count();
         assert!(at_least <= count, "{count} × {action} in {} histories", hosts.len());
