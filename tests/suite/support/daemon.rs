@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,6 +21,8 @@ pub const EACH_SECOND: &str = "* * * * * *";
 pub struct Daemon {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
+    /// Reads the log until its end.
+    reader: Option<JoinHandle<()>>,
     _program: Program,
 }
 
@@ -35,12 +37,12 @@ impl Daemon {
         let mut child = program.start();
         let log = Arc::new(Mutex::new(Vec::new()));
         let (ours, err) = (Arc::clone(&log), child.stderr.take().expect("a pipe"));
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             for line in BufReader::new(err).lines().map_while(Result::ok) {
                 ours.lock().expect("a log").push(line);
             }
         });
-        Daemon { child, log, _program: program }
+        Daemon { child, log, reader: Some(reader), _program: program }
     }
 
     pub fn log(&self) -> Vec<String> {
@@ -93,6 +95,9 @@ impl Daemon {
             assert!(Instant::now() < deadline, "{}", what());
             thread::sleep(Duration::from_millis(10));
         };
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("all of the log");
+        }
         let mut out = String::new();
         child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("UTF-8");
         (status.code().unwrap_or_else(|| panic!("{status}; {}", what())), out)
