@@ -58,6 +58,10 @@ fn ask_for_password(mut client: impl Read + Write) -> Vec<u8> {
     let (mut heard, mut buffer) = (Vec::new(), [0; 4096]);
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         heard.extend(&buffer[..length]);
+        // Whoever gives it would be asked for it again, and give it again.
+        if buffer[0] == b'p' {
+            break;
+        }
         let answer = if buffer[..length] == SSL_REQUEST { &b"N"[..] } else { &AUTHENTICATION_CLEARTEXT_PASSWORD };
         if client.write_all(answer).is_err() {
             break;
