@@ -8,14 +8,14 @@ use diesel::{QueryableByName, RunQueryDsl};
 use crate::support::databases::template_with;
 use crate::support::world::{On, World};
 
-/// Of 100,000 issues and steps each, 1 % and 0.1 % are in progress; the rest is history.
+/// Of 30,000 issues and steps each, 1 % and 0.1 % are in progress; the rest is history.
 const HISTORY: &str = "
     set session_replication_role = replica;
     insert into agents (id, name) select md5('agent ' || n)::uuid, 'Agent ' || n from generate_series(0, 99) n;
     insert into issues (id, identifier, title, status, assignee_agent_id)
         select md5(n::text)::uuid, 'ACM-' || n, 'x', case when n % 100 = 0 then 'in_progress' else 'done' end,
                md5('agent ' || n % 100)::uuid
-        from generate_series(1, 100000) n;
+        from generate_series(1, 30000) n;
     insert into runs (agent_id, issue_id, status)
         select assignee_agent_id, id, case when status = 'in_progress' then 'running' else 'succeeded' end from issues;
     insert into wakes (agent_id, issue_id, reason, requested_by, status)
@@ -28,15 +28,15 @@ const HISTORY: &str = "
         from issues;
     insert into plans (id, title, status)
         select md5('plan ' || n)::uuid, 'p', case when n % 100 = 0 then 'executing' else 'completed' end
-        from generate_series(1, 10000) n;
+        from generate_series(1, 3000) n;
     insert into plan_steps (plan_id, position, title, status, started_at)
         select md5('plan ' || n)::uuid, k, 's', case when n % 100 = 0 and k = 1 then 'in_progress' else 'completed' \
         end, now()
-        from generate_series(1, 10000) n, generate_series(1, 10) k;
+        from generate_series(1, 3000) n, generate_series(1, 10) k;
     insert into sessions (id, issue_id, status, started_at)
         select md5('session ' || n)::uuid, md5(n::text)::uuid, case when n % 100 = 0 then 'active' else 'terminated' \
         end, now()
-        from generate_series(1, 100000) n;
+        from generate_series(1, 30000) n;
     insert into session_commands (session_id, command, status, requested_by)
         select id, 'nudge', case when status = 'active' then 'queued' else 'delivered' end, 'sweep' from sessions;
     analyze";

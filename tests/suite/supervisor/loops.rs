@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use evaluation::{CIRCLES, Log};
 use sweep::rules::{Loop, detect_loop};
 
+use crate::support::rounds::rounds;
+
 /// Logs of programs that print the same three lines for each of their tests, and nothing else.
 const REPETITIVE: [&str; 2] = ["jest", "pytest-prints"];
 
@@ -42,7 +44,7 @@ fn the_false_alarm_rate_is_the_documented_one() {
 #[test]
 fn every_loop_is_found_in_time_and_none_is_called_too_early_or_too_late() {
     let logs = logs();
-    let places = evaluation::places(&logs);
+    let places: Vec<_> = rounds(evaluation::places(&logs)).collect();
     for circle in &CIRCLES {
         let outcome = circle.put_into(&places);
         assert!(0 < outcome.put_in, "{}", circle.name);

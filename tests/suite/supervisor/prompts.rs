@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::planted::quoted;
+use crate::support::rounds::rounds;
 use crate::support::tmux::Tmux;
 use crate::support::wait::wait_for;
 use crate::support::watcher::{AS_USUAL, Watcher};
@@ -125,8 +126,9 @@ fn look_at(world: &mut World, name: &str, home: &Path, question: Option<&str>) -
 
 /// Plays each, several at a time; in a terminal of the watcher's, or in a pane of tmux.
 fn play_all(names: Vec<(String, Value)>, in_tmux: bool) {
+    let names: VecDeque<_> = rounds(names).collect();
     let world = World::new(On::Sqlite);
-    let (queue, wrong) = (Mutex::new(VecDeque::from(names)), Mutex::new(Vec::new()));
+    let (queue, wrong) = (Mutex::new(names), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..PLAYERS {
             scope.spawn(|| {

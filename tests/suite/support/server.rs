@@ -66,13 +66,13 @@ impl Server {
     }
 
     /// Migrated, and with so many orphans of 40 agents.
-    pub fn with_orphans(self, orphans: u32) -> Server {
+    pub fn with_orphans(self, orphans: usize) -> Server {
         migrate_at(&self.url, []).run().done();
         self.add_orphans(orphans);
         self
     }
 
-    pub fn add_orphans(&self, orphans: u32) {
+    pub fn add_orphans(&self, orphans: usize) {
         let orphans = format!(
             "with agents as (insert into sweep.agents (name) select 'Ada ' || n from generate_series(1, 40) n \
                 returning id),

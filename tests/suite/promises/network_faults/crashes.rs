@@ -11,6 +11,7 @@ use sweep::rules::Id;
 use super::failover::{sweep_disturbed_by, texts};
 use crate::support::databases::{connect, run};
 use crate::support::program::sweep_at;
+use crate::support::rounds::rounds;
 use crate::support::server::Server;
 
 /// Nothing but a commit that waits for it has the log written: what is not flushed is lost in the crash.
@@ -26,7 +27,7 @@ fn set(url: &str, query: &str) -> BTreeSet<String> {
 fn a_server_that_crashes_at_any_moment_loses_nothing_that_was_reported() {
     let server = Server::start_with(&SETTINGS).with_orphans(0);
     let tables = "agents, issues, wakes, activity, recoveries, failures, sweeps".replace(", ", ", sweep.");
-    for round in 0..4 {
+    for round in rounds(0..10) {
         run(&mut connect(&server.url), &format!("truncate sweep.{tables} cascade"));
         server.add_orphans(300);
         let moment = random(200);
