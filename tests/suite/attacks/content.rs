@@ -12,6 +12,7 @@ use sweep::store::{Access, Db, Timeouts, quarantine};
 
 use crate::support::databases::{as_swept, connect_server, database_url, run};
 use crate::support::program::{BINARY, Program, migrate_at};
+use crate::support::rounds::are_all_played;
 use crate::support::world::{On, World};
 
 /// Of data, its own and its libraries': what there is beyond it is refused by the kernel.
@@ -24,20 +25,13 @@ pub(super) fn small<'a>(url: &str, arguments: impl IntoIterator<Item = &'a str>)
     Program::of(command).env("PATH", "/usr/bin:/bin")
 }
 
-/// All that shows rows, each with no more memory than that.
+/// All that shows rows, each with no more memory than that: for programs, and in the long round for people as well.
 fn shows_all(world: &World, subjects: &[(&str, &Id)]) {
-    let mut commands = vec![
-        vec!["--dry-run"],
-        vec!["--dry-run", "--output", "json"],
-        vec!["status"],
-        vec!["status", "--output", "json"],
-        vec!["quarantine", "list"],
-    ];
-    for (kind, id) in subjects {
-        commands.extend([vec!["explain", kind, &id.0], vec!["explain", kind, &id.0, "--output", "json"]]);
-    }
-    for arguments in commands {
-        let ran = small(&world.url, arguments.iter().copied()).run();
+    let mut commands = vec![vec!["--dry-run"], vec!["status"], vec!["quarantine", "list"]];
+    commands.extend(subjects.iter().map(|(kind, id)| vec!["explain", *kind, &id.0]));
+    let formats: &[&str] = if are_all_played() { &["json", "table"] } else { &["json"] };
+    for (arguments, format) in commands.iter().flat_map(|it| formats.iter().map(move |format| (it, *format))) {
+        let ran = small(&world.url, arguments.iter().copied().chain(["--output", format])).run();
         assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.err);
         let longest = ran.out.lines().flat_map(|line| line.split('"')).map(str::len).max();
         assert!(longest < Some(100_000), "{arguments:?}: {longest:?}");
@@ -59,6 +53,7 @@ fn resumes_all(world: &World, ids: &[&Id]) {
 const HUGE: &str = "repeat('0123456789 ', 9 * 1024 * 1024)";
 
 #[test]
+#[ignore = "played on PostgreSQL 18"]
 fn texts_of_99_megabytes_cost_a_sweep_of_the_native_host_no_memory() {
     let mut world = World::new(On::Postgres);
     let (busy, other) = (world.agent("idle"), world.agent("idle"));
@@ -102,6 +97,7 @@ fn a_text_of_99_megabytes_that_is_read_whole_does_not_fit() {
 }
 
 #[test]
+#[ignore = "played on PostgreSQL 18"]
 fn texts_of_99_megabytes_cost_a_sweep_of_paperclip_no_memory() {
     let mut world = World::new(On::Paperclip);
     let (busy, other) = (world.agent("idle"), world.agent("idle"));

@@ -9,7 +9,7 @@ use sweep::conclusion::Conclusion;
 use sweep::rules::Id;
 use sweep::sweep::{Options, Selection};
 
-use crate::support::world::{World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{World, engine_on_each_host, on_each_database};
 
 /// One issue to continue, one to escalate and one to recover.
 fn one_of_each(world: &mut World, agent: &Id) -> [Id; 3] {
@@ -127,7 +127,7 @@ engine_on_each_host! {
 mod own_tables {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn steps_are_planned_and_applied(world) {
             let agent = world.agent("idle");
             let ((plan_of_one, one), (_, other)) = (world.stalled_step(Some(&agent)), world.stalled_step(None));

@@ -7,7 +7,7 @@ use sweep::store::attention::{PageRequest, Scope};
 use sweep::sweep::Options;
 
 use crate::support::program::sweep;
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 mod owners;
 mod pages;
@@ -216,7 +216,7 @@ engine_on_each_host! {
 mod steps_and_sessions {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn steps_and_sessions_that_wait_for_a_person_are_listed_with_the_rest(world) {
             let agent = world.agent("idle");
             let (_, step) = world.stalled_step(None);

@@ -4,7 +4,7 @@ use rstest::rstest;
 use sweep::rules::Id;
 
 use crate::support::terminal::{Asked, QUESTION};
-use crate::support::world::{On, World, engine_on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
 const NOT_WRITTEN: &str = "Nothing was written.";
 
@@ -13,7 +13,7 @@ fn orphans(world: &mut World, n: usize) -> Vec<Id> {
     (0..n).map(|_| world.orphan(&agent)).collect()
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn what_is_shown_is_done_when_the_answer_is_yes(world) {
         let shown = orphans(world, 2);
         let asked = Asked::with(&world.url, &[]);

@@ -6,7 +6,7 @@ use sweep::parse;
 use sweep::rules::Id;
 
 use crate::support::program::{Ran, command_at};
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 const USAGE: i32 = 64;
 const BUSY: i32 = 75;
@@ -148,7 +148,7 @@ engine_on_each_host! {
 mod own_tables {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn a_step_can_be_exempt_by_its_plans_name_and_its_number(world) {
             let (_, step) = world.stalled_step(None);
             add(world, "step", "Launch #1", &["--until", "12h"]).done();

@@ -9,7 +9,7 @@ use sweep::store::{Access, Timeouts, find};
 use sweep::sweep::Selection;
 
 use crate::support::program::{command_at, explain};
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 const SOME_FAILED: i32 = 1;
 const USAGE: i32 = 64;
@@ -106,7 +106,7 @@ engine_on_each_host! {
 mod own_tables {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn what_is_explained_is_what_a_sweep_does_with_a_step(world) {
             let agent = world.agent("idle");
             let (_, lost) = world.stalled_step(Some(&agent));

@@ -14,7 +14,7 @@ use sweep::rules::{Id, Kind};
 
 use crate::support::mcp::Client;
 use crate::support::program::{command_at, explain, sweep_at};
-use crate::support::world::{engine_on_each_database, engine_on_each_host};
+use crate::support::world::{engine_on_each_host, on_each_database};
 
 /// What a command prints.
 fn printed(url: &str, words: &[&str]) -> Value {
@@ -113,7 +113,7 @@ engine_on_each_host! {
 mod own_tables {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn the_status_of_a_plan_is_what_its_command_prints(world) {
             let agent = world.agent("idle");
             let (plan, _) = world.stalled_step(Some(&agent));

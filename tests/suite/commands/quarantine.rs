@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sweep::rules::Id;
 
 use crate::support::program::{Ran, command_at, sweep};
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 const USAGE: i32 = 64;
 
@@ -98,7 +98,7 @@ engine_on_each_host! {
 mod own_tables {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn a_row_that_cannot_be_read_is_listed_by_name_and_released(world) {
             let agent = world.agent("idle");
             let issue = world.orphan(&agent);

@@ -6,7 +6,7 @@ use sweep::rules::{Id, Policy};
 use sweep::store::ledger::{self, Closing, Ended, Opening};
 use sweep::store::{Access, Db, Timeouts};
 
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 mod plans;
 mod printed;
@@ -202,7 +202,7 @@ engine_on_each_host! {
 mod tenants_and_plans {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn one_tenants_work_can_be_shown_alone(world) {
             let agent = world.agent("idle");
             let (ours, theirs) = (world.orphan(&agent), world.orphan(&agent));

@@ -15,7 +15,7 @@ use crate::support::proxy::{Direction, Proxy};
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::scratch::Role;
 use crate::support::world::notifications::{deliver, deliver_until};
-use crate::support::world::{On, World, engine_on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
 fn failed(failed: u64) -> Delivered {
     Delivered { failed, ..Delivered::default() }
@@ -25,7 +25,7 @@ fn delivered(delivered: u64) -> Delivered {
     Delivered { delivered, ..Delivered::default() }
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn what_failed_is_tried_again_later_with_the_same_key_and_body(world) {
         let receiver = Receiver::answering(Answer::Status(500));
         let settings = world.notifying_the_webhook(&receiver);

@@ -8,7 +8,7 @@ use sweep::sweep::Options;
 use super::text;
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::world::notifications::deliver;
-use crate::support::world::{World, engine_on_each_database};
+use crate::support::world::{World, on_each_database};
 
 /// Escalates at once whatever it finds.
 fn impatient(options: CycleOptions) -> CycleOptions {
@@ -22,7 +22,7 @@ fn escalate(world: &mut World, n: u32, options: &CycleOptions) {
     assert_eq!(world.sweep_as(&options.sweep).count("issues", "escalated"), i64::from(n));
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn a_thousand_escalations_are_one_message(world) {
         let receiver = Receiver::new();
         let url = receiver.url();

@@ -1,10 +1,10 @@
 //! Negative controls of P14: deliverers that lose a notification, or send one under two names, are found out.
 
 use crate::support::receiver::{Answer, Receiver};
-use crate::support::world::engine_on_each_database;
 use crate::support::world::notifications::deliver;
+use crate::support::world::on_each_database;
 
-engine_on_each_database! {
+on_each_database! {
     /// It was killed in between: what is marked is never sent.
     fn a_deliverer_that_marks_before_it_sends_loses_what_it_marked(world) {
         let receiver = Receiver::new();

@@ -7,9 +7,9 @@ use sweep::sweep::Options;
 use super::text;
 use crate::support::receiver::Receiver;
 use crate::support::world::notifications::deliver;
-use crate::support::world::{On, World, engine_on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
-engine_on_each_database! {
+on_each_database! {
     /// The same transaction: there is no moment at which one of them is there without the other.
     fn what_is_rolled_back_is_not_notified(world) {
         let receiver = Receiver::new();

@@ -2,13 +2,13 @@
 
 use crate::support::program::sweep_at;
 use crate::support::receiver::{Answer, Receiver};
-use crate::support::world::{On, World, engine_on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
 fn paths(receiver: &Receiver) -> Vec<String> {
     receiver.requests().into_iter().map(|request| format!("{} {}", request.method, request.path)).collect()
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn a_sweep_pings_at_its_beginning_and_at_its_end(world) {
         let receiver = Receiver::new();
         let agent = world.agent("idle");

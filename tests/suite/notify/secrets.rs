@@ -3,7 +3,7 @@
 use crate::support::program::{command_at, sweep, sweep_at};
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::world::notifications::SECRET;
-use crate::support::world::{World, engine_on_each_database};
+use crate::support::world::{World, on_each_database};
 
 fn assert_hidden(text: &str) {
     for secret in ["hunter2", "aHVudGVy", "hooks/"] {
@@ -20,7 +20,7 @@ fn stored(world: &mut World) -> String {
             .expect("a text")
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn no_output_at_any_log_level_has_a_url_or_a_secret_in_it(world) {
         let answers = [
             Answer::Status(200),

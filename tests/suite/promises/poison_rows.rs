@@ -36,6 +36,7 @@ fn unreadable(world: &mut World, poison: &str, spoil: impl Fn(&mut World, &Id)) 
 }
 
 #[test]
+#[ignore = "played on PostgreSQL 18"]
 fn absurd_times_in_postgres_are_reported_as_unreadable() {
     for time in ABSURD_TIMES.into_iter().chain(["1970-01-01"]) {
         let mut world = World::new(On::Postgres);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::support::program::BINARY;
 use crate::support::wait::wait_for;
 use crate::support::watcher::Watcher;
-use crate::support::world::{On, World, engine_on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
 const AWAITING: &str = "sweep: the agent crashed; waiting to be relaunched by a sweep";
 
@@ -73,7 +73,7 @@ fn a_stdout_that_keeps_nobody_waiting_gets_everything() {
     assert!(child.wait().expect("an end").success());
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn an_agent_whose_reader_pauses_is_at_work(world) {
         let mut child = watch(world, "seq 1 100000").stdout(Stdio::piped()).spawn().expect("sweep");
         thread::sleep(Duration::from_secs(4));

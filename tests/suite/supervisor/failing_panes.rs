@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::tmux::Tmux;
 use crate::support::wait::wait_for;
-use crate::support::world::engine_on_each_database;
+use crate::support::world::on_each_database;
 
 /// While tmux's socket is elsewhere it has no server.
 fn without_its_server(tmux: &Tmux, lasts: Duration) {
@@ -18,7 +18,7 @@ fn without_its_server(tmux: &Tmux, lasts: Duration) {
     rename(sockets.join("away"), sockets.join("default")).expect("a socket");
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn a_tmux_that_does_not_answer_for_a_moment_has_not_ended(world) {
         let tmux = Tmux::running("echo working; cat");
         let watcher = tmux.watch(world, &["--no-examine"]);

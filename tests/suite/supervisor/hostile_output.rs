@@ -3,7 +3,7 @@
 use crate::support::program::{command_at, sweep, sweep_at};
 use crate::support::wait::wait_for;
 use crate::support::watcher::{READ, Watcher};
-use crate::support::world::{On, World, engine_on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
 /// Titles, the clipboard, another screen, C1 controls, invalid UTF-8, NULs, formats of tmux, shells and SQL.
 pub const HOSTILE: &str = r#"
@@ -18,7 +18,7 @@ fn is_harmless(text: &str) -> bool {
     !text.chars().any(|c| c.is_control() && c != '\n')
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn hostile_output_is_kept_as_text_and_printed_as_text(world) {
         let script = format!("{HOSTILE} read x; exit 0 # \u{1b}]0;owned\u{7}");
         let mut watcher = Watcher::of(&world.url, &["--nudges-max", "0"], &script);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::program::{Program, sweep};
 use crate::support::watcher::{Watcher, path};
-use crate::support::world::engine_on_each_database;
+use crate::support::world::on_each_database;
 
 const USAGE: i32 = 64;
 
@@ -14,7 +14,7 @@ fn watch(url: &str, words: &[&str]) -> Program {
     sweep(["watch", "--database", url].into_iter().chain(words.iter().copied())).env("PATH", path())
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn a_log_that_is_no_regular_file_is_refused_and_left_alone(world) {
         let directory = tempfile::tempdir().expect("a directory");
         let link = directory.path().join("link");

@@ -2,7 +2,7 @@
 
 use crate::support::program::{Program, sweep};
 use crate::support::watcher::path;
-use crate::support::world::{On, World, engine_on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
 const USAGE: i32 = 64;
 const CONFIG: i32 = 78;
@@ -12,7 +12,7 @@ fn watch(url: &str, words: &[&str]) -> Program {
     sweep(["watch", "--database", url].into_iter().chain(words.iter().copied())).env("PATH", path())
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn names_that_mean_nothing_are_refused_and_nothing_is_registered(world) {
         let url = world.url.clone();
         let refused = |code, words: &[&str], says: &[&str]| watch(&url, words).run().refused(code, says);

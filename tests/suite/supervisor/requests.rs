@@ -3,7 +3,7 @@
 use crate::support::program::command_at;
 use crate::support::wait::wait_for;
 use crate::support::watcher::{READ, Watcher};
-use crate::support::world::{World, engine_on_each_database};
+use crate::support::world::{World, on_each_database};
 
 fn ask(world: &World, request: &str) {
     command_at(&world.url, [request, "agent", "--as", "ada"]).run().done();
@@ -25,7 +25,7 @@ fn reader() -> String {
 /// A session that no sweep would disturb in the time of a test.
 const CALM: [&str; 2] = ["--session-silent-after", "10m"];
 
-engine_on_each_database! {
+on_each_database! {
     fn a_session_that_is_paused_is_kept_and_not_disturbed_until_it_is_resumed(world) {
         let watcher = Watcher::of(&world.url, &CALM, &reader());
         watcher.until_it_prints("working");

@@ -10,7 +10,7 @@ use sweep::rules::Id;
 use crate::support::program::{Ran, sweep, sweep_at};
 use crate::support::wait::wait_for;
 use crate::support::watcher::{POLICY, READ, Watcher};
-use crate::support::world::engine_on_each_database;
+use crate::support::world::on_each_database;
 
 const SILENT: &str = "echo working; while printf '> '; read x; do echo \"$x\" >> got; done";
 const USAGE: i32 = 64;
@@ -19,7 +19,7 @@ fn take_up(url: &str) -> Ran {
     sweep(["watch", "--database", url, "--session", "agent", "--interval", "100ms", "--", "true"]).run()
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn a_paused_session_gets_no_nudge(world) {
         let watcher =
             Watcher::of(&world.url, &["--no-examine"], &format!("echo working; {READ}; echo \"$x\" >> got; cat"));

@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::support::wait::wait_for;
 use crate::support::watcher::{PATIENT, READ, STUCK, Watcher};
-use crate::support::world::engine_on_each_database;
+use crate::support::world::on_each_database;
 
 const NUDGE: &str = "You seem to be stuck.";
 
-engine_on_each_database! {
+on_each_database! {
     /// The terminal shows what is typed, and the child says nothing: an echo is no recovery.
     fn a_silent_agent_is_nudged_twice_then_a_person_is_notified(world) {
         let agent = world.agent("idle");

@@ -4,11 +4,11 @@ use super::hostile_output::HOSTILE;
 use crate::support::tmux::Tmux;
 use crate::support::wait::wait_for;
 use crate::support::watcher::{PATIENT, READ, STUCK};
-use crate::support::world::engine_on_each_database;
+use crate::support::world::on_each_database;
 
 const NUDGE: &str = "You seem to be stuck.";
 
-engine_on_each_database! {
+on_each_database! {
     fn an_agent_that_repeats_itself_is_left_alone_and_marked_in_the_status_line_until_its_watcher_ends(world) {
         let tmux = Tmux::running("while :; do echo 'Error: connection refused'; sleep 0.05; done");
         let screen = tmux.attach();

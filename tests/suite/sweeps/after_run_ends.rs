@@ -7,7 +7,7 @@ use sweep::sweep::Cancel;
 use sweep::sweep::run as sweep;
 use sweep::sweep::{Options, Selection};
 
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 fn settings_for_only(world: &World, issues: &[&Id]) -> Options {
     let selection = Selection::Issues(issues.iter().map(|id| (*id).clone()).collect());
@@ -42,7 +42,7 @@ engine_on_each_host! {
 mod on_our_tables {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn of_another_tenant_they_are_left(world) {
             let agent = world.agent("idle");
             let (ours, theirs) = (world.orphan(&agent), world.orphan(&agent));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::program::{BINARY, Program, Ran, sweep_at};
 use crate::support::views_and_rules::old_ledger_row;
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 /// `sweep` on a machine whose clock is off by so much, such as `+1h`.
 fn sweep_by_another_clock(world: &World, off_by: &str, arguments: &[&str]) -> Ran {
@@ -107,7 +107,7 @@ engine_on_each_host! {
 mod steps {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn a_step_of_the_future_is_reported(world) {
             let (_, step) = world.stalled_step(None);
             let then = world.ago(-60);

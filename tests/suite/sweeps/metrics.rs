@@ -18,7 +18,7 @@ use sweep::store::metrics::{Reading, read_from};
 use sweep::store::open::Url;
 use sweep::sweep::Options;
 
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 fn reading(world: &World) -> Reading {
     read_from(&Url::parse(&world.url).expect("a URL"), &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"))
@@ -155,7 +155,7 @@ mod rows {
         world.swept(minutes, shard, "exit_code, succeeded", &format!("{code}, {succeeded}"));
     }
 
-    engine_on_each_database! {
+    on_each_database! {
         fn a_sweep_in_shards_succeeded_when_all_of_them_did(world) {
             for (minutes, shard) in [(50, 0), (40, 1), (30, 2), (9, 0)] {
                 ended(world, minutes, (shard, 4), 0);

@@ -6,7 +6,7 @@ use sweep::sweep::KindMode;
 use sweep::sweep::Options;
 
 use crate::support::program::sweep_at;
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 fn settings_with_modes(world: &World, modes: &[(Kind, KindMode)]) -> Options {
     Options { modes: modes.iter().copied().collect(), concludes_changed: true, ..world.options() }
@@ -105,7 +105,7 @@ engine_on_each_host! {
 mod kinds {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn steps_in_shadow_beside_issues_that_are_on(world) {
             let agent = world.agent("idle");
             world.orphans(&agent, 0..3);

@@ -13,7 +13,7 @@ use sweep::sweep::{Cancel, Options, Progress};
 use crate::support::in_process::{Swept, sweep_once};
 use crate::support::program::sweep_at;
 use crate::support::world::many::numbered;
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 const AGENTS: u32 = 12;
 const ISSUES: u32 = 48;
@@ -190,7 +190,7 @@ fn reading_of_shards(world: &mut World) -> (i64, i64) {
 mod kinds {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn an_agents_steps_and_issues_are_of_one_shard(world) {
             let agents = crowd(world);
             for (n, agent) in (0..).zip(&agents) {

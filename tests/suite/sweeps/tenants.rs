@@ -5,7 +5,7 @@ use sweep::rules::{Id, Kind};
 use sweep::sweep::{Options, Selection};
 
 use crate::support::program::sweep_at;
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 /// Ten orphans of one tenant and, younger and older, eight of another; the one's name.
 fn two_tenants(world: &mut World) -> (String, Vec<Id>) {
@@ -95,7 +95,7 @@ engine_on_each_host! {
 mod steps {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn a_step_is_its_plans_tenants(world) {
             let agent = world.agent("idle");
             let steps = world.stalled_steps(&agent, 0..4);
@@ -111,7 +111,7 @@ mod steps {
 mod quarantined_work {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn of_another_tenant_is_not_named_in_a_tenants_status(world) {
             let agent = world.agent("idle");
             for tenant in ["acme", "evil"] {

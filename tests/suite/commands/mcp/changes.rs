@@ -5,7 +5,7 @@ use sweep::rules::{Id, Kind};
 
 use crate::support::mcp::{Client, mcp};
 use crate::support::program::{command_at, explain};
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 const CHANGES: [&str; 4] = ["heartbeat", "pause", "resume", "exempt"];
 
@@ -95,7 +95,7 @@ mod own_sessions {
         rows.into_iter().flatten().collect()
     }
 
-    engine_on_each_database! {
+    on_each_database! {
         fn a_session_is_paused_and_resumed_as_the_commands_do_it(world) {
             let session = world.session(None, None);
             world.sweep();

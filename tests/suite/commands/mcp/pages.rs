@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sweep::rules::Id;
 
 use crate::support::mcp::Client;
-use crate::support::world::{engine_on_each_database, engine_on_each_host};
+use crate::support::world::{engine_on_each_host, on_each_database};
 
 /// The ids of all pages, each of which is full but for the last.
 #[track_caller]
@@ -97,7 +97,7 @@ engine_on_each_host! {
 mod own_tables {
     use super::*;
 
-    engine_on_each_database! {
+    on_each_database! {
         fn the_pages_of_a_plan_are_all_its_steps_in_their_order(world) {
             let (plan, began) = (Id::generate(), world.ago(90));
             world.run(&format!("insert into plans (id, title, status) values ('{plan}', 'Launch', 'executing')"));

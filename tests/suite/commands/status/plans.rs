@@ -6,7 +6,7 @@ use sweep::store::status::{PlanReport, read_plan};
 use sweep::store::{Access, Timeouts};
 
 use crate::support::program::sweep;
-use crate::support::world::{On, World, engine_on_each_database};
+use crate::support::world::{On, World, on_each_database};
 
 const USAGE: i32 = 64;
 
@@ -29,7 +29,7 @@ fn plan_of(world: &mut World, status: &str, steps: &[(&str, i64)]) -> Id {
     plan
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn a_plans_status_is_derived_from_its_steps(world) {
         let (done, skipped, young, old, pending) =
             (("completed", 300), ("skipped", 300), ("in_progress", 5), ("in_progress", 90), ("pending", 300));

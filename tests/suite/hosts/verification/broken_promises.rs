@@ -195,6 +195,7 @@ declare"
     "null::text as obstacle",
     "case when (select count(*) from public.tasks) > 1000 then pg_sleep(0.11)::text end as obstacle"
 )]
+#[ignore = "played on PostgreSQL 18"]
 fn a_host_that_breaks_a_promise_is_found_out_by_it(
     #[case] check: &str,
     #[case] why: &str,

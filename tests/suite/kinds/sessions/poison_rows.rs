@@ -16,6 +16,7 @@ fn beside_a_good_one(world: &mut World, assignment: &str) -> String {
 }
 
 #[test]
+#[ignore = "played on PostgreSQL 18"]
 fn absurd_times_in_postgres_are_reported_as_unreadable_or_left() {
     for time in ABSURD_TIMES {
         for column in ["last_activity_at", "last_progress_at", "started_at", "ended_at", "created_at"] {

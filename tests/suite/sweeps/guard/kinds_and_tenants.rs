@@ -3,9 +3,9 @@
 use sweep::conclusion::Conclusion;
 use sweep::sweep::Options;
 
-use crate::support::world::engine_on_each_database;
+use crate::support::world::on_each_database;
 
-engine_on_each_database! {
+on_each_database! {
     fn a_kind_that_is_guarded_does_not_hold_up_the_other(world) {
         let agent = world.agent("idle");
         let issues = world.orphans(&agent, 0..25);

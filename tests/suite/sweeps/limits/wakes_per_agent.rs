@@ -7,7 +7,7 @@ use sweep::sweep::{Options, Selection};
 
 use super::minutes_since;
 use crate::support::world::many::numbered;
-use crate::support::world::{On, World, engine_on_each_database, engine_on_each_host};
+use crate::support::world::{On, World, engine_on_each_host, on_each_database};
 
 mod hosts {
     use super::*;
@@ -113,7 +113,7 @@ fn refuse_recoveries_of(world: &mut World, issues: &[sweep::rules::Id]) {
     }
 }
 
-engine_on_each_database! {
+on_each_database! {
     fn issues_and_steps_of_one_agent_share_them(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..6);
