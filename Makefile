@@ -1,5 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres check check-deploy components bench bench-peers documents loops migrate picture times
+# Tests of what depends on the server's version: the gate plays them on the oldest PostgreSQL and on the newest, by `make contract`.
+CONTRACT := hosts::host_folders hosts::id_types attacks::search_path attacks::privileges promises::scan_cost kinds::candidate_views \
+	promises::rival_sweepers requests::rivals
+.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres contract check check-deploy components bench bench-peers documents loops migrate picture times
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,7 +20,7 @@ run: ## Run sweep: make run ARGS="--dry-run --database sqlite://path"
 test: ## Run the tests, beside a throw-away PostgreSQL and Paperclip's own schema
 	@tests/prerequisites test
 	@tests/paperclip
-	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} tests/postgres run cargo test --locked
+	@export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} PROPTEST_CASES=$${PROPTEST_CASES:-64}; tests/postgres run cargo test --locked -- $(CONTRACT:%=--skip=%)
 	@cargo run --locked --quiet --example stall >/dev/null
 
 test-agents: ## Play real agents under sweep watch, with a stand-in for their models: make test-agents ARGS="claude-*"
@@ -36,7 +39,7 @@ test-mcp: ## Ask sweep mcp by the protocol's official clients (installs 110 MB o
 test-postgres: ## Run the suite on another PostgreSQL, 14 to 18 (fetches it once): make test-postgres VERSION=18 ARGS=rival
 	@tests/prerequisites test
 	@tests/paperclip
-	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} tests/postgres-version $(VERSION) tests/postgres run cargo test --locked --test suite -- $(ARGS)
+	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} tests/postgres-version $(VERSION) tests/postgres run cargo test --locked --test suite -- $(ARGS)
 
 test-hosts: ## Play the real servers beside sweep (installs 1.7 GB once), or one: make test-hosts ARGS=prefect
 	@tests/prerequisites test
@@ -55,7 +58,11 @@ picture: ## Take the pictures of the page for README.md: docs/images
 times: ## Show where the time of the build and of the suite goes: make times, or without the build make times ARGS=kinds::
 	@tests/prerequisites test
 	@tests/paperclip
-	@tests/times $(or $(ARGS),--build)
+	@tests/times $(CONTRACT:%=--skip=%) $(or $(ARGS),--build)
+
+contract: ## Play what depends on the server's version on one of them, with its roles: make contract VERSION=14
+	@$(MAKE) test-postgres VERSION=$(VERSION) ARGS="--include-ignored $(CONTRACT) rival listen run_end $(ARGS)"
+	@tests/postgres-version $(VERSION) tests/postgres run tests/roles
 
 check: ## Check format, lints, documentation and dependencies
 	@tests/prerequisites build
