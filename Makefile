@@ -92,7 +92,7 @@ bench: ## Measure, beside a throw-away PostgreSQL that does fsync
 bench-peers: ## Measure beside other systems that recover work (installs 1.8 GB once), or one: make bench-peers ARGS=pg-boss
 	@tests/prerequisites test
 	@tests/paperclip
-	@cargo build --release --locked
+	@cargo build --profile dist --locked
 	@tests/postgres run --fsync benches/peers/run $(ARGS)
 
 documents: ## Write into README.md and docs/ what their examples print today
