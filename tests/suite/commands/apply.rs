@@ -9,7 +9,7 @@ use sweep::conclusion::Conclusion;
 use sweep::rules::Id;
 use sweep::sweep::{Options, Selection};
 
-use crate::support::world::{World, engine_on_each_host, on_each_database};
+use crate::support::world::{World, on_each_database, on_each_host};
 
 /// One issue to continue, one to escalate and one to recover.
 fn one_of_each(world: &mut World, agent: &Id) -> [Id; 3] {
@@ -21,7 +21,7 @@ fn one_of_each(world: &mut World, agent: &Id) -> [Id; 3] {
     [world.orphan(agent), escalated, recovered]
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn exactly_what_was_planned_is_done_although_there_is_more_to_do_by_now(world) {
         let agent = world.agent("idle");
         let [continued, escalated, recovered] = one_of_each(world, &agent);

@@ -7,7 +7,7 @@ use sweep::store::attention::{PageRequest, Scope};
 use sweep::sweep::Options;
 
 use crate::support::program::sweep;
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 mod owners;
 mod pages;
@@ -23,7 +23,7 @@ fn explain(world: &World, kind: &str, id: &Id) -> Value {
     sweep(["explain", kind, &id.0, "--output", "json", "--database", &world.url]).run().done().json()
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn nothing_needs_a_person_in_an_empty_database(world) {
         let shown = world.attention();
 

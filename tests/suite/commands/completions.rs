@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use crate::support::program::{BINARY, Program, Ran};
 use crate::support::proxy::Proxy;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 /// As bash asks, with the cursor behind the last word.
 fn asked(url: &str, line: &str) -> Ran {
@@ -42,7 +42,7 @@ fn values_are_completed_without_a_database(#[case] line: &str, #[case] expected:
     assert_eq!(answers("postgres:///nowhere?host=/nonexistent", line), expected);
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn names_of_what_is_in_progress_are_completed(world) {
         let agent = world.agent("idle");
         let (one, done) = (world.orphan(&agent), world.orphan(&agent));

@@ -6,7 +6,7 @@ use sweep::parse;
 use sweep::rules::Id;
 
 use crate::support::program::{Ran, command_at};
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const USAGE: i32 = 64;
 const BUSY: i32 = 75;
@@ -29,7 +29,7 @@ fn identifier(world: &mut World, issue: &Id) -> String {
     world.text("identifier", &format!("issues where id = '{issue}'")).expect("an identifier")
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn exempt_work_is_left_by_a_sweep_and_by_a_dry_run_until_it_is_exempt_no_more(world) {
         let agent = world.agent("idle");
         let (exempt, other) = (world.orphan(&agent), world.orphan(&agent));

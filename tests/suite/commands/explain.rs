@@ -9,7 +9,7 @@ use sweep::store::{Access, Timeouts, find};
 use sweep::sweep::Selection;
 
 use crate::support::program::{command_at, explain};
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const SOME_FAILED: i32 = 1;
 const USAGE: i32 = 64;
@@ -30,7 +30,7 @@ fn foretold(world: &World, kind: Kind, id: &Id, decision: &str) {
     assert_eq!(clauses.iter().all(|clause| clause["holds"] == true), !shown["finding"].is_null(), "{shown:#}");
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn what_is_explained_is_what_a_sweep_does_with_an_issue(world) {
         let (idle, paused) = (world.agent("idle"), world.agent("paused"));
         let issues: Vec<Id> = (0..8).map(|_| world.orphan(&idle)).collect();

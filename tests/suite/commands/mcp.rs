@@ -14,7 +14,7 @@ use sweep::rules::{Id, Kind};
 
 use crate::support::mcp::Client;
 use crate::support::program::{command_at, explain, sweep_at};
-use crate::support::world::{engine_on_each_host, on_each_database};
+use crate::support::world::{on_each_database, on_each_host};
 
 /// What a command prints.
 fn printed(url: &str, words: &[&str]) -> Value {
@@ -52,7 +52,7 @@ fn with_rows(mut status: Value, rows: usize) -> Value {
     status
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn each_tool_answers_what_its_command_prints(world) {
         let (idle, paused) = (world.agent("idle"), world.agent("paused"));
         let issues: Vec<Id> = (0..8).map(|_| world.orphan(&idle)).collect();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sweep::rules::Id;
 
 use crate::support::program::{Ran, command_at, sweep};
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const USAGE: i32 = 64;
 
@@ -28,7 +28,7 @@ fn list(world: &World) -> Vec<Value> {
     json["quarantine"].as_array_mut().map(std::mem::take).expect("subjects")
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn what_is_in_quarantine_is_listed_and_released_one_by_one(world) {
         let agent = world.agent("idle");
         let [held, other, failing] = [0, 1, 2].map(|_| world.orphan(&agent));

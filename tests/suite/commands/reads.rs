@@ -11,7 +11,7 @@ use crate::support::page::{ask, fields, html, served};
 use crate::support::program::{Program, command_at, explain, migrate_at, sweep_at};
 use crate::support::scratch::{Role, new_file};
 use crate::support::server::Server;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const USAGE: i32 = 64;
 const UNAVAILABLE: i32 = 69;
@@ -80,7 +80,7 @@ fn foreseen(url: &str) -> BTreeSet<(String, String)> {
     subjects.iter().map(|row| (row["identifier"].to_string(), row["outcome"].to_string())).collect()
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn every_command_shows_hostile_text_as_text_and_writes_nothing(world) {
         plant(world);
         let hostile = "owned \u{1b}]0;owned\u{7}\u{1b}[2J\n\u{9b}2J";

@@ -6,7 +6,7 @@ use sweep::rules::{Id, Policy};
 use sweep::store::ledger::{self, Closing, Ended, Opening};
 use sweep::store::{Access, Db, Timeouts};
 
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 mod plans;
 mod printed;
@@ -32,7 +32,7 @@ fn ended_sweep(world: &mut World, minutes: i64, ended: Ended, conclusion: Conclu
     world.run(&format!("update sweeps set started_at = {at}, finished_at = {at} where id = '{id}'"));
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn an_empty_database_was_never_swept_and_needs_nothing(world) {
         let shown = world.status_document();
 

@@ -1,9 +1,9 @@
 //! What stands in the outbox, on each host.
 
 use crate::support::receiver::Receiver;
-use crate::support::world::{World, engine_on_each_host};
+use crate::support::world::{World, on_each_host};
 
-engine_on_each_host! {
+on_each_host! {
     fn an_escalation_is_queued_once_for_each_destination_with_what_people_need(world) {
         let (agent, receiver) = (world.agent("idle"), Receiver::new());
         let url = receiver.url();

@@ -7,7 +7,7 @@ use crate::support::daemon::Daemon;
 use crate::support::page::{attributes, fields, html, links, next_page, page, served};
 use crate::support::program::{command_at, explain};
 use crate::support::world::many::numbered;
-use crate::support::world::{World, engine_on_each_host};
+use crate::support::world::{World, on_each_host};
 
 fn attention(world: &World) -> Value {
     command_at(&world.url, ["attention", "--host-url", "https://board.example", "--output", "json"]).run().done().json()
@@ -33,7 +33,7 @@ fn texts(list: &Value, field: &str) -> Vec<String> {
     rows.filter_map(|row| row[field].as_str()).map(str::to_owned).collect()
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn the_front_page_shows_what_sweep_attention_says(world) {
         let [abandoned, escalated, stranded] = company(world);
         let page = Daemon::start(page(&world.url, ["--host-url", "https://board.example"]));

@@ -7,9 +7,9 @@ use crate::support::daemon::Daemon;
 use crate::support::page::{ask, attributes, fields, html, page, served};
 use crate::support::program::sweep;
 use crate::support::wait::wait_for;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
-engine_on_each_host! {
+on_each_host! {
     fn sixty_clients_at_once_all_get_the_page_soon(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..200);

@@ -3,7 +3,7 @@
 use sweep::rules::Id;
 
 use crate::support::page::{attributes, fields, html, links, served};
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const TITLES: [(&str, &str); 6] = [
     ("<script>alert(1)</script>", "<script>alert(1)</script>"),
@@ -26,7 +26,7 @@ fn titled(world: &mut World, title: &str) -> Id {
     issue
 }
 
-engine_on_each_host! {
+on_each_host! {
     /// P15
     fn a_title_is_shown_as_the_text_that_it_is(world) {
         for (title, expected) in TITLES {

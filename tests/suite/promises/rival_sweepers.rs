@@ -9,7 +9,7 @@ use sweep::sweep::Options;
 
 use crate::support::databases::run;
 use crate::support::in_process::sweep_once;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const ORPHANS: usize = 200;
 const SWEEPS: usize = 8;
@@ -36,7 +36,7 @@ fn sweep_together(world: &World, outcome: &str) -> i64 {
     })
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn eight_sweeps_at_once_on_200_orphans_queue_200_wakes_without_an_error(world) {
         let issues = orphans(world);
 

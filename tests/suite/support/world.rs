@@ -43,28 +43,20 @@ pub struct World {
     _directory: Option<tempfile::TempDir>,
 }
 
-/// Runs each test once for each database that sweep brings a control plane for. Both get their views from one text, so
-/// `make test` plays SQLite, and the gate plays PostgreSQL on its newest release.
+/// Runs each test once for each database that sweep brings a control plane for. `make test` plays SQLite, and the gate
+/// everything that is stamped for a server, on the newest one.
 macro_rules! on_each_database {
     ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
         $($(#[doc = $doc])* fn $name($world: &mut $crate::support::world::World) $body)+
-        $crate::support::world::on!(Postgres: mod postgres #[ignore = "played on PostgreSQL 18"] { $($name)+ });
         $crate::support::world::on!(Sqlite: mod sqlite { $($name)+ });
+        $crate::support::world::on!(Postgres: mod postgres #[ignore = "played on PostgreSQL 18"] { $($name)+ });
     };
 }
 /// The same, and once for the real Paperclip schema.
 macro_rules! on_each_host {
     ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
         $crate::support::world::on_each_database! { $($(#[doc = $doc])* fn $name($world) $body)+ }
-        $crate::support::world::on!(Paperclip: mod paperclip { $($name)+ });
-    };
-}
-/// Like `on_each_host`, with Paperclip in the long round only: what these tests are about is above the store, which the
-/// folders `kinds`, `promises`, `requests` and `hosts` try on each host.
-macro_rules! engine_on_each_host {
-    ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
-        $crate::support::world::on_each_database! { $($(#[doc = $doc])* fn $name($world) $body)+ }
-        $crate::support::world::on!(Paperclip: mod paperclip #[ignore = "played in the long round"] { $($name)+ });
+        $crate::support::world::on!(Paperclip: mod paperclip #[ignore = "played on PostgreSQL 18"] { $($name)+ });
     };
 }
 /// The tests of one database, in a module of its name.
@@ -82,7 +74,7 @@ macro_rules! on {
         }
     };
 }
-pub(crate) use {engine_on_each_host, on, on_each_database, on_each_host};
+pub(crate) use {on, on_each_database, on_each_host};
 
 #[derive(QueryableByName)]
 struct Answer {

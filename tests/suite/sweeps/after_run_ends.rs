@@ -7,14 +7,14 @@ use sweep::sweep::Cancel;
 use sweep::sweep::run as sweep;
 use sweep::sweep::{Options, Selection};
 
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 fn settings_for_only(world: &World, issues: &[&Id]) -> Options {
     let selection = Selection::Issues(issues.iter().map(|id| (*id).clone()).collect());
     Options { selection, ..world.options() }
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn only_the_named_issues_are_touched_and_no_other_kind_is_looked_at(world) {
         let agent = world.agent("idle");
         let (one, other) = (world.orphan(&agent), world.orphan(&agent));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::program::{BINARY, Program, Ran, sweep_at};
 use crate::support::views_and_rules::old_ledger_row;
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 /// `sweep` on a machine whose clock is off by so much, such as `+1h`.
 fn sweep_by_another_clock(world: &World, off_by: &str, arguments: &[&str]) -> Ran {
@@ -64,7 +64,7 @@ fn an_embedded_database_has_no_clock_of_its_own() {
     assert!(skew(&ran).abs() < 1.0, "{ran}");
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn clocks_that_agree_are_not_mentioned(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);
@@ -156,7 +156,7 @@ mod a_jump {
         }
     }
 
-    engine_on_each_host! {
+    on_each_host! {
         fn a_continuation_that_is_dated_tomorrow_is_followed_by_its_escalation_today(world) {
             let agent = world.agent("idle");
             let issue = world.orphan(&agent);

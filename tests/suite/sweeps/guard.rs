@@ -11,7 +11,7 @@ use sweep::sweep::{Options, Selection};
 use crate::support::in_process::Swept;
 use crate::support::program::{command_at, sweep_at};
 use crate::support::world::many::numbered;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 impl Swept {
     /// Why the guard left a kind alone: `(stranded, in progress)`.
@@ -21,7 +21,7 @@ impl Swept {
     }
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn more_than_half_and_more_than_twenty_are_not_touched(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..31);

@@ -10,7 +10,7 @@ use sweep::sweep::Options;
 use crate::support::in_process::Swept;
 use crate::support::program::sweep_at;
 use crate::support::world::many::numbered;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 /// How long ago a time of the report is, in minutes.
 fn minutes_since(time: &Value, swept: &Swept) -> i64 {
@@ -18,7 +18,7 @@ fn minutes_since(time: &Value, swept: &Swept) -> i64 {
     (parse(&swept.json["began_at"]) - parse(time)).num_minutes()
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn of_more_than_a_page_the_limit_takes_exactly_the_oldest(world) {
         let agent = world.agent("idle");
         world.orphans(&agent, 0..1_200);

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::support::program::sweep_at;
-use crate::support::world::engine_on_each_host;
+use crate::support::world::on_each_host;
 
-engine_on_each_host! {
+on_each_host! {
     fn in_json_a_line_says_which_sweep_it_is_and_what_was_decided_about_which_subject(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

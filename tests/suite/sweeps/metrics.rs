@@ -18,7 +18,7 @@ use sweep::store::metrics::{Reading, read_from};
 use sweep::store::open::Url;
 use sweep::sweep::Options;
 
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 fn reading(world: &World) -> Reading {
     read_from(&Url::parse(&world.url).expect("a URL"), &Timeouts::default()).unwrap_or_else(|error| panic!("{error:#}"))
@@ -56,7 +56,7 @@ impl Measured {
     }
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn a_database_that_was_never_swept_reports_no_sweep_and_counts_from_zero(world) {
         let measured = measure(world);
 

@@ -9,7 +9,7 @@ use sweep::sweep::{Options, Selection};
 
 use crate::support::in_process::Swept;
 use crate::support::program::{command_at, sweep_at};
-use crate::support::world::{World, engine_on_each_host};
+use crate::support::world::{World, on_each_host};
 
 const SOME_FAILED: i32 = 1;
 
@@ -22,7 +22,7 @@ fn assert_not_examined(swept: &Swept, issue: &Id, exit: Conclusion) {
     assert_eq!(found, ("not examined", 1, exit), "{}", swept.json);
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn what_failed_in_three_sweeps_running_is_reported_and_not_examined_until_it_is_released(world) {
         let agent = world.agent("idle");
         let bad = world.orphan(&agent);

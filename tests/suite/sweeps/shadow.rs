@@ -6,7 +6,7 @@ use sweep::sweep::KindMode;
 use sweep::sweep::Options;
 
 use crate::support::program::sweep_at;
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 fn settings_with_modes(world: &World, modes: &[(Kind, KindMode)]) -> Options {
     Options { modes: modes.iter().copied().collect(), concludes_changed: true, ..world.options() }
@@ -15,7 +15,7 @@ fn settings_with_modes(world: &World, modes: &[(Kind, KindMode)]) -> Options {
 const SHADOWED_ISSUES: (Kind, KindMode) = (Kind::Issue, KindMode::Shadow);
 const SHADOWED_STEPS: (Kind, KindMode) = (Kind::Step, KindMode::Shadow);
 
-engine_on_each_host! {
+on_each_host! {
     fn issues_in_shadow_are_decided_and_not_written(world) {
         let agent = world.agent("idle");
         let issues = world.orphans(&agent, 0..3);

@@ -13,7 +13,7 @@ use sweep::sweep::{Cancel, Options, Progress};
 use crate::support::in_process::{Swept, sweep_once};
 use crate::support::program::sweep_at;
 use crate::support::world::many::numbered;
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const AGENTS: u32 = 12;
 const ISSUES: u32 = 48;
@@ -74,7 +74,7 @@ fn sum(sweeps: &[Swept], outcome: &str) -> i64 {
     sweeps.iter().map(|swept| swept.count("issues", outcome)).sum()
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn four_shards_do_the_work_of_one_sweep(world) {
         let mut other = World::new(world.on);
         crowd(world);

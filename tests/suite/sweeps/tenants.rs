@@ -5,7 +5,7 @@ use sweep::rules::{Id, Kind};
 use sweep::sweep::{Options, Selection};
 
 use crate::support::program::sweep_at;
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 /// Ten orphans of one tenant and, younger and older, eight of another; the one's name.
 fn two_tenants(world: &mut World) -> (String, Vec<Id>) {
@@ -39,7 +39,7 @@ fn of_tenant(world: &World, tenant: &str) -> Options {
     Options { tenant: Some(tenant.to_owned()), ..world.options() }
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn only_its_work_is_swept(world) {
         let (tenant, ours) = two_tenants(world);
 

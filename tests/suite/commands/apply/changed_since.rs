@@ -4,7 +4,7 @@ use sweep::conclusion::Conclusion;
 use sweep::rules::Id;
 
 use crate::support::program::command_at;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 type Happening = fn(&mut World, &Id, &Id);
 
@@ -33,7 +33,7 @@ const HAPPENINGS: [(&str, Happening); 9] = [
     }),
 ];
 
-engine_on_each_host! {
+on_each_host! {
     fn a_subject_that_is_no_longer_decided_so_is_changed_and_nothing_is_written(world) {
         for (reason, happening) in HAPPENINGS {
             let agent = world.agent("idle");

@@ -6,7 +6,7 @@ use sweep::rules::Id;
 use sweep::sweep::Options;
 
 use crate::support::in_process::{Swept, sweep_once};
-use crate::support::world::{World, engine_on_each_host};
+use crate::support::world::{World, on_each_host};
 
 const ORPHANS: usize = 60;
 
@@ -22,7 +22,7 @@ fn together(all: &[Options]) -> Vec<Swept> {
     })
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn an_application_by_eight_connections_does_each_subject_once(world) {
         let issues = orphans(world);
         let plan = world.dry_run();

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::support::program::{Ran, migrate_at, sweep_at};
 use crate::support::scratch::url_of;
 use crate::support::server::Server;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const REFUSED: i32 = 78;
 
@@ -37,7 +37,7 @@ fn with(plan: &Value, field: &str, value: &str) -> Value {
     plan
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn a_plan_for_another_place_is_refused_with_both_values(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);

@@ -6,7 +6,7 @@ use sweep::store::attention::{PageRequest, Scope};
 
 use super::items;
 use crate::support::program::sweep;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const USAGE: i32 = 64;
 
@@ -23,7 +23,7 @@ fn quarantine(world: &mut World, issue: &Id) {
     ));
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn of_an_agent_everything_that_needs_a_person_is_shown_and_of_others_nothing(world) {
         let (ada, bob) = (world.agent("idle"), world.agent("idle"));
         let (stuck, bad, others) = (world.orphan(&ada), world.orphan(&ada), world.orphan(&bob));

@@ -5,7 +5,7 @@ use sweep::rules::Id;
 use sweep::store::attention::{PageRequest, Scope};
 
 use crate::support::program::sweep;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const USAGE: i32 = 64;
 
@@ -69,7 +69,7 @@ fn everything(world: &mut World) -> usize {
     5 + 3 + 3 * 7
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn each_thing_is_on_one_page_in_the_same_order_however_long_the_pages_are(world) {
         let total = everything(world);
         let whole = all(world, 500);

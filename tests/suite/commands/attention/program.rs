@@ -1,11 +1,11 @@
 //! The program: what it prints, to whom, and that nothing others wrote does harm.
 
 use crate::support::program::sweep;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const USAGE: i32 = 64;
 
-engine_on_each_host! {
+on_each_host! {
     fn the_table_leads_from_what_needs_a_person_to_what_can_be_done(world) {
         let agent = world.agent("idle");
         let issue = world.escalated_issue(&agent);

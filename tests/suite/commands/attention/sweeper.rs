@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::world::{World, engine_on_each_host};
+use crate::support::world::{World, on_each_host};
 
 /// Sweeps of everything that began so many minutes ago and ended so.
 fn swept(world: &mut World, sweeps: &[(i64, i32)]) -> Value {
@@ -13,7 +13,7 @@ fn swept(world: &mut World, sweeps: &[(i64, i32)]) -> Value {
     world.attention()["sweeper"].clone()
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn a_sweeper_is_well_as_long_as_it_keeps_its_own_interval_and_does_all_it_has_to(world) {
         for (sweeps, state, interval) in [
             (vec![], "never", None),

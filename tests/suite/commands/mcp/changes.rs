@@ -5,7 +5,7 @@ use sweep::rules::{Id, Kind};
 
 use crate::support::mcp::{Client, mcp};
 use crate::support::program::{command_at, explain};
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const CHANGES: [&str; 4] = ["heartbeat", "pause", "resume", "exempt"];
 
@@ -17,7 +17,7 @@ fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn an_exemption_that_a_person_gave_is_not_shortened(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sweep::rules::Id;
 
 use crate::support::mcp::Client;
-use crate::support::world::{engine_on_each_host, on_each_database};
+use crate::support::world::{on_each_database, on_each_host};
 
 /// The ids of all pages, each of which is full but for the last.
 #[track_caller]
@@ -16,7 +16,7 @@ fn ids_of(pages: &[Vec<Value>], limit: usize) -> Vec<String> {
     pages.iter().flatten().map(|row| row["id"].as_str().expect("an id").to_owned()).collect()
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn the_pages_of_a_dry_run_are_all_subjects_each_once_what_would_be_touched_first(world) {
         let agent = world.agent("idle");
         let mut issues = world.orphans(&agent, 0..23);

@@ -5,12 +5,12 @@ use serde_json::json;
 use crate::support::mcp::{Client, mcp};
 use crate::support::program::{migrate_at, sweep};
 use crate::support::proxy::{Afterwards, Cut, Direction, Proxy};
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const USAGE: i32 = 64;
 const CONFIG: i32 = 78;
 
-engine_on_each_host! {
+on_each_host! {
     fn a_wrong_argument_is_named_with_its_value_and_what_was_expected(world) {
         let url = world.url.clone();
         let mut client = Client::of(&url);

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::support::mcp::{Client, mcp};
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
-engine_on_each_host! {
+on_each_host! {
     fn texts_of_others_are_shown_on_one_line_and_without_credentials(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);

@@ -2,7 +2,7 @@
 
 use crate::support::poison::ABSURD_TIMES;
 use crate::support::program::{Program, sweep};
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 const USAGE: i32 = 64;
 
@@ -10,7 +10,7 @@ fn status_at(url: &str) -> Program {
     sweep(["status", "--database", url])
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn the_program_prints_a_table_or_json_and_writes_nothing(world) {
         let agent = world.agent("idle");
         world.orphan(&agent);

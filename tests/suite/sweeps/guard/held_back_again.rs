@@ -8,7 +8,7 @@ use sweep::sweep::Options;
 use crate::support::in_process::sweep_once;
 use crate::support::proxy::{Direction, Proxy};
 use crate::support::scratch::Role;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 /// The guard holds back 30 of 40 issues; and whoever looked at them again would find that they wait for something.
 fn guard_that_stands(world: &mut World) -> Vec<Id> {
@@ -34,7 +34,7 @@ fn is_lifted(world: &World, settings: &Options) -> bool {
 
 const HELD: Option<(u64, u64)> = Some((30, 40));
 
-engine_on_each_host! {
+on_each_host! {
     fn what_was_held_back_is_held_back_again_without_being_examined(world) {
         guard_that_stands(world);
 

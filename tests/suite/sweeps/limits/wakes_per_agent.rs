@@ -7,12 +7,12 @@ use sweep::sweep::{Options, Selection};
 
 use super::minutes_since;
 use crate::support::world::many::numbered;
-use crate::support::world::{On, World, engine_on_each_host, on_each_database};
+use crate::support::world::{On, World, on_each_database, on_each_host};
 
 mod hosts {
     use super::*;
 
-    engine_on_each_host! {
+    on_each_host! {
         fn ten_wakes_of_one_agent_and_the_rest_in_the_next_sweeps(world) {
             let (busy, other) = (world.agent("idle"), world.agent("idle"));
             world.orphans(&busy, 0..23);

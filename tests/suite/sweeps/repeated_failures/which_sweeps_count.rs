@@ -10,7 +10,7 @@ use sweep::sweep::{Cancel, KindMode, Observer, Options};
 
 use crate::support::databases::run;
 use crate::support::program::sweep_at;
-use crate::support::world::{On, World, engine_on_each_host};
+use crate::support::world::{On, World, on_each_host};
 
 /// A poisoned orphan that failed twice.
 fn failed_twice(world: &mut World) -> (Id, Id) {
@@ -37,7 +37,7 @@ impl Observer for Overlapping<'_> {
     }
 }
 
-engine_on_each_host! {
+on_each_host! {
     fn a_success_between_begins_the_count_anew(world) {
         let (bad, _) = failed_twice(world);
         let mut settings = world.options();
