@@ -95,7 +95,12 @@ impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         let (kind, mut names) = (self.kind.name(), Vec::new());
         R::add_names(&mut names);
-        out.push_sql(&format!("SELECT \"{}\" FROM ", names.join("\", \"")));
+        for (n, name) in names.iter().enumerate() {
+            out.push_sql(if n == 0 { "SELECT " } else { ", " });
+            // Between double quotes SQLite would take the name of a column that is missing for a text.
+            out.push_identifier(name)?;
+        }
+        out.push_sql(" FROM ");
         match &self.subjects {
             Subjects::One(id) => {
                 out.push_sql(&format!("{kind}_decided_facts WHERE subject_id = "));

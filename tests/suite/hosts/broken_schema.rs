@@ -32,3 +32,22 @@ fn what_takes_subjects_is_missed_as_well() {
 
     sweep_at(&world.url, []).run().refused(78, &["is broken: ", "sweep.take_issue is gone"]);
 }
+
+/// SQLite takes a name between double quotes that it does not know for a text, of which a number is zero: not dead.
+#[test]
+fn a_fact_that_is_gone_is_not_taken_for_false() {
+    let mut world = World::new(On::Sqlite);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    let of_the_facts = "pragma_table_info('issue_decided_facts') where name <> 'has_live_run'";
+    let others = world.text("group_concat(name)", of_the_facts).expect("columns");
+    world.run(&format!(
+        "create table kept as select {others} from issue_decided_facts; drop view issue_decided_facts;
+         create view issue_decided_facts as select * from kept"
+    ));
+
+    let ran = sweep_at(&world.url, []).run();
+
+    assert!(ran.code != 0 && ran.err.contains("no such column: has_live_run"), "{ran}");
+    assert_eq!(world.wakes_for(&issue), 0);
+}
