@@ -86,8 +86,11 @@ proptest! {
     }
 }
 
+/// A history, each event with its time, and the policy by which sweeps decide in it.
+type Sample = (Vec<(Event, i64)>, Policy);
+
 /// The same histories in every run of the tests.
-static SAMPLES: LazyLock<Vec<(Vec<(Event, i64)>, Policy)>> = LazyLock::new(|| {
+static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
     let (mut runner, strategy) = (TestRunner::deterministic(), (history(), policy()));
     (0..100).map(|_| strategy.new_tree(&mut runner).expect("a history").current()).collect()
 });
