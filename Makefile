@@ -1,9 +1,7 @@
 .DEFAULT_GOAL := help
-# Tests of what depends on the server's version: the gate plays them on the oldest PostgreSQL and on the newest, by `make contract`.
+# Tests of what depends on a server: the gate plays them on the oldest PostgreSQL and on the newest, by `make contract`.
 CONTRACT := hosts::host_folders hosts::id_types attacks::search_path attacks::privileges promises::scan_cost kinds::candidate_views \
-	promises::rival_sweepers requests::rivals
-# And these on the newest only, with all that is stamped for a server.
-NEWEST := hosts::paperclip promises::network_faults::cut_connections
+	promises::rival_sweepers promises::network_faults::cut_connections requests::rivals hosts::paperclip
 .PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres contract check check-deploy components bench bench-peers documents loops migrate picture times
 
 help: ## Say what each target does
@@ -22,7 +20,7 @@ run: ## Run sweep: make run ARGS="--dry-run --database sqlite://path"
 test: ## Run the tests, beside a throw-away PostgreSQL and Paperclip's own schema
 	@tests/prerequisites test
 	@tests/paperclip
-	@export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} PROPTEST_CASES=$${PROPTEST_CASES:-64}; tests/postgres run cargo test --locked -- $(foreach path,$(CONTRACT) $(NEWEST),--skip=$(path))
+	@export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} PROPTEST_CASES=$${PROPTEST_CASES:-64}; tests/postgres run cargo test --locked -- $(CONTRACT:%=--skip=%)
 	@cargo run --locked --quiet --example stall >/dev/null
 
 test-agents: ## Play real agents under sweep watch, with a stand-in for their models: make test-agents ARGS="claude-*"
@@ -60,10 +58,10 @@ picture: ## Take the pictures of the page for README.md: docs/images
 times: ## Show where the time of the build and of the suite goes: make times, or without the build make times ARGS=kinds::
 	@tests/prerequisites test
 	@tests/paperclip
-	@tests/times $(foreach path,$(CONTRACT) $(NEWEST),--skip=$(path)) $(or $(ARGS),--build)
+	@tests/times $(CONTRACT:%=--skip=%) $(or $(ARGS),--build)
 
-contract: ## Play what depends on the server's version on one of them, with its roles: make contract VERSION=14
-	@$(MAKE) test-postgres VERSION=$(VERSION) ARGS="--include-ignored $(CONTRACT) rival listen run_end $(ARGS)"
+contract: ## Play what depends on a server on one PostgreSQL, with its roles: make contract VERSION=14
+	@$(MAKE) test-postgres VERSION=$(VERSION) ARGS="--include-ignored $(CONTRACT) rival listen run_end"
 	@tests/postgres-version $(VERSION) tests/postgres run tests/roles
 
 check: ## Check format, lints, documentation and dependencies

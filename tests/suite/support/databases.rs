@@ -126,7 +126,7 @@ pub fn template(on: On) -> &'static str {
 /// Makes a template of its own name from the one for this host, with rows that several tests need.
 pub fn template_with(on: On, what: &str, rows: &str) -> String {
     let empty = template(on);
-    let name = empty.replace("_template_", &format!("_template_{what}_"));
+    let name = format!("{empty}_{what}");
     let mut server = connect_server();
     run(&mut server, &format!("drop database if exists {name} with (force)"));
     run(&mut server, &format!("create database {name} template {empty} {}", by_files()));

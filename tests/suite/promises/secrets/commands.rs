@@ -8,7 +8,7 @@ use sweep::store::open::Url;
 use super::{SHAPES, assert_hidden, loud, plant, plant_what_is_broken, shows_a_secret, url_with_secret};
 use crate::support::planted::quoted;
 use crate::support::program::{Program, sweep};
-use crate::support::rounds::are_all_played;
+use crate::support::rounds::{are_all_played, rounds};
 use crate::support::world::{On, World, on_each_database};
 
 /// Runs commands and keeps what they print, none of which may be secret.
@@ -131,11 +131,11 @@ on_each_database! {
         let held = ids(world, "issues where id in (select subject_id from failures where quarantined_at is not null)");
         assert_eq!(held.len(), SHAPES.len());
         assert_eq!(world.count("failures where lower(reason) like '%hunter2%'"), 0, "nor is it kept");
-        for issue in held.iter().step_by(5) {
+        for issue in rounds(&held) {
             listener.run(&["quarantine", "release", "issue", &issue.0]);
         }
         let exempt = ids(world, "issues where id in (select subject_id from exemptions where kind = 'issue')");
-        for issue in exempt.iter().step_by(5) {
+        for issue in rounds(&exempt) {
             listener.run(&["exempt", "remove", "issue", &issue.0]);
         }
 
