@@ -68,3 +68,46 @@ fn a_wake_that_is_queued_before_the_locks_is_not_seen_by_one_query_that_locks_an
         )
     }));
 }
+
+/// Does the reader, which waits for its lock on the table, see the wake that is queued meanwhile?
+fn sees_the_wake_that_came_while_it_waited(function: &str) -> bool {
+    let mut world = World::new(On::Postgres);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    world.run(
+        "create function read_then_lock(wanted id) returns setof issue_decided_facts language plpgsql as $$
+         declare facts issue_decided_facts;
+         begin
+             select * into facts from issue_decided_facts f where f.subject_id = wanted;
+             perform from issues i where i.id = wanted for update of i skip locked;
+             facts.held := found;
+             return next facts;
+         end $$",
+    );
+    let (mut keeper, mut reader) = (world.connect(), world.connect());
+    // Whoever only reads passes.
+    world.run("begin; lock table issues in exclusive mode");
+    let query = format!("select held and pending_wake_since is not null from {function}('{issue}')");
+    thread::scope(|scope| {
+        let reading =
+            scope.spawn(move || ask(&mut reader, &query, |db, query| sql::<Bool>(query).get_result::<bool>(db)));
+        let waits = "select count(*) from pg_locks where relation = 'issues'::regclass and not granted";
+        while ask(&mut keeper, waits, |db, query| sql::<BigInt>(query).get_result::<i64>(db)) == 0 {
+            thread::yield_now();
+        }
+        world.issue_wake(&issue, &agent, "queued", 0);
+        world.run("commit");
+        reading.join().expect("a reader")
+    })
+}
+
+#[test]
+fn a_wake_that_is_queued_while_the_lock_is_waited_for_is_seen() {
+    assert!(sees_the_wake_that_came_while_it_waited("take_issue"));
+}
+
+/// The negative control: who reads before the lock has read what was before it.
+#[test]
+fn a_wake_that_is_queued_while_the_lock_is_waited_for_is_not_seen_by_who_reads_first() {
+    assert!(!sees_the_wake_that_came_while_it_waited("read_then_lock"));
+}
