@@ -6,6 +6,7 @@ use std::thread;
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use rustix::process::{Pid, Signal, kill_process};
 use sweep::rules::Id;
 
 use super::failover::{sweep_disturbed_by, texts};
@@ -16,6 +17,13 @@ use crate::support::server::Server;
 
 /// Nothing but a commit that waits for it has the log written: what is not flushed is lost in the crash.
 const SETTINGS: [&str; 4] = ["-c", "fsync=on", "-c", "wal_writer_delay=10s"];
+
+/// Keeps the server from writing its log by the way: what nobody flushes is then lost in every crash.
+fn stop_the_walwriter(url: &str) {
+    let pids = texts(url, "select pid::text from pg_stat_activity where backend_type = 'walwriter'");
+    let pid = pids[0].parse().ok().and_then(Pid::from_raw).expect("a process");
+    kill_process(pid, Signal::STOP).expect("a process");
+}
 
 fn set(url: &str, query: &str) -> BTreeSet<String> {
     texts(url, query).into_iter().collect()
@@ -31,6 +39,7 @@ fn a_server_that_crashes_at_any_moment_loses_nothing_that_was_reported() {
         run(&mut connect(&server.url), &format!("truncate sweep.{tables} cascade"));
         server.add_orphans(300);
         let moment = random(200);
+        stop_the_walwriter(&server.url);
         let context = format!("round {round}, after {moment}");
         let url = server.url.clone();
         let (sender, commits) = channel();
