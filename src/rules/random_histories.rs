@@ -92,7 +92,7 @@ type Sample = (Vec<(Event, i64)>, Policy);
 /// The same histories in every run of the tests.
 static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
     let (mut runner, strategy) = (TestRunner::deterministic(), (history(), policy()));
-    (0..100).map(|_| strategy.new_tree(&mut runner).expect("a history").current()).collect()
+    (0..300).map(|_| strategy.new_tree(&mut runner).expect("a history").current()).collect()
 });
 
 fn forgetful(facts: &IssueFacts, policy: &Policy, forget: fn(&mut History)) -> Verdict {
@@ -133,7 +133,7 @@ fn in_random_histories_everything_happens() {
     let played = SAMPLES.iter().map(|(history, policy)| play(history, policy, decide).expect("all is bounded"));
     let hosts: Vec<Host> = played.collect();
     for (action, at_least) in
-        [("continue", 200), ("escalate", 200), ("recover", 200), ("hand_over", 40), ("abandon", 5)]
+        [("continue", 900), ("escalate", 900), ("recover", 900), ("hand_over", 150), ("abandon", 20)]
     {
         let count = hosts.iter().flat_map(|host| &host.ledger).filter(|row| row.action == action).count();
         assert!(at_least <= count, "{count} × {action} in {} histories", hosts.len());
