@@ -43,9 +43,7 @@ fn assert_swept(world: &mut World) -> Id {
 
 #[rstest]
 #[case::of_2026_722("0183_connection_user_authorization_state")]
-#[ignore = "played in the long round"]
 #[case::of_2026_817("0211_bright_morg")]
-#[ignore = "played in the long round"]
 #[case::of_2026_831("0230_better_auth_account_issuer")]
 #[case::of_2026_916("0279_tired_deathstrike")]
 fn a_release_is_swept_before_and_after_its_own_upgrade_of_which_no_migration_fails(#[case] last: &str) {
