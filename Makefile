@@ -58,7 +58,7 @@ picture: ## Take the pictures of the page for README.md: docs/images
 times: ## Show where the time of the build and of the suite goes: make times, or without the build make times ARGS=kinds::
 	@tests/prerequisites test
 	@tests/paperclip
-	@tests/times $(CONTRACT:%=--skip=%) $(or $(ARGS),--build)
+	@tests/times $(or $(ARGS),--build $(CONTRACT:%=--skip=%))
 
 contract: ## Play what depends on a server on one PostgreSQL, with its roles: make contract VERSION=14
 	@$(MAKE) test-postgres VERSION=$(VERSION) ARGS="--include-ignored $(CONTRACT) rival listen run_end"
