@@ -58,7 +58,7 @@ fn ask_for_password(mut client: impl Read + Write) -> Vec<u8> {
     let (mut heard, mut buffer) = (Vec::new(), [0; 4096]);
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         heard.extend(&buffer[..length]);
-        // Whoever gives it would be asked for it again, and give it again.
+        // A client that has given its password would answer each further request with it.
         if buffer[0] == b'p' {
             break;
         }

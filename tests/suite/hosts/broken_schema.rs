@@ -33,7 +33,7 @@ fn what_takes_subjects_is_missed_as_well() {
     sweep_at(&world.url, []).run().refused(78, &["is broken: ", "sweep.take_issue is gone"]);
 }
 
-/// SQLite takes a name between double quotes that it does not know for a text, of which a number is zero: not dead.
+/// Between double quotes SQLite takes an unknown name for a text, and a text that is read as a truth value is false.
 #[test]
 fn a_fact_that_is_gone_is_not_taken_for_false() {
     let mut world = World::new(On::Sqlite);

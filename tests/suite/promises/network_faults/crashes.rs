@@ -18,7 +18,7 @@ use crate::support::server::Server;
 /// Nothing but a commit that waits for it has the log written: what is not flushed is lost in the crash.
 const SETTINGS: [&str; 4] = ["-c", "fsync=on", "-c", "wal_writer_delay=10s"];
 
-/// Keeps the server from writing its log by the way: what nobody flushes is then lost in every crash.
+/// Keeps the server from writing its log in the background: what nobody flushes is then lost in every crash.
 fn stop_the_walwriter(url: &str) {
     let pids = texts(url, "select pid::text from pg_stat_activity where backend_type = 'walwriter'");
     let pid = pids[0].parse().ok().and_then(Pid::from_raw).expect("a process");
