@@ -69,11 +69,11 @@ check: ## Check format, lints, documentation and dependencies
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features --lib --examples -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --lib --examples --document-private-items
 	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny@0.20.2
 	cargo deny --locked --log-level error check bans licenses sources
 
-check-deploy: ## Check deploy/ with the tools that know such files, and sweep as its roles
+check-deploy: ## Check deploy/ with the tools that know such files
 	@tests/prerequisites deploy
 	@tests/deploy $(ARGS)
 

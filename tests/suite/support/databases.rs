@@ -54,7 +54,7 @@ pub fn server() -> String {
     std::env::var("TEST_DATABASE_URL").expect("TEST_DATABASE_URL is not set: run the tests by `make test`")
 }
 
-/// The role of deploy/postgres/role.sql that a world is swept as, as `tests/deploy` asks; else the server's owner.
+/// The role of deploy/postgres/role.sql that a world is swept as, as `tests/roles` asks; else the server's owner.
 #[expect(clippy::disallowed_methods, reason = "a test's own variable, no setting of sweep's")]
 fn role() -> Option<String> {
     std::env::var("TEST_ROLE").ok()
