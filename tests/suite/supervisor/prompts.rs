@@ -88,7 +88,8 @@ fn look_at(world: &mut World, name: &str, home: &Path, question: Option<&str>) -
     let of_it = format!("sessions where identifier = '{name}'");
     let session = format!("(select id from {of_it})");
     let escalations = format!("recoveries where subject_id = {session} and action = 'escalate'");
-    if let Some(question) = question {
+    let alerts = |world: &mut World| world.texts("reason", &escalations).into_iter().flatten().collect();
+    let alerts_so_far: Option<Vec<String>> = if let Some(question) = question {
         wait_for(&format!("all of {name} shown"), || home.join("got").exists().then_some(()));
         let told = format!("{of_it} and agent_state in ('waiting', 'exhausted') and {}", contains(question));
         wait_for(&format!("the question of {name}"), || (0 < world.count(&told)).then_some(()));
@@ -98,11 +99,13 @@ fn look_at(world: &mut World, name: &str, home: &Path, question: Option<&str>) -
         });
         // Another question is due at once as well, and examined before the nudge is refused.
         pass_for(world, name);
+        None
     } else {
-        // Nothing marks that no alert comes: so long it would take, from the first screen on. Later a program that has
-        // rung the bell, as an editor may have, does wait for a person.
+        // Nothing marks that no alert comes: so long it would take, from the first screen on. Later, while the nudge is
+        // refused, a program that has rung the bell, as an editor may have, does wait for a person.
         thread::sleep(Duration::from_secs(5));
-    }
+        Some(alerts(world))
+    };
     world.run(&format!(
         "insert into session_commands (id, session_id, command, message, requested_by)
          values (lower(hex(randomblob(16))), {session}, 'nudge', 'yes', 'a person')"
@@ -115,7 +118,7 @@ fn look_at(world: &mut World, name: &str, home: &Path, question: Option<&str>) -
     // What is refused was typed before it was refused, if at all: a moment for the program to keep what it reads.
     thread::sleep(Duration::from_millis(200));
     Played {
-        alerts: world.texts("reason", &escalations).into_iter().flatten().collect(),
+        alerts: alerts_so_far.unwrap_or_else(|| alerts(world)),
         question: world
             .text("coalesce(agent_question, '')", &format!("sessions where identifier = '{name}'"))
             .unwrap_or_default(),
