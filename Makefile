@@ -68,7 +68,7 @@ check: ## Check format, lints, documentation and dependencies
 	@tests/prerequisites build
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
-	cargo clippy --locked --no-default-features --lib --examples -- -D warnings
+	cargo clippy --locked --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --lib --examples --document-private-items
 	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny@0.20.2
 	cargo deny --locked --log-level error check bans licenses sources
