@@ -43,8 +43,8 @@ pub struct World {
     _directory: Option<tempfile::TempDir>,
 }
 
-/// Runs each test once for each database that sweep brings a control plane for. `make test` plays SQLite, and the gate
-/// everything that is stamped for a server, on the newest one.
+/// Runs each test once for each database that sweep brings a control plane for. `make test` plays SQLite. The gate
+/// plays PostgreSQL too, but for tests of what is above the store; the long round plays all of them.
 macro_rules! on_each_database {
     ($($(#[doc = $doc:literal])* fn $name:ident($world:ident) $body:block)+) => {
         $($(#[doc = $doc])* fn $name($world: &mut $crate::support::world::World) $body)+
