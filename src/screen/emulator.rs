@@ -9,6 +9,7 @@ use vt100::{Callbacks, Cell, Parser, Screen};
 
 use super::look::{LineMode, Look};
 use super::signal::{Signal, of_osc};
+use crate::rules::display::is_invisible;
 
 /// How many lines are kept that have scrolled off.
 pub const ABOVE_MAX: usize = 41;
@@ -111,16 +112,8 @@ impl Emulator {
     }
 
     pub fn new((rows, columns): (u16, u16)) -> Emulator {
-        Emulator {
-            parser: Parser::new_with_callbacks(
-                at_least_one(rows),
-                at_least_one(columns),
-                ABOVE_MAX,
-                OutOfBand::default(),
-            ),
-            drawn_at: None,
-            painting_since: None,
-        }
+        let parser = parser((at_least_one(rows), at_least_one(columns)));
+        Emulator { parser, drawn_at: None, painting_since: None }
     }
 
     pub fn resize(&mut self, (rows, columns): (u16, u16)) {
@@ -153,7 +146,7 @@ impl Emulator {
     ) -> Option<T> {
         let done = catch_unwind(AssertUnwindSafe(|| body(&mut self.parser)));
         if done.is_err() {
-            self.parser = Parser::new_with_callbacks(size.0, size.1, ABOVE_MAX, OutOfBand::default());
+            self.parser = parser(size);
         }
         done.ok()
     }
@@ -191,6 +184,11 @@ impl Emulator {
     }
 }
 
+/// A terminal of this many rows and columns, on which nothing was drawn yet.
+fn parser((rows, columns): (NonZeroU16, NonZeroU16)) -> Parser<OutOfBand> {
+    Parser::new_with_callbacks(rows, columns, ABOVE_MAX, OutOfBand::default())
+}
+
 fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
     let above = above(parser.screen_mut());
     let (screen, out_of_band) = (parser.screen(), parser.callbacks());
@@ -198,11 +196,11 @@ fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
     let wrapped: Vec<bool> = (0..height.get()).map(|row| screen.row_wrapped(row)).collect();
     // A row that is wrapped may end in a space.
     let row = |(row, wraps): (String, &bool)| if *wraps { row } else { row.trim_end().to_owned() };
-    let rows: Vec<String> = screen.rows(0, width.get()).zip(&wrapped).map(row).collect();
+    let rows: Vec<String> = screen.rows(0, width.get()).map(visible).zip(&wrapped).map(row).collect();
     let (row, column) = cursor(screen);
     let part = |columns: Range<u16>, is_shown: &dyn Fn(&Cell) -> bool| {
         let cells = columns.filter_map(|column| screen.cell(row, column)).filter(|cell| !cell.is_wide_continuation());
-        cells.map(|cell| if cell.has_contents() && is_shown(cell) { cell.contents() } else { " " }).collect::<String>()
+        visible(cells.map(|cell| if cell.has_contents() && is_shown(cell) { cell.contents() } else { " " }).collect())
     };
     let behind = column..width.get();
     Look {
@@ -221,6 +219,11 @@ fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
     }
 }
 
+/// A part of the screen as a person sees it: characters without a width take no cell, and belong to no text.
+fn visible(text: String) -> String {
+    text.chars().filter(|c| !is_invisible(*c)).collect()
+}
+
 /// The lines that have scrolled off, read a screenful at a time.
 fn above(screen: &mut Screen) -> Vec<String> {
     let (height, width) = screen.size();
@@ -230,7 +233,7 @@ fn above(screen: &mut Screen) -> Vec<String> {
     while 0 < left && !screen.alternate_screen() {
         screen.set_scrollback(left);
         let shown = left.min(height);
-        let rows: Vec<String> = screen.rows(0, width.get()).take(shown).collect();
+        let rows: Vec<String> = screen.rows(0, width.get()).take(shown).map(visible).collect();
         for (at, row) in rows.iter().enumerate() {
             match lines.last_mut().filter(|_| goes_on) {
                 Some(line) => line.push_str(row),

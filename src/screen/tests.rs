@@ -248,6 +248,16 @@ fn a_question_that_the_terminal_wraps_is_one_line_and_its_secrets_are_known() {
     assert!(question.starts_with("deploy --verbose") && !question.contains("horse"), "{question}");
 }
 
+/// Qwen Code 0.24 writes a zero-width space behind the cursor that it draws.
+#[test]
+fn characters_that_nobody_sees_are_no_part_of_a_message() {
+    let mut emulator = Emulator::new((24, 80));
+    emulator
+        .process("> Go \u{200b}on, or say\r\n  what.\x1b[48;5;252m \x1b[49m\u{200b}\x1b[8G".as_bytes(), Instant::now());
+    let composed = Agents::get().composed(agent_of("qwen"), &emulator.look(None, Instant::now()));
+    assert_eq!(composed, Some(("Goon,orsaywhat.".to_owned(), String::new())));
+}
+
 #[test]
 fn a_picture_is_painted_until_its_end_but_not_for_ever() {
     let (mut emulator, now) = (Emulator::new((4, 20)), Instant::now());
