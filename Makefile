@@ -73,8 +73,8 @@ check: ## Check format, lints, documentation and dependencies
 	@$(MAKE) --no-print-directory cargo-deny
 	cargo deny --locked --log-level error check bans licenses sources
 
-cargo-deny: # what `make check` and the long round ask about dependencies
-	@cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny@0.20.2
+cargo-deny: # what `make check` and the long round ask about dependencies; optimised, it would take two minutes more to build
+	@cargo deny --version >/dev/null 2>&1 || cargo install --debug --locked cargo-deny@0.20.2
 
 check-deploy: ## Check deploy/ with the tools that know such files
 	@tests/prerequisites deploy
