@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rstest::rstest;
 
 use crate::support::daemon::{Daemon, NEVER, daemon};
+use crate::support::wait::{SetAtEnd, wait_until};
 use crate::support::world::{On, World};
 
 /// What a probe of Kubernetes waits for, by default.
@@ -76,6 +77,7 @@ fn a_crowd_that_reconnects_at_once_does_not_keep_healthz_from_answering() {
     let (_world, daemon) = healthy();
     let (is_over, connected, address) = (AtomicBool::new(false), AtomicU64::new(0), ("127.0.0.1", daemon.port()));
     thread::scope(|scope| {
+        let _end = SetAtEnd(&is_over);
         for _ in 0..200 {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
@@ -87,14 +89,8 @@ fn a_crowd_that_reconnects_at_once_does_not_keep_healthz_from_answering() {
                 }
             });
         }
-        while connected.load(Ordering::Relaxed) < 200 {
-            thread::yield_now();
-        }
-        // Also when it fails the crowd goes home.
-        let outcome =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| assert_healthz_answers_promptly(&daemon)));
-        is_over.store(true, Ordering::Relaxed);
-        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        wait_until("a crowd", || 200 <= connected.load(Ordering::Relaxed));
+        assert_healthz_answers_promptly(&daemon);
     });
 }
 

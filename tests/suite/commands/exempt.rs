@@ -6,6 +6,7 @@ use sweep::parse;
 use sweep::rules::Id;
 
 use crate::support::program::{Ran, command_at};
+use crate::support::wait::wait_until;
 use crate::support::world::{On, World, on_each_database, on_each_host};
 
 const USAGE: i32 = 64;
@@ -221,9 +222,8 @@ fn of_two_that_exempt_at_once_the_second_replaces_the_first() {
     let mut program = command_at(&world.url, add);
     program = program.env("SWEEP_LOCK_TIMEOUT", "999ms");
     let child = program.start();
-    while world.count("pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 0 {
-        std::thread::yield_now();
-    }
+    let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    wait_until("the second", || 0 < world.count(waiting));
     rival.batch_execute("commit").expect("a commit");
     let ran = program.ended(child.wait_with_output().expect("an end")).done();
     assert!(ran.out.starts_with("Exempt again"), "{ran}");

@@ -10,6 +10,7 @@ use sweep::store::links::Links;
 use sweep::store::{Access, Db, Subject, Timeouts, Writes};
 
 use crate::support::rounds::rounds;
+use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
 const KILLS: u32 = 50;
@@ -87,14 +88,6 @@ fn start(world: &World) -> std::process::Child {
     command.spawn().expect("the program")
 }
 
-/// A backend whose client was killed may still be finishing its statement.
-fn wait_for_the_dead(world: &mut World) {
-    let others = "pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-    while world.on != On::Sqlite && 0 < world.count(others) {
-        sleep(Duration::from_millis(2));
-    }
-}
-
 /// Each kill comes a little later than the one before, over the whole length of a sweep.
 fn killed_at_many_moments(on: On) {
     let mut before = company(on);
@@ -111,7 +104,7 @@ fn killed_at_many_moments(on: On) {
         sleep(took * kill / KILLS);
         let _ = child.kill();
         let killed = !child.wait().expect("an end").success();
-        wait_for_the_dead(&mut world);
+        world.wait_for_the_dead();
         let done = world.count("recoveries");
         interrupted += i32::from(killed && 0 < world.count("sweeps where finished_at is null"));
 
@@ -170,9 +163,7 @@ fn sigterm_does_not_wait_for_what_was_not_begun() {
          create trigger wait before insert on wakes for each row execute function wait()",
     );
     let mut child = start(&world);
-    while world.count("recoveries") == 0 {
-        sleep(Duration::from_millis(5));
-    }
+    wait_until("the first subject", || 0 < world.count("recoveries"));
     let (pid, asked) = (child.id().to_string(), Instant::now());
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
 
@@ -191,9 +182,7 @@ fn sigterm_ends_a_sweep_after_what_is_in_hand_and_says_so() {
     }
     world.run("commit");
     let child = start(&world);
-    while world.count("recoveries") == 0 {
-        sleep(Duration::from_millis(2));
-    }
+    wait_until("the first subject", || 0 < world.count("recoveries"));
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
     let status = child.wait_with_output().expect("an end").status;

@@ -12,6 +12,7 @@ use diesel::sql_types::{BigInt, Bool};
 use sweep::rules::Id;
 use sweep::store::Db;
 
+use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
 /// What the reader waits for, while the host queues a wake.
@@ -60,9 +61,10 @@ fn sees_the_wake(barrier: &Barrier, reads: impl FnOnce(&mut World, &Id) -> Strin
              and database = (select oid from pg_database where datname = current_database())",
             barrier.awaited
         );
-        while ask(&mut looker, &waits, |db, query| sql::<BigInt>(query).get_result::<i64>(db)) == 0 {
-            thread::yield_now();
-        }
+        wait_until("a reader at the barrier", || {
+            assert!(!reading.is_finished(), "it read without a lock");
+            0 < ask(&mut looker, &waits, |db, query| sql::<BigInt>(query).get_result::<i64>(db))
+        });
         world.issue_wake(&issue, &agent, "queued", 0);
         world.run(barrier.open);
         reading.join().expect("a reader")

@@ -189,6 +189,8 @@ mod deadlocks {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
+    use crate::support::wait::SetAtEnd;
+
     /// A host that locks the agent first and its issue second: the order in which the sweep would deadlock if it
     /// waited.
     fn agent_then_issue(db: &mut Db, agent: &Id, issue: &Id) -> diesel::QueryResult<()> {
@@ -206,25 +208,22 @@ mod deadlocks {
         let issues: Vec<Id> = (0..40).map(|_| world.orphan(&agent)).collect();
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
-            let hosts: Vec<_> = (0..3)
-                .map(|_| {
-                    let mut db = world.connect();
-                    let (over, issues, agent) = (&over, &issues, &agent);
-                    scope.spawn(move || {
-                        while !over.load(Ordering::Relaxed) {
-                            for issue in issues {
-                                agent_then_issue(&mut db, agent, issue).expect("the host is never a victim");
-                            }
+            let _end = SetAtEnd(&over);
+            for _ in 0..3 {
+                let mut db = world.connect();
+                let (over, issues, agent) = (&over, &issues, &agent);
+                scope.spawn(move || {
+                    while !over.load(Ordering::Relaxed) {
+                        for issue in issues {
+                            agent_then_issue(&mut db, agent, issue).expect("the host is never a victim");
                         }
-                    })
-                })
-                .collect();
+                    }
+                });
+            }
             for _ in 0..20 {
                 let swept = world.sweep_as(&Options { connections: 4, ..world.options() });
                 assert_eq!(swept.count("issues", "failed"), 0, "{}", swept.json);
             }
-            over.store(true, Ordering::Relaxed);
-            hosts.into_iter().for_each(|host| host.join().expect("a host"));
         });
         world.sweep();
         for issue in &issues {

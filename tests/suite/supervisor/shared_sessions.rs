@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use sweep::rules::Id;
 
 use crate::support::program::{Ran, sweep, sweep_at};
-use crate::support::wait::wait_for;
+use crate::support::wait::{SetAtEnd, wait_for};
 use crate::support::watcher::{POLICY, READ, Watcher};
 use crate::support::world::on_each_database;
 
@@ -89,6 +89,7 @@ on_each_database! {
         watcher.until_it_prints("working");
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _end = SetAtEnd(&is_over);
             for _ in 0..8 {
                 let (url, is_over) = (&world.url, &is_over);
                 scope.spawn(move || {
@@ -103,7 +104,6 @@ on_each_database! {
                 let sql = "select count(*) as value from recoveries where action = 'escalate'";
                 (0 < count(&mut db, sql)).then_some(())
             });
-            is_over.store(true, Ordering::Relaxed);
         });
         wait_for("delivery", || (world.agents_commands("status = 'queued'") == 0).then_some(()));
 

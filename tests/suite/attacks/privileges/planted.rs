@@ -14,6 +14,7 @@ use super::CONFIG;
 use crate::support::databases::{connect, run};
 use crate::support::program::{command_at, migrate_at, sweep};
 use crate::support::scratch::{Role, Scratch, psql};
+use crate::support::wait::SetAtEnd;
 
 /// All that a stranger's schema needs to be run by whoever reads its version: a file of the server's, if that is a
 /// superuser.
@@ -121,6 +122,7 @@ fn a_schema_that_comes_and_goes_gets_no_rights_either() {
     let (sql, file) = trap(&directory);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _end = SetAtEnd(&stop);
         scope.spawn(|| {
             let mut db = connect(&mallory.at(&database.url));
             while !stop.load(Ordering::Relaxed) {
@@ -133,7 +135,6 @@ fn a_schema_that_comes_and_goes_gets_no_rights_either() {
             let mut db = Url::parse(&database.url).expect("a URL").connect(Access::ReadOnly).expect("a connection");
             let _ = db.look(|db| plan(db, &Wanted::default()));
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert!(!file.exists());
     // The control: a superuser who reads what stands there writes it.

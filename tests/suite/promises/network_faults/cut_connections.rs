@@ -1,8 +1,6 @@
 //! Connections that are cut at any byte.
 
 use std::collections::BTreeSet;
-use std::thread::sleep;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use sweep::conclusion::{Conclusion, conclusion_of};
@@ -72,14 +70,6 @@ impl Company {
         ));
     }
 
-    /// The server may still be at work for a client that is gone.
-    fn wait_for_the_dead(&mut self) {
-        let others = "pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-        while 0 < self.world.count(others) {
-            sleep(Duration::from_millis(1));
-        }
-    }
-
     /// Whether each issue was acted on: wholly or not at all.
     #[track_caller]
     fn acted_on(&mut self, when: &str) -> (bool, bool) {
@@ -143,7 +133,7 @@ impl Company {
             [Conclusion::Done, Conclusion::SomeFailed, Conclusion::Unavailable, Conclusion::Busy].contains(&exit),
             "{when}"
         );
-        self.wait_for_the_dead();
+        self.world.wait_for_the_dead();
 
         self.compare(exit, &report, &when);
 

@@ -15,6 +15,7 @@ use crate::support::databases::{connect, run};
 use crate::support::json;
 use crate::support::program::{BINARY, sweep_at};
 use crate::support::server::Server;
+use crate::support::wait::wait_until;
 
 /// So many that a sweep of them is under way when its server goes.
 const ORPHANS: usize = 400;
@@ -107,9 +108,9 @@ fn what_was_reported_holds_on_a_standby_that_was_promoted_in_mid_sweep() {
         primary.port(),
         standby.port()
     );
-    while texts(&primary.url, "select sync_state from pg_stat_replication") != ["sync"] {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until("a standby that is waited for", || {
+        texts(&primary.url, "select sync_state from pg_stat_replication") == ["sync"]
+    });
 
     let reported = sweep_disturbed_by(&url, 20, || {
         primary.crash();

@@ -1,5 +1,6 @@
 //! What happens between two sweeps: the host works, and time passes.
 
+use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
 impl World {
@@ -26,6 +27,12 @@ impl World {
     pub fn date_the_guard(&mut self, minutes: i64) {
         let at = self.ago(minutes);
         self.run(&format!("update sweeps set guard_decided_at = {at} where guard_decided_at is not null"));
+    }
+
+    /// Waits until nobody else is connected: the server may still be at work for a client that was killed or cut off.
+    pub fn wait_for_the_dead(&mut self) {
+        let others = "pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+        wait_until("no other connection", || self.on == On::Sqlite || self.count(others) == 0);
     }
 
     /// Moves everything into the past, as if `minutes` had gone by.
