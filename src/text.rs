@@ -136,14 +136,12 @@ pub fn cut(text: &str, max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use proptest::prelude::*;
     use rstest::rstest;
 
     use regex::Regex;
 
-    use super::{quoted, redact};
+    use super::{ANY, quoted, redact};
     use crate::rules::display::is_invisible;
 
     #[rstest]
@@ -256,12 +254,11 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_costs_next_to_nothing() {
-        let text = "it waits: the review of the migration of the billing service, see ACM-1234";
-        let began = Instant::now();
-        (0..10_000).for_each(|_| drop(redact(std::hint::black_box(text))));
-        // Unoptimized, on a busy machine; in a release it is about one.
-        assert!(began.elapsed().as_micros() < 10_000 * 100, "{:?} for 10,000", began.elapsed());
+    fn ordinary_text_is_searched_once() {
+        for text in ["it waits: the review of the service, see ACM-1234", "12:30 https://example.org/issues/7"] {
+            assert!(!ANY.is_match(text), "each pattern would be searched for in {text}");
+        }
+        assert!(ANY.is_match("password=hunter2"), "negative control");
     }
 
     proptest! {
