@@ -120,3 +120,65 @@ fn as_typed(message: &str) -> String {
         format!("(sweep) {message}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use portable_pty::{PtySize, native_pty_system};
+
+    use super::*;
+    use crate::supervisor::probe::Probe;
+    use crate::supervisor::record::Nudges;
+
+    /// Claude Code, which shows a message at the first look after it was typed, and another screen from then on.
+    struct Claude {
+        record: SharedRecord,
+        later: String,
+        keys: String,
+        looks_after_keys: u32,
+    }
+
+    impl TypingTarget for Claude {
+        fn press(&mut self, keys: &str) -> bool {
+            self.keys += keys;
+            true
+        }
+
+        fn look(&mut self) -> bool {
+            if !self.keys.is_empty() {
+                self.looks_after_keys += 1;
+                let screen = if self.looks_after_keys == 1 { composer("(sweep) go on") } else { self.later.clone() };
+                self.record.lock().output(screen.as_bytes(), Instant::now());
+            }
+            true
+        }
+
+        fn discard(&mut self) {}
+    }
+
+    fn composer(draft: &str) -> String {
+        let rule = "─".repeat(80);
+        let column = draft.len() + 3;
+        format!("\x1b[H\x1b[2J{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{column}H")
+    }
+
+    /// Whether a nudge is sent to an agent that shows this after the message stood in its composer; and the keys.
+    fn sent_beside(later: &str) -> (bool, String) {
+        let terminal = native_pty_system().openpty(PtySize::default()).expect("a terminal");
+        let probe = Probe { terminal: terminal.master.tty_name(), command: vec!["claude".into()], process: None };
+        let record = SharedRecord::new(Nudges::Known);
+        record.lock().runs(probe, (24, 80));
+        let a_while_ago = Instant::now().checked_sub(Duration::from_secs(5)).expect("an instant");
+        record.lock().output(composer("").as_bytes(), a_while_ago);
+        let mut claude =
+            Claude { record: record.clone(), later: later.to_owned(), keys: String::new(), looks_after_keys: 0 };
+        (deliver(&mut claude, &record, "go on").is_ok(), claude.keys)
+    }
+
+    #[test]
+    fn a_question_that_comes_up_before_the_return_key_is_not_answered() {
+        let menu = "\x1b[H\x1b[2J Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel";
+        assert_eq!(sent_beside(menu), (false, "(sweep) go on".to_owned()));
+        let control = sent_beside(&composer("(sweep) go on"));
+        assert_eq!(control, (true, "(sweep) go on\r".to_owned()));
+    }
+}
