@@ -13,7 +13,7 @@ from server import Failure, run
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-SWEEP = ROOT / "target/dist/sweep"
+SWEEP = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "dist/sweep"
 # Of so many issues one is stranded, beside two that are being worked on. Eight that are stranded are one agent's, so that
 # no limit for each agent is met.
 STRIDE = 10
