@@ -2,6 +2,7 @@
 
 mod architecture;
 mod documents;
+mod filters;
 mod json_schemas;
 mod map;
 mod promises;
