@@ -15,7 +15,8 @@ demo: ## Watch a sweep at work on a small made-up company, in a new SQLite file
 
 run: ## Run sweep: make run ARGS="--dry-run --database sqlite://path"
 	@tests/prerequisites build
-	@cargo run --quiet -- $(ARGS)
+	@cargo build --locked
+	@cargo run --locked --quiet -- $(ARGS)
 
 test: ## Run the tests, beside a throw-away PostgreSQL and Paperclip's own schema
 	@tests/prerequisites test
@@ -26,14 +27,14 @@ test: ## Run the tests, beside a throw-away PostgreSQL and Paperclip's own schem
 test-agents: ## Play real agents under sweep watch, with a stand-in for their models: make test-agents ARGS="claude-*"
 	@tests/prerequisites build
 	@tests/agents/install
-	@cargo build
+	@cargo build --locked
 	@tests/agents/test.py $(ARGS)
 
 test-mcp: ## Ask sweep mcp by the protocol's official clients (installs 110 MB once): make test-mcp ARGS="paperclip*"
 	@tests/prerequisites test
 	@tests/mcp/install >/dev/null
 	@tests/paperclip
-	@cargo build
+	@cargo build --locked
 	@tests/postgres run tests/mcp/test.py $(ARGS)
 
 test-postgres: ## Run the suite on another PostgreSQL, 14 to 18 (fetches it once): make test-postgres VERSION=18 ARGS=rival
@@ -47,12 +48,13 @@ test-hosts: ## Play the real servers beside sweep (installs 1.7 GB once), or one
 
 test-page: ## Look at the page with a real Chromium, axe-core and the keyboard
 	@tests/prerequisites test
-	@cargo build
-	@code=0; tests/page/install >/dev/null || code=$$?; if [ $$code = 0 ]; then tests/postgres run tests/page/run; else exit $$code; fi
+	@tests/page/install >/dev/null
+	@cargo build --locked
+	@tests/postgres run tests/page/run
 
 picture: ## Take the pictures of the page for README.md: docs/images
 	@tests/prerequisites build
-	@cargo build
+	@cargo build --locked
 	@tests/page/run picture
 
 times: ## Show where the time of the build and of the suite goes: make times, or without the build make times ARGS=kinds::
@@ -68,6 +70,7 @@ check: ## Check format, lints, documentation and dependencies
 	@tests/prerequisites build
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --test hosts -- -D warnings
 	cargo clippy --locked --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --lib --examples --document-private-items
 	@$(MAKE) --no-print-directory cargo-deny
@@ -104,8 +107,8 @@ documents: ## Write into README.md and docs/ what their examples print today
 
 loops: ## Measure how well loops are distinguished from work: make loops ARGS="my.log", else on tests/logs
 	@tests/prerequisites build
-	@cargo bench --locked --quiet --bench loops -- $(ARGS)
+	@cargo bench --locked --bench loops -- $(ARGS)
 
 migrate: ## Bring a database's schema up to date: make migrate ARGS="--database postgres://…"
 	@tests/prerequisites build
-	@cargo run -- migrate $(ARGS)
+	@cargo run --locked -- migrate $(ARGS)

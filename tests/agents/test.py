@@ -10,6 +10,7 @@ from the database, from the log of the stand-in and from the agent's work direct
 
 import fnmatch
 import json
+import os
 import re
 import sqlite3
 import subprocess
@@ -23,7 +24,7 @@ import record  # Goes on in the Python that ./install made.
 import model
 import scenes
 
-SWEEP = record.HERE.parent.parent / "target" / "debug" / "sweep"
+SWEEP = record.HERE.parent.parent / os.environ.get("CARGO_TARGET_DIR", "target") / "debug" / "sweep"
 NUDGE = "(sweep) You seem to be stuck"
 AT_ONCE = 2  # Scenes that are played at the same time.
 LEFT_ALONE = 22  # Seconds.

@@ -21,7 +21,7 @@ import uuid
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SWEEP = str(HERE.parent.parent / "target/debug/sweep")
+SWEEP = str(HERE.parent.parent / os.environ.get("CARGO_TARGET_DIR", "target") / "debug/sweep")
 SCHEMA = HERE.parent.parent / "target/paperclip/schema.sql"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sweep/mcp"
 PYTHON = CACHE / "venv/bin/python"
