@@ -15,3 +15,4 @@ mod rival_sweepers;
 mod round_trips;
 mod scan_cost;
 mod secrets;
+mod writes_as_seen;
