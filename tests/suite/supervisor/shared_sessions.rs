@@ -4,13 +4,17 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use chrono::TimeDelta;
+use diesel::connection::SimpleConnection;
 use rustix::process::Signal;
 use sweep::rules::Id;
+use sweep::store::supervision::{self, Beginning, Takes};
+use sweep::store::{Access, Timeouts};
 
 use crate::support::program::{Ran, sweep, sweep_at};
-use crate::support::wait::{SetAtEnd, wait_for};
+use crate::support::wait::{SetAtEnd, wait_for, wait_until};
 use crate::support::watcher::{POLICY, READ, Watcher};
-use crate::support::world::on_each_database;
+use crate::support::world::{On, World, on_each_database};
 
 const SILENT: &str = "echo working; while printf '> '; read x; do echo \"$x\" >> got; done";
 const USAGE: i32 = 64;
@@ -158,4 +162,40 @@ fn count(db: &mut sweep::store::Db, sql: &str) -> i64 {
         value: i64,
     }
     diesel::RunQueryDsl::get_result::<Count>(diesel::sql_query(sql), db).expect("a count").value
+}
+
+/// The row of the command is in other hands when the watcher claims it, and says something else afterwards.
+#[test]
+fn a_command_that_somebody_takes_back_meanwhile_is_not_carried_out() {
+    for (assignment, is_claimed) in [("status = 'failed'", false), ("updated_at = now()", true)] {
+        let mut world = World::new(On::Postgres);
+        let (mut db, timeouts) =
+            (world.connect_as_sweep(), Timeouts { lock: TimeDelta::minutes(1), ..Timeouts::default() });
+        let beginning = Beginning {
+            tenant: "default",
+            identifier: Some("agent"),
+            title: "",
+            agent_id: None,
+            issue_id: None,
+            silent_after_seconds: None,
+        };
+        let lease =
+            db.in_transaction(Access::Write, &timeouts, |db| supervision::begin(db, &beginning)).expect("a session");
+        world.queue("nudge", "hello there");
+        let mut rival = world.connect();
+        rival.batch_execute(&format!("begin; update session_commands set {assignment}")).expect("a command");
+        let claimed = thread::scope(|scope| {
+            let claiming = scope.spawn(|| {
+                db.in_transaction(Access::Write, &timeouts, |db| {
+                    let now = db.now()?;
+                    supervision::claim(db, &lease, Takes::Nudges, now)
+                })
+            });
+            let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+            wait_until("a watcher that waits", || 0 < world.count(waiting));
+            rival.batch_execute("commit").expect("a commit");
+            claiming.join().expect("a watcher").expect("a transaction")
+        });
+        assert_eq!(claimed.is_some(), is_claimed, "{assignment}");
+    }
 }
