@@ -6,11 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 /// A file, and what stands in it before the parts of paths, up to the end of a line.
-const CHOICES: [(&str, &str); 8] = [
+const CHOICES: [(&str, &str); 9] = [
     ("Makefile", "CONTRACT := "),
     ("Makefile", "--include-ignored $(CONTRACT) "),
     (".ci/run", "--skip=%s' "),
     (".ci/night", " suite --include-ignored "),
+    (".ci/night", "--include-ignored --skip="),
     (".ci/night", "\"$version\" suite "),
     (".ci/night", "--features vendored-openssl --test suite -- "),
     ("tests/roles", "--exact "),
