@@ -22,7 +22,7 @@
 //! `stall` has live detectors for a control plane that holds its sessions in its own process. With `default-features =
 //! false` there are only `stall` and the `rules` that it asks: no database, no TLS, no HTTP and no command line.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[cfg(feature = "program")]
 pub mod cli;

@@ -61,7 +61,7 @@ fn verify(flags: &HostVerifyFlags, environment: &Environment) -> Result<Conclusi
     let database = environment.database(database)?;
     let path = std::env::current_exe().context("looking for this program, to be killed in the middle of sweeps")?;
     let withheld = environment.own_variables().into_iter().filter(|name| !name.starts_with("PG")).collect();
-    let program = Subprocess { path, withheld };
+    let program = Subprocess { path, withheld, host_directory: of.host_dir.clone() };
     let options = verify::Options { host, database, rows: *rows, program, only: checks.clone() };
     let (cancel, trying) = (Cancel::on_signals()?, Trying::begin());
     let certificate = verify::verify(&options, &cancel, &mut |check| trying.now(check));
@@ -80,10 +80,14 @@ impl HostFlags {
     }
 }
 
-/// The one that an operator names, in either way.
+/// The one that an operator names, in either way. One that is named is trusted.
 pub fn wanted(name: Option<&str>, directory: Option<&Path>) -> Result<Option<Arc<Host>>, Failure> {
     match directory {
-        Some(directory) => Host::in_directory(directory).map(Some),
+        Some(directory) => {
+            let host = Host::in_directory(directory)?;
+            hosts::trust(&host);
+            Ok(Some(host))
+        }
         None => Ok(name.and_then(hosts::named)),
     }
 }

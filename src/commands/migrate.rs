@@ -40,5 +40,9 @@ pub fn run(flags: MigrateFlags, quiet: bool, environment: &Environment) -> Resul
     if let Url::Sqlite(path) = &url {
         confirm(quiet, &format!("Database: {}\n", redact(&path.to_string_lossy())));
     }
+    if let (Url::Sqlite(_), Some(folder)) = (&url, &flags.host_dir) {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        confirm(quiet, &format!("To sweep it, set SWEEP_HOST_DIR={}\n", redact(&folder.to_string_lossy())));
+    }
     Ok(Conclusion::Done)
 }

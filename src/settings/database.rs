@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Once;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use secrecy::ExposeSecret;
 use tracing::warn;
 
@@ -12,6 +12,7 @@ use super::flags::DatabaseFlag;
 use crate::conclusion::{config, usage};
 use crate::files;
 use crate::store::databases::{Databases, Found, Named};
+use crate::store::hosts::{self, Host};
 use crate::store::open::Url;
 use crate::store::open::conninfo::Place;
 use crate::store::open::patience::CONNECT_TIMEOUT;
@@ -45,6 +46,9 @@ impl Environment {
     /// `--database`, else DATABASE_URL, else the file that DATABASE_URL_FILE names, else libpq's PG*, else the
     /// embedded database in the data directory.
     pub fn databases(&self, flags: &DatabaseFlag) -> Result<Databases> {
+        if let Some(directory) = self.variables()?.host_dir()? {
+            hosts::trust(&Host::in_directory(&directory).context("SWEEP_HOST_DIR")?);
+        }
         let urls = self.named_databases(&flags.database)?;
         let urls = urls.into_iter().map(|url| self.completed(url, flags));
         let named = urls.map(|url| Ok(Named::of(url?))).collect::<Result<_>>()?;

@@ -145,7 +145,7 @@ settings! {
             let timeouts: Timeouts = Timeouts::default();
             /// How long a foreign-key check may wait for a lock, below 1s (PostgreSQL)
             lock_timeout: TimeDelta, "DURATION", parse::lock_timeout => timeouts.lock;
-            /// How long a statement may take (PostgreSQL)
+            /// How long a statement may take
             statement_timeout: TimeDelta, "DURATION", parse::statement_timeout => timeouts.statement;
         }
         MachineFlags, heading HOW_IT_RUNS {
@@ -229,6 +229,12 @@ settings! {
         }
     }
     variables {
+        HOW_IT_RUNS {
+            /// The folder of a host that is not built in: a SQLite file whose host it is cannot be used without it
+            ///
+            /// SQL that stands in a file is not run: it must also stand in this folder.
+            host_dir: PathBuf, PathBufValueParser::new();
+        }
         "Reports and logs" {
             /// What is logged: a filter such as warn or `sweep=debug`
             ///

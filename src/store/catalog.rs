@@ -43,6 +43,11 @@ pub fn prefix(host: &Host, is_sqlite: bool) -> &'static str {
     if is_sqlite && !host.is_native() { PREFIX } else { "" }
 }
 
+/// A name as SQL takes it, whatever stands in it.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// What a guest makes for each connection, in this order.
 pub fn temporary(host: &Host) -> Vec<String> {
     over_the_ledger("sqlite", host)
@@ -222,11 +227,14 @@ pub fn identity(db: &Db) -> &'static str {
     }
 }
 
+/// SQLite's clock, as the migrations write it as well.
+pub const SQLITE_CLOCK: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+
 /// The database's clock, as an expression of SQL.
 pub fn clock(db: &Db) -> &'static str {
     match db {
         Db::Postgres(_) => "clock_timestamp()",
-        Db::Sqlite(_) => "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+        Db::Sqlite(_) => SQLITE_CLOCK,
     }
 }
 

@@ -5,20 +5,27 @@
 
 mod repeated;
 pub(super) mod sqlite;
+pub(super) mod sqlite_guard;
+mod timeouts;
+
+use std::sync::Arc;
 
 use anyhow::Context;
-use chrono::TimeDelta;
 use diesel::connection::{CacheSize, SimpleConnection};
 use diesel::prelude::*;
 use diesel::result::Error;
 
 use super::{Db, errors};
+use sqlite_guard::StatementClock;
+pub use timeouts::{Durable, Timeouts};
 
 /// Runs nothing by itself: what it is asked is asked in a transaction.
 pub struct DbConnection {
     db: Db,
     /// Closed after `db`: see `sqlite::Companion`.
     companion: Option<sqlite::Companion>,
+    /// How long a statement may take (SQLite).
+    clock: Option<Arc<StatementClock>>,
     /// Does the database keep bytes of any encoding as text? None: each transaction asks.
     keeps_any_bytes: Option<bool>,
     /// May statements be prepared, so that they are planned once (PostgreSQL)?
@@ -41,32 +48,6 @@ pub enum Access {
     Write,
     /// One snapshot, and no lock, row or transaction id.
     ReadOnly,
-}
-
-/// How long one statement may take, and how long it may wait for a lock (PostgreSQL).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timeouts {
-    pub statement: TimeDelta,
-    /// Below the server's deadlock_timeout of 1 s, so that the sweep gives way before its host is chosen as a victim.
-    pub lock: TimeDelta,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Timeouts { statement: TimeDelta::seconds(30), lock: TimeDelta::milliseconds(500) }
-    }
-}
-
-/// Which commits wait for the disk (PostgreSQL).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum Durable {
-    /// With others, at most a tenth of a second later, and before anything is reported of it. What a crash of the
-    /// server loses until then is lost whole, and the next sweep does it again.
-    #[default]
-    Together,
-    /// Before it is answered, by the server's own `synchronous_commit`.
-    Each,
 }
 
 /// Why a transaction did not commit, as far as is known. `E` is the error of what was done in it.
@@ -118,8 +99,16 @@ pub enum End {
 }
 
 impl DbConnection {
-    pub(super) fn new(db: Db, companion: Option<sqlite::Companion>) -> DbConnection {
-        DbConnection { db, companion, keeps_any_bytes: None, may_prepare: true, unfinished: None }
+    pub(super) fn new(db: Db) -> DbConnection {
+        DbConnection { db, companion: None, clock: None, keeps_any_bytes: None, may_prepare: true, unfinished: None }
+    }
+
+    pub(super) fn of_file(
+        db: SqliteConnection,
+        companion: sqlite::Companion,
+        clock: Arc<StatementClock>,
+    ) -> DbConnection {
+        DbConnection { companion: Some(companion), clock: Some(clock), ..DbConnection::new(Db::Sqlite(db)) }
     }
 
     pub(super) fn without_prepared_statements(self) -> DbConnection {
@@ -274,7 +263,10 @@ impl DbConnection {
             Access::ReadOnly => ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN DEFERRED"),
         };
         match &self.db {
-            Db::Sqlite(_) => sqlite.to_owned(),
+            Db::Sqlite(_) => {
+                self.clock.iter().for_each(|clock| clock.allow(*timeouts));
+                sqlite.to_owned()
+            }
             Db::Postgres(_) => format!(
                 "{mode}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; SET LOCAL jit = off; \
                  SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = \

@@ -107,20 +107,20 @@ struct Advice {
     lasts: bool,
 }
 
-const ADVICE: [Advice; 3] = [
+/// What can be done about a statement that was ended by its time.
+const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database \
+    was only busy; raise it if that happens again";
+
+const ADVICE: [Advice; 4] = [
     // A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements.
     Advice {
         when: "__diesel_stmt_",
         what: "behind a transaction pooler that does not know prepared statements, set SWEEP_STATEMENT_CACHE=off",
         lasts: true,
     },
-    Advice {
-        when: "canceling statement due to statement timeout",
-        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database was only busy; \
-            if it \
-               happens again, raise that",
-        lasts: false,
-    },
+    Advice { when: "canceling statement due to statement timeout", what: TOOK_TOO_LONG, lasts: false },
+    // SQLite's own word for it.
+    Advice { when: "interrupted", what: TOOK_TOO_LONG, lasts: false },
     Advice {
         when: "canceling statement due to lock timeout",
         what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it \

@@ -9,14 +9,16 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use super::catalog::{PREFIX, VERSIONS, temporary, up};
+use super::catalog::{PREFIX, SQLITE_CLOCK, VERSIONS, quoted, temporary, up};
 use super::hosts::{self, Host};
 use crate::conclusion::config;
 
-/// Where sweep is a guest already, makes what it needs for this connection.
+/// Where sweep is a guest already, makes what it needs for this connection. Of a host that is not trusted nothing is
+/// made: `sweep migrate` may record another one, and all else refuses the file.
 pub fn settle_in(db: &mut SqliteConnection) -> Result<()> {
     match hosts::recorded_by_guest(db)? {
-        Some(host) => make_views(db, &host),
+        Some(host) if host.is_trusted() => make_views(db, &host),
+        Some(_) => Ok(present_tables(db)?),
         None => Ok(()),
     }
 }
@@ -79,8 +81,10 @@ fn presented(table: &str, columns: &[Column]) -> String {
         columns.iter().map(|column| text(column, &quoted(&column.name))).collect::<Vec<_>>().join(", ")
     };
     let names = each(&|_, name| name.to_owned());
-    // What a statement leaves out is null here.
-    let values = each(&|column, name| match &column.default {
+    // What a statement leaves out is null here. A default is a text of the file's: what could call a function is left
+    // out, but for the clock.
+    let is_run = |default: &str| !default.contains('(') || default == SQLITE_CLOCK;
+    let values = each(&|column, name| match column.default.as_deref().filter(|default| is_run(default)) {
         Some(default) => format!("coalesce(new.{name}, {default})"),
         None => format!("new.{name}"),
     });
@@ -95,8 +99,4 @@ fn presented(table: &str, columns: &[Column]) -> String {
         + &trigger("INSERT", format!("INSERT INTO {table} ({names}) VALUES ({values})"))
         + &trigger("UPDATE", format!("UPDATE {table} SET {changes} WHERE {is_it}"))
         + &trigger("DELETE", format!("DELETE FROM {table} WHERE {is_it}"))
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -10,13 +10,14 @@ mod skeleton;
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Formatter};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use include_dir::{Dir, include_dir};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::ids::IdType;
+use crate::conclusion::{Failure, config};
 use crate::rules::Kind;
 use crate::store::links::{HostUrl, Links};
 use manifest::Manifest;
@@ -99,6 +100,20 @@ pub fn names() -> &'static [&'static str] {
     &NAMES
 }
 
+/// The host of each folder that an operator of this process has named, by its name.
+static NAMED: RwLock<BTreeMap<String, Arc<Host>>> = RwLock::new(BTreeMap::new());
+
+/// From now on this process runs the SQL of this host also where a SQLite file says that it is the file's.
+pub fn trust(host: &Arc<Host>) {
+    let mut named = NAMED.write().unwrap_or_else(PoisonError::into_inner);
+    named.insert(host.name().to_owned(), Arc::clone(host));
+}
+
+/// The host of this name in a folder that was named.
+fn in_named_folder(name: &str) -> Option<Arc<Host>> {
+    NAMED.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+}
+
 /// The one that is built in and is called so.
 pub fn named(name: &str) -> Option<Arc<Host>> {
     BUILT_IN.iter().find(|host| host.name() == name).cloned()
@@ -177,6 +192,31 @@ impl Host {
     /// The type of its ids, as PostgreSQL calls it.
     pub(super) fn id(&self) -> &'static str {
         self.manifest.id.into()
+    }
+
+    /// Whether its SQL is known from elsewhere than the database whose host it is.
+    pub(super) fn is_trusted(&self) -> bool {
+        let is_same = |known: &Arc<Host>| known.files == self.files;
+        self.is_built_in || BUILT_IN.iter().any(is_same) || in_named_folder(self.name()).as_ref().is_some_and(is_same)
+    }
+
+    /// Refuses SQL that only a SQLite file knows: whoever wrote the file could have it do anything to that file, under
+    /// the name of a harmless look at it.
+    pub(super) fn refuse_untrusted(&self, file: &str) -> Result<(), Failure> {
+        let name = self.name();
+        if self.is_trusted() {
+            return Ok(());
+        }
+        Err(config(match in_named_folder(name) {
+            None => format!(
+                "{file}: the host {name} is not built in, and SQL that stands in a file is not run: set SWEEP_HOST_DIR \
+                 to the folder of this host"
+            ),
+            Some(_) => format!(
+                "{file}: its host {name} is not the one in the folder that was named, and SQL that stands in a file is \
+                 not run: if the folder is right, run `sweep migrate --host-dir` with it"
+            ),
+        }))
     }
 
     /// The kinds of subject that it has.

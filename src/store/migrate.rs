@@ -24,7 +24,7 @@ use super::{Db, boards, contract, guest, rights};
 use crate::conclusion::{config, unavailable, usage};
 pub use found::SetUp;
 pub(super) use found::refuse_unmigrated;
-use found::{Found, look, look_at_record, refuse_broken, refuse_without};
+use found::{Found, look, look_at_record, refuse_broken, refuse_untrusted, refuse_without};
 use source::Folder;
 use trust::{is_duplicate, take_turn};
 pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
@@ -38,6 +38,7 @@ pub fn check(db: &mut Db, set_up: SetUp) -> Result<(Arc<Host>, String)> {
         SetUp::Unknown => (look(db)?, None),
     };
     let Some(host) = &found.host else { return refuse_unmigrated(db) };
+    refuse_untrusted(db, host)?;
     match found.missing(db, host, Listen::AsItIs).as_slice() {
         [] => {
             match gone {
@@ -89,8 +90,11 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
 
 /// The recorded host, or what the operator has made of it. What has run is not run again, so a change of it would be
 /// lost.
-fn changed(db: &Db, found: &Found, host: &Arc<Host>, wanted: &Wanted) -> Result<Arc<Host>> {
-    let Some(wanted) = &wanted.host else { return Ok(host.clone()) };
+fn changed(db: &mut Db, found: &Found, host: &Arc<Host>, wanted: &Wanted) -> Result<Arc<Host>> {
+    let Some(wanted) = &wanted.host else {
+        refuse_untrusted(db, host)?;
+        return Ok(host.clone());
+    };
     if wanted.name() != host.name() {
         return Err(config(format!("this database's host is {}, and not {}", host.name(), wanted.name())).into());
     }

@@ -231,9 +231,9 @@ fn nearest_to(url: &str) -> String {
     if is_name { nearest::hint(Path::new(url)) } else { String::new() }
 }
 
-/// A path as SQLite takes it.
-pub(super) fn text_of(path: &Path) -> Result<&str, Failure> {
-    sqlite::text_of(path)
+/// A copy of ours of such a file.
+pub(super) fn to_copy(path: &Path) -> Result<diesel::SqliteConnection> {
+    sqlite::to_copy(path)
 }
 
 /// A file of another program's, as it is now.

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::hosts::Host;
-use super::open::{Url, conninfo, read_only, text_of};
+use super::open::{Url, conninfo, read_only, to_copy};
 use super::{Access, Db, catalog};
 use crate::conclusion::{Failure, busy, config};
 pub use outsider::Outsider;
@@ -105,7 +105,7 @@ impl Sandbox {
         let name = format!("sweep_verify_{}", Uuid::now_v7().simple());
         let Url::Postgres(_, cache) = like else { unreachable!("a server's URL") };
         let mut db = connect(&Url::postgres(beside))?;
-        let create = format!("CREATE DATABASE {name} TEMPLATE {} ALLOW_CONNECTIONS false", quoted(template));
+        let create = format!("CREATE DATABASE {name} TEMPLATE {} ALLOW_CONNECTIONS false", catalog::quoted(template));
         db.batch_execute(&create).map_err(|error| refuse_creation(&error, template))?;
         let url = Url::postgres(conninfo::with(beside, "dbname", &name)).with(*cache);
         let sandbox = Sandbox { url, place: Place::Server { beside: beside.to_owned(), name: name.clone() } };
@@ -135,7 +135,7 @@ impl Sandbox {
             return Ok(());
         }
         let mut db = self.connect_inside()?;
-        let tables: Vec<String> = host.tables().into_iter().map(quoted).collect();
+        let tables: Vec<String> = host.tables().into_iter().map(catalog::quoted).collect();
         let statements = match &mut db {
             Db::Postgres(_) => {
                 let tables = tables.iter().map(|table| format!("public.{table}")).collect::<Vec<_>>().join(", ");
@@ -146,7 +146,7 @@ impl Sandbox {
                     "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'sweep\\_%' ESCAPE '\\'",
                 )
                 .load(db)?;
-                let dropped = ours.iter().map(|table| format!("DROP TABLE {};", quoted(table)));
+                let dropped = ours.iter().map(|table| format!("DROP TABLE {};", catalog::quoted(table)));
                 let emptied = tables.iter().map(|table| format!("DELETE FROM {table};"));
                 format!("PRAGMA foreign_keys = OFF; {}", dropped.chain(emptied).collect::<String>())
             }
@@ -168,7 +168,7 @@ impl Drop for Sandbox {
 fn connect(url: &Url) -> Result<Db> {
     match url {
         Url::Postgres(..) => Ok(url.connect(Access::Write)?.into_db()),
-        Url::Sqlite(path) => Ok(Db::Sqlite(SqliteConnection::establish(text_of(path)?)?)),
+        Url::Sqlite(path) => Ok(Db::Sqlite(to_copy(path)?)),
     }
 }
 
@@ -222,10 +222,7 @@ fn refuse_creation(error: &Error, template: &str) -> Failure {
 /// As it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it is.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let mut db = read_only(from)?;
-    let copied = diesel::sql_query("VACUUM INTO ?").bind::<Text, _>(text_of(to)?).execute(&mut db);
-    copied.map(drop).with_context(|| format!("copying {}", from.display()))
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    let copying = || format!("copying {}", from.display());
+    let copy = db.serialize_database_to_buffer();
+    std::fs::write(to, copy.try_as_slice().with_context(copying)?).with_context(copying)
 }

@@ -4,6 +4,7 @@
 mod content;
 mod embedded_files;
 mod forged_notifications;
+mod hostile_files;
 mod hostile_receivers;
 mod http_clients;
 mod image_digests;

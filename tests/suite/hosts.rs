@@ -3,7 +3,7 @@
 mod bad_databases;
 mod broken_schema;
 mod encodings;
-mod guest_files;
+pub mod guest_files;
 mod guest_journals;
 mod host_folders;
 mod id_types;

@@ -91,6 +91,15 @@ fn known(
     Ok(Found { host: Some(host), applied })
 }
 
+/// Refuses a SQLite file whose host's SQL is known from that file alone. On PostgreSQL only the owner of the schema
+/// could have written that SQL, who is trusted.
+pub fn refuse_untrusted(db: &mut Db, host: &Host) -> Result<()> {
+    match db {
+        Db::Postgres(_) => Ok(()),
+        Db::Sqlite(_) => Ok(host.refuse_untrusted(&name(db)?)?),
+    }
+}
+
 pub fn refuse_unmigrated<T>(db: &mut Db) -> Result<T> {
     Err(config(format!("the database {} is not set up for sweep: run `sweep migrate`", name(db)?)).into())
 }

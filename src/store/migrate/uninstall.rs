@@ -11,11 +11,11 @@ use diesel::prelude::*;
 use diesel::result::Error;
 use diesel::sql_types::{BigInt, Text};
 
-use super::found::{look, refuse_unmigrated};
+use super::found::{look, refuse_unmigrated, refuse_untrusted};
 use super::trust;
 use super::wanted::Wanted;
 use crate::conclusion::{config, usage};
-use crate::store::catalog::{VERSIONS, down, folders, is_of_the_ledger, prefix, version};
+use crate::store::catalog::{VERSIONS, down, folders, is_of_the_ledger, prefix, quoted, version};
 use crate::store::connection::{DbConnection, OURS};
 use crate::store::hosts::Host;
 use crate::store::{Db, errors};
@@ -53,6 +53,7 @@ pub fn removal(db: &mut Db, extent: Extent) -> Result<Removal> {
     };
     let found = if is_there { look(db)? } else { return refuse_unmigrated(db) };
     let Some(host) = found.host else { return refuse_unmigrated(db) };
+    refuse_untrusted(db, &host)?;
     let run = folders(db, &host).into_iter().rev().filter(|folder| found.applied.contains(&version(folder)));
     let (folders, tables) = match extent {
         Extent::Everything => (run.collect(), tables(db).context("counting what is removed")?),
@@ -141,10 +142,10 @@ fn tables(db: &mut Db) -> QueryResult<Vec<(String, i64)>> {
         Db::Sqlite(db) => sql::<Text>(ON_SQLITE).load(db)?,
     };
     let rows = |db: &mut Db, name: &str| {
-        let count = format!("SELECT count(*) FROM {name}");
+        let count = |table: &str| sql::<BigInt>(&format!("SELECT count(*) FROM {table}"));
         match db {
-            Db::Postgres(db) => sql::<BigInt>(&count).get_result(db),
-            Db::Sqlite(db) => sql::<BigInt>(&count).get_result(db),
+            Db::Postgres(db) => count(name).get_result(db),
+            Db::Sqlite(db) => count(&quoted(name)).get_result(db),
         }
     };
     names.into_iter().map(|name| rows(db, &name).map(|rows| (name, rows))).collect()

@@ -31,7 +31,7 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
             patience::within(patience, url, move || establish(&its_url))?
         }
     };
-    let db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?), None);
+    let db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?));
     let mut db = match cache {
         StatementCache::On => db,
         StatementCache::Off => db.without_prepared_statements(),

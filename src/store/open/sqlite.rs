@@ -4,8 +4,10 @@ use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
+use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
@@ -13,7 +15,8 @@ use super::nearest;
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::files;
 use crate::store::connection::sqlite::{Companion, NO_CHECKPOINT, PATIENT};
-use crate::store::{Access, Db, DbConnection, guest};
+use crate::store::connection::sqlite_guard::{self, StatementClock};
+use crate::store::{Access, DbConnection, Timeouts, errors, guest};
 
 /// What stands behind `sqlite://`. A URI of SQLite's own could name another file than it seems to, or none at all.
 pub(super) fn path_in(url: &str) -> Result<PathBuf, String> {
@@ -51,15 +54,16 @@ pub(super) fn create(path: &Path) -> Result<(), Failure> {
 pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
     let failed = |error: diesel::result::Error| explain(path, &error.to_string());
     refuse_unless_file(path, access)?;
-    let companion = match Companion::new(open(path, Access::ReadOnly)?) {
+    let clock = StatementClock::new(Timeouts::default());
+    let companion = match Companion::new(open(path, Access::ReadOnly, &clock)?) {
         Err(error) if is_half_written(path, &error) => {
-            take_back(path, access)?;
-            Companion::new(open(path, Access::ReadOnly)?)
+            take_back(path, access, &clock)?;
+            Companion::new(open(path, Access::ReadOnly, &clock)?)
         }
         companion => companion,
     };
     let companion = companion.map_err(failed)?;
-    let mut db = open(path, access)?;
+    let mut db = open(path, access, &clock)?;
     db.batch_execute(&format!("{PATIENT}; {NO_CHECKPOINT}")).map_err(failed)?;
     guest::settle_in(&mut db)?;
     // Foreign keys are off by default, per connection; a rival's transaction is waited for.
@@ -68,7 +72,7 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
         Access::ReadOnly => "PRAGMA query_only = ON",
     };
     db.batch_execute(pragma).map_err(failed)?;
-    Ok(DbConnection::new(Db::Sqlite(db), Some(companion)))
+    Ok(DbConnection::of_file(db, companion, clock))
 }
 
 /// Has a writer that used no write-ahead log been killed? Its journal says what to take back, which only a writer can.
@@ -85,7 +89,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// Every writer of SQLite's does this with its first look. One that finds a write-ahead log would also write that into
 /// the file and delete it when it closes, so then nothing is done.
-fn take_back(path: &Path, access: Access) -> Result<(), Failure> {
+fn take_back(path: &Path, access: Access, clock: &Arc<StatementClock>) -> Result<(), Failure> {
     let shown = path.display();
     if beside(path, "-wal").exists() {
         let journal = beside(path, "-journal");
@@ -101,7 +105,7 @@ fn take_back(path: &Path, access: Access) -> Result<(), Failure> {
              without --dry-run: that takes back what is half written"
         )));
     }
-    let mut writer = open(path, Access::Write)?;
+    let mut writer = open(path, Access::Write, clock)?;
     let looked = writer.batch_execute(&format!("{PATIENT}; SELECT count(*) FROM sqlite_master"));
     looked.map_err(|error| explain(path, &error.to_string()))
 }
@@ -109,11 +113,20 @@ fn take_back(path: &Path, access: Access) -> Result<(), Failure> {
 /// A connection that writes nothing, not even the log back into the file.
 pub(super) fn read_only(path: &Path) -> Result<SqliteConnection> {
     refuse_unless_file(path, Access::ReadOnly)?;
-    Ok(open(path, Access::ReadOnly)?)
+    Ok(open(path, Access::ReadOnly, &StatementClock::new(Timeouts::default()))?)
 }
 
-fn open(path: &Path, access: Access) -> Result<SqliteConnection, Failure> {
-    SqliteConnection::establish(&uri(path, access)?).map_err(|error| explain(path, &error.to_string()))
+/// A connection to a copy of ours, in which anything may be tried.
+pub(super) fn to_copy(path: &Path) -> Result<SqliteConnection> {
+    Ok(open(
+        path,
+        Access::Write,
+        &StatementClock::new(Timeouts { statement: TimeDelta::hours(1), ..Timeouts::default() }),
+    )?)
+}
+
+fn open(path: &Path, access: Access, clock: &Arc<StatementClock>) -> Result<SqliteConnection, Failure> {
+    sqlite_guard::open(&uri(path, access)?, clock).map_err(|error| explain(path, &error.to_string()))
 }
 
 /// SQLite takes text: in place of a path that is none it would open another one.
@@ -168,6 +181,8 @@ pub(super) fn explain(path: &Path, message: &str) -> Failure {
         ("not a database", "it is corrupt, encrypted, or is not a SQLite database"),
         ("readonly", "only a dry run works on it"),
         ("unable to open", "see the rights on the file and its directory"),
+        ("not authorized", "a trigger or a view of this file wants more than sweep lets a file do, see SECURITY.md"),
+        ("unsafe use of", "a trigger or a view of this file wants more than sweep lets a file do, see SECURITY.md"),
     ];
     let shown = path.display();
     match lasting.iter().find(|(phrase, _)| message.contains(phrase)) {
@@ -175,6 +190,9 @@ pub(super) fn explain(path: &Path, message: &str) -> Failure {
         None if message.contains("is locked") => {
             busy(format!("{shown}: {message}: another program, or other sweeps, are writing to it; try again"))
         }
-        None => unavailable(format!("{shown}: {message}")),
+        None => match errors::advice(message) {
+            Some((what, _)) => unavailable(format!("{shown}: {message}: {what}")),
+            None => unavailable(format!("{shown}: {message}")),
+        },
     }
 }

@@ -21,6 +21,8 @@ pub struct Subprocess {
     pub path: PathBuf,
     /// Variables of this process that it must not have.
     pub withheld: Vec<String>,
+    /// The folder of the host, unless it is built in.
+    pub host_directory: Option<PathBuf>,
 }
 
 /// Sweeps at once, and what they compete for.
@@ -147,6 +149,7 @@ pub fn kills(trial: &mut Trial, kind: Kind, program: &Subprocess) -> Result<Find
         for name in &program.withheld {
             command.env_remove(name);
         }
+        command.envs(program.host_directory.iter().map(|directory| ("SWEEP_HOST_DIR", directory)));
         command.args(["--no-guard", "--quiet", "--wakes-per-agent-max", "1000000"]);
         command.args(["--connections", &CONNECTIONS.to_string()]);
         command.env("DATABASE_URL", trial.url_text()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

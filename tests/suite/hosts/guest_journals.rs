@@ -4,8 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use super::guest_files::Owner;
-use crate::support::program::sweep_at;
+use super::guest_files::{Owner, sweep_at};
 use crate::support::scratch::url_of;
 
 const CONFIG: i32 = 78;

@@ -54,7 +54,7 @@ fn a_beginning_is_installed_as_it_is_and_finds_nothing_on_sqlite() {
     let (_directory, folder) = new_folder(&url);
     finds_what_is_missing(&url, &folder);
     assert!(migrate_at(&url, ["--host-dir", &folder]).run().done().out.contains("host our_work"));
-    sweep_at(&url, []).run().done();
+    sweep_at(&url, []).env("SWEEP_HOST_DIR", &folder).run().done();
 }
 
 /// What is not filled in yet is no promise that is kept.

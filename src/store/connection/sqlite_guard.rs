@@ -1,0 +1,271 @@
+//! The guard of a connection to a SQLite file, which may come from anybody: SQLite runs the triggers and views in it.
+//! Guarded, SQL reaches no other file, no setting of SQLite's that sweep does not need, and no function
+//! with side effects; and a statement ends after its time. diesel offers none of this, and neither does a kept crate
+//! beside it: this module alone talks to SQLite itself, and is the only `unsafe` code of sweep's.
+#![expect(unsafe_code)]
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Once};
+use std::time::Instant;
+
+use diesel::prelude::*;
+use libsqlite3_sys as ffi;
+
+use super::timeouts::Timeouts;
+
+/// The pragmas that sweep uses, and those that SQLite's own functions and indexes ask.
+const PRAGMAS: [&str; 10] = [
+    "busy_timeout", "data_version", "database_list", "foreign_keys", "journal_mode", "page_count", "page_size",
+    "query_only", "table_info", "wal_autocheckpoint",
+];
+
+/// The functions of SQLite's and diesel's that SQLite does not call innocuous: some do more than compute.
+const FUNCTIONS_WITH_EFFECTS: [&str; 15] = [
+    "bm25", "diesel_manage_updated_at", "fts3_tokenizer", "fts5", "fts5_get_locale", "highlight", "load_extension",
+    "match", "matchinfo", "offsets", "optimize", "rtreecheck", "rtreedepth", "rtreenode", "snippet",
+];
+
+/// The limits of a connection: no other database, triggers that do not call one another for ever, and no text or row of
+/// more than 128 MiB.
+const LIMITS: [(c_int, c_int); 3] =
+    [(ffi::SQLITE_LIMIT_ATTACHED, 0), (ffi::SQLITE_LIMIT_TRIGGER_DEPTH, 50), (ffi::SQLITE_LIMIT_LENGTH, 128 << 20)];
+
+/// Steps of SQLite's machine between two looks at the clock: less than a millisecond.
+const STEPS: c_int = 10_000;
+
+/// How long each statement of a connection may take.
+#[derive(Debug)]
+pub struct StatementClock {
+    /// In milliseconds, as all below.
+    allowed: AtomicU64,
+    /// When the statement that runs now is interrupted, since `BEGAN`.
+    ends_at: AtomicU64,
+}
+
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+impl StatementClock {
+    pub fn new(timeouts: Timeouts) -> Arc<StatementClock> {
+        let clock = StatementClock { allowed: AtomicU64::default(), ends_at: AtomicU64::new(u64::MAX) };
+        clock.allow(timeouts);
+        Arc::new(clock)
+    }
+
+    /// Each statement from the next one on may take as long as this says.
+    pub fn allow(&self, timeouts: Timeouts) {
+        let time = u64::try_from(timeouts.statement.num_milliseconds()).unwrap_or_default();
+        self.allowed.store(time, Ordering::Relaxed);
+    }
+
+    fn start(&self) {
+        self.ends_at.store(now().saturating_add(self.allowed.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        self.ends_at.load(Ordering::Relaxed) < now()
+    }
+}
+
+/// In milliseconds since `BEGAN`.
+fn now() -> u64 {
+    u64::try_from(BEGAN.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+thread_local! {
+    /// The clock of the connection that this thread is opening.
+    static OPENING: RefCell<Option<Arc<StatementClock>>> = const { RefCell::new(None) };
+}
+
+/// Opens a file, by its URI, as a guarded connection.
+pub fn open(uri: &str, clock: &Arc<StatementClock>) -> ConnectionResult<SqliteConnection> {
+    static REGISTERED: Once = Once::new();
+    // SAFETY: `guard_new_connection` has the signature of an entry point of SQLite's, and lives as long as the process.
+    REGISTERED.call_once(|| {
+        unsafe { ffi::sqlite3_auto_extension(Some(guard_new_connection)) };
+    });
+    OPENING.set(Some(Arc::clone(clock)));
+    let opened = SqliteConnection::establish(uri);
+    let is_guarded = OPENING.take().is_none();
+    match opened {
+        Ok(_) if !is_guarded => Err(ConnectionError::BadConnection("SQLite did not accept the guard".to_owned())),
+        opened => opened,
+    }
+}
+
+/// Called by SQLite for each connection of this process that it has opened. The guard takes the clock, and so says that
+/// the connection is guarded.
+unsafe extern "C" fn guard_new_connection(
+    db: *mut ffi::sqlite3,
+    _error: *mut *mut c_char,
+    _api: *const ffi::sqlite3_api_routines,
+) -> c_int {
+    let Some(clock) = OPENING.take() else { return ffi::SQLITE_OK };
+    let context = Arc::into_raw(clock).cast_mut().cast::<c_void>();
+    // SAFETY: SQLite passes a connection that is open. It calls `drop_clock` when the connection is closed, or at once
+    // if it cannot keep the clock, and none of the other functions after that: each of them only borrows the clock.
+    unsafe {
+        let kept = ffi::sqlite3_set_clientdata(db, c"sweep".as_ptr(), context, Some(drop_clock));
+        if kept != ffi::SQLITE_OK {
+            return kept;
+        }
+        for (limit, value) in LIMITS {
+            ffi::sqlite3_limit(db, limit, value);
+        }
+        let nothing = std::ptr::null_mut::<c_int>();
+        let trust = ffi::sqlite3_db_config(db, ffi::SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 as c_int, nothing);
+        let defend = ffi::sqlite3_db_config(db, ffi::SQLITE_DBCONFIG_DEFENSIVE, 1 as c_int, nothing);
+        let authorize = ffi::sqlite3_set_authorizer(db, Some(authorize), std::ptr::null_mut());
+        let trace = ffi::sqlite3_trace_v2(db, ffi::SQLITE_TRACE_STMT as c_uint, Some(begin_statement), context);
+        ffi::sqlite3_progress_handler(db, STEPS, Some(interrupts), context);
+        [trust, defend, authorize, trace].into_iter().find(|code| *code != ffi::SQLITE_OK).unwrap_or(ffi::SQLITE_OK)
+    }
+}
+
+unsafe extern "C" fn drop_clock(context: *mut c_void) {
+    // SAFETY: the pointer that `guard_new_connection` made of an Arc, which SQLite gives back once.
+    drop(unsafe { Arc::from_raw(context.cast::<StatementClock>()) });
+}
+
+/// A statement begins, or a trigger of one: only the first begins the time anew.
+unsafe extern "C" fn begin_statement(
+    _event: c_uint,
+    context: *mut c_void,
+    statement: *mut c_void,
+    text: *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite passes the statement that runs, and the clock, which lives as long as the connection.
+    unsafe {
+        if ffi::sqlite3_sql(statement.cast()).cast::<c_void>() == text.cast_const() {
+            (*context.cast::<StatementClock>()).start();
+        }
+    }
+    0
+}
+
+/// Must the statement that runs end now?
+unsafe extern "C" fn interrupts(context: *mut c_void) -> c_int {
+    // SAFETY: the clock lives as long as the connection.
+    c_int::from(unsafe { (*context.cast::<StatementClock>()).is_over() })
+}
+
+/// May a statement, or a trigger or view of the file, do this?
+unsafe extern "C" fn authorize(
+    _context: *mut c_void,
+    action: c_int,
+    first: *const c_char,
+    second: *const c_char,
+    _database: *const c_char,
+    _by: *const c_char,
+) -> c_int {
+    // SAFETY: each is null or a text that ends in a NUL and outlives this call.
+    let text = |text: *const c_char| (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
+    if is_allowed(action, text(first), text(second)) { ffi::SQLITE_OK } else { ffi::SQLITE_DENY }
+}
+
+fn is_allowed(action: c_int, first: Option<&CStr>, second: Option<&CStr>) -> bool {
+    let is_among = |names: &[&str], text: Option<&CStr>| {
+        text.is_some_and(|text| names.iter().any(|name| text.to_bytes().eq_ignore_ascii_case(name.as_bytes())))
+    };
+    match action {
+        // VACUUM INTO attaches the file that it makes.
+        ffi::SQLITE_ATTACH | ffi::SQLITE_DETACH | ffi::SQLITE_CREATE_VTABLE | ffi::SQLITE_DROP_VTABLE => false,
+        ffi::SQLITE_PRAGMA => is_among(&PRAGMAS, first),
+        ffi::SQLITE_FUNCTION => !is_among(&FUNCTIONS_WITH_EFFECTS, second),
+        // What is left stays within the file.
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use diesel::connection::SimpleConnection;
+    use diesel::dsl::sql;
+    use diesel::sql_types::{BigInt, Text};
+    use rstest::rstest;
+
+    use super::*;
+
+    const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+
+    fn guarded(milliseconds: i64) -> SqliteConnection {
+        let statement = TimeDelta::milliseconds(milliseconds);
+        open(":memory:", &StatementClock::new(Timeouts { statement, ..Timeouts::default() })).expect("a connection")
+    }
+
+    fn refusal(statement: &str) -> String {
+        let done = guarded(60_000).batch_execute(statement);
+        done.map_or_else(|error| error.to_string(), |()| "nothing".to_owned())
+    }
+
+    #[rstest]
+    #[case::attach("ATTACH ':memory:' AS other")]
+    #[case::a_copy("VACUUM INTO '/dev/null'")]
+    #[case::vacuum("VACUUM")]
+    #[case::a_pragma_that_nobody_needs("PRAGMA writable_schema = ON")]
+    #[case::a_pragma_as_a_table("SELECT * FROM pragma_compile_options")]
+    #[case::a_directory_for_temporary_files("PRAGMA temp_store_directory = '/tmp'")]
+    #[case::a_virtual_table("CREATE VIRTUAL TABLE t USING fts5(x)")]
+    #[case::an_extension("SELECT load_extension('evil')")]
+    #[case::diesels_own("SELECT diesel_manage_updated_at('t')")]
+    fn what_reaches_beyond_the_file_is_refused(#[case] statement: &str) {
+        let refusal = refusal(statement);
+        assert!(refusal.contains("not authorized") || refusal == "authorization denied", "{refusal}");
+    }
+
+    #[rstest]
+    #[case("CREATE TABLE t (x); CREATE VIEW v AS SELECT x FROM t; INSERT INTO t VALUES (json('[1]'))")]
+    #[case("PRAGMA FOREIGN_KEYS = ON; PRAGMA journal_mode = WAL; SELECT * FROM pragma_table_info('t')")]
+    fn what_stays_within_it_is_not(#[case] statement: &str) {
+        assert_eq!(refusal(statement), "nothing");
+    }
+
+    /// A new SQLite, or a new diesel, may bring functions that do more than compute.
+    #[test]
+    fn each_function_that_sqlite_itself_does_not_call_innocuous_is_refused() {
+        const IS_NOT_INNOCUOUS: &str =
+            "SELECT DISTINCT name FROM pragma_function_list WHERE flags & 0x200000 = 0 ORDER BY name";
+        let mut plain = SqliteConnection::establish(":memory:").expect("a connection");
+        assert_eq!(sql::<Text>(IS_NOT_INNOCUOUS).load::<String>(&mut plain).expect("names"), FUNCTIONS_WITH_EFFECTS);
+    }
+
+    /// Control planes search their titles so.
+    #[test]
+    fn a_trigger_may_keep_a_full_text_index() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("board.db").display().to_string();
+        let tables = "CREATE TABLE t (x); CREATE VIRTUAL TABLE f USING fts5(x); \
+             CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO f VALUES (new.x); END";
+        SqliteConnection::establish(&path).expect("a file").batch_execute(tables).expect("a board");
+        let mut db = open(&path, &StatementClock::new(Timeouts::default())).expect("a connection");
+        db.batch_execute("INSERT INTO t VALUES ('a title')").expect("a row");
+        assert_eq!(sql::<BigInt>("SELECT count(*) FROM f").get_result(&mut db), Ok(1));
+    }
+
+    #[test]
+    fn an_endless_statement_ends_after_its_time_and_the_next_one_has_its_own() {
+        let mut db = guarded(50);
+        let ended = sql::<BigInt>(ENDLESS).get_result::<i64>(&mut db).expect_err("an interruption");
+        assert_eq!(ended.to_string(), "interrupted");
+        assert_eq!(sql::<BigInt>("SELECT count(*) FROM json_each('[1, 2]')").get_result(&mut db), Ok(2));
+    }
+
+    /// A trigger would begin the time anew each time.
+    #[test]
+    fn a_trigger_that_never_ends_has_the_time_of_its_statement() {
+        let mut db = guarded(50);
+        let insert = "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+        db.batch_execute("CREATE TABLE t (x); CREATE TRIGGER tr AFTER INSERT ON t BEGIN DELETE FROM t; END")
+            .expect("t");
+        assert_eq!(db.batch_execute(insert).expect_err("an interruption").to_string(), "interrupted");
+    }
+
+    #[test]
+    fn a_connection_that_is_not_opened_here_is_none_of_the_guards() {
+        drop(guarded(60_000));
+        let mut plain = SqliteConnection::establish(":memory:").expect("a connection");
+        plain.batch_execute("ATTACH ':memory:' AS other").expect("another database");
+    }
+}

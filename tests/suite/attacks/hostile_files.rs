@@ -1,0 +1,161 @@
+//! A SQLite file that somebody else has written: what stands in it is never run as SQL of sweep's, and what SQLite itself
+//! runs of it, its triggers and views, reaches nothing but the file.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
+use rstest::rstest;
+
+use crate::hosts::guest_files::Owner;
+use crate::support::databases::{connect, run};
+use crate::support::mcp::Client;
+use crate::support::program::{command_at, migrate_at, sweep, sweep_at};
+use crate::support::scratch::new_file;
+
+const CONFIG: i32 = 78;
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/host");
+
+/// A file whose record of its host has SQL in front that changes one file and makes another.
+fn with_sql_in_its_record() -> (Owner, Prey) {
+    let mut owner = Owner::with_sweep("wal");
+    let prey = Prey::beside(&owner.path);
+    let evil = prey.sql().replace('\'', "''");
+    owner.run(&format!(
+        "update sweep_host set files = json_set(files, '$.\"sqlite/0001_work/up.sql\"',
+             '{evil};' || json_extract(files, '$.\"sqlite/0001_work/up.sql\"'))"
+    ));
+    (owner, prey)
+}
+
+/// What must stay as it is: a database, and a file that is not there.
+struct Prey {
+    database: std::path::PathBuf,
+    made: std::path::PathBuf,
+    before: Vec<u8>,
+}
+
+impl Prey {
+    fn beside(path: &Path) -> Prey {
+        let [database, made] = ["prey.db", "made.db"].map(|name| path.with_file_name(name));
+        let mut db = SqliteConnection::establish(&database.display().to_string()).expect("a file");
+        db.batch_execute("create table t (x)").expect("a table");
+        let before = std::fs::read(&database).expect("a file");
+        Prey { database, made, before }
+    }
+
+    fn sql(&self) -> String {
+        let Prey { database, made, .. } = self;
+        format!(
+            "attach '{}' as prey; create table prey.evil (x); detach prey; vacuum into '{}'",
+            database.display(),
+            made.display()
+        )
+    }
+
+    #[track_caller]
+    fn is_untouched(&self) {
+        assert!(std::fs::read(&self.database).expect("a file") == self.before, "the other database was changed");
+        assert!(!self.made.exists(), "a file was made");
+    }
+}
+
+#[rstest]
+#[case(&["status"])]
+#[case(&["attention"])]
+#[case(&["explain", "issue", "t1"])]
+#[case(&["exempt", "add", "issue", "t1", "--reason", "r"])]
+#[case(&["wake", "t1"])]
+#[case(&["migrate"])]
+#[case(&["migrate", "--print"])]
+#[case(&["migrate", "--uninstall", "--print"])]
+#[case(&["migrate", "--uninstall", "--yes"])]
+fn sql_that_stands_in_a_file_is_not_run_and_what_to_set_is_said(#[case] command: &[&str]) {
+    let (mut owner, prey) = with_sql_in_its_record();
+    let before = owner.texts("select name from sqlite_master order by 1");
+    let says = ["the host tasks is not built in", "set SWEEP_HOST_DIR to the folder of this host"];
+    command_at(&owner.url, command.iter().copied()).run().refused(CONFIG, &says);
+    prey.is_untouched();
+    assert_eq!(owner.texts("select name from sqlite_master order by 1"), before);
+}
+
+#[test]
+fn sql_that_stands_in_a_file_is_run_by_no_sweep_no_agent_and_no_completion() {
+    let (owner, prey) = with_sql_in_its_record();
+    for flags in [["--yes"].as_slice(), &["--dry-run"]] {
+        sweep_at(&owner.url, flags.iter().copied()).run().refused(CONFIG, &["the host tasks is not built in"]);
+    }
+    let answer =
+        Client::of(&owner.url).ask("tools/call", serde_json::json!({ "name": "list_attention", "arguments": {} }));
+    assert!(answer.to_string().contains("the host tasks is not built in"), "{answer}");
+    let completion = sweep(["--", "sweep", "explain", "issue", ""]).env("DATABASE_URL", &owner.url);
+    completion.env("SWEEP_COMPLETE", "bash").env("_CLAP_IFS", "\n").env("_CLAP_COMPLETE_INDEX", "3").run().done();
+    prey.is_untouched();
+}
+
+/// The same folder is not enough: the file has more than stands there.
+#[test]
+fn the_folder_that_is_named_must_have_the_very_sql_that_the_file_has() {
+    let (owner, prey) = with_sql_in_its_record();
+    let ran = sweep_at(&owner.url, []).env("SWEEP_HOST_DIR", EXAMPLE).run();
+    ran.refused(CONFIG, &["is not the one in the folder that was named", "run `sweep migrate --host-dir` with it"]);
+    prey.is_untouched();
+    sweep_at(&owner.url, []).env("SWEEP_HOST_DIR", "/nowhere").run().refused(CONFIG, &["SWEEP_HOST_DIR", "/nowhere"]);
+    let says = format!("set SWEEP_HOST_DIR={EXAMPLE}");
+    assert!(migrate_at(&owner.url, ["--host-dir", EXAMPLE]).run().done().out.contains(&says));
+    sweep_at(&owner.url, []).env("SWEEP_HOST_DIR", EXAMPLE).run().done();
+}
+
+/// What SQLite runs by itself.
+#[rstest]
+#[case::a_trigger("create trigger evil after insert on sweeps begin select load_extension('/tmp/evil'); end")]
+#[case::a_view(
+    "alter table policy rename to real;
+     create view policy as select real.* from real where load_extension('/tmp/evil') is null"
+)]
+fn what_sqlite_runs_of_a_file_is_held_to_the_file(#[case] evil: &str) {
+    let (_directory, _, url) = new_file();
+    migrate_at(&url, []).run().done();
+    run(&mut connect(&url), evil);
+    let ran = sweep_at(&url, []).run();
+    assert_eq!(ran.code, CONFIG, "{ran}");
+    assert!(ran.err.contains("a trigger or a view of this file wants more than sweep lets a file do"), "{ran}");
+}
+
+/// The view of a table of the ledger, in another program's file, fills in what a statement leaves out.
+#[test]
+fn a_default_of_a_table_in_the_file_calls_no_function() {
+    let mut owner = Owner::with_sweep("wal");
+    let evil = "alter table sweep_sweeps add column evil default (load_extension('/tmp/evil'))";
+    let columns = "create table t as select * from sweep_sweeps; drop table sweep_sweeps";
+    let made = owner.texts("select sql from sqlite_master where name = 'sweep_sweeps'")[0].clone();
+    let made = made.replacen('(', "(evil text default (load_extension('/tmp/evil')), ", 1);
+    owner.run(&format!("{columns}; {made}; drop table t"));
+    assert!(owner.db.batch_execute(evil).is_err(), "SQLite takes only constants for a column that is added");
+    sweep_at(&owner.url, []).env("SWEEP_HOST_DIR", EXAMPLE).run().done();
+}
+
+/// A view that never ends costs its own time, and nobody else's.
+#[test]
+fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
+    let (_first, path, url) = new_file();
+    migrate_at(&url, []).run().done();
+    let (_second, _, other) = new_file();
+    migrate_at(&other, []).run().done();
+    run(
+        &mut connect(&url),
+        "drop view issue_candidates;
+         create view issue_candidates as with recursive n (i) as (select 1 union all select i + 1 from n)
+         select i as subject_id, i as group_id, i as tenant, '2020-01-01T00:00:00.000Z' as since from n where i < 0",
+    );
+    let began = Instant::now();
+    let both = sweep(["--database", &url, "--database", &other, "--statement-timeout", "500ms"]).run();
+    assert!(began.elapsed() < Duration::from_secs(20), "{both}");
+    assert!(
+        both.out.contains("it took longer than SWEEP_STATEMENT_TIMEOUT allows")
+            && both.out.contains(&path.display().to_string()),
+        "{both}"
+    );
+    assert_eq!(both.code, 69, "{both}");
+}
