@@ -1,5 +1,5 @@
-//! A SQLite file that somebody else has written: what stands in it is never run as SQL of sweep's, and what SQLite itself
-//! runs of it, its triggers and views, reaches nothing but the file.
+//! A SQLite file that somebody else has written: what stands in it is never run as SQL of sweep's, and what SQLite
+//! itself runs of it, its triggers and views, reaches nothing but the file.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
