@@ -37,6 +37,10 @@ end $$;
 
 grant usage on schema sweep to sweeper, sweep_reader, sweep_operator;
 
+-- What they were granted before, and need no longer.
+revoke all on all tables in schema sweep from sweeper, sweep_reader, sweep_operator;
+revoke all on all functions in schema sweep from public, sweeper, sweep_reader, sweep_operator;
+
 -- All look at views, which read a host's own tables with their owner's rights.
 select format('grant select on sweep.%I to sweeper, sweep_reader, sweep_operator', relation)
 from unnest(array[
@@ -50,10 +54,13 @@ from unnest(array[
 where to_regclass(format('sweep.%I', relation)) is not null
 \gexec
 
--- What the views call they call as whoever asks.
-select format('grant execute on function %s to sweeper, sweep_reader, sweep_operator', oid::regprocedure)
+-- Who calls a function stands in its comment, beside its definition. What views call runs with the rights of the role that looks; any
+-- other function is called by triggers alone, and nobody is granted it.
+select format('grant execute on function %s to %s', oid::regprocedure, grantees)
 from pg_proc
-where pronamespace = to_regnamespace('sweep') and prorettype <> 'trigger'::regtype
+join (values ('called by views', 'sweeper, sweep_reader, sweep_operator'), ('called by sweeps', 'sweeper, sweep_operator')) as called (by, grantees)
+    on by = obj_description(oid, 'pg_proc')
+where pronamespace = to_regnamespace('sweep')
 \gexec
 
 -- Column by column where a row is a host's. To lock a row takes the right to update some column of it: where nothing is ever

@@ -79,4 +79,6 @@ begin
         facts.held_issue_id := issue;
         return next facts;
     end if;
-end $$;{% endmacro -%}
+end $$;
+revoke execute on function take_{{ kind }} from public;
+comment on function take_{{ kind }} is 'called by sweeps';{% endmacro -%}

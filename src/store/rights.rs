@@ -160,6 +160,17 @@ impl Purpose {
         needed.filter(|right| once.insert(right.clone())).collect()
     }
 
+    /// The comments of the functions that are called for it, as deploy/postgres/role.sql reads them too.
+    fn functions(self) -> Vec<&'static str> {
+        match self {
+            Purpose::Look | Purpose::Explain | Purpose::Show | Purpose::Exempt | Purpose::Release => {
+                vec!["called by views"]
+            }
+            Purpose::Measure => Vec::new(),
+            Purpose::Sweep | Purpose::Ask(_) => vec!["called by views", "called by sweeps"],
+        }
+    }
+
     fn rights_for(self, kind: Kind) -> Vec<(String, String)> {
         let boards: &[&str] = if self == Purpose::Show { &["states", "details"] } else { &[] };
         let views = ["subjects", "candidates", "facts", "decided_facts"].into_iter().chain(boards.iter().copied());
@@ -184,8 +195,7 @@ fn of_request(request: Request) -> impl Fn(&Right) -> bool {
 }
 
 /// A right on one column is enough to pass here, unless it is named as in `UPDATE (status)`; views and triggers check
-/// the rest. What the host does not have needs no rights. The functions are those that the views call, as whoever reads
-/// the view.
+/// the rest. What the host does not have needs no rights. Who calls a function stands in its comment.
 const MISSING: &str = "SELECT missing FROM ( \
         SELECT place, privilege || ' on sweep.' || relation \
         FROM unnest($1, $2) WITH ORDINALITY AS needed (relation, privilege, place), \
@@ -198,7 +208,7 @@ const MISSING: &str = "SELECT missing FROM ( \
             ELSE has_any_column_privilege('sweep.' || relation, privilege) END \
         UNION ALL \
         SELECT NULL, 'EXECUTE on function sweep.' || proname FROM pg_proc \
-        WHERE pronamespace = to_regnamespace('sweep') AND prorettype <> 'trigger'::regtype \
+        WHERE pronamespace = to_regnamespace('sweep') AND obj_description(oid, 'pg_proc') = ANY ($3) \
             AND NOT has_function_privilege(oid, 'EXECUTE') \
     ) lacking (place, missing) ORDER BY place, missing";
 
@@ -219,12 +229,12 @@ struct Lacking {
 
 /// Refuses a role that may not do what it is there for, and names the relations.
 pub(super) fn check(db: &mut PgConnection, purpose: Purpose) -> Result<()> {
-    refuse_without(db, &[named(TO_KNOW_THE_VERSION), purpose.rights()].concat())
+    refuse_without(db, &[named(TO_KNOW_THE_VERSION), purpose.rights()].concat(), &purpose.functions())
 }
 
 /// Refuses a role that may not even see how far the schema is migrated.
 pub(super) fn check_version(db: &mut PgConnection) -> Result<()> {
-    refuse_without(db, &named(TO_KNOW_THE_VERSION))
+    refuse_without(db, &named(TO_KNOW_THE_VERSION), &[])
 }
 
 /// What the server denied, with the role, which its own words leave out.
@@ -236,7 +246,7 @@ pub fn denial(db: Option<&mut DbConnection>, words: &str) -> String {
 
 const ROLE: &str = "current_user::text";
 
-fn refuse_without(db: &mut PgConnection, needed: &[(String, String)]) -> Result<()> {
+fn refuse_without(db: &mut PgConnection, needed: &[(String, String)], functions: &[&str]) -> Result<()> {
     // Without USAGE the relations cannot be asked about.
     let lacking = format!(
         "SELECT {ROLE} AS role, no_usage, CASE WHEN no_usage THEN '{{}}' ELSE ARRAY({MISSING}) END AS missing \
@@ -244,6 +254,7 @@ fn refuse_without(db: &mut PgConnection, needed: &[(String, String)]) -> Result<
     );
     let (relations, privileges): (Vec<_>, Vec<_>) = needed.iter().cloned().unzip();
     let lacking = diesel::sql_query(lacking).bind::<Array<Text>, _>(relations).bind::<Array<Text>, _>(privileges);
+    let lacking = lacking.bind::<Array<Text>, _>(functions);
     let Lacking { role, no_usage, missing } = lacking.get_result(db).context("checking the rights of this role")?;
     let list = if no_usage { "USAGE on schema sweep".to_owned() } else { missing.join(", ") };
     match list.is_empty() {

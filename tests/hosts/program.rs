@@ -29,10 +29,14 @@ pub fn report_of(command: &mut Command) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Makes the roles of deploy/postgres/role.sql: `sweeper` may do what a sweep needs.
+/// Makes the roles of deploy/postgres/role.sql: `sweeper` may do what a sweep needs, and `sweep_reader` calls nothing
+/// that may write.
 pub fn grant_roles(url: &str) {
     let roles = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/postgres/role.sql");
     succeed(Command::new("psql").args(["-q", "-X", "-o", "/dev/null", "-f"]).arg(roles).arg(url));
+    let too_many = "select proname from pg_proc where pronamespace = 'sweep'::regnamespace and provolatile = 'v'
+        and has_function_privilege('sweep_reader', oid, 'execute')";
+    assert_eq!(succeed(Command::new("psql").args(["-q", "-X", "-A", "-t", "-c", too_many]).arg(url)), "");
 }
 
 /// What an explanation found for a demand.

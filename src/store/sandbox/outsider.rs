@@ -137,6 +137,25 @@ impl Outsider {
         snapshot::rights(&mut self.db)
     }
 
+    /// What whoever looks would change by the functions that views call, in sentences: each is called in a transaction
+    /// that only reads. A file has no functions.
+    pub fn writes_of_readers(&mut self) -> QueryResult<Vec<String>> {
+        const CALLS: &str = "SELECT format('select %s(%s)', oid::regproc, (SELECT string_agg('null::' || \
+            format_type(type, null), ', ') FROM unnest(proargtypes) type)) FROM pg_proc \
+            WHERE pronamespace = 'sweep'::regnamespace AND obj_description(oid, 'pg_proc') = 'called by views'";
+        if self.is_sqlite() {
+            return Ok(Vec::new());
+        }
+        let calls = self.texts(CALLS)?;
+        let writes = calls.into_iter().filter_map(|call| {
+            let called = self.begin(&format!("SET TRANSACTION READ ONLY; {call}"));
+            self.roll_back();
+            let error = called.err().filter(|error| error.to_string().contains("read-only transaction"))?;
+            Some(format!("whoever looks may write by a function that views call: `{call}`: {error}"))
+        });
+        Ok(writes.collect())
+    }
+
     /// See `snapshot::rows`.
     pub fn rows(&mut self) -> QueryResult<Rows> {
         snapshot::rows(&mut self.db)

@@ -16,3 +16,14 @@ union all
 select format('everybody has the right to %s %s: expected no grant to public', lower(privilege_type), c.oid::regclass)
 from pg_class c, aclexplode(relacl)
 where relnamespace = 'sweep'::regnamespace and grantee = 0
+union all
+select format('the function %s may be called by whoever looks, and may write: expected `stable` or `immutable`', oid::regprocedure)
+from pg_proc
+where pronamespace = 'sweep'::regnamespace and provolatile = 'v' and obj_description(oid, 'pg_proc') = 'called by views'
+union all
+select distinct format('a view calls the function %1$s, which whoever looks may not: expected `comment on function %1$s is ''called by views''`',
+                       f.oid::regprocedure)
+from pg_depend d join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass join pg_class c on c.oid = r.ev_class
+join pg_proc f on f.oid = d.refobjid and d.refclassid = 'pg_proc'::regclass
+where relnamespace = 'sweep'::regnamespace and pronamespace = 'sweep'::regnamespace
+  and obj_description(f.oid, 'pg_proc') is distinct from 'called by views'

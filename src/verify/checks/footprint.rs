@@ -57,6 +57,7 @@ pub fn installation(copy: &Sandbox, host: &Arc<Host>) -> Result<Finding> {
     let changed = rows.iter().filter(|(table, rows)| after.get(*table) != Some(rows));
     evidence.extend(changed.map(|(table, _)| format!("the rows of {table} were changed")));
     evidence.extend(outsider.rights()?);
+    evidence.extend(outsider.writes_of_readers()?);
     Ok(Finding::of("", evidence))
 }
 

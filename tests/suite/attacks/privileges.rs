@@ -1,5 +1,6 @@
 //! Who owns the schema, and whom a migration would lend its rights.
 
+mod functions;
 mod planted;
 
 use rstest::rstest;

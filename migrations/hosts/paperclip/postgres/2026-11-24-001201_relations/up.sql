@@ -20,6 +20,10 @@ return coalesce(pg_column_size(document) > 100000, false);
 create function has_column(host_table text, column_name text) returns boolean language sql stable
 return exists (select from pg_attribute where attrelid = to_regclass(host_table) and attname = column_name and not attisdropped);
 
+comment on function within_calendar is 'called by views';
+comment on function as_id is 'called by views';
+comment on function is_too_large is 'called by views';
+
 -- What all of this host's facts go by, and what people are advised to do: one row. A few seconds after the end of a run its server
 -- queues what follows, and does not look whether somebody else has queued something.
 create view host_behavior as

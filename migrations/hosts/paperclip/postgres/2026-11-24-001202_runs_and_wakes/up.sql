@@ -107,6 +107,8 @@ begin
                                 'kimi_local', 'hermes_local'), false);
 end $$;
 revoke execute on function open_finalization_since, is_conversation from public;
+comment on function open_finalization_since is 'called by views';
+comment on function is_conversation is 'called by views';
 
 -- Whom its server would hold responsible for a run of an issue, if anybody.
 create view issue_responsibles as

@@ -1,0 +1,76 @@
+//! Functions of the schema `sweep`: who may call which stands in a function's comment, and no role gets more.
+
+use crate::support::folder::Folder;
+use crate::support::program::command_at;
+use crate::support::scratch::{Scratch, psql};
+
+const SOME_FAILED: i32 = 1;
+const UP: &str = "postgres/0001_work/up.sql";
+
+/// The example's folder, with a function that changes all tasks with its owner's rights.
+fn with_a_function(comment: &str, volatility: &str) -> Folder {
+    let folder = Folder::new();
+    let up = std::fs::read_to_string(folder.path().join(UP)).expect("a file");
+    folder.write(
+        UP,
+        &format!(
+            "{up}
+             create function write_all() returns bigint language sql security definer
+             set search_path = sweep, pg_temp as $$ update public.tasks set title = 'evil' returning 1::bigint $$;
+             create function close_all() returns bigint language plpgsql {volatility} security definer
+             set search_path = sweep, pg_temp as $$ begin return write_all(); end $$;
+             revoke execute on function write_all, close_all from public;
+             {comment}"
+        ),
+    );
+    let down = std::fs::read_to_string(folder.path().join("postgres/0001_work/down.sql")).expect("a file");
+    folder.write("postgres/0001_work/down.sql", &format!("drop function close_all; drop function write_all; {down}"));
+    folder
+}
+
+fn tables() -> Scratch {
+    let database = Scratch::empty();
+    database.run(include_str!("../../../../examples/host/tables.sql"));
+    database
+}
+
+#[test]
+fn a_function_that_only_triggers_call_is_granted_to_nobody() {
+    let database = tables();
+    with_a_function("", "volatile").migrate(&database).done();
+    // As an earlier version of the file granted them, by their shape.
+    let roles = include_str!("../../../../deploy/postgres/role.sql");
+    psql(&database.url, roles).expect("the roles");
+    psql(&database.url, "grant execute on function sweep.close_all to sweep_reader").expect("a grant");
+    psql(&database.url, roles).expect("the roles");
+    for role in ["sweeper", "sweep_reader", "sweep_operator"] {
+        let url = format!("{}&user={role}", database.url);
+        let denied = psql(&url, "select sweep.close_all()").expect_err("a denial");
+        assert!(denied.contains("permission denied for function close_all"), "{role}: {denied}");
+    }
+    let reader = format!("{}&user=sweep_reader", database.url);
+    let denied = psql(&reader, "select sweep.take_issue(null)").expect_err("a denial");
+    assert!(denied.contains("permission denied for function take_issue"), "{denied}");
+    command_at(&reader, ["status"]).run().done();
+    command_at(&format!("{}&user=sweeper", database.url), ["--output", "json"]).run().done();
+}
+
+fn evidence_of(folder: &Folder) -> String {
+    let path = folder.path().display().to_string();
+    let verify = ["host", "verify", "--host-dir", &path, "--check", "patience", "--output", "json"];
+    let ran = command_at(&tables().url, verify).run();
+    assert_eq!(ran.code, SOME_FAILED, "{ran}");
+    ran.json()["checks"][0]["evidence"].to_string()
+}
+
+#[test]
+fn a_host_by_whose_functions_whoever_looks_may_write_keeps_no_promise() {
+    let comment = "comment on function close_all is 'called by views';";
+    let says = evidence_of(&with_a_function(comment, "volatile"));
+    assert!(says.contains("the function sweep.close_all() may be called by whoever looks, and may write"), "{says}");
+    let says = evidence_of(&with_a_function(comment, "stable"));
+    assert!(says.contains("whoever looks may write by a function that views call"), "{says}");
+    let view = "create view evil as select close_all();";
+    let says = evidence_of(&with_a_function(view, "stable"));
+    assert!(says.contains("a view calls the function sweep.close_all(), which whoever looks may not"), "{says}");
+}
