@@ -27,6 +27,7 @@ pub(super) use found::refuse_unmigrated;
 use found::{Found, look, look_at_record, refuse_broken, refuse_untrusted, refuse_without};
 use source::Folder;
 use trust::{is_duplicate, take_turn};
+pub(super) use trust::{refuse_lending, refuse_strangers};
 pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
 pub use wanted::{Listen, Superuser, Wanted};
 
@@ -70,7 +71,7 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
     }
     let is_there = match db {
         Db::Postgres(db) => {
-            let is_there = trust::refuse_strangers(db)?;
+            let is_there = refuse_strangers(db)?;
             rights::check_version(db)?;
             is_there
         }
@@ -163,6 +164,10 @@ fn migrate_in_transaction(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan>
     run(db, &plan.host, &derived)?;
     hosts::record(db, &plan.host)?;
     prepare_boards(db)?;
+    // The owner's default privileges may have given others rights on what was made.
+    if let Db::Postgres(db) = db {
+        refuse_strangers(db)?;
+    }
     Ok(plan)
 }
 

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::hosts::Host;
+use super::migrate::refuse_lending;
 use super::open::{Url, conninfo, read_only, to_copy};
 use super::{Access, Db, catalog};
 use crate::conclusion::{Failure, busy, config};
@@ -50,13 +51,17 @@ impl Sandbox {
     /// `host.toml` names. Of sweep's own tables nothing is needed.
     pub fn of(source: &Url, host: &Host) -> Result<Sandbox> {
         let sandbox = match source {
-            Url::Postgres(url, _) if host.is_native() => Sandbox::on_server(source, url, EMPTY)?,
             Url::Postgres(url, _) => {
-                let mut db = connect(source)?;
-                refuse_foreign(&mut db, host)?;
-                let name = refuse_large(&mut db)?;
-                drop(db);
-                Sandbox::on_server(source, url, &name)?
+                // In a transaction whose path leaves out what others could have put in the way.
+                let template = source.connect(Access::ReadOnly)?.look(|db| {
+                    refuse_lending(db, host)?;
+                    refuse_foreign(db, host)?;
+                    if host.is_native() { Ok(EMPTY.to_owned()) } else { refuse_large(db) }
+                })?;
+                let copy = Sandbox::on_server(source, url, &template)?;
+                // It may have become another one before it was copied.
+                copy.url.connect(Access::ReadOnly)?.look(|db| refuse_lending(db, host))?;
+                copy
             }
             Url::Sqlite(path) => Sandbox::in_file((!host.is_native()).then_some(path))?,
         };

@@ -10,6 +10,7 @@ use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::wanted::{Superuser, Wanted};
 use crate::conclusion::config;
+use crate::store::Db;
 use crate::store::hosts::Host;
 
 const STRANGERS: &str = include_str!("strangers.sql");
@@ -18,7 +19,7 @@ const TRIGGERS: &str = include_str!("triggers.sql");
 /// Refuses a schema `sweep`, and whatever stands in it, that belongs to somebody whom this role has no reason to trust.
 /// Is there one? In one statement: one that is there and ours nobody else can drop, but where there is none anybody may
 /// make his in the next moment, and nothing of it must be read.
-pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
+pub fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
     let query = format!("exists (select from pg_namespace where nspname = 'sweep'), (\n{STRANGERS})");
     let found = diesel::select(sql::<(Bool, Nullable<Text>)>(&query)).get_result::<(bool, Option<String>)>(db);
     match found.context("looking at who owns the schema sweep")? {
@@ -29,12 +30,34 @@ pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
 
 /// Refuses a role that would lend its rights to whoever owns the host's tables.
 pub(super) fn refuse_others_triggers(db: &mut PgConnection, host: &Host, wanted: &Wanted) -> Result<()> {
-    let Some(query) = others_triggers(host, wanted) else { return Ok(()) };
-    let refusal = sql::<Text>(&query).get_result::<String>(db).optional();
-    match refusal.context("looking at who owns the host's tables")? {
+    let Some(query) = others_triggers(host, wanted, InPublic::IsNotCalled) else { return Ok(()) };
+    refuse_by(db, &query)
+}
+
+/// Refuses to try anything on a copy of a host's database where something of a stranger's would run with this role's
+/// rights. What is tried there calls functions and operators of the schema `public`, as the host does.
+pub fn refuse_lending(db: &mut Db, host: &Host) -> Result<()> {
+    const IS_SUPERUSER: &str = "SELECT format('this role, %I, is a superuser, and whatever stands in a copy of the \
+        database would run with its rights: use a role that owns the host''s tables and may create databases', rolname) \
+        FROM pg_roles WHERE rolname = session_user AND rolsuper";
+    let Db::Postgres(db) = db else { return Ok(()) };
+    refuse_by(db, IS_SUPERUSER)?;
+    others_triggers(host, &Wanted::default(), InPublic::IsCalled).map_or(Ok(()), |query| refuse_by(db, &query))
+}
+
+fn refuse_by(db: &mut PgConnection, query: &str) -> Result<()> {
+    let refusal = sql::<Text>(query).get_result::<String>(db).optional();
+    match refusal.context("looking at whose the host's tables are")? {
         Some(sentence) => Err(config(sentence).into()),
         None => Ok(()),
     }
+}
+
+/// Are functions and operators of the schema `public` called by their bare names?
+enum InPublic {
+    IsCalled,
+    /// sweep's own path leaves `public` out.
+    IsNotCalled,
 }
 
 /// Whoever migrates as a member of the schema's owner makes what is the owner's, as if that role had migrated itself.
@@ -43,7 +66,8 @@ const BECOME_OWNER: &str =
 
 /// Both questions as a statement for psql, which fails with the same sentences.
 pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
-    let questions = [STRANGERS.to_owned()].into_iter().chain(others_triggers(host, wanted)).map(|query| {
+    let of_host = others_triggers(host, wanted, InPublic::IsNotCalled);
+    let questions = [STRANGERS.to_owned()].into_iter().chain(of_host).map(|query| {
         format!("    for refusal in\n{query}    loop\n        raise exception '%', refusal;\n    end loop;\n")
     });
     format!(
@@ -53,7 +77,7 @@ pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
 }
 
 /// None: the tables are sweep's own.
-fn others_triggers(host: &Host, wanted: &Wanted) -> Option<String> {
+fn others_triggers(host: &Host, wanted: &Wanted, public: InPublic) -> Option<String> {
     if host.is_native() {
         return None;
     }
@@ -63,7 +87,8 @@ fn others_triggers(host: &Host, wanted: &Wanted) -> Option<String> {
         .replace("TABLES", &format!("{{{}}}", tables.join(",")))
         .replace("HOST", host.name())
         .replace("AS_SUPERUSER", &(wanted.superuser == Superuser::Accepted).to_string())
-        .replace("IS_NAMED", &wanted.host.is_some().to_string());
+        .replace("IS_NAMED", &wanted.host.is_some().to_string())
+        .replace("IN_PUBLIC", &matches!(public, InPublic::IsCalled).to_string());
     Some(query)
 }
 

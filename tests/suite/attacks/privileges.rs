@@ -2,6 +2,7 @@
 
 mod functions;
 mod planted;
+mod rights_of_others;
 
 use rstest::rstest;
 

@@ -9,7 +9,7 @@ use minijinja::{Environment, Value};
 use crate::support::folder::Folder;
 use crate::support::program::command_at;
 use crate::support::rounds::rounds;
-use crate::support::scratch::Scratch;
+use crate::support::scratch::{Scratch, hand_over};
 
 const TEMPLATES: [(&str, &str); 5] = [
     ("tables.sql", include_str!("invented/tables.sql")),
@@ -95,7 +95,7 @@ fn a_folder_for_a_schema_that_nobody_has_seen_gets_a_certificate() {
         files.iter().for_each(|(path, text)| folder.write(path, text));
         let path = folder.path().display().to_string();
         let verify = ["host", "verify", "--host-dir", &path, "--rows", "1000"];
-        let ran = command_at(&database.url, verify).run();
+        let ran = command_at(&hand_over(&database.url), verify).run();
         assert!(ran.code == 0 && ran.out.contains("All 12 promises that were tried are kept."), "{ran}\n{files:#?}");
     }
 }

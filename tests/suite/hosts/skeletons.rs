@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::support::folder::example;
 use crate::support::program::{command_at, migrate_at, sweep_at};
-use crate::support::scratch::{Scratch, new_file};
+use crate::support::scratch::{Scratch, hand_over, new_file};
 
 const CONFIG: i32 = 78;
 
@@ -59,9 +59,10 @@ fn a_beginning_is_installed_as_it_is_and_finds_nothing_on_sqlite() {
 
 /// What is not filled in yet is no promise that is kept.
 fn finds_what_is_missing(url: &str, folder: &str) {
+    let url = hand_over(url);
     let checks = ["continuation", "recovery", "escalation", "patience", "locks", "footprint"];
     let flags = checks.iter().flat_map(|check| ["--check", check]);
-    let ran = command_at(url, ["host", "verify", "--host-dir", folder].into_iter().chain(flags)).run();
+    let ran = command_at(&url, ["host", "verify", "--host-dir", folder].into_iter().chain(flags)).run();
     assert_eq!(ran.code, 1, "{ran}");
     for part in ["  installation  kept", "issue_candidates does not name it", "\nBroken: "] {
         assert!(ran.out.contains(part), "{part}: {ran}");

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::support::folder::{Folder, example};
 use crate::support::program::{Ran, command_at};
-use crate::support::scratch::{Scratch, new_file};
+use crate::support::scratch::{Scratch, hand_over, new_file};
 
 const SOME_FAILED: i32 = 1;
 const CONFIG: i32 = 78;
@@ -23,7 +23,7 @@ const CONFIG: i32 = 78;
 /// Few rows: what they cost is measured by hand, and by `make check-hosts`.
 fn verify(url: &str, host: &[&str]) -> Ran {
     let words = ["host", "verify"].into_iter().chain(host.iter().copied());
-    command_at(url, words.chain(["--rows", "2000", "--output", "json"])).run()
+    command_at(&hand_over(url), words.chain(["--rows", "2000", "--output", "json"])).run()
 }
 
 /// Plays this check alone, after the installation.
@@ -191,7 +191,8 @@ fn a_whole_certificate_in_which_one_promise_is_broken_does_not_hold() {
 fn people_read_what_is_broken_below_the_table() {
     let (database, folder) = (tables(), wakes_the_paused());
     let path = folder.path().display().to_string();
-    let ran = command_at(&database.url, ["host", "verify", "--host-dir", &path, "--check", "patience"]).run();
+    let ran =
+        command_at(&hand_over(&database.url), ["host", "verify", "--host-dir", &path, "--check", "patience"]).run();
     assert_eq!((ran.code, ran.err.as_str()), (SOME_FAILED, ""), "{ran}");
     for part in ["  patience      broken", "\npatience is broken:\n  - issue 10", "\nBroken: patience.\n"] {
         assert!(ran.out.contains(part), "{part}: {ran}");

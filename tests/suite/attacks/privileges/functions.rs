@@ -2,7 +2,7 @@
 
 use crate::support::folder::Folder;
 use crate::support::program::command_at;
-use crate::support::scratch::{Scratch, psql};
+use crate::support::scratch::{Scratch, hand_over, psql};
 
 const SOME_FAILED: i32 = 1;
 const UP: &str = "postgres/0001_work/up.sql";
@@ -58,7 +58,7 @@ fn a_function_that_only_triggers_call_is_granted_to_nobody() {
 fn evidence_of(folder: &Folder) -> String {
     let path = folder.path().display().to_string();
     let verify = ["host", "verify", "--host-dir", &path, "--check", "patience", "--output", "json"];
-    let ran = command_at(&tables().url, verify).run();
+    let ran = command_at(&hand_over(&tables().url), verify).run();
     assert_eq!(ran.code, SOME_FAILED, "{ran}");
     ran.json()["checks"][0]["evidence"].to_string()
 }

@@ -38,8 +38,11 @@ fn a_server_without_free_connections_is_unavailable_and_nothing_is_done() {
     let mut world = World::new(On::Postgres);
     let agent = world.agent("idle");
     let issue = world.orphan(&agent);
-    world
-        .run(&format!("grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}", role.name));
+    world.run(&format!(
+        "grant usage on schema sweep to {0}; grant select, insert, update on all tables in schema sweep to {0};
+         grant execute on all functions in schema sweep to {0}",
+        role.name
+    ));
     let url = role.at(&world.url);
     for free in [0, 1] {
         world.run(&format!("alter role {} connection limit {free}", role.name));

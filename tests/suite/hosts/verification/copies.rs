@@ -13,7 +13,7 @@ use crate::support::databases::{connect_server, server_socket};
 use crate::support::folder::example;
 use crate::support::pooler::Pooler;
 use crate::support::program::command_at;
-use crate::support::scratch::{Role, Scratch};
+use crate::support::scratch::{Role, Scratch, hand_over};
 use crate::support::wait::wait_for;
 
 #[test]
@@ -57,13 +57,16 @@ fn a_pooler_that_leads_to_another_database_is_refused_before_anything_is_tried()
     for host in [["native"].as_slice(), &["--host-dir", &example("").display().to_string()]] {
         let database = tables();
         database.run("insert into tasks (title) values ('Mend the fence')");
+        hand_over(&database.url);
         let before = database.catalog();
         let (server, port) = server_socket();
         let pooler = Pooler::start_with(&format!(
-            "[databases]\n* = host={server} port={port} user=postgres dbname={}",
+            "[databases]\n* = host={server} port={port} user=sweep_test_host password=secret dbname={}",
             database.name()
         ));
-        verify(&pooler.url("work"), host)
+        let verify = [&["host", "verify"], host].concat();
+        command_at(&pooler.url("work"), verify)
+            .run()
             .refused(CONFIG, &["reached the database", database.name(), "nothing was tried"]);
         assert_eq!(database.catalog(), before);
         assert_eq!(count_by(&mut database.connect(), "tasks"), 1);

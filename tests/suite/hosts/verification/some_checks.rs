@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{SOME_FAILED, tables, verdicts, verify, verify_one, wakes_the_paused};
 use crate::support::folder::example;
 use crate::support::program::{Ran, command_at};
+use crate::support::scratch::hand_over;
 
 const USAGE: i32 = 64;
 
@@ -45,7 +46,7 @@ fn people_are_told_what_was_left_out_and_that_it_is_no_certificate() {
 
 fn in_words(flags: &[&str]) -> Ran {
     let (database, folder) = (tables(), example_folder());
-    command_at(&database.url, [&["host", "verify", "--host-dir", &folder], flags].concat()).run()
+    command_at(&hand_over(&database.url), [&["host", "verify", "--host-dir", &folder], flags].concat()).run()
 }
 
 /// What is broken is broken, whatever the other checks would say.

@@ -1,0 +1,156 @@
+//! What others may do with what stands in sweep's schema, or with a host's tables: refused before any of it is run.
+
+use rstest::rstest;
+
+use super::CONFIG;
+use crate::support::databases::{connect, run};
+use crate::support::program::{command_at, migrate_at, sweep_at};
+use crate::support::scratch::{Role, Scratch, hand_over, psql};
+
+const ROLES: &str = include_str!("../../../../deploy/postgres/role.sql");
+
+/// A function of this role's that makes it a superuser when a superuser runs it.
+fn rise(database: &Scratch, mallory: &Role) {
+    database.run(&format!("grant create on schema public to {}", mallory.name));
+    run(
+        &mut connect(&mallory.at(&database.url)),
+        &format!(
+            "create function public.rise() returns trigger language plpgsql as
+                 'begin alter role {} superuser; return null; end'",
+            mallory.name
+        ),
+    );
+}
+
+#[rstest]
+#[case::triggers("grant trigger on sweep.sweeps to {}", "the right TRIGGER on sweep.sweeps")]
+#[case::triggers_on_a_view("grant trigger on sweep.issue_facts to {}", "the right TRIGGER on sweep.issue_facts")]
+#[case::all("grant all on sweep.policy to {}", "on sweep.policy, which deploy/postgres/role.sql gives to nobody")]
+#[case::the_record("grant update on sweep.host to {}", "the right UPDATE on sweep.host")]
+#[case::a_column("grant update (attempt) on sweep.recoveries to {}", "the right UPDATE on sweep.recoveries")]
+#[case::deletions("grant delete on sweep.notifications to {}", "the right DELETE on sweep.notifications")]
+#[case::everybody("grant insert on sweep.host to public; select '{}'", "the role public has the right INSERT")]
+fn a_right_of_others_on_sweeps_own_tables_is_refused(#[case] grant: &str, #[case] says: &str) {
+    let (database, mallory) = (Scratch::empty(), Role::new());
+    migrate_at(&database.url, []).run().done();
+    database.run(&grant.replace("{}", &mallory.name));
+    for command in [&["migrate"][..], &["migrate", "--print"], &["status"], &["--dry-run"], &["--yes"]] {
+        command_at(&database.url, command.iter().copied()).run().refused(CONFIG, &[says]);
+    }
+    database.run(&format!("drop owned by {}; revoke all on sweep.host from public", mallory.name));
+    sweep_at(&database.url, []).run().done();
+}
+
+#[test]
+fn default_privileges_that_would_give_others_rights_are_refused_and_nothing_is_made() {
+    let (database, mallory) = (Scratch::empty(), Role::new());
+    database.run(&format!("alter default privileges grant all on tables to {}", mallory.name));
+    migrate_at(&database.url, []).run().refused(CONFIG, &["has the right", &mallory.name, "revoke"]);
+    assert_eq!(psql(&database.url, "select to_regnamespace('sweep') is null").as_deref(), Ok("t"));
+    database.run(&format!("alter default privileges revoke all on tables from {}", mallory.name));
+}
+
+/// The right to put it there may be gone since.
+#[test]
+fn a_trigger_whose_function_is_a_strangers_is_run_by_nobody() {
+    let (database, mallory) = (Scratch::empty(), Role::new());
+    migrate_at(&database.url, []).run().done();
+    rise(&database, &mallory);
+    database.run(&format!(
+        "grant usage on schema sweep to {0}; grant trigger on sweep.sweeps, sweep.__diesel_schema_migrations to {0}",
+        mallory.name
+    ));
+    for table in ["sweeps", "__diesel_schema_migrations"] {
+        let trigger = format!("create trigger rise after insert on sweep.{table} execute function public.rise()");
+        run(&mut connect(&mallory.at(&database.url)), &trigger);
+    }
+    database.run(&format!("revoke all on sweep.sweeps, sweep.__diesel_schema_migrations from {}", mallory.name));
+    for command in [&["--yes"][..], &["status"], &["migrate"], &["migrate", "--print"]] {
+        let says = ["the function public.rise() of a trigger on sweep.__diesel_schema_migrations belongs to"];
+        command_at(&database.url, command.iter().copied()).run().refused(CONFIG, &says);
+    }
+    assert!(!super::is_superuser(&mallory));
+}
+
+#[test]
+fn a_trigger_of_a_strangers_on_a_hosts_table_is_refused_like_a_strangers_table() {
+    let (database, mallory) = (Scratch::paperclip(), Role::new());
+    rise(&database, &mallory);
+    database.run("create trigger rise after insert on public.issue_comments execute function public.rise()");
+    let says = ["the function public.rise() of a trigger on public.issue_comments belongs to", &mallory.name];
+    migrate_at(&database.url, []).run().refused(CONFIG, &says);
+    let host = hand_over(&database.url);
+    database.run(&format!("grant create on database {} to sweep_test_host", database.name()));
+    migrate_at(&host, []).run().refused(CONFIG, &says);
+    // The control: the operator knows that host.
+    migrate_at(&host, ["--host", "paperclip"]).run().done();
+}
+
+/// The control of all of these: what comes with sweep is no right too many.
+#[test]
+fn the_roles_that_come_with_sweep_are_refused_nothing() {
+    let (database, owner) = (Scratch::empty(), Role::new());
+    database.run(&format!(
+        "alter role {1} createrole; grant create on database {0} to {1}",
+        database.name(),
+        owner.name
+    ));
+    for url in [&owner.at(&database.url), &Scratch::empty().url] {
+        migrate_at(url, []).run().done();
+        psql(url, ROLES).expect("the roles");
+        migrate_at(url, []).run().done();
+        sweep_at(url, []).run().done();
+    }
+}
+
+/// The rights in the list of trust are those that the file grants, and no others.
+#[test]
+fn each_write_that_is_trusted_is_one_that_the_roles_have() {
+    let database = Scratch::empty();
+    migrate_at(&database.url, []).run().done();
+    psql(&database.url, ROLES).expect("the roles");
+    let strangers = include_str!("../../../../src/store/migrate/strangers.sql");
+    let (_, list) = strangers.split_once("ledger (relation, writes) as (").expect("the list");
+    let (list, _) = list.split_once("\n), grants").expect("its end");
+    let granted = format!(
+        "with ledger (relation, writes) as ({list}), granted as (
+             select relname::text as relation, privilege_type from pg_class, aclexplode(relacl)
+             where relnamespace = 'sweep'::regnamespace and grantee <> relowner
+             union select relname || '.' || attname, privilege_type
+             from pg_class c join pg_attribute on attrelid = c.oid, aclexplode(attacl)
+             where relnamespace = 'sweep'::regnamespace
+         )
+         select string_agg(relation || ' ' || writes, ', ') from ledger l where writes <> coalesce((
+             select string_agg(privilege_type, ' ' order by array_position('{{INSERT,UPDATE,DELETE}}', privilege_type))
+             from granted g where g.relation = l.relation and privilege_type <> 'SELECT'), '')"
+    );
+    assert_eq!(psql(&database.url, &granted).as_deref(), Ok(""));
+}
+
+/// A copy's triggers would run with a superuser's rights before anything is asked.
+#[test]
+fn no_copy_is_made_with_a_superusers_rights() {
+    let (database, mallory) = (Scratch::empty(), Role::new());
+    database.run(include_str!("../../../../examples/host/tables.sql"));
+    rise(&database, &mallory);
+    database.run(&format!(
+        "alter table tasks owner to {0}; create trigger rise before truncate on tasks execute function public.rise()",
+        mallory.name
+    ));
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/host");
+    for host in [&["--host-dir", folder][..], &["native"]] {
+        let verify = [&["host", "verify"], host].concat();
+        command_at(&database.url, verify).run().refused(CONFIG, &["is a superuser", "may create databases"]);
+    }
+    assert!(!super::is_superuser(&mallory));
+
+    // Nor with those of whoever else tries it.
+    let verify = ["host", "verify", "--host-dir", folder];
+    let url = hand_over(&database.url);
+    database.run(&format!("alter table tasks owner to {}", mallory.name));
+    command_at(&url, verify).run().refused(CONFIG, &["the table public.tasks belongs to", &mallory.name]);
+    database.run("alter table tasks owner to sweep_test_host");
+    command_at(&url, verify).run().refused(CONFIG, &["the function public.rise() of a trigger on public.tasks"]);
+    database.run("drop trigger rise on tasks");
+    command_at(&url, verify).run().refused(CONFIG, &["the function public.rise() belongs to", &mallory.name]);
+}
