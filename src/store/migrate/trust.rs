@@ -38,8 +38,8 @@ pub(super) fn refuse_others_triggers(db: &mut PgConnection, host: &Host, wanted:
 /// rights. What is tried there calls functions and operators of the schema `public`, as the host does.
 pub fn refuse_lending(db: &mut Db, host: &Host) -> Result<()> {
     const IS_SUPERUSER: &str = "SELECT format('this role, %I, is a superuser, and whatever stands in a copy of the \
-        database would run with its rights: use a role that owns the host''s tables and may create databases', rolname) \
-        FROM pg_roles WHERE rolname = session_user AND rolsuper";
+        database would run with its rights: use a role that owns the host''s tables and may create databases', \
+        rolname) FROM pg_roles WHERE rolname = session_user AND rolsuper";
     let Db::Postgres(db) = db else { return Ok(()) };
     refuse_by(db, IS_SUPERUSER)?;
     others_triggers(host, &Wanted::default(), InPublic::IsCalled).map_or(Ok(()), |query| refuse_by(db, &query))

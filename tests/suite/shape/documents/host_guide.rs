@@ -6,6 +6,7 @@ use super::comparison::{compare, turn};
 use super::reader::{Client, Reader};
 use crate::support::databases::{connect_server, database_url, new_database, run};
 use crate::support::folder::example;
+use crate::support::scratch::hand_over;
 
 pub const GUIDE: &str = "docs/hosts.md";
 
@@ -15,7 +16,7 @@ fn the_guide_to_a_teams_own_tables_can_be_followed_to_its_certificate() {
     let (page, name) = (Page::read(GUIDE), "sweep_test_host_guide");
     new_database(name);
     let blocks: Vec<Block> = page.blocks().into_iter().filter(Block::is_followed).collect();
-    let printed = Reader::new(Client::Psql, Some(database_url(name))).follow(&blocks);
+    let printed = Reader::new(Client::Psql, Some(hand_over(&database_url(name)))).follow(&blocks);
     compare(&page, &blocks, &printed);
     assert!(printed.concat().concat().contains("All 12 promises that were tried are kept."));
     run(&mut connect_server(), &format!("drop database {name} with (force)"));
