@@ -1,10 +1,14 @@
 //! One cycle: a sweep and what goes with it when nobody watches: pings, notifications, metrics. None of them makes the
-//! sweep fail. Several databases are swept one after the other, each with its own guard, limits and ledger; what goes
-//! wrong with one does not stop the others.
+//! sweep fail. Several databases are swept one after the other, each with its own guard, limits and ledger, and its share
+//! of the deadline; what goes wrong with one does not stop the others.
+
+mod apart;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::Result;
+use chrono::TimeDelta;
 use tracing::{Span, error, error_span, warn};
 
 use crate::conclusion::{Conclusion, Failure, conclusion_of};
@@ -13,8 +17,9 @@ use crate::notify::ping::{Ping, ping};
 use crate::notify::{Notify, deliver};
 use crate::store::databases::Found;
 use crate::store::open::Url;
-use crate::sweep::{self, Cancel, Observer, Options, Selection, Summary};
+use crate::sweep::{Cancel, Observer, Options, Selection, Summary};
 use crate::text::redact;
+pub use apart::sweep_apart;
 
 /// A sweep, and where its notifications, pings and metrics go.
 #[derive(Clone, Debug)]
@@ -34,6 +39,15 @@ impl CycleOptions {
     /// The same for another database.
     pub fn at(&self, database: &Url) -> CycleOptions {
         CycleOptions { sweep: Options { database: database.clone(), ..self.sweep.clone() }, ..self.clone() }
+    }
+
+    /// With the deadline that the first of so many databases has, which share what is left of it: what one does not
+    /// need, the others have.
+    fn with_share(self, began: Instant, databases: usize) -> CycleOptions {
+        let left = self.sweep.deadline - TimeDelta::from_std(began.elapsed()).unwrap_or_default();
+        let share = left / i32::try_from(databases).unwrap_or(i32::MAX);
+        let deadline = share.max(TimeDelta::zero());
+        CycleOptions { sweep: Options { deadline, ..self.sweep }, ..self }
     }
 
     /// For a part of the databases: it says nothing of the others.
@@ -65,11 +79,13 @@ pub fn run_each(
     observer: &mut impl Observer,
 ) -> Vec<Result<Summary>> {
     begin(options);
-    let swept = databases.iter().map(|database| {
+    let began = Instant::now();
+    let swept = databases.iter().enumerate().map(|(place, database)| {
+        let options = options.at(&database.url).with_share(began, databases.len() - place);
         let _span = of_database(database).entered();
         observer.database(database.name.as_deref().unwrap_or_default());
         let swept = match cancel.conclusion() {
-            None => sweep_and_deliver(&options.at(&database.url), cancel, observer),
+            None => sweep_and_deliver(&options, cancel, observer),
             Some(conclusion) => Err(Failure::new(conclusion, "not begun: a signal came before".to_owned()).into()),
         };
         observer.database_ends(&swept);
@@ -100,7 +116,7 @@ fn begin(options: &CycleOptions) {
 }
 
 fn sweep_and_deliver(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
-    let swept = sweep::run(&options.sweep, cancel, observer);
+    let swept = sweep_apart(&options.sweep, cancel, observer);
     // The database that failed a sweep would fail this as well; the next cycle delivers.
     if swept.as_ref().is_ok_and(|summary| summary.has_pending_notifications) {
         deliver_pending(options, cancel);
@@ -124,7 +140,8 @@ fn deliver_pending(options: &CycleOptions, cancel: &Cancel) {
     if cancel.is_set() {
         return;
     }
-    if let Err(error) = deliver(&sweep.database, &sweep.timeouts, notify, || cancel.is_set())
+    let its_cancel = cancel.clone();
+    if let Err(error) = deliver(&sweep.database, &sweep.timeouts, notify, move || its_cancel.is_set())
         && !notify.destinations().is_empty()
     {
         warn!("{}", redact(&format!("{error:#}")));

@@ -21,6 +21,7 @@ impl Daemon {
         let look = |place: &Place| Look {
             database: place.database().clone(),
             source: options.source(place.database()).filter(|_| is_first),
+            is_away: place.outage.lasts(),
         };
         let looks: Vec<Look> = self.places.iter().filter(|place| is_meant(place)).map(look).collect();
         if !looks.is_empty() {

@@ -9,13 +9,13 @@ use tracing::Span;
 
 use super::clock;
 use crate::conclusion::{Conclusion, conclusion_of};
-use crate::cycle::{self, CycleOptions};
+use crate::cycle::{self, CycleOptions, sweep_apart};
 use crate::notify::{Delivered, deliver};
 use crate::store::databases::Found;
 use crate::store::listen::{Source, run_end_grace};
 use crate::store::open::Url;
 use crate::store::{Access, Timeouts};
-use crate::sweep::{self, Cancel, Options, Progress, Summary};
+use crate::sweep::{Cancel, Options, Progress, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
@@ -43,7 +43,12 @@ pub enum Done {
 pub struct Look {
     pub database: Url,
     pub source: Option<Source>,
+    /// It did not answer before.
+    pub is_away: bool,
 }
+
+/// How long a database that is away may keep the others waiting, each time when it is asked whether it is back.
+const AWAY: Duration = Duration::from_secs(5);
 
 impl Look {
     fn run_end_grace(&self, timeouts: &Timeouts) -> Result<Duration> {
@@ -73,8 +78,12 @@ impl BackgroundWork {
         BackgroundWork::begin(Task::Check, move |_, progress| {
             let look = |look: Look| {
                 progress.step();
-                let grace = look.run_end_grace(&timeouts);
-                (look.database, grace)
+                let Look { database, source, is_away } = look;
+                let patience = database.patience(&timeouts).min(if is_away { AWAY } else { Duration::MAX });
+                let grace = database.ask_within(patience, move |database| {
+                    Look { database: database.clone(), source, is_away }.run_end_grace(&timeouts)
+                });
+                (database, grace)
             };
             Done::Checked(looks.into_iter().map(look).collect())
         })
@@ -100,7 +109,7 @@ impl BackgroundWork {
     pub fn reaction(options: Options, span: Span) -> BackgroundWork {
         BackgroundWork::begin(Task::Reaction, move |cancel, progress| {
             let _span = span.entered();
-            let swept = sweep::run(&options, cancel, progress);
+            let swept = sweep_apart(&options, cancel, progress);
             Done::Reacted(options.database, Box::new(swept))
         })
     }
@@ -109,11 +118,13 @@ impl BackgroundWork {
     pub fn deliver(options: &CycleOptions, databases: Vec<Url>, until: Option<DateTime<Utc>>) -> BackgroundWork {
         let CycleOptions { sweep: Options { timeouts, .. }, notify, .. } = options.clone();
         BackgroundWork::begin(Task::Deliver, move |cancel, progress| {
-            let is_over = || {
+            let (cancel, progress) = (cancel.clone(), progress.clone());
+            let is_over = move || {
                 progress.step();
                 cancel.is_set() || until.is_some_and(|until| until <= clock::now())
             };
-            Done::Delivered(databases.iter().map(|database| deliver(database, &timeouts, &notify, is_over)).collect())
+            let deliver = |database| deliver(database, &timeouts, &notify, is_over.clone());
+            Done::Delivered(databases.iter().map(deliver).collect())
         })
     }
 

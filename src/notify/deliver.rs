@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use chrono::TimeDelta;
 use tracing::{debug, error, warn};
 
 use super::client::{Client, Failure};
@@ -30,12 +31,24 @@ pub struct Delivered {
     pub dead: u64,
 }
 
-/// Delivers what is due, on a connection of its own, within half a minute; the next call delivers what is left. It
-/// begins no request once `is_over` is true.
+/// Delivers what is due, on a connection and a thread of its own, within half a minute; the next call delivers what is
+/// left. It begins no request once `is_over` is true.
 ///
 /// # Errors
 /// The database's.
-pub fn deliver(url: &Url, timeouts: &Timeouts, notify: &Notify, is_over: impl Fn() -> bool) -> Result<Delivered> {
+pub fn deliver(
+    url: &Url,
+    timeouts: &Timeouts,
+    notify: &Notify,
+    is_over: impl Fn() -> bool + Send + 'static,
+) -> Result<Delivered> {
+    let (notify, its_timeouts) = (notify.clone(), *timeouts);
+    // The requests take their time as well.
+    let timeouts = Timeouts { statement: timeouts.statement + TimeDelta::minutes(1), ..*timeouts };
+    url.ask(&timeouts, move |url| deliver_here(url, &its_timeouts, &notify, is_over))
+}
+
+fn deliver_here(url: &Url, timeouts: &Timeouts, notify: &Notify, is_over: impl Fn() -> bool) -> Result<Delivered> {
     let doing = "delivering notifications";
     let mut db = url.connect(Access::Write).context(doing)?;
     let mut delivery =

@@ -103,7 +103,7 @@ impl Reader {
             let (_turn, began) = (turn, Instant::now());
             let in_lane = lane.begin(began);
             // What took long to read is shown again, but never as if a database that is away were there.
-            let reading = match kept.map(|kept| database.url.open_to(Purpose::Show).map(|_| kept.reading)) {
+            let reading = match kept.map(|kept| is_there(&database, &viewed).map(|()| kept.reading)) {
                 Some(Ok(reading)) => reading,
                 read_or_gone => {
                     let read = match read_or_gone {
@@ -173,6 +173,11 @@ impl Reader {
         }
         reading.clone()
     }
+}
+
+/// Does the database answer?
+fn is_there(database: &Found, viewed: &Viewed) -> Result<()> {
+    database.url.ask(&viewed.timeouts, |url| url.open_to(Purpose::Show).map(drop))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod waiting;
 mod work;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
@@ -90,7 +91,7 @@ pub fn read_from(
     host_url: Option<&HostUrl>,
     timeouts: &Timeouts,
 ) -> Result<Attention> {
-    read_with(database, scope, page, host_url, timeouts, &KeptDays::default())
+    read_with(database, scope, page, host_url, timeouts, &Arc::default())
 }
 
 /// The same again and again: days that are slow to count are kept.
@@ -100,12 +101,16 @@ pub fn read_with(
     page: &PageRequest,
     host_url: Option<&HostUrl>,
     timeouts: &Timeouts,
-    days: &KeptDays,
+    days: &Arc<KeptDays>,
 ) -> Result<Attention> {
-    let mut store = database.url.open_to(Purpose::Show)?;
-    let links = store.host.links(host_url);
-    let read = read(&mut store, database, scope, page, timeouts, days);
-    Ok(read.map_err(|error| database.url.explain(error))?.with_links(&links))
+    let (database, scope, page) = (database.clone(), scope.clone(), page.clone());
+    let (host_url, its_timeouts, days) = (host_url.cloned(), *timeouts, Arc::clone(days));
+    database.url.clone().ask(timeouts, move |url| {
+        let mut store = url.open_to(Purpose::Show)?;
+        let links = store.host.links(host_url.as_ref());
+        let read = read(&mut store, &database, &scope, &page, &its_timeouts, &days);
+        Ok(read.map_err(|error| url.explain(error))?.with_links(&links))
+    })
 }
 
 /// Reads one page of what needs a person, and with it all the rest.

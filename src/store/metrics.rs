@@ -81,8 +81,11 @@ pub struct Outbox {
 
 /// Connects and reads.
 pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
-    let mut store = url.open_to(Purpose::Measure)?;
-    read(&mut store, timeouts).map_err(|error| url.explain(error))
+    let its_timeouts = *timeouts;
+    url.ask(timeouts, move |url| {
+        let mut store = url.open_to(Purpose::Measure)?;
+        read(&mut store, &its_timeouts).map_err(|error| url.explain(error))
+    })
 }
 
 pub fn read(store: &mut Store, timeouts: &Timeouts) -> Result<Reading> {

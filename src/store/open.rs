@@ -10,17 +10,19 @@ mod sqlite;
 use std::fmt::{Debug, Formatter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Error, Result};
 
 use super::errors::Refused;
 use super::hosts::Host;
 use super::rights::{self, Purpose};
-use super::{Abort, Access, Db, DbConnection, errors, migrate};
+use super::{Abort, Access, Db, DbConnection, Timeouts, errors, migrate};
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
 use migrate::SetUp;
+use patience::FALLEN_SILENT;
 pub use postgres::StatementCache;
 
 /// Where the database is.
@@ -182,6 +184,43 @@ impl Url {
         }
         let kinds = host.kinds();
         Ok(Store { db, host, schema_version, kinds })
+    }
+
+    /// Asks a question of several statements, and gives up on a database that has fallen silent meanwhile.
+    pub fn ask<T: Send + 'static>(
+        &self,
+        timeouts: &Timeouts,
+        question: impl FnOnce(&Url) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.ask_within(self.patience(timeouts), question)
+    }
+
+    /// The same; `patience`: how long the answer is waited for.
+    pub fn ask_within<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        question: impl FnOnce(&Url) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let url = self.clone();
+        let answer = patience::within(patience, &self.key(), move || question(&url));
+        answer.map_err(|why| unavailable(format!("{FALLEN_SILENT}: {why}")))?
+    }
+
+    /// How long connecting and two statements may take, which each end by themselves when there is a server at all.
+    pub fn patience(&self, timeouts: &Timeouts) -> Duration {
+        let connecting = match self {
+            Url::Postgres(url, _) => patience::of(url).unwrap_or(Duration::MAX),
+            Url::Sqlite(_) => Duration::ZERO,
+        };
+        connecting.saturating_add(2 * timeouts.statement.to_std().unwrap_or_default())
+    }
+
+    /// What attempts to ask it are counted by.
+    pub(crate) fn key(&self) -> String {
+        match self {
+            Url::Postgres(url, _) => url.clone(),
+            Url::Sqlite(path) => path.display().to_string(),
+        }
     }
 
     /// Names the file of an embedded database in an error of SQLite's, adds to one of PostgreSQL's what can be done

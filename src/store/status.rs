@@ -82,15 +82,18 @@ pub struct Status {
 /// Opens a database and reads its whole status, or what of it is this tenant's; a tenant to whom nothing belongs is
 /// refused.
 pub fn of_database(url: &Url, tenant: Option<&str>, host_url: Option<&HostUrl>, timeouts: &Timeouts) -> Result<Status> {
-    let mut store = url.open_to(Purpose::Show)?;
-    if let Some(tenant) = tenant {
-        let Store { db, kinds, .. } = &mut store;
-        db.in_transaction(Access::ReadOnly, timeouts, |db| find::tenant(db, kinds, tenant))
-            .map_err(|abort| url.explain(abort.into()))?;
-    }
-    let links = store.host.links(host_url);
-    let status = read(&mut store, tenant, timeouts).map_err(|error| url.explain(error))?;
-    Ok(status.with_links(&links))
+    let (tenant, host_url, its_timeouts) = (tenant.map(str::to_owned), host_url.cloned(), *timeouts);
+    url.ask(timeouts, move |url| {
+        let (mut store, tenant) = (url.open_to(Purpose::Show)?, tenant.as_deref());
+        if let Some(tenant) = tenant {
+            let Store { db, kinds, .. } = &mut store;
+            db.in_transaction(Access::ReadOnly, &its_timeouts, |db| find::tenant(db, kinds, tenant))
+                .map_err(|abort| url.explain(abort.into()))?;
+        }
+        let links = store.host.links(host_url.as_ref());
+        let status = read(&mut store, tenant, &its_timeouts).map_err(|error| url.explain(error))?;
+        Ok(status.with_links(&links))
+    })
 }
 
 /// Opens a database and reads the status of the one plan that is called so: by its title, or its id. `stalled_after`:
@@ -102,10 +105,13 @@ pub fn of_plan(
     host_url: Option<&HostUrl>,
     timeouts: &Timeouts,
 ) -> Result<PlanReport> {
-    let mut store = url.open_to(Purpose::Show)?;
-    let links = store.host.links(host_url);
-    let plan = named_plan(&mut store, name, stalled_after, timeouts).map_err(|error| url.explain(error))?;
-    Ok(plan.with_links(&links))
+    let (name, host_url, its_timeouts) = (name.to_owned(), host_url.cloned(), *timeouts);
+    url.ask(timeouts, move |url| {
+        let mut store = url.open_to(Purpose::Show)?;
+        let links = store.host.links(host_url.as_ref());
+        let plan = named_plan(&mut store, &name, stalled_after, &its_timeouts).map_err(|error| url.explain(error))?;
+        Ok(plan.with_links(&links))
+    })
 }
 
 fn named_plan(

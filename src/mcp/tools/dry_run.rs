@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::conclusion::usage;
+use crate::cycle::sweep_apart;
 use crate::mcp::answer::{Page, ROWS, small};
 use crate::mcp::arguments::{kinds, no_place, read};
 use crate::mcp::call::Call;
 use crate::report::summary_document;
 use crate::rules::Kind;
-use crate::sweep::{self, Examined, Observer, Options, Outcome, Selection};
+use crate::sweep::{Examined, Observer, Options, Outcome, Selection};
 use crate::text::shown_in;
 
 /// Clients do not wait for longer. What is not looked at by then is counted as deferred.
@@ -65,7 +66,7 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     };
     let limit = limit.unwrap_or(ROWS);
     let mut seen = Seen { after, limit, kept: BTreeMap::new(), total: 0 };
-    let summary = sweep::run(&options, call.cancel, &mut seen)?;
+    let summary = sweep_apart(&options, call.cancel, &mut seen)?;
     let heading = summary.heading.redacted();
     let rows = seen.kept.into_iter().map(|(place, row)| (place.to_string(), json!(row)));
     let Page { rows, next } = Page::of(rows, limit);

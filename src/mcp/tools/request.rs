@@ -36,16 +36,18 @@ pub fn resume(call: &Call, arguments: JsonObject) -> Result<Value> {
 
 fn request(call: &Call, arguments: JsonObject, request: Request) -> Result<Value> {
     let Arguments { session } = read(arguments)?;
-    let sweep = &call.options.sweep;
+    let sweep = call.options.sweep.clone();
     let asked = Asked { request, by: call.asker() };
-    let mut store = sweep.database.open_to(Purpose::Ask(request))?;
-    let options = AskOptions {
-        database: sweep.database.clone(),
-        policy: sweep.policy.clone(),
-        timeouts: sweep.timeouts,
-        subscriptions: sweep.subscriptions.clone(),
-        links: store.host.links(sweep.host_url.as_ref()),
-    };
-    let fulfilled = ask_named(&mut store, &session, &asked, &options)?;
-    Ok(small(fulfilled.json(&asked), &[]))
+    sweep.database.clone().ask(&sweep.timeouts.clone(), move |database| {
+        let mut store = database.open_to(Purpose::Ask(request))?;
+        let options = AskOptions {
+            database: database.clone(),
+            policy: sweep.policy,
+            timeouts: sweep.timeouts,
+            subscriptions: sweep.subscriptions,
+            links: store.host.links(sweep.host_url.as_ref()),
+        };
+        let fulfilled = ask_named(&mut store, &session, &asked, &options)?;
+        Ok(small(fulfilled.json(&asked), &[]))
+    })
 }

@@ -22,14 +22,18 @@ impl Explanation {
         host_url: Option<&HostUrl>,
         timeouts: &Timeouts,
     ) -> Result<Explanation> {
-        let mut store = url.open_to(Purpose::Explain)?;
-        store.refuse_unprovided(kind)?;
-        let links = store.host.links(host_url);
-        let read = store.db.in_transaction(Purpose::Explain.access(), timeouts, |db| {
-            let label = find(db, kind, name)?.one(kind, name)?;
-            for_kind!(kind, S => read::<S>(db, label, policy, &links))
-        });
-        read.map_err(|abort: Abort<Refused>| url.explain(abort.into()))
+        let (name, policy, host_url) = (name.to_owned(), policy.clone(), host_url.cloned());
+        let its_timeouts = *timeouts;
+        url.ask(timeouts, move |url| {
+            let mut store = url.open_to(Purpose::Explain)?;
+            store.refuse_unprovided(kind)?;
+            let links = store.host.links(host_url.as_ref());
+            let read = store.db.in_transaction(Purpose::Explain.access(), &its_timeouts, |db| {
+                let label = find(db, kind, &name)?.one(kind, &name)?;
+                for_kind!(kind, S => read::<S>(db, label, &policy, &links))
+            });
+            read.map_err(|abort: Abort<Refused>| url.explain(abort.into()))
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Days that are slow to count, kept for those who look again and again: a ledger of many rows is not counted for each
 //! of them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -51,12 +51,15 @@ impl KeptDays {
     }
 
     /// Counts them again.
-    pub fn refresh(&self, url: &Url, timeouts: &Timeouts) -> Result<()> {
-        let mut store = url.open_to(Purpose::Show)?;
-        snapshot(&mut store.db, timeouts, |db| {
-            let now = db.now()?;
-            self.count(db, now)?;
-            Ok(())
+    pub fn refresh(self: Arc<Self>, url: &Url, timeouts: &Timeouts) -> Result<()> {
+        let its_timeouts = *timeouts;
+        url.ask(timeouts, move |url| {
+            let mut store = url.open_to(Purpose::Show)?;
+            snapshot(&mut store.db, &its_timeouts, |db| {
+                let now = db.now()?;
+                self.count(db, now)?;
+                Ok(())
+            })
         })
     }
 

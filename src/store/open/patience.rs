@@ -1,5 +1,5 @@
-//! How long a server is waited for that lets us in, confirms what it is sent, and answers nothing: to the network all
-//! is well, and libpq would wait for ever.
+//! How long a database is waited for that takes what it is sent, and answers nothing: to the network all is well, and
+//! libpq would wait for ever.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -8,10 +8,12 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use super::conninfo::Conninfo;
-use crate::conclusion::{Failure, unavailable};
 
 /// For how many seconds libpq tries a host, when nobody says.
 pub const CONNECT_TIMEOUT: &str = "10";
+
+/// What is said of a database that answered before.
+pub const FALLEN_SILENT: &str = "the database has fallen silent";
 
 /// libpq takes less for this.
 const CONNECT_TIMEOUT_MIN: u32 = 2;
@@ -19,7 +21,7 @@ const CONNECT_TIMEOUT_MIN: u32 = 2;
 /// A host often has two addresses; then the session is set up.
 const TIMEOUTS_PER_HOST: u32 = 3;
 
-/// Attempts to connect to one database that nobody waits for any more. They end when the server answers or is stopped:
+/// Attempts to ask one database that nobody waits for any more. They end when the server answers or is stopped:
 /// until then there are no more of them, however often a daemon tries.
 const ABANDONED_MAX: usize = 8;
 
@@ -34,35 +36,65 @@ pub fn of(url: &str) -> Option<Duration> {
     Some(Duration::from_secs(seconds.saturating_mul(TIMEOUTS_PER_HOST).saturating_mul(hosts).into()))
 }
 
-/// Connects on a thread of its own, which is left behind when that takes longer.
-pub fn within<T: Send + 'static>(
-    patience: Duration,
-    url: &str,
-    connect: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    refuse_too_many(url)?;
-    let (sender, receiver) = channel();
-    let attempt = Builder::new().name("connect".to_owned()).spawn(move || drop(sender.send(connect())));
-    let attempt = attempt.map_err(|error| unavailable(format!("starting a thread: {error}")))?;
-    match receiver.recv_timeout(patience) {
-        Ok(connected) => Ok(connected),
-        Err(RecvTimeoutError::Timeout) => {
-            ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push((url.to_owned(), attempt));
-            Err(unavailable(format!("cannot reach PostgreSQL: no answer within {patience:?}")))
-        }
-        Err(RecvTimeoutError::Disconnected) => match attempt.join() {
-            Err(panic) => resume_unwind(panic),
-            Ok(()) => unreachable!("what connects sends what came of it"),
-        },
+/// What asks a database, on a thread of its own: one that gets no answer cannot be ended, and is left behind.
+pub struct Attempt {
+    database: String,
+    thread: JoinHandle<()>,
+}
+
+impl Attempt {
+    /// Begins to ask, unless too many attempts at this database are left behind already.
+    ///
+    /// # Errors
+    /// Why not, to be put behind a colon.
+    pub fn begin(database: &str, ask: impl FnOnce() + Send + 'static) -> Result<Attempt, String> {
+        refuse_too_many(database)?;
+        let thread = Builder::new().name("ask".to_owned()).spawn(ask);
+        let thread = thread.map_err(|error| format!("starting a thread: {error}"))?;
+        Ok(Attempt { database: database.to_owned(), thread })
+    }
+
+    /// Leaves it behind.
+    pub fn abandon(self) {
+        ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push((self.database, self.thread));
+    }
+
+    /// Waits for the end of one that has ended or is about to; a panic goes on here.
+    pub fn end(self) {
+        self.thread.join().unwrap_or_else(|panic| resume_unwind(panic));
     }
 }
 
-fn refuse_too_many(url: &str) -> Result<(), Failure> {
+/// Asks a database on a thread of its own, which is left behind when that takes longer.
+///
+/// # Errors
+/// Why there is no answer, to be put behind a colon.
+pub fn within<T: Send + 'static>(
+    patience: Duration,
+    database: &str,
+    ask: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    let (sender, receiver) = channel();
+    let attempt = Attempt::begin(database, move || drop(sender.send(ask())))?;
+    match receiver.recv_timeout(patience) {
+        Ok(answer) => Ok(answer),
+        Err(RecvTimeoutError::Timeout) => {
+            attempt.abandon();
+            Err(format!("no answer within {patience:?}"))
+        }
+        Err(RecvTimeoutError::Disconnected) => {
+            attempt.end();
+            unreachable!("what asks sends the answer, or panics")
+        }
+    }
+}
+
+fn refuse_too_many(database: &str) -> Result<(), String> {
     let mut abandoned = ABANDONED.lock().unwrap_or_else(PoisonError::into_inner);
     abandoned.retain(|(_, attempt)| !attempt.is_finished());
-    match abandoned.iter().filter(|(of, _)| of == url).count() {
+    match abandoned.iter().filter(|(of, _)| of == database).count() {
         waiting if waiting < ABANDONED_MAX => Ok(()),
-        waiting => Err(unavailable(format!("cannot reach PostgreSQL: {waiting} connections to it have no answer yet"))),
+        waiting => Err(format!("{waiting} connections to it have no answer yet")),
     }
 }
 
@@ -90,13 +122,13 @@ mod tests {
         let attempt = |url: &str| {
             let receiver = receiver.clone();
             let wait = move || drop(receiver.lock().map(|receiver| receiver.recv()));
-            within(Duration::from_millis(20), url, wait).expect_err("no answer").to_string()
+            within(Duration::from_millis(20), url, wait).expect_err("no answer")
         };
         for _ in 0..ABANDONED_MAX {
-            assert_eq!(attempt("a"), "cannot reach PostgreSQL: no answer within 20ms");
+            assert_eq!(attempt("a"), "no answer within 20ms");
         }
-        assert_eq!(attempt("a"), "cannot reach PostgreSQL: 8 connections to it have no answer yet");
-        assert_eq!(attempt("b"), "cannot reach PostgreSQL: no answer within 20ms");
+        assert_eq!(attempt("a"), "8 connections to it have no answer yet");
+        assert_eq!(attempt("b"), "no answer within 20ms");
         drop(sender);
         while refuse_too_many("a").is_err() {
             std::thread::sleep(Duration::from_millis(1));

@@ -28,7 +28,7 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
         None => establish(url),
         Some(patience) => {
             let its_url = url.to_owned();
-            patience::within(patience, url, move || establish(&its_url))?
+            patience::within(patience, url, move || establish(&its_url)).map_err(unreached)?
         }
     };
     let db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?));
@@ -38,6 +38,10 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
     };
     db.repeats(true);
     Ok(db)
+}
+
+fn unreached(why: String) -> Failure {
+    unavailable(format!("cannot reach PostgreSQL: {why}"))
 }
 
 /// libpq gives a password to whoever asks for it, in clear text as well: whatever answers at the address, or stands in
@@ -180,7 +184,8 @@ fn will_last(message: &str) -> bool {
 
 /// Is it a standby, is this role a superuser, is there a schema `sweep`, with what says who set it up, and if this role
 /// is a superuser: to which lesser role does it belong?
-const FIRST_LOOK: &str = "pg_is_in_recovery(), (SELECT rolsuper FROM pg_roles WHERE rolname = session_user), EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
+const FIRST_LOOK: &str = "pg_is_in_recovery(), (SELECT rolsuper FROM pg_roles WHERE rolname = session_user), \
+    EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
     2 = (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
          WHERE nspname = 'sweep' AND relname IN ('host', '__diesel_schema_migrations')), \
     (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname \

@@ -3,14 +3,15 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use super::UNAVAILABLE;
 use crate::support::daemon::{Daemon, EACH_SECOND, daemon};
 use crate::support::program::sweep;
-use crate::support::proxy::Proxy;
+use crate::support::proxy::{Direction, Proxy};
+use crate::support::wait::wait_for;
 use crate::support::world::{On, World};
 
 /// The URL of one. Two seconds are the least that libpq allows.
@@ -59,19 +60,74 @@ fn a_daemon_goes_on_beside_one_that_is_silent() {
     assert!(2 < world.count("sweeps"));
 }
 
-#[test]
-fn a_signal_ends_a_sweep_whose_server_falls_silent() {
+/// A sweep through this proxy, of a database with much to do, which falls silent in the middle.
+fn falls_silent(program: crate::support::program::Program, proxy: &Proxy) -> Daemon {
+    let sweep = Daemon::start(program);
+    sweep.says("continued");
+    proxy.freeze();
+    sweep
+}
+
+fn with_much_to_do() -> (World, Proxy, String) {
     let (mut world, proxy) = (World::new(On::Postgres), Proxy::start(None));
     let agent = world.agent("idle");
     world.orphans(&agent, 0..2000);
     let url = proxy.url(world.name(), "disable");
-    let mut sweep = Daemon::start(sweep(["--database", &url]));
-    sweep.says("continued");
-    proxy.freeze();
+    (world, proxy, url)
+}
+
+#[test]
+fn one_that_falls_silent_has_its_share_of_the_deadline_and_the_others_theirs() {
+    let ((mut world, proxy, url), mut other) = (with_much_to_do(), World::new(On::Sqlite));
+    let bounds = ["--deadline", "4s", "--statement-timeout", "1s"];
+    let program = sweep(["--database", &url, "--database", &other.url].into_iter().chain(bounds));
+    let began = Instant::now();
+    let mut sweep = falls_silent(program, &proxy);
+    assert_eq!(sweep.ended().0, UNAVAILABLE);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let said = sweep.says("the database has fallen silent: no answer within 8 s");
+    assert!(said.contains(&format!("database{{127.0.0.1:{}/{}}}", proxy.port(), world.name())), "{said}");
+    assert_eq!(other.count("sweeps"), 1);
+    assert_eq!(world.count("recoveries"), world.count("wakes"), "half done");
+}
+
+#[test]
+fn a_daemon_goes_on_beside_one_that_falls_silent_in_the_middle() {
+    let ((_world, proxy, url), mut other) = (with_much_to_do(), World::new(On::Sqlite));
+    let bounds = ["--deadline", "2s", "--statement-timeout", "500ms"];
+    let flags = ["--database", &other.url].into_iter().chain(bounds);
+    let mut daemon = falls_silent(daemon(&url, EACH_SECOND, flags), &proxy);
+    daemon.says("the database has fallen silent");
+    daemon.says("the database is unavailable, waiting: ");
+    let before = other.count("sweeps");
+    daemon.says_times(3, "sweep completed");
+    assert!(before < other.count("sweeps"));
+    daemon.ends_well();
+}
+
+/// What only looks gives up as well.
+#[test]
+fn what_looks_at_one_that_falls_silent_gives_up() {
+    let (_world, proxy, url) = with_much_to_do();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_for("a connection that is in use", || (2000 < proxy.passed(Direction::ToClient).len()).then_some(()));
+            proxy.freeze();
+        });
+        let url = format!("{url}&connect_timeout=2");
+        let looks = sweep(["status", "--database", &url]).env("SWEEP_STATEMENT_TIMEOUT", "500ms").run();
+        looks.refused(UNAVAILABLE, &["the database has fallen silent: no answer within 7s"]);
+    });
+}
+
+#[test]
+fn a_signal_ends_a_sweep_whose_server_falls_silent() {
+    let (mut world, proxy, url) = with_much_to_do();
+    let mut sweep = falls_silent(sweep(["--database", &url]), &proxy);
     sweep.signal(Signal::TERM);
     thread::sleep(Duration::from_secs(1));
     assert!(sweep.runs(), "what is in hand has a moment");
     assert_eq!(sweep.ended().0, 143);
-    assert_eq!(sweep.count("what is in hand has not ended within 20s"), 1, "{:?}", sweep.log());
+    assert_eq!(sweep.count("the database has fallen silent"), 1, "{:?}", sweep.log());
     assert_eq!(world.count("recoveries"), world.count("wakes"), "half done");
 }

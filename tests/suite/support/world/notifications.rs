@@ -22,7 +22,9 @@ pub fn deliver(options: &CycleOptions) -> Delivered {
 
 pub fn deliver_until(options: &CycleOptions, cancel: &Cancel) -> Delivered {
     let CycleOptions { sweep: Options { database, timeouts, .. }, notify, .. } = options;
-    sweep::notify::deliver(database, timeouts, notify, || cancel.is_set()).unwrap_or_else(|error| panic!("{error:#}"))
+    let cancel = cancel.clone();
+    sweep::notify::deliver(database, timeouts, notify, move || cancel.is_set())
+        .unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 impl World {
