@@ -56,6 +56,9 @@
 {%- macro at_most(what, bytes, columns) %}{% endmacro -%}
 {#- The key to a table that is made later is added with the triggers. -#}
 {%- macro forward_reference(table) %}{% endmacro -%}
+{#- What is on its way to an issue beside a subject, of which there are many subjects as well: a few tell that something is. All of it for each of
+    them would cost the number of the one times that of the other. -#}
+{%- macro a_few(query) %}select * from ({{ query }} limit 50) a_few{% endmacro -%}
 {%- macro ending(text, characters) %}right({{ text }}, {{ characters }}){% endmacro -%}
 {#- A time as people read it. -#}
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}

@@ -34,6 +34,9 @@
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
         {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor %} as blob)) <= {{ bytes }}){% endmacro -%}
 {%- macro forward_reference(table) %} references {{ table }}{% endmacro -%}
+{#- What is on its way to an issue beside a subject, of which there are many subjects as well: a few tell that something is. All of it for each of
+    them would cost the number of the one times that of the other. -#}
+{%- macro a_few(query) %}select * from ({{ query }} limit 50) a_few{% endmacro -%}
 {%- macro ending(text, characters) %}substr({{ text }}, -{{ characters }}){% endmacro -%}
 {%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}
 {#- A writer holds the whole file. -#}

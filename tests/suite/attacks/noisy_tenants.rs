@@ -1,6 +1,7 @@
 //! One tenant, or one agent, whose rows look stranded does not stop the sweep for all others.
 
 mod held_back_again;
+mod multiplied;
 
 use serde_json::{Value, json};
 use sweep::conclusion::Conclusion;

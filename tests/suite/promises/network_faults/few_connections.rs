@@ -21,7 +21,7 @@ fn a_sweep_goes_on_with_the_connections_that_it_gets_and_calls_no_subject_failed
     }
     world.run("commit");
     world
-        .run(&format!("grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}", role.name));
+        .run(&format!("grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}; grant execute on all functions in schema sweep to {0}", role.name));
     // One for the scan, two for six workers.
     world.run(&format!("alter role {} connection limit 3", role.name));
 
@@ -42,7 +42,7 @@ fn a_server_with_all_connections_taken_is_unavailable_until_some_are_given_back(
     run(
         &mut observer,
         "create role sweeper login; grant usage on schema sweep to sweeper;
-         grant all on all tables in schema sweep to sweeper;
+         grant all on all tables in schema sweep to sweeper; grant execute on all functions in schema sweep to sweeper;
          with agent as (insert into sweep.agents (id, name, status) values (gen_random_uuid(), 'Ada', 'idle') \
          returning id)
          insert into sweep.issues (id, identifier, title, status, assignee_agent_id, started_at, created_at, updated_at)

@@ -4,16 +4,16 @@
 create view issue_pending as
 select i.id as issue_id, (
     select min(oldest) from (
-        select min(w.created_at || w.detail) as oldest from pending_wakes w where w.issue_id = i.id
+        {{ a_few("select w.created_at || w.detail as oldest from pending_wakes w where w.issue_id = i.id order by w.created_at") }}
 {%- if steps %}
         union all
-        select min(w.created_at || w.detail) from plans p join plan_steps s on s.plan_id = p.id join pending_wakes w on w.plan_step_id = s.id
-        where p.issue_id = i.id and p.tenant = i.tenant
+        {{ a_few("select w.created_at || w.detail from plans p join plan_steps s on s.plan_id = p.id
+            join pending_wakes w on w.plan_step_id = s.id where p.issue_id = i.id and p.tenant = i.tenant") }}
 {%- endif %}
 {%- if sessions %}
         union all
         -- A relaunch resumes its session's issue.
-        select min(r.created_at || 'the relaunch of session ' || substr(r.session_id, 1, 8)) from issue_relaunches r where r.issue_id = i.id
+        {{ a_few("select r.created_at || 'the relaunch of session ' || substr(r.session_id, 1, 8) from issue_relaunches r where r.issue_id = i.id") }}
 {%- endif %}
     )
 ) as oldest

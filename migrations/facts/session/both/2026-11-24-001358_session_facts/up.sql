@@ -40,14 +40,14 @@ select
 {%- endif %}
         as issue_has_live_run,
     (select min(since) from (
-        select min(w.created_at) as since from pending_wakes w where w.issue_id = i.id
+        select min(f.created_at) as since from ({{ a_few("select w.created_at from pending_wakes w where w.issue_id = i.id") }}) f
 {%- if steps %}
         union all
-        select min(w.created_at) from plans p join plan_steps t on t.plan_id = p.id join pending_wakes w on w.plan_step_id = t.id
-        where p.issue_id = i.id and p.tenant = i.tenant
+        select min(f.created_at) from ({{ a_few("select w.created_at from plans p join plan_steps t on t.plan_id = p.id
+            join pending_wakes w on w.plan_step_id = t.id where p.issue_id = i.id and p.tenant = i.tenant") }}) f
 {%- endif %}
         union all
-        select min(r.created_at) from issue_relaunches r where r.issue_id = i.id and r.session_id <> s.id
+        select min(f.created_at) from ({{ a_few("select r.created_at from issue_relaunches r where r.issue_id = i.id and r.session_id <> s.id") }}) f
     ) c) as issue_wake_since,
     coalesce(s.started_at, s.created_at) as started_at,
     coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
