@@ -1,6 +1,6 @@
 //! One cycle: a sweep and what goes with it when nobody watches: pings, notifications, metrics. None of them makes the
-//! sweep fail. Several databases are swept one after the other, each with its own guard, limits and ledger, and its share
-//! of the deadline; what goes wrong with one does not stop the others.
+//! sweep fail. Several databases are swept one after the other, each with its own guard, limits and ledger, and its
+//! share of the deadline; what goes wrong with one does not stop the others.
 
 mod apart;
 

@@ -46,6 +46,7 @@ mod rows;
 pub mod sandbox;
 pub mod schema;
 mod sessions;
+mod shard;
 pub mod snapshot;
 pub mod status;
 pub mod steps;

@@ -91,8 +91,8 @@ pub fn run(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> 
         })
     };
     // What cannot be glanced at is found out, and recorded, by the sweep itself.
-    let (start, clocks, glance) =
-        begin(true).or_else(|_| begin(false)).map_err(|error| explain(error, "looking at the database"))?;
+    let begun = begin(true).or_else(|_| begin(false));
+    let (start, clocks, glance) = begun.map_err(|error| explain(error, "looking at the database"))?;
     let (heading, now) = (heading(options, &store, &start), start.now);
     refuse(options, &mut store, &heading)?;
     let named = named(options, &mut store)?;
@@ -169,7 +169,10 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     /// The kinds one after the other, with the same connections and within the same limits.
     fn kinds(&mut self, store: &mut Store, summary: &mut Summary, observer: &mut impl Observer) -> Result<()> {
-        for kind in self.options.selection.kinds() {
+        let (deadline, kinds) = (self.limits.deadline, self.options.selection.kinds());
+        for (place, &kind) in kinds.iter().enumerate() {
+            let others = kinds[place + 1..].iter().filter(|kind| self.glance.candidates.contains(kind)).count();
+            self.limits.share(deadline, 1 + others);
             let (provided, mode) = (store.kinds.contains(&kind), self.options.mode(kind));
             summary.begin(kind, provided, mode);
             observer.kind(kind);

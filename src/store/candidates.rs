@@ -4,8 +4,9 @@
 
 use std::fmt::{Display, Formatter};
 
-use diesel::dsl::{count_star, exists, min, not};
+use diesel::dsl::{count_star, exists, min, not, sql};
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use serde::{Deserialize, Serialize};
 
 use super::label::labels;
@@ -13,6 +14,7 @@ use super::schema::{
     failures, issue_candidates, issue_facts, issue_subjects, session_candidates, session_facts, session_subjects,
     step_candidates, step_facts, step_subjects,
 };
+pub use super::shard::Shard;
 use super::types::{IsOneOf, LossyText, RawInstant};
 use super::{Db, Label};
 use crate::rules::issue::IssueFacts;
@@ -95,35 +97,6 @@ impl Display for Portion {
     }
 }
 
-/// One of several sweeps that share the subjects: by agent, so that each agent's wakes are counted by one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// From 0.
-    pub index: u32,
-    pub count: u32,
-}
-
-impl Shard {
-    pub const COUNT_MAX: u32 = 256;
-    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
-
-    /// Not all of it?
-    pub fn is_part(&self) -> bool {
-        1 < self.count
-    }
-
-    /// Are the subjects of this group its own? FNV-1a: the sweeps of one database may be of different versions, and
-    /// must split it alike.
-    pub fn has(&self, group: &Id) -> bool {
-        let hash = group
-            .0
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        // The low bits of FNV alone are poor.
-        (hash ^ (hash >> 32)) % u64::from(self.count) == u64::from(self.index)
-    }
-}
-
 /// What is asked of the views of one kind of subject.
 pub trait Nominated {
     const KIND: Kind;
@@ -131,7 +104,9 @@ pub trait Nominated {
     /// One whose group is null, which no host's view may say.
     fn candidate_without_group(db: &mut Db) -> QueryResult<Option<Id>>;
 
-    /// The next candidates in the order of the scan, at most `limit`.
+    /// The candidates in turns, at most `limit`: the oldest of each tenant, then the second oldest of each, and so on.
+    fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
+    /// The next candidates by their age alone, at most `limit`.
     fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>>;
     fn count_candidates(db: &mut Db, part: &Part) -> QueryResult<i64>;
     /// The same for each group.
@@ -209,6 +184,23 @@ macro_rules! nominations {
     ($kind:expr, $type:ty: $subjects:ident, $candidates:ident, $facts:ident) => {
         impl Nominated for $type {
             const KIND: Kind = $kind;
+
+            fn candidates_in_turns(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
+                let turn = sql::<BigInt>(concat!(
+                    "row_number() OVER (PARTITION BY ",
+                    stringify!($candidates),
+                    ".tenant ORDER BY ",
+                    stringify!($candidates),
+                    ".since, ",
+                    stringify!($candidates),
+                    ".subject_id)"
+                ));
+                candidates!($candidates, Self::KIND, part)
+                    .select(($candidates::subject_id, $candidates::group_id, $candidates::since))
+                    .order((turn, $candidates::since, $candidates::subject_id))
+                    .limit(limit)
+                    .load(db)
+            }
 
             fn candidates(db: &mut Db, part: &Part, limit: i64) -> QueryResult<Vec<Candidate>> {
                 candidates!($candidates, Self::KIND, part)

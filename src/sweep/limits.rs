@@ -24,6 +24,13 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Nothing is begun after one of so many shares of the time until `deadline`: what one kind has much of does not
+    /// take the time of the others.
+    pub fn share(&mut self, deadline: Instant, shares: usize) {
+        let now = Instant::now();
+        self.deadline = now + deadline.saturating_duration_since(now) / u32::try_from(shares).unwrap_or(u32::MAX);
+    }
+
     /// Must nothing more be begun, although what is in hand may still leave room?
     pub fn are_over(&self) -> bool {
         self.cancel.is_set() || self.deadline <= Instant::now()

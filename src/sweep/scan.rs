@@ -3,7 +3,7 @@
 
 pub mod ahead;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::marker::PhantomData;
 
 use anyhow::{Context, Error, Result};
@@ -29,12 +29,16 @@ const PAGE: i64 = 50_000;
 pub const LOOK: usize = 1000;
 
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
-/// back a vacuum.
+/// back a vacuum. The first page has the tenants take turns, so that each is looked at however many are older; what
+/// comes after that is read by its age alone.
 pub struct Scan<'a, S> {
     db: &'a mut DbConnection,
     context: &'a ExamineContext<'a>,
     /// Of the last of the page; none at the beginning.
     position: Option<Position>,
+    /// What the first page had, where others are as old.
+    taken: HashSet<Id>,
+    has_begun: bool,
     page: VecDeque<Candidate>,
     ended: bool,
     kind: PhantomData<fn() -> S>,
@@ -42,7 +46,16 @@ pub struct Scan<'a, S> {
 
 impl<'a, S: Subject> Scan<'a, S> {
     pub fn new(db: &'a mut DbConnection, context: &'a ExamineContext) -> Scan<'a, S> {
-        Scan { db, context, position: None, page: VecDeque::new(), ended: false, kind: PhantomData }
+        Scan {
+            db,
+            context,
+            position: None,
+            taken: HashSet::new(),
+            has_begun: false,
+            page: VecDeque::new(),
+            ended: false,
+            kind: PhantomData,
+        }
     }
 
     /// These, whether they are candidates or not.
@@ -89,19 +102,24 @@ impl<'a, S: Subject> Scan<'a, S> {
         }
         let in_hand = self.page.len() as u64;
         let unseen = if self.ended { 0 } else { or_log(self.ask("counting", S::count_candidates)) };
+        let unseen = unseen - self.ask_of_taken(S::count_candidates);
         if in_hand == 0 && 0 < unseen {
             let _ = self.fetch();
         }
-        let oldest = self.page.front().and_then(|candidate| candidate.since.instant());
+        let oldest = self.page.iter().filter_map(|candidate| candidate.since.instant()).min();
         Deferred { count: in_hand + unseen as u64, oldest }
     }
 
     /// Only this machine knows what is its shard's: the rest is counted by its groups, of which there are fewer.
     fn rest_of(&mut self, shard: Shard) -> Deferred {
         let unseen = if self.ended { Vec::new() } else { or_log(self.ask("counting", S::count_by_group)) };
+        let taken: HashMap<Id, i64> =
+            self.ask_of_taken(S::count_by_group).into_iter().map(|(group, n, _)| (group, n)).collect();
         let in_hand = self.page.iter().map(|candidate| (&candidate.group, 1, candidate.since.instant()));
-        let unseen =
-            unseen.iter().map(|(group, n, since)| (group, *n as u64, since.as_ref().and_then(RawInstant::instant)));
+        let unseen = unseen.iter().map(|(group, n, since)| {
+            let left = n - taken.get(group).copied().unwrap_or_default();
+            (group, left as u64, since.as_ref().and_then(RawInstant::instant))
+        });
         let mut rest = Deferred::default();
         in_hand.chain(unseen).filter(|(group, ..)| shard.has(group)).for_each(|(_, count, oldest)| {
             rest.add(Deferred { count, oldest });
@@ -111,7 +129,7 @@ impl<'a, S: Subject> Scan<'a, S> {
 
     /// The next candidates that are looked at together; none: that was all.
     fn next_sight(&mut self) -> Result<Sight<S>> {
-        if self.page.is_empty() && !self.ended {
+        while self.page.is_empty() && !self.ended {
             self.fetch()?;
         }
         let next = self.page.drain(..self.page.len().min(LOOK)).collect();
@@ -125,10 +143,18 @@ impl<'a, S: Subject> Scan<'a, S> {
     }
 
     fn fetch(&mut self) -> Result<()> {
-        let page = self.ask("scanning", |db, part| S::candidates(db, part, PAGE));
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        let candidates = if is_first { S::candidates_in_turns } else { S::candidates };
+        let page = self.ask("scanning", |db, part| candidates(db, part, PAGE));
         self.page = page.map_err(|error| self.name_null(error))?.into();
         self.ended = (self.page.len() as i64) < PAGE;
-        self.position = self.page.back().map(Position::from);
+        if is_first && !self.ended && !self.page.iter().is_sorted_by_key(|candidate| &candidate.since) {
+            // Of several tenants: what is left is older and younger than these.
+            self.taken = self.page.iter().map(|candidate| candidate.id.clone()).collect();
+        } else {
+            self.position = self.page.back().map(Position::from);
+            self.page.retain(|candidate| !self.taken.remove(&candidate.id));
+        }
         // Few are looked at in one statement, which is not worth preparing.
         self.db.repeats(LOOK < self.page.len());
         Ok(())
@@ -152,6 +178,15 @@ impl<'a, S: Subject> Scan<'a, S> {
     fn ask<T>(&mut self, doing: &str, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> Result<T> {
         let part = Part { after: self.position.clone(), ..self.context.part() };
         self.query(doing, |db| body(db, &part))
+    }
+
+    /// Asks about what the first page had and the pages since have not met: part of it is still to be met.
+    fn ask_of_taken<T: Default>(&mut self, body: impl FnOnce(&mut Db, &Part) -> QueryResult<T>) -> T {
+        if self.ended || self.taken.is_empty() {
+            return T::default();
+        }
+        let taken: Vec<Id> = self.taken.iter().cloned().collect();
+        or_log(self.ask("counting", |db, part| body(db, &Part { only_ids: Some(&taken), ..part.clone() })))
     }
 }
 

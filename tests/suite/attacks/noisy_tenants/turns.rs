@@ -1,0 +1,66 @@
+//! Each tenant has its turn in every sweep, however much older the work of another is, and however long that takes.
+
+use sweep::conclusion::Conclusion;
+
+use crate::support::program::sweep_at;
+use crate::support::world::{On, World, on_each_host};
+
+on_each_host! {
+    /// The later a number, the longer idle.
+    fn a_tenant_with_older_work_leaves_the_others_their_turn(world) {
+        let (hostile, other) = (world.tenant("evil"), world.tenant("acme"));
+        let old = world.orphans_of(&hostile, 100..110);
+        let young = world.orphans_of(&other, 0..2);
+
+        let settings = sweep::sweep::Options { limit: Some(4), guard: None, ..world.options() };
+        let swept = world.sweep_as(&settings);
+
+        assert_eq!((swept.exit, swept.issues("continued")), (Conclusion::Done, 4));
+        for issue in [&old[9], &old[8], &young[1], &young[0]] {
+            assert_eq!(swept.outcome(issue), "continued");
+        }
+    }
+}
+
+/// More than a page of a scan.
+const MANY: usize = 50_010;
+
+#[test]
+fn a_hundred_thousand_older_ones_that_wait_do_not_come_first_and_each_is_looked_at_once() {
+    let mut world = World::new(On::Postgres);
+    let other = world.tenant("acme");
+    let young = world.orphans_of(&other, 0..1);
+    world.run(&format!(
+        "insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at, waiting_for)
+             select 'E-' || n, 'x', 'in_progress', '{}', 'evil', now() - interval '9 days', 'ada'
+             from generate_series(1, {MANY}) n;
+         insert into issues (identifier, title, status, assignee_agent_id, tenant, updated_at)
+             values ('E-0', 'x', 'in_progress', '{}', 'evil', now() - interval '8 days'); analyze",
+        other.agent, other.agent
+    ));
+    let ran = sweep_at(&world.url, ["--output", "ndjson", "--no-guard"]).run().done();
+    let lines: Vec<&str> =
+        ran.out.lines().filter(|line| line.contains("\"subject\"") || line.contains("\"id\"")).collect();
+    let place = lines.iter().position(|line| line.contains(&young[0].0)).expect("it was continued");
+    assert!(place < 1000, "{place}");
+    let swept = ran.out.lines().last().expect("a summary");
+    assert!(swept.contains(&format!("\"waiting\":{MANY}")) && swept.contains("\"continued\":2"), "{swept}");
+}
+
+/// What one kind has to do does not take the time of the others.
+#[test]
+fn a_tenant_whose_sessions_take_all_the_time_leaves_the_issues_of_others_their_share() {
+    let mut world = World::new(On::Postgres);
+    let other = world.tenant("acme");
+    let issue = world.orphans_of(&other, 0..1);
+    world.run(
+        "insert into sessions (tenant, status, started_at, ended_at, exit_code)
+             select 'evil', 'active', now() - interval '2 hours', now() - interval '1 hour', 1 from generate_series(1, 200);
+         create function slow() returns trigger language plpgsql as
+             'begin if new.kind = ''session'' then perform pg_sleep(0.1); end if; return new; end';
+         create trigger slow before insert on recoveries for each row execute function slow()",
+    );
+    let ran = sweep_at(&world.url, ["--deadline", "4s", "--no-guard"]).run().done();
+    assert!(ran.out.contains("sessions, the oldest idle for 1h"), "the control: not all of them were in time: {ran}");
+    assert_eq!(world.wakes_for(&issue[0]), 1, "{ran}");
+}
