@@ -219,11 +219,20 @@ pub fn message(value: &str) -> Parsed<String> {
     }
 }
 
+/// Why something is as it is.
+pub fn reason(value: &str) -> Parsed<String> {
+    short(value, 1000)
+}
+
 /// Whom the ledger is to name.
 pub fn person(value: &str) -> Parsed<String> {
+    short(value, 200)
+}
+
+fn short(value: &str, characters: usize) -> Parsed<String> {
     match non_empty(value)? {
-        name if 200 < name.chars().count() => Err("expected at most 200 characters".to_owned()),
-        name => Ok(name),
+        text if characters < text.chars().count() => Err(format!("expected at most {characters} characters")),
+        text => Ok(text),
     }
 }
 

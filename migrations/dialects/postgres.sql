@@ -51,6 +51,8 @@
                      select p.attempts_max <= g.attempts or p.attempts_per_day_max <= g.attempts_last_day
                      from {{ kind }}_facts g where g.subject_id = f.subject_id)
                  {%- else %}p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day{% endif %}{% endmacro -%}
+{%- macro short_json(column, characters) %}{{ column }} jsonb check (length({{ column }}::text) <= {{ characters }}){% endmacro -%}
+{%- macro short_id(column) %}{{ column }} {{ id }} check (length({{ column }}::text) <= 1000){% endmacro -%}
 {%- macro short_text(column, characters) %}{{ column }} text check (length({{ column }}) <= {{ characters }}){% endmacro -%}
 {#- A constraint at the end of a table, with the comma before it. -#}
 {%- macro at_most(what, bytes, columns) %}{% endmacro -%}

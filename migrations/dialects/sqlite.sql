@@ -30,7 +30,9 @@
 {%- macro details_of(kind) %}{{ kind }}_details d on d.subject_id = w.subject_id and d.reason = w.reason{% endmacro -%}
 {%- macro facts_of(kind, key, columns, branches, once=false, condition="true") %}{% endmacro -%}
 {%- macro attempts_used_up(kind) %}p.attempts_max <= f.attempts or p.attempts_per_day_max <= f.attempts_last_day{% endmacro -%}
-{%- macro short_text(column, characters) %}{{ column }} text{% endmacro -%}
+{%- macro short_json(column, characters) %}{{ column }} text check (json_valid({{ column }}) and length({{ column }}) <= {{ characters }}){% endmacro -%}
+{%- macro short_id(column) %}{{ column }} {{ id }} check (length({{ column }}) <= 1000){% endmacro -%}
+{%- macro short_text(column, characters) %}{{ column }} text check (length({{ column }}) <= {{ characters }}){% endmacro -%}
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
         {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor %} as blob)) <= {{ bytes }}){% endmacro -%}
 {%- macro forward_reference(table) %} references {{ table }}{% endmacro -%}

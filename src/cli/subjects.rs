@@ -88,7 +88,7 @@ pub struct ExemptFlags {
     #[command(flatten)]
     pub what: ExemptName,
     /// Why it is in progress on purpose
-    #[arg(long, value_name = "TEXT", value_parser = parse::non_empty, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", value_parser = parse::reason, allow_hyphen_values = true)]
     pub reason: String,
     /// When the exemption ends: 2d, 12h, 2026-12-24, 2026-12-24T18:00:00Z (UTC unless it says otherwise)
     /// [default: when it is removed]

@@ -1,37 +1,37 @@
 -- What sweep itself remembers, on every host: its sweeps, what they did about each subject, what operators said, what failed, and
--- what people are to be notified of.
+-- what people are to be notified of. Each text has a bound, since a sweep reads all of them.
 
 -- Whose database this is, and which one. `sweep migrate` writes the row, and nobody else.
 create table {{ own }}host (
     {{ flag("only_row") }} primary key default true check (only_row),
-    {{ database_id }}name text not null,
-    {{ json("files") }},  -- of a host that is not built in: the text of each of its files
-    {{ json("relations") }} not null  -- the tables and views that there were when it was migrated
+    {{ database_id }}{{ short_text("name", 100) }} not null,
+    {{ short_json("files", 50000000) }},  -- of a host that is not built in: the text of each of its files
+    {{ short_json("relations", 100000) }} not null  -- the tables and views that there were when it was migrated
 ){{ strict }};
 
 create table {{ own }}sweeps (
     id {{ uuid }} primary key,
-    host           text not null,
-    version        text not null,
+    {{ short_text("host", 100) }} not null,
+    {{ short_text("version", 100) }} not null,
     {{ time("started_at") }} not null default {{ now }},
     {{ time("finished_at") }},  -- null: running, or killed before it could close
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
-    {{ json("counts") }} not null default '{}',  -- outcomes by kind, as in the JSON report
+    {{ short_json("counts", 1000000) }} not null default '{}',  -- outcomes by kind, as in the JSON report
     {{ time("oldest_left_at") }},  -- since when the oldest subject that was left has been idle
     exit_code      integer,  -- null: as finished_at
     {{ flag("succeeded") }} not null default false,  -- it looked at everything and did all that it had to
     {{ flag("partial") }} not null default false,  -- it did not look at everything, and says nothing of the schedule
-    {{ json("policy") }} not null default '{}',  -- the settings that decide
+    {{ short_json("policy", 100000) }} not null default '{}',  -- the settings that decide
     shard          integer not null default 0,  -- of a sweep that several share: which part, from 0 ...
     shards         integer not null default 1,  -- ... of how many
     {{ flag("is_restricted") }} not null default false,  -- its settings let it look at a part only; partial: or its deadline did
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
     {{ time("ledger_until") }},  -- all rows of the ledger before it ...
-    {{ json("ledger_counts") }},  -- ... by kind and action
+    {{ short_json("ledger_counts", 100000) }},  -- ... by kind and action
     -- A guard that stands for hours is not decided in every sweep.
     {{ time("guard_decided_at") }},  -- when the oldest of what it holds back was decided; null: it judged nothing
-    {{ json("guard_held") }}  -- of each kind that it judged; and the settings that it judged by
+    {{ short_json("guard_held", 1000000) }}  -- of each kind that it judged; and the settings that it judged by
 ){{ strict }};
 create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.
@@ -45,16 +45,16 @@ create index {{ own }}sweeps_counted on {{ own }}sweeps (started_at) where ledge
 create table {{ own }}recoveries (
     id {{ uuid }} primary key,
     sweep_id {{ uuid }} not null,  -- no foreign key: sweeps may be pruned, and every worker would lock that row
-    kind             text not null,
-    subject_id {{ id }} not null,
+    {{ short_text("kind", 100) }} not null,
+    {{ short_id("subject_id") }} not null,
     action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over', 'abandon')),
-    reason           text not null,
+    {{ short_text("reason", 10000) }} not null,
     {{ time("episode_began_at") }} not null,
     attempt          integer not null check (attempt >= 0),
     wake_id {{ uuid }},
-    agent_id {{ id }},  -- who had it then, and whose it is: an exemption of either calls nobody
-    tenant           text,
-    requested_by     text check (length(requested_by) <= 200),  -- who asked for it by a command; null: a sweep
+    {{ short_id("agent_id") }},  -- who had it then, and whose it is: an exemption of either calls nobody
+    {{ short_text("tenant", 1000) }},
+    {{ short_text("requested_by", 200) }},  -- who asked for it by a command; null: a sweep
     {{ flag("blocked_subject") }} not null default false,  -- this escalation set the subject blocked
     {{ time("created_at") }} not null default {{ now }},
     {{ time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet
@@ -80,32 +80,32 @@ create table {{ own }}policy (
     clock_ahead_max_seconds {{ number }} not null check (clock_ahead_max_seconds between 0 and 1e10),
     attempts_max {{ big_integer }} not null check (0 <= attempts_max),
     attempts_per_day_max {{ big_integer }} not null check (0 <= attempts_per_day_max),
-    {{ json("vocabulary") }} not null check ({{ type_of }}(vocabulary) = 'object')
+    {{ short_json("vocabulary", 100000) }} not null check ({{ type_of }}(vocabulary) = 'object')
 ){{ strict }};
 
 -- The operators' word that work is in progress on purpose: a subject, or all that an agent or a tenant has.
 create table {{ own }}exemptions (
-    kind       text not null,  -- of subject; or agent
-    subject_id {{ id }} not null,
-    reason     text not null,
+    {{ short_text("kind", 100) }} not null,  -- of subject; or agent
+    {{ short_id("subject_id") }} not null,
+    {{ short_text("reason", 2000) }} not null,
     {{ time("until") }},  -- it holds before this; null: until it is removed
     {{ time("created_at") }} not null default {{ now }},
     primary key (kind, subject_id)
 ){{ strict }};
 
 create table {{ own }}tenant_exemptions (
-    tenant     text not null primary key,
-    reason     text not null,
+    {{ short_text("tenant", 1000) }} not null primary key,
+    {{ short_text("reason", 2000) }} not null,
     {{ time("until") }},
     {{ time("created_at") }} not null default {{ now }}
 ){{ strict }};
 
 -- A row that always fails costs nothing any more.
 create table {{ own }}failures (
-    kind           text not null,
-    subject_id {{ id }} not null,
+    {{ short_text("kind", 100) }} not null,
+    {{ short_id("subject_id") }} not null,
     sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
-    reason         text not null check (length(reason) <= 1000),  -- of the last failure
+    {{ short_text("reason", 1000) }} not null,  -- of the last failure
     {{ time("last_at") }} not null default {{ now }},
     {{ time("quarantined_at") }},  -- null: it is still examined
     primary key (kind, subject_id)
@@ -114,20 +114,20 @@ create table {{ own }}failures (
 -- What people are to be notified of, written in the transaction of what it is about.
 create table {{ own }}notifications (
     id {{ uuid }} primary key,  -- the key by which a receiver knows it again
-    destination  text not null,  -- slack, webhook; where that is, only the configuration says
+    {{ short_text("destination", 100) }} not null,  -- slack, webhook; where that is, only the configuration says
     event        text not null check (event in ('escalated', 'guard_stopped', 'quarantined', 'session_stuck', 'recovered', 'host_blocked', 'wakes_stuck', 'abandoned')),
-    kind         text not null,
-    part         text not null default '',  -- of the kind, that the guard holds back; '': the whole
-    subject_id {{ id }},  -- null: about the kind as a whole
+    {{ short_text("kind", 100) }} not null,
+    {{ short_text("part", 3000) }} not null default '',  -- of the kind, that the guard holds back; '': the whole
+    {{ short_id("subject_id") }},  -- null: about the kind as a whole
     sweep_id {{ uuid }} not null,
-    {{ json("details") }} not null,
+    {{ short_json("details", 100000) }} not null,
     {{ time("created_at") }} not null default {{ now }},
     message_id {{ uuid }},  -- what goes out in one message; null: not tried yet
     attempts     integer not null default 0,
     {{ time("due_at") }} not null default {{ now }},
     {{ time("delivered_at") }},
     {{ time("dead_at") }},  -- given up
-    last_error text
+    {{ short_text("last_error", 10000) }}
 ){{ strict }};
 create index {{ own }}notifications_waiting on {{ own }}notifications (due_at) where delivered_at is null and dead_at is null;
 create index {{ own }}notifications_message on {{ own }}notifications (message_id) where delivered_at is null and dead_at is null;

@@ -1,5 +1,6 @@
 //! Rows of any size, depth and number: a sweep and the status stay small and quick, and serve everybody else.
 
+mod bounded_texts;
 mod many_rows;
 
 use std::process::Command;

@@ -13,8 +13,11 @@ use crate::support::world::{On, World};
 fn the_same_database_as_another_user_is_another_one_with_a_name_of_its_own() {
     let (role, mut world) = (Role::new(), World::new(On::Postgres));
     orphan(&mut world);
-    world
-        .run(&format!("grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}; grant execute on all functions in schema sweep to {0}", role.name));
+    world.run(&format!(
+        "grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0};
+             grant execute on all functions in schema sweep to {0}",
+        role.name
+    ));
     let name = world.name().to_owned();
     let names = [name.clone(), format!("{name} (2)")];
     let (directory, role_url) = (files().expect("a directory"), role.at(&world.url));

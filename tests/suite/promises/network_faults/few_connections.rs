@@ -20,8 +20,11 @@ fn a_sweep_goes_on_with_the_connections_that_it_gets_and_calls_no_subject_failed
         world.orphan(&agent);
     }
     world.run("commit");
-    world
-        .run(&format!("grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0}; grant execute on all functions in schema sweep to {0}", role.name));
+    world.run(&format!(
+        "grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0};
+             grant execute on all functions in schema sweep to {0}",
+        role.name
+    ));
     // One for the scan, two for six workers.
     world.run(&format!("alter role {} connection limit 3", role.name));
 

@@ -66,11 +66,11 @@ create table wakes (
     agent_id {{ id }} not null references agents,
     issue_id {{ id }} references issues,
     plan_step_id {{ id }} references plan_steps,
-    reason text not null,
+    {{ short_text("reason", 10000) }} not null,
     {{ json("payload") }} not null default '{}',
     status text not null default 'queued'
         check (status in ('queued', 'deferred', 'claimed', 'completed', 'skipped', 'failed', 'cancelled')),
-    requested_by text not null,
+    {{ short_text("requested_by", 10000) }} not null,
     {{ time("created_at") }} not null default {{ now_of_transaction }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }}
     {{ at_most("10,000 bytes of text", 10000, ["id", "agent_id", "issue_id", "plan_step_id", "reason", "requested_by"]) }}
@@ -129,7 +129,7 @@ create table session_commands (
     command text not null check (command in ('nudge', 'relaunch')),
     {{ short_text("message", 10000) }},  -- what a nudge types
     status text not null default 'queued' check (status in ('queued', 'delivered', 'failed')),
-    requested_by text not null,
+    {{ short_text("requested_by", 10000) }} not null,
     {{ time("created_at") }} not null default {{ now_of_transaction }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }}
     {{ at_most("10,000 bytes of text", 10000, ["id", "session_id", "message", "requested_by"]) }}
