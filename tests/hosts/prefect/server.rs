@@ -82,7 +82,11 @@ impl Server {
 
     /// `sweep host verify`, on the tables that the server has made.
     pub fn verify(&self) {
-        let arguments = ["host", "verify", "prefect", "--rows", "2000", "--database", &self.store.url()];
+        let url = match &self.store {
+            Store::Postgres(database) => database.hand_over(),
+            Store::Sqlite(_) => self.store.url(),
+        };
+        let arguments = ["host", "verify", "prefect", "--rows", "2000", "--database", &url];
         println!("{}", succeed(sweep(self.home()).args(arguments)));
     }
 

@@ -67,7 +67,8 @@ fn rows_looked_at(world: &mut World, query: &str) -> f64 {
 )]
 #[case::runs_of_an_issue_and_its_sessions(&format!(
     "{} insert into runs (agent_id, issue_id, status, finished_at)
-         select md5('agent')::uuid, md5('issue')::uuid, 'failed', now() - interval '2 hours' from generate_series(1, N);",
+         select md5('agent')::uuid, md5('issue')::uuid, 'failed', now() - interval '2 hours'
+         from generate_series(1, N);",
     SESSIONS.replace("ENDED", "now() - interval '1 hour', 1")
 ))]
 #[case::wakes_of_an_issue_and_its_steps(&format!(
@@ -88,7 +89,8 @@ fn what_is_many_of_one_tenant_is_looked_at_in_proportion(#[case] fill: &str) {
 const PAPERCLIP: &str = "
     insert into agents (id, company_id, name) select md5('agent')::uuid, id, 'Ada' from companies;
     insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
-        select md5('issue')::uuid, id, 'E-1', 'x', 'in_progress', md5('agent')::uuid, now() - interval '1 day' from companies;";
+        select md5('issue')::uuid, id, 'E-1', 'x', 'in_progress', md5('agent')::uuid, now() - interval '1 day'
+        from companies;";
 
 #[rstest]
 #[case::runs_of_an_issue(
