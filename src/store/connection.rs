@@ -4,6 +4,7 @@
 //! transaction, since a pooler would hand it on to somebody else.
 
 mod repeated;
+mod session;
 pub(super) mod sqlite;
 pub(super) mod sqlite_guard;
 mod timeouts;
@@ -16,6 +17,7 @@ use diesel::prelude::*;
 use diesel::result::Error;
 
 use super::{Db, errors};
+use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, OF_ITS_SERVER};
 use sqlite_guard::StatementClock;
 pub use timeouts::{Durable, Timeouts};
 
@@ -26,8 +28,8 @@ pub struct DbConnection {
     companion: Option<sqlite::Companion>,
     /// How long a statement may take (SQLite).
     clock: Option<Arc<StatementClock>>,
-    /// Does the database keep bytes of any encoding as text? None: each transaction asks.
-    keeps_any_bytes: Option<bool>,
+    /// What transactions set that servers do not have in common (PostgreSQL). None: each asks its server.
+    of_this_server: Option<String>,
     /// May statements be prepared, so that they are planned once (PostgreSQL)?
     may_prepare: bool,
     /// How the transaction that is under way is to end, where the next one's beginning ends it.
@@ -100,7 +102,7 @@ pub enum End {
 
 impl DbConnection {
     pub(super) fn new(db: Db) -> DbConnection {
-        DbConnection { db, companion: None, clock: None, keeps_any_bytes: None, may_prepare: true, unfinished: None }
+        DbConnection { db, companion: None, clock: None, of_this_server: None, may_prepare: true, unfinished: None }
     }
 
     pub(super) fn of_file(
@@ -211,7 +213,9 @@ impl DbConnection {
     pub(super) fn migrate<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
         match &mut self.db {
             Db::Postgres(_) => self.db.transaction(|db| {
-                db.batch_execute(&format!("SET LOCAL search_path = {CATALOG}"))?;
+                db.batch_execute(&format!(
+                    "{AS_IT_BEGAN_TO_MIGRATE}; {AS_IT_BEGAN}; SET LOCAL search_path = {CATALOG}"
+                ))?;
                 body(db)
             }),
             Db::Sqlite(_) => {
@@ -255,8 +259,7 @@ impl DbConnection {
 
     /// One message. SQLite must lock at once: a transaction that reads first and writes later fails when another wrote
     /// meanwhile. PostgreSQL is not to compile the views' many expressions (`jit`): that takes seconds, and evaluating
-    /// them for ten thousand issues half a one. A server whose database has no encoding refuses to send what is none of
-    /// the client's: there the client has none either.
+    /// them for ten thousand issues half a one.
     fn begin_statement(&self, access: Access, path: &str, timeouts: &Timeouts) -> String {
         let (mode, sqlite) = match access {
             Access::Write => ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "BEGIN IMMEDIATE"),
@@ -268,17 +271,10 @@ impl DbConnection {
                 sqlite.to_owned()
             }
             Db::Postgres(_) => format!(
-                "{mode}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; SET LOCAL jit = off; \
-                 SET LOCAL statement_timeout = {statement}; SET LOCAL idle_in_transaction_session_timeout = \
-                 {statement}; {encoding}",
-                encoding = match self.keeps_any_bytes {
-                    None => {
-                        "SELECT set_config('client_encoding', 'SQL_ASCII', true) \
-                         WHERE current_setting('server_encoding') = 'SQL_ASCII'"
-                    }
-                    Some(true) => "SET LOCAL client_encoding = 'SQL_ASCII'",
-                    Some(false) => "",
-                },
+                "{mode}; {AS_IT_BEGAN}; SET LOCAL search_path = {path}; SET LOCAL lock_timeout = {lock}; \
+                 SET LOCAL jit = off; SET LOCAL statement_timeout = {statement}; \
+                 SET LOCAL idle_in_transaction_session_timeout = {statement}; {its_server}",
+                its_server = self.of_this_server.as_deref().unwrap_or(OF_ITS_SERVER),
                 lock = timeouts.lock.num_milliseconds(),
                 statement = timeouts.statement.num_milliseconds(),
             ),

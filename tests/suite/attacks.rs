@@ -10,6 +10,7 @@ mod http_clients;
 mod image_digests;
 mod noisy_tenants;
 mod passwords;
+mod pooled_sessions;
 mod privileges;
 mod quoting;
 mod search_path;

@@ -2,15 +2,13 @@
 //! connection, and the end of each transaction is sent with the beginning of the next one.
 
 use diesel::connection::SimpleConnection;
-use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
 
-use super::{Abort, Access, DbConnection, Durable, End, Finish, OURS, Timeouts};
+use super::{Abort, Access, DbConnection, Durable, End, Finish, OURS, Timeouts, session};
 use crate::rules::Kind;
 use crate::store::Db;
 
-/// A commit that waits for the disk as the server is set up.
+/// A commit that waits for the disk as the server is set up: a session's default is what it began with.
 const FLUSHING_COMMIT: &str = "SET LOCAL synchronous_commit TO DEFAULT; COMMIT";
 
 impl Finish {
@@ -36,7 +34,7 @@ impl DbConnection {
     /// Asks once what each transaction would ask otherwise.
     pub fn expect_many(&mut self) -> QueryResult<()> {
         if let Db::Postgres(db) = &mut self.db {
-            self.keeps_any_bytes = Some(sql::<Text>("SHOW server_encoding").get_result::<String>(db)? == "SQL_ASCII");
+            self.of_this_server = Some(session::of_this_server(db)?);
         }
         Ok(())
     }

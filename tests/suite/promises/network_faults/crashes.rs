@@ -11,9 +11,11 @@ use sweep::rules::Id;
 
 use super::failover::{sweep_disturbed_by, texts};
 use crate::support::databases::{connect, run};
-use crate::support::program::sweep_at;
+use crate::support::pooler::Pooler;
+use crate::support::program::{command_at, sweep_at};
 use crate::support::rounds::rounds;
 use crate::support::server::Server;
+use crate::support::wait::wait_for;
 
 /// Nothing but a commit that waits for it has the log written: what is not flushed is lost in the crash.
 const SETTINGS: [&str; 4] = ["-c", "fsync=on", "-c", "wal_writer_delay=10s"];
@@ -73,6 +75,32 @@ fn a_server_that_crashes_at_any_moment_loses_nothing_that_was_reported() {
         let wakes = texts(&server.url, "select count(*) || ' of ' || count(distinct issue_id) from sweep.wakes");
         assert_eq!(wakes, ["300 of 300"], "{context}");
     }
+}
+
+/// Behind a pooler the session is somebody else's, who left his commits without a wait for the disk in it.
+#[test]
+fn nor_does_it_through_a_pooler_whose_session_does_not_wait_for_the_disk() {
+    let server = Server::start_with(&SETTINGS).with_orphans(2);
+    let (directory, port) = (server.directory.path().display(), server.port());
+    let at = format!("host={directory} port={port} user=postgres dbname=postgres");
+    let pooler = Pooler::start_with(&format!("default_pool_size = 1\n[databases]\nown = {at}"));
+    let url = pooler.url("own");
+    stop_the_walwriter(&server.url);
+    run(&mut connect(&url), "set synchronous_commit = off");
+    let off = |arguments: &[&str]| command_at(&url, [arguments, &["--statement-cache", "off"]].concat()).run().done();
+
+    off(&["exempt", "add", "issue", "T-1", "--reason", "on purpose"]);
+    server.crash();
+    server.restart_with(&SETTINGS);
+    assert_eq!(texts(&server.url, "select reason from sweep.exemptions"), ["on purpose"]);
+
+    stop_the_walwriter(&server.url);
+    wait_for("the pooler", || PgConnection::establish(&url).ok());
+    run(&mut connect(&url), "set synchronous_commit = off");
+    off(&["--wakes-per-agent-max", "1000000"]);
+    server.crash();
+    server.restart_with(&SETTINGS);
+    assert_eq!(texts(&server.url, "select count(*)::text from sweep.wakes"), ["1"]);
 }
 
 /// The negative control: what nobody flushed is gone.

@@ -1,0 +1,40 @@
+//! The settings of a session of PostgreSQL's. Behind a transaction pooler it is somebody else's in turn, who leaves in
+//! it what he has set: each transaction sets first what it goes by.
+
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Nullable, Text};
+
+/// As the session began, whatever a client before us behind a pooler has set in it: with whose rights statements run,
+/// what a commit waits for, and how values are read and written. PostgreSQL knows more settings: those have a statement
+/// end, or take longer, and leave what it does as it is.
+pub const AS_IT_BEGAN: &str = "SET LOCAL role TO DEFAULT; SET LOCAL row_security TO DEFAULT; \
+    SET LOCAL synchronous_commit TO DEFAULT; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle TO DEFAULT; \
+    SET LOCAL IntervalStyle TO DEFAULT; SET LOCAL standard_conforming_strings TO DEFAULT; \
+    SET LOCAL bytea_output TO DEFAULT; SET LOCAL extra_float_digits TO DEFAULT; SET LOCAL array_nulls TO DEFAULT; \
+    SET LOCAL transform_null_equals TO DEFAULT; SET LOCAL quote_all_identifiers TO DEFAULT; \
+    SET LOCAL xmloption TO DEFAULT; SET LOCAL gin_fuzzy_search_limit TO DEFAULT";
+
+/// The same for what makes tables, which may take its time.
+pub const AS_IT_BEGAN_TO_MIGRATE: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE; \
+    SET LOCAL statement_timeout TO DEFAULT; SET LOCAL lock_timeout TO DEFAULT; \
+    SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; SET LOCAL default_tablespace TO DEFAULT; \
+    SET LOCAL default_table_access_method TO DEFAULT; SET LOCAL check_function_bodies TO DEFAULT";
+
+/// What transactions set only where it is needed: a server whose database has no encoding refuses to send what is none
+/// of the client's, so that there the client has none either; and before version 17 there is no limit of a transaction.
+pub const OF_ITS_SERVER: &str = "SELECT set_config(name, value, true) FROM (VALUES ('transaction_timeout', '0'), \
+    ('client_encoding', CASE current_setting('server_encoding') WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END)) \
+    AS setting (name, value) WHERE current_setting(name, true) <> value";
+
+/// The same for this server alone, to be asked for once.
+pub fn of_this_server(db: &mut PgConnection) -> QueryResult<String> {
+    // PostgreSQL's own functions, wherever names are looked up.
+    let settings = "pg_catalog.current_setting('server_encoding'), \
+                    pg_catalog.current_setting('transaction_timeout', true)";
+    let settings = diesel::select(sql::<(Text, Nullable<Text>)>(settings));
+    let (encoding, limit) = settings.get_result::<(String, Option<String>)>(db)?;
+    let encoding = if encoding == "SQL_ASCII" { "SQL_ASCII" } else { "UTF8" };
+    let no_limit = limit.map_or("", |_| "; SET LOCAL transaction_timeout = 0");
+    Ok(format!("SET LOCAL client_encoding = '{encoding}'{no_limit}"))
+}
