@@ -94,7 +94,7 @@ impl DatabaseHealth {
             Database::Gone => "is unavailable",
             Database::Refuses => "cannot be swept; the log says why",
         };
-        let name = self.found.name.iter().map(|name| format!(" {name}")).collect::<String>();
+        let name = self.found.short_name.iter().map(|name| format!(" {name}")).collect::<String>();
         Some(format!("the database{name} {why}"))
     }
 }

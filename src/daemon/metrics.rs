@@ -38,9 +38,9 @@ impl Reader {
         let turn = Arc::clone(&self.0).lock_owned().await;
         let reading = spawn_blocking(move || {
             let _turn = turn;
-            for Found { name, url, .. } in databases {
+            for Found { short_name, url, .. } in databases {
                 match read_from(&url, &timeouts) {
-                    Ok(reading) => lock(&read).push((name, reading)),
+                    Ok(reading) => lock(&read).push((short_name, reading)),
                     Err(error) => debug!("metrics: {}", redact(&format!("{error:#}"))),
                 }
             }
@@ -58,7 +58,7 @@ fn lock(read: &Readings) -> MutexGuard<'_, Vec<(Option<String>, Reading)>> {
 
 fn of_process(state: Health) -> DaemonState {
     let database = |database: DatabaseHealth| DatabaseState {
-        name: database.found.name,
+        name: database.found.short_name,
         is_up: database.state == Database::Up,
         is_listening: database.is_listening,
     };

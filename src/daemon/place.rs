@@ -131,8 +131,10 @@ impl Place {
 
 /// The places of these databases. One that is known stays what it is.
 pub fn places(mut known: Vec<Place>, options: &DaemonOptions) -> Vec<Place> {
-    let mut take = |found: Found| match known.iter().position(|place| place.found == found) {
-        Some(at) => known.swap_remove(at),
+    // Only what it is called for everybody depends on the others.
+    let is_same = |place: &Place, found: &Found| (&place.found.name, &place.found.url) == (&found.name, &found.url);
+    let mut take = |found: Found| match known.iter().position(|place| is_same(place, &found)) {
+        Some(at) => Place { found, ..known.swap_remove(at) },
         None => Place::new(found),
     };
     options.databases.find().into_iter().map(&mut take).collect()

@@ -29,9 +29,9 @@ pub fn publish(path: &Path, databases: &[Found], timeouts: &Timeouts) {
         );
     };
     let mut readings = Vec::new();
-    for Found { name, url, .. } in databases {
+    for Found { short_name, url, .. } in databases {
         match read_from(url, timeouts) {
-            Ok(reading) => readings.push((name.clone(), reading)),
+            Ok(reading) => readings.push((short_name.clone(), reading)),
             Err(error) => warn(&error),
         }
     }

@@ -1,7 +1,7 @@
 //! Several databases at once: those that an operator named, and the files that a pattern matches, looked for anew each
 //! time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -51,6 +51,8 @@ impl Named {
 pub struct Found {
     /// What it alone is called among those that were found; no secret is in it. None: only one was named.
     pub name: Option<String>,
+    /// The same for everybody, as in metrics: no directory or server is in it, unless two are called alike without.
+    pub short_name: Option<String>,
     pub url: Url,
     /// A command leads here only if it names it.
     pub is_to_name: bool,
@@ -59,7 +61,7 @@ pub struct Found {
 impl Found {
     /// The one that the settings say.
     pub fn alone(url: Url) -> Found {
-        Found { name: None, url, is_to_name: false }
+        Found { name: None, short_name: None, url, is_to_name: false }
     }
 
     /// What leads a command here, to be put behind it; it may be nothing. None: nothing that may be shown does.
@@ -88,7 +90,15 @@ impl Databases {
         }
         let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());
         let found = self.named.iter().flat_map(Named::find).filter(|url| seen.insert(Identity::of(url)));
-        found.map(|url| Found { name: Some(name_among(&mut names, &url)), url, is_to_name: true }).collect()
+        let found = found.map(|url| (name_among(&mut names, &url), url)).collect::<Vec<_>>();
+        let short = short_names(&found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
+        let found = found.into_iter().zip(short).map(|((name, url), short)| Found {
+            name: Some(name),
+            short_name: Some(short),
+            url,
+            is_to_name: true,
+        });
+        found.collect()
     }
 }
 
@@ -98,6 +108,15 @@ fn name_among(names: &mut BTreeSet<String>, url: &Url) -> String {
     let numbered = (2..).map(|number| format!("{name} ({number})"));
     let mut free = std::iter::once(name.clone()).chain(numbered).filter(|name| names.insert(name.clone()));
     free.next().unwrap_or_default()
+}
+
+/// As little of the end of each name as tells it apart from the others.
+fn short_names(names: &[&str]) -> Vec<String> {
+    let ends = |name: &str| name.rmatch_indices('/').map(|(at, _)| name[at + 1..].to_owned()).collect::<Vec<_>>();
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    names.iter().flat_map(|name| ends(name)).for_each(|end| *count.entry(end).or_default() += 1);
+    let short = |name: &&str| ends(name).into_iter().find(|end| count.get(end) == Some(&1));
+    names.iter().map(|name| short(name).unwrap_or_else(|| (*name).to_owned())).collect()
 }
 
 /// Two URLs that have this in common lead to one database. In doubt they have not: a second sweep finds nothing left to
@@ -211,6 +230,16 @@ mod tests {
             "localhost/", "***", "*** (2)",
         ];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn the_short_name_of_a_database_is_the_end_of_its_name_that_no_other_has() {
+        let names = ["/srv/acme/sweep.db", "/srv/beta/sweep.db", "/srv/beta/other.db", "db.example/agents", "sweep.db"];
+        let short = short_names(&names);
+        assert_eq!(short, ["acme/sweep.db", "beta/sweep.db", "other.db", "agents", "sweep.db"]);
+        assert_eq!(short_names(&["db.example/agents", "db.example/agents (2)"]), ["agents", "agents (2)"]);
+        assert_eq!(short_names(&["a/b", "x/a/b", "b"]), ["a/b", "x/a/b", "b"]);
+        assert_eq!(short_names(&["/a.db"]), ["a.db"]);
     }
 
     #[test]
