@@ -14,7 +14,7 @@ use crate::files;
 use crate::store::databases::{Databases, Found, Named};
 use crate::store::hosts::{self, Host};
 use crate::store::open::Url;
-use crate::store::open::conninfo::Place;
+use crate::store::open::conninfo::{Conninfo, Place, without_clear_text};
 use crate::store::open::patience::CONNECT_TIMEOUT;
 use crate::text::redact;
 
@@ -56,7 +56,7 @@ impl Environment {
     }
 
     fn completed(&self, url: Url, flags: &DatabaseFlag) -> Result<Url> {
-        let url = self.complete(url);
+        let url = self.complete(url)?;
         let cache = flags.cache.clone().or(&self.variables()?)?.statement_cache;
         if let (Some(pooler), None) = (self.pooler(&url), cache) {
             warn_of_pooler(&pooler);
@@ -70,7 +70,7 @@ impl Environment {
         let refuse = |why: &str| config(format!("{}: {why}", self.origin(LISTEN_URL)));
         match Url::parse(url.expose_secret()).map_err(|why| refuse(&why))? {
             Url::Sqlite(_) => Err(refuse("only PostgreSQL can notify of runs that end, expected postgres://…").into()),
-            url @ Url::Postgres(..) => Ok(Some(self.with_patience(self.complete(url)))),
+            url @ Url::Postgres(..) => Ok(Some(self.with_patience(self.complete(url)?))),
         }
     }
 
@@ -110,21 +110,34 @@ impl Environment {
 
     /// With what libpq would take from its own variables, as far as it matters for where a password goes. A service's
     /// file would come before them: then libpq is left alone with it.
-    fn complete(&self, url: Url) -> Url {
+    fn complete(&self, url: Url) -> Result<Url> {
         let service = [("PGSERVICE", "service")];
-        let others = [
-            ("PGHOST", "host"),
-            ("PGHOSTADDR", "hostaddr"),
-            ("PGSSLMODE", "sslmode"),
-            ("PGREQUIREAUTH", "require_auth"),
-        ];
+        let others = [("PGHOST", "host"), ("PGHOSTADDR", "hostaddr"), ("PGSSLMODE", "sslmode")];
         let add = |url: Url, variables: &[(&str, &str)]| {
             let set = variables.iter().filter_map(|(variable, parameter)| Some((*parameter, self.get(variable)?)));
             set.fold(url, |url, (parameter, value)| url.or(parameter, value))
         };
         let url = add(url, &service);
         let has_service = url.conninfo().is_some_and(|conninfo| conninfo.get("service").is_some());
-        if has_service { url } else { add(url, &others) }
+        let url = if has_service { url } else { add(url, &others) };
+        self.with_authentication(url)
+    }
+
+    /// By PGREQUIREAUTH, which libpq would read. Over TLS it may allow a password in clear text, but elsewhere only the
+    /// URL itself may.
+    fn with_authentication(&self, url: Url) -> Result<Url> {
+        let is_settled = |conninfo: &Conninfo| conninfo.get("require_auth").is_some() || conninfo.is_encrypted();
+        match (url.conninfo(), self.get("PGREQUIREAUTH")) {
+            (Some(conninfo), Some(methods)) if !is_settled(&conninfo) => match without_clear_text(methods) {
+                Some(methods) => Ok(url.or("require_auth", &methods)),
+                None => Err(config(format!(
+                    "PGREQUIREAUTH={methods}: a password is given in clear text over TLS alone (sslmode=require or \
+                     more), or if the URL itself says require_auth=password"
+                ))
+                .into()),
+            },
+            _ => Ok(url),
+        }
     }
 
     /// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only:

@@ -67,6 +67,17 @@ impl Conninfo<'_> {
         hosts.map(|hosts| hosts.split(',').map(place).collect()).unwrap_or_default()
     }
 
+    /// May TLS be spoken? Sockets know none, whatever sslmode says; and what a service says stands in a file of libpq's.
+    pub fn can_be_encrypted(&self) -> bool {
+        let places = self.places();
+        !places.is_empty() && !places.contains(&Place::Socket) && self.get("service").is_none()
+    }
+
+    /// Will there be TLS, or no connection?
+    pub fn is_encrypted(&self) -> bool {
+        self.can_be_encrypted() && matches!(self.get("sslmode"), Some("require" | "verify-ca" | "verify-full"))
+    }
+
     /// The server and the database, as people tell databases apart: `db.example/agents`.
     pub fn name(&self) -> String {
         if self.parameters.is_none() {
@@ -138,6 +149,14 @@ impl Conninfo<'_> {
 /// Could a parameter of libpq's be called so? A piece of a password that was not quoted often could not.
 pub fn is_name(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+/// What `require_auth` may allow, without a password in clear text. None: it allows nothing else.
+pub fn without_clear_text(methods: &str) -> Option<String> {
+    let (given, refused) = ("password", "!password");
+    let others = methods.split(',').filter(|method| ![given, refused].contains(&method.trim()));
+    let refused = methods.contains('!').then_some(refused);
+    Some(others.chain(refused).collect::<Vec<_>>().join(",")).filter(|methods| !methods.is_empty())
 }
 
 /// The same string with one more parameter, which counts whatever was there before.

@@ -5,7 +5,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
-use super::conninfo::{self, Conninfo, Place};
+use super::conninfo::{self, Conninfo};
 use super::patience;
 use crate::conclusion::{Failure, config, unavailable};
 use crate::store::migrate::{SetUp, refuse_strangers};
@@ -75,20 +75,17 @@ enum ClearText {
 
 impl ClearText {
     fn of(url: &Conninfo) -> ClearText {
-        let places = url.places();
-        // Sockets know no TLS, whatever sslmode says; and what a service says stands in a file of libpq's.
-        let can_be_encrypted = !places.is_empty() && !places.contains(&Place::Socket) && url.get("service").is_none();
         match (url.get("require_auth"), url.get("sslmode")) {
             (Some(_), _) => ClearText::AsSaid,
-            (None, Some("require" | "verify-ca" | "verify-full")) if can_be_encrypted => ClearText::Encrypted,
-            (None, None | Some("prefer" | "allow")) if can_be_encrypted => ClearText::OverTls,
+            (None, _) if url.is_encrypted() => ClearText::Encrypted,
+            (None, None | Some("prefer" | "allow")) if url.can_be_encrypted() => ClearText::OverTls,
             (None, _) => ClearText::Refused,
         }
     }
 }
 
 fn asked_for_clear_text(message: &str) -> bool {
-    message.contains("authentication method requirement \"!password\" failed")
+    message.contains("authentication method requirement ") && message.contains("!password\" failed")
 }
 
 /// Would libpq take a part of the password for the host, and name it in an error?

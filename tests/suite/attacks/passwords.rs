@@ -101,6 +101,36 @@ fn nor_when_libpqs_own_variables_name_the_server() {
     assert!(!impostor.heard().contains("hunter2"));
 }
 
+/// They allow clear text over TLS alone.
+#[rstest]
+#[case::clear_text_alone("password", "PGREQUIREAUTH=password")]
+#[case::among_others("scram-sha-256,password", "authentication method requirement \"scram-sha-256\" failed")]
+#[case::all_but_another("!none", NOT_GIVEN)]
+#[case::all_but_this("!password", NOT_GIVEN)]
+fn nor_when_libpqs_own_variable_allows_clear_text(#[case] allowed: &str, #[case] says: &str) {
+    let impostor = Impostor::start();
+    let (port, service) = (impostor.port, tempfile::NamedTempFile::new().expect("a file"));
+    std::fs::write(&service, format!("[here]\nhost=127.0.0.1\nport={port}\nuser=app\n")).expect("a file");
+    let by_url = sweep_at(&format!("postgres://app@127.0.0.1:{port}/db"), []);
+    for program in [by_url, sweep(["--dry-run"]).env("PGSERVICE", "here").env("PGSERVICEFILE", service.path())] {
+        with_password(program).env("PGREQUIREAUTH", allowed).run().says_once(CONFIG, &[says]);
+    }
+    // So that there is something to be heard.
+    with_password(sweep_at(&format!("host=127.0.0.1 port={port} user=app"), [])).run();
+    assert!(!impostor.heard().contains("hunter2"));
+}
+
+#[test]
+fn nor_when_a_file_of_libpqs_services_allows_it() {
+    let impostor = Impostor::start();
+    let service = tempfile::NamedTempFile::new().expect("a file");
+    let text = format!("[here]\nhost=127.0.0.1\nport={}\nuser=app\nrequire_auth=password\n", impostor.port);
+    std::fs::write(&service, text).expect("a file");
+    let program = sweep(["--dry-run"]).env("PGSERVICE", "here").env("PGSERVICEFILE", service.path());
+    with_password(program).run().says_once(CONFIG, &[NOT_GIVEN]);
+    assert!(!impostor.heard().contains("hunter2"));
+}
+
 /// A socket in a directory that everybody may write to is as good as a port; and TLS is never spoken there, whatever is
 /// asked for.
 #[rstest]
@@ -159,6 +189,8 @@ fn peers_trust_scram_md5_and_passwords_over_tls_go_on_working() {
     }
     at("by_password", "sslmode=disable").says_once(CONFIG, &[NOT_GIVEN]);
     at("by_password", "sslmode=disable require_auth=password").done();
+    let url = server.tcp("sslmode=require user=by_password password=hunter2secret");
+    sweep_at(&url, ["--dry-run"]).env("PGREQUIREAUTH", "password").run().done();
     at("by_password", "sslmode=verify-full require_auth=scram-sha-256")
         .says_once(CONFIG, &["authentication method requirement"]);
     sweep_at(&server.tcp("sslmode=disable"), ["--dry-run"]).run().done();
