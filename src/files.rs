@@ -1,6 +1,6 @@
 //! Files that an operator names, and directories that sweep makes: what is not read, and who may look inside.
 
-use std::fs::{DirBuilder, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -20,6 +20,34 @@ pub struct Found {
 /// Reads a regular file of at most so many bytes. Nothing else is read: a pipe may never be written to, a device never
 /// end.
 pub fn read(path: &Path, bytes_max: u64) -> Result<Found, String> {
+    let (file, metadata) = open(path)?;
+    found(file, &metadata, bytes_max)
+}
+
+/// The same of a file that nobody but root and this process's user can have written: settings, and secrets.
+pub fn read_own(path: &Path, bytes_max: u64) -> Result<Found, String> {
+    let (file, metadata) = open(path)?;
+    refuse_others(&metadata)?;
+    found(file, &metadata, bytes_max)
+}
+
+/// May its owner alone read it, or is there none? Refuses one of another user.
+pub fn is_private(path: &Path) -> Result<bool, String> {
+    let Ok(metadata) = path.metadata() else { return Ok(true) };
+    refuse_others(&metadata)?;
+    Ok(metadata.mode() & 0o077 == 0)
+}
+
+/// Whoever owns a file may write another text into it tomorrow.
+fn refuse_others(metadata: &Metadata) -> Result<(), String> {
+    let (owner, this_user) = (metadata.uid(), rustix::process::geteuid());
+    match owner == 0 || owner == this_user.as_raw() {
+        true => Ok(()),
+        false => Err(format!("it belongs to another user ({owner}), expected a file of root's or of this user's")),
+    }
+}
+
+fn open(path: &Path) -> Result<(File, Metadata), String> {
     // Without NONBLOCK, opening a pipe waits for somebody who writes to it.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
@@ -29,6 +57,10 @@ pub fn read(path: &Path, bytes_max: u64) -> Result<Found, String> {
     if !metadata.is_file() {
         return Err(format!("{}, expected a regular file", kind_of(&metadata)));
     }
+    Ok((file, metadata))
+}
+
+fn found(file: File, metadata: &Metadata, bytes_max: u64) -> Result<Found, String> {
     let own_group = rustix::process::getegid().as_raw();
     Ok(Found {
         bytes: read_at_most(file, bytes_max)?,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use secrecy::ExposeSecret;
 use tracing::warn;
 
-use super::environment::Environment;
+use super::environment::{Environment, shown_path};
 use super::flags::DatabaseFlag;
 use crate::conclusion::{config, usage};
 use crate::files;
@@ -120,6 +120,7 @@ impl Environment {
         let url = add(url, &service);
         let has_service = url.conninfo().is_some_and(|conninfo| conninfo.get("service").is_some());
         let url = if has_service { url } else { add(url, &others) };
+        self.refuse_others_files(&url)?;
         self.with_authentication(url)
     }
 
@@ -138,6 +139,30 @@ impl Environment {
             },
             _ => Ok(url),
         }
+    }
+
+    /// What libpq reads besides: whoever writes these files chooses which server gets the password, or which password
+    /// it gets. libpq itself says what it leaves out of account on stderr, if at all.
+    fn refuse_others_files(&self, url: &Url) -> Result<()> {
+        const FILES: [(&str, &str, &str); 2] =
+            [("servicefile", "PGSERVICEFILE", ".pg_service.conf"), ("passfile", "PGPASSFILE", ".pgpass")];
+        let Some(conninfo) = url.conninfo() else { return Ok(()) };
+        for (parameter, variable, at_home) in FILES {
+            let named = conninfo.get(parameter).map(|path| (parameter, path));
+            let named = named.or_else(|| Some((variable, self.get(variable)?)));
+            let (name, path) = match named {
+                Some((name, path)) => (format!("{name} {}", shown_path(path)), PathBuf::from(path)),
+                None => match dirs::home_dir() {
+                    Some(home) => (format!("~/{at_home}"), home.join(at_home)),
+                    None => continue,
+                },
+            };
+            let is_private = files::is_private(&path).map_err(|why| config(format!("{name}: {why}")))?;
+            if parameter == "passfile" && !is_private {
+                warn_of_others(&name);
+            }
+        }
+        Ok(())
     }
 
     /// Makes the file of an embedded database that does not exist yet. Its directory is made for the default one only:
@@ -178,7 +203,15 @@ fn pooler<'a>(host: &'a str, port: &str) -> Option<&'a str> {
     (is_of_supabase || is_of_neon).then_some(host)
 }
 
-/// Before the first statement fails there; once, like what follows.
+/// Once, like what follows.
+fn warn_of_others(name: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        warn!("{}: libpq leaves it out of account, since others than its owner may read it: chmod 600", redact(name));
+    });
+}
+
+/// Before the first statement fails there.
 fn warn_of_pooler(host: &str) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {

@@ -89,7 +89,7 @@ impl Environment {
         let variable = format!("{name}_FILE");
         let Some(path) = self.get(&variable) else { return Ok(None) };
         let refuse = |why: String| config(format!("{variable}: cannot read {}: {why}", shown_path(path)));
-        let found = files::read(Path::new(path), SETTINGS_BYTES_MAX).map_err(refuse)?;
+        let found = files::read_own(Path::new(path), SETTINGS_BYTES_MAX).map_err(refuse)?;
         // Who writes it chooses whom passwords and messages go to.
         if found.is_open_to_others {
             return Err(refuse("others may write this file: chmod go-w".to_owned()).into());
@@ -145,7 +145,7 @@ impl Environment {
     }
 }
 
-fn shown_path(path: &str) -> String {
+pub(super) fn shown_path(path: &str) -> String {
     match path_of_secret(path) {
         HIDDEN => format!("{HIDDEN} (write a path as /… or ./… to have it shown)"),
         path => path.to_owned(),

@@ -27,7 +27,7 @@ impl Environment {
         };
         let shown = path.display();
         let refuse = |why: String| config(format!("{option} {shown}: {why}"));
-        let found = files::read(&path, SETTINGS_BYTES_MAX).map_err(refuse)?;
+        let found = files::read_own(&path, SETTINGS_BYTES_MAX).map_err(refuse)?;
         let lines = parse(&found.bytes).map_err(refuse)?;
         if found.is_open_to_others {
             refuse_secrets(&lines).map_err(refuse)?;
