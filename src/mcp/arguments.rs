@@ -43,6 +43,10 @@ pub fn read<T: JsonSchema + DeserializeOwned + 'static>(given: JsonObject) -> Re
             let name = shown(&json!(name));
             return Err(usage(format!("{name}: there is no such argument; expected of these: {known}")));
         };
+        // No text of PostgreSQL has one.
+        if value.as_str().is_some_and(|text| text.contains('\0')) {
+            return Err(usage(format!("{name}: {}: expected a text without NUL characters", shown(value))));
+        }
         if !fits(value, property) {
             return Err(usage(format!("{name}: {}: expected {}", shown(value), expected(property))));
         }

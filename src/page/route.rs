@@ -139,7 +139,9 @@ impl Display for Segment<'_> {
 }
 
 fn text_of(segment: &str) -> Option<String> {
-    percent_decode_str(segment.strip_prefix('~').unwrap_or(segment)).decode_utf8().ok().map(String::from)
+    let text = percent_decode_str(segment.strip_prefix('~').unwrap_or(segment)).decode_utf8().ok()?;
+    // No text of PostgreSQL has a NUL character.
+    (!text.contains('\0')).then(|| text.into_owned())
 }
 
 impl Display for Route {
@@ -222,7 +224,9 @@ mod tests {
 
     #[test]
     fn what_is_no_page_is_none() {
-        for address in ["/x", "/issues", "/issues/1/2", "/plans/1", "/?after=x", "/issues/%ff", "/databases"] {
+        for address in
+            ["/x", "/issues", "/issues/1/2", "/plans/1", "/?after=x", "/issues/%ff", "/issues/%00", "/databases"]
+        {
             assert_eq!(read(address), None, "{address}");
         }
         assert_eq!(read("//sweeps/?refresh=on").map(|route| route.to_string()).as_deref(), Some("/sweeps"));

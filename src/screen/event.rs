@@ -76,7 +76,7 @@ impl HookEvent {
         };
         let evidence = Evidence { source: Source::Event, what: format!("its event {}", redact(name)) };
         Some(HookEvent {
-            statement: Statement { activity, kind: kind.map(str::to_owned), question, resumes: None, evidence },
+            statement: Statement { activity, kind: kind.map(redact), question, resumes: None, evidence },
             is_progress: matches!(name.as_str(), "PostToolUse" | "AfterTool" | "UserPromptSubmit" | "BeforeAgent"),
         })
     }
@@ -135,6 +135,9 @@ mod tests {
     #[case::anybodys(
         r#"{"state":"waiting","kind":"choice","question":"red or blue?"}"#,
         Some((Activity::Waiting, Some("choice"), "red or blue?", false)))]
+    #[case::of_no_kind_that_a_database_takes(
+        r#"{"state":"waiting","kind":"a\u0000b","question":"a\u0000b"}"#,
+        Some((Activity::Waiting, Some("ab"), "ab", false)))]
     #[case::another_event(r#"{"hook_event_name":"SessionStart"}"#, None)]
     #[case::no_event("{}", None)]
     #[case::no_json("rm -rf /", None)]

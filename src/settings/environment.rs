@@ -95,6 +95,9 @@ impl Environment {
             return Err(refuse("others may write this file: chmod go-w".to_owned()).into());
         }
         let value = String::from_utf8(found.bytes).map_err(|_| refuse("expected UTF-8".to_owned()))?;
+        if value.contains('\0') {
+            return Err(refuse("expected no NUL character".to_owned()).into());
+        }
         match value.trim() {
             "" => Err(refuse("it is empty".to_owned()).into()),
             value => Ok(Some(value.into())),

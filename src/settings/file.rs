@@ -69,6 +69,9 @@ fn parse(bytes: &[u8]) -> Result<Vec<Line>, String> {
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         let refuse = |why: String| Err(format!("line {number}: {why}"));
         let Ok(line) = str::from_utf8(line) else { return refuse("expected UTF-8".to_owned()) };
+        if line.contains('\0') {
+            return refuse("expected no NUL character".to_owned());
+        }
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -114,6 +117,7 @@ mod tests {
     static WITHOUT_A_VALUE: LazyLock<Regex> = LazyLock::new(|| {
         let whys = [
             "expected UTF-8",
+            "expected no NUL character",
             "expected NAME=VALUE, where NAME is SWEEP_…, DATABASE_URL or DATABASE_URL_FILE",
             "(SWEEP_[A-Z]*|DATABASE_URL|DATABASE_URL_FILE) is set in line [0-9]+ already",
         ];

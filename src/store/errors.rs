@@ -111,7 +111,12 @@ struct Advice {
 const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database \
     was only busy; raise it if that happens again";
 
-const ADVICE: [Advice; 4] = [
+const ADVICE: [Advice; 5] = [
+    Advice {
+        when: "has no equivalent in encoding",
+        what: "this database's encoding has no such character, so that nothing in it can be called so, or say so",
+        lasts: true,
+    },
     // A pooler gave a prepared statement's connection to somebody else. Told by diesel's own names of statements.
     Advice {
         when: "__diesel_stmt_",

@@ -98,6 +98,9 @@ impl Plan {
         }
         let changes = document.subjects.into_iter().filter(|row| row.outcome.is_change() && !row.shadow);
         let changes: Vec<PlannedRow> = changes.collect();
+        if changes.iter().any(|row| row.id.0.contains('\0')) {
+            return Err("a NUL character is in the id of no subject: make it anew".to_owned());
+        }
         let order = changes.iter().map(|row| (row.kind, row.id.clone())).collect();
         let planned = changes.into_iter().map(|row| ((row.kind, row.id), row.planned)).collect();
         Ok(Plan { heading: document.heading, order, planned })

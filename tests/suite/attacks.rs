@@ -9,6 +9,7 @@ mod hostile_receivers;
 mod http_clients;
 mod image_digests;
 mod noisy_tenants;
+mod nul_characters;
 mod owners_of_files;
 mod passwords;
 mod pooled_sessions;

@@ -145,7 +145,7 @@ impl FromStr for Cursor {
             Some(micros) => RawInstant::Micros(micros.parse().map_err(|_| expected)?),
             None => RawInstant::Text(since.to_owned()),
         };
-        let key = percent_decode_str(key).decode_utf8().map_err(|_| expected)?;
+        let key = percent_decode_str(key).decode_utf8().ok().filter(|key| !key.contains('\0')).ok_or(expected)?;
         Ok(Cursor { since, source: source.parse().map_err(|_| expected)?, key: Id(key.into_owned()) })
     }
 }
