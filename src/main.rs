@@ -1,5 +1,9 @@
 //! Parse, run, print the error, exit.
 
+#![deny(unsafe_code)]
+
+mod c_streams;
+
 use std::io::{Write, stderr};
 use std::process::ExitCode;
 
@@ -13,6 +17,7 @@ use sweep::text::redact;
 use sweep::{commands, settings::Environment, telemetry};
 
 fn main() -> ExitCode {
+    c_streams::silence_stderr();
     // Other processes of the same user, such as a watched agent, read neither its memory nor its environment; and no
     // core file holds a secret.
     #[cfg(target_os = "linux")]

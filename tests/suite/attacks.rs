@@ -16,6 +16,7 @@ mod pooled_sessions;
 mod privileges;
 mod quoting;
 mod search_path;
+mod server_notices;
 mod setting_files;
 mod urls;
 mod watched_environment;
