@@ -37,6 +37,15 @@ def kubernetes(*files):
             if template:
                 need(template["spec"].get("enableServiceLinks") is False, f"{file}: {kind}: enableServiceLinks")
                 need(template["spec"].get("automountServiceAccountToken") is False, f"{file}: {kind}: a token")
+                silent(file, template["spec"])
+
+
+# Every process of a machine may read the arguments of the others.
+def silent(file, pod):
+    secret = re.compile(r"(?i)printenv|(url|passw|secret|token)|\$\(?PG")
+    for container in pod.get("initContainers", []) + pod["containers"]:
+        said = " ".join(container.get("command", []) + container.get("args", []))
+        need(not secret.search(said), f"{file}: {container['name']} is given a secret as an argument: {said}")
 
 
 def scheduled(file, cron, settings):
