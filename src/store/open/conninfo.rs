@@ -67,7 +67,7 @@ impl Conninfo<'_> {
         hosts.map(|hosts| hosts.split(',').map(place).collect()).unwrap_or_default()
     }
 
-    /// May TLS be spoken? Sockets know none, whatever sslmode says; and what a service says stands in a file of libpq's.
+    /// May TLS be spoken? Sockets know none, whatever sslmode says; what a service says stands in a file of libpq's.
     pub fn can_be_encrypted(&self) -> bool {
         let places = self.places();
         !places.is_empty() && !places.contains(&Place::Socket) && self.get("service").is_none()
