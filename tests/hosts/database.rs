@@ -36,8 +36,8 @@ impl Database {
         setting("TEST_DATABASE_URL").replacen("/postgres?", &format!("/{}?", self.name), 1)
     }
 
-    /// Gives it, and what stands in its schema `public`, to a role that may create databases and is no superuser: the URL
-    /// with that role.
+    /// Gives it, and what stands in its schema `public`, to a role that may create databases and is no superuser: the
+    /// URL with that role.
     pub fn hand_over(&self) -> String {
         const HAND_OVER: &str = "do $$ declare made text; begin
             if to_regrole('sweep_hosts_owner') is null then create role sweep_hosts_owner login createdb; end if;

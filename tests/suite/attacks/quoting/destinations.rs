@@ -89,7 +89,7 @@ on_each_database! {
         let text = format!("{UNSEEN} {MARKUP}");
         let details = json!({
             "identifier": text, "title": text, "tenant": text, "agent": text,
-            "reason": format!("{text} {}", "é".repeat(100_000)),
+            "reason": format!("{text} {}", "é".repeat(50_000)),
         });
         world.run(&format!("update notifications set details = {}", in_sql(&details.to_string())));
         if world.on == On::Sqlite {
