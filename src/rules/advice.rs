@@ -10,6 +10,8 @@ pub enum Need<'a> {
     Blocked(&'a str),
     /// Work in progress of which people were notified.
     Escalated(Kind),
+    /// A session whose process crashed.
+    Crashed,
     /// Work whose agent is gone or rests for good.
     Abandoned,
     /// A wake that nobody takes up.
@@ -32,6 +34,9 @@ pub fn advice(need: Need) -> String {
         }
         Need::Escalated(Kind::Session) => {
             "Look at what its agent shows or asks. Then answer it, start it again, or end it."
+        }
+        Need::Crashed => {
+            "Start it again with sweep watch, by its name. Or pause it: then it needs nobody until it is started again."
         }
         Need::Abandoned => "Give it to an agent that works, let its agent work again, or close it.",
         Need::StuckWake => {

@@ -105,6 +105,10 @@ impl BoardState {
     }
 }
 
+/// Why a session is escalated whose process has ended, as the views name it: whatever people were notified of, a crash
+/// is what they find.
+pub const ESCALATED_CRASHES: [&str; 2] = ["escalated_crash", "escalated_crash_unseen"];
+
 /// What the views take from the rules, besides the limits of `Policy`.
 #[derive(Debug, Serialize)]
 pub struct Vocabulary {
@@ -175,12 +179,14 @@ fn skipped() -> Vec<Named> {
 
 fn stranded() -> Vec<Named> {
     let unattended = Decision::Continue { attempt: 1, remedy: ContinueBy::Wake }.to_string();
-    let ended = |how: String| format!("its process ended {how}");
+    let (coded, unseen) = (Ended::crash(&Ended::with_exit_code("{exit_code}")), Ended::crash(Ended::UNSEEN));
     vec![
         (Finding::Orphaned.name(), BoardState::Orphaned, unattended.clone()),
         (Finding::Stalled.name(), BoardState::Stalled, unattended),
         (Finding::Silent.name(), BoardState::Silent, "it shows no sign of life".to_owned()),
-        (Finding::Crashed.name(), BoardState::Crashed, ended(Ended::with_exit_code("{exit_code}"))),
-        ("crashed_unseen", BoardState::Crashed, ended(Ended::UNSEEN.to_owned())),
+        (Finding::Crashed.name(), BoardState::Crashed, coded.clone()),
+        ("crashed_unseen", BoardState::Crashed, unseen.clone()),
+        (ESCALATED_CRASHES[0], BoardState::Escalated, coded),
+        (ESCALATED_CRASHES[1], BoardState::Escalated, unseen),
     ]
 }

@@ -5,6 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 use chrono::{DateTime, Utc};
 
 use super::display::format_utc;
+use super::session::Ended;
 use super::{Reason, Unavailable};
 
 /// What should be done.
@@ -49,6 +50,8 @@ pub enum ContinueBy {
 pub enum Cause {
     /// The agent waits for a person: what it says, in words.
     Asks(String),
+    /// The session's process ended, and is not started again: how it ended, in words.
+    Crashed(String),
     /// The session moves, and does nothing new.
     NoProgress,
     /// Nothing may be typed into the session: it is not known to be idle at its prompt.
@@ -123,6 +126,9 @@ impl Decision {
                     continuations"
             }
             Decision::Escalate(Cause::Asks(_)) => "a person answers it, or an exemption (sweep exempt add)",
+            Decision::Escalate(Cause::Crashed(_)) => {
+                "it is started again, a pause (sweep pause), or an exemption (sweep exempt add)"
+            }
             Decision::Escalate(Cause::NoProgress) => "something new in its output, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::NotAtPrompt) => "progress, its end, or an exemption (sweep exempt add)",
             Decision::Escalate(Cause::WakesInVain(_)) => "the host puts that right, or an exemption (sweep exempt add)",
@@ -161,6 +167,7 @@ impl Display for Cause {
     fn fmt(&self, f: &mut Formatter) -> Result {
         f.write_str(match self {
             Cause::Asks(what) => return write!(f, "it {what}"),
+            Cause::Crashed(how) => return f.write_str(&Ended::crash(how)),
             Cause::NoProgress => "it moves, and does nothing new",
             Cause::NotAtPrompt => "nothing is typed into it, since it is not known to be idle at its prompt",
             Cause::Exhausted => "no attempt is left",

@@ -179,9 +179,12 @@ impl From<Cause> for Refusal {
             Cause::Asks(_) => "a person answers it",
             Cause::NotAtPrompt => "it is idle at its prompt, and its supervisor says so",
             Cause::NoChannel => "its host has a supervisor that delivers commands",
-            Cause::NoProgress | Cause::Exhausted | Cause::NotAllowed | Cause::TooManyAttempts | Cause::NotDelivered => {
-                "time, or a sign of life"
-            }
+            Cause::Crashed(_)
+            | Cause::NoProgress
+            | Cause::Exhausted
+            | Cause::NotAllowed
+            | Cause::TooManyAttempts
+            | Cause::NotDelivered => "time, or a sign of life",
         };
         Refusal::new(cause.to_string(), change)
     }

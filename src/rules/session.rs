@@ -19,13 +19,13 @@
 mod agent;
 mod comment;
 mod definition;
-
-use std::fmt::Display;
+mod ended;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 pub use agent::{Activity, AgentState, phrase};
 pub use comment::escalation_comment;
+pub use ended::Ended;
 
 use super::clause::no_wait_is_declared;
 use super::display::humanize;
@@ -81,14 +81,6 @@ pub struct Session {
     pub agent: Option<AgentState>,
     /// Creation of the oldest command that is queued.
     pub pending_command_since: Option<DateTime<Utc>>,
-}
-
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ended {
-    pub at: DateTime<Utc>,
-    /// Null: by a signal, or nobody saw it.
-    pub exit_code: Option<i32>,
 }
 
 /// The issue that a session works on.
@@ -190,18 +182,6 @@ impl SessionFacts {
     }
 }
 
-impl Ended {
-    pub(super) const UNSEEN: &str = "by a signal, or unseen";
-
-    pub(super) fn with_exit_code(code: impl Display) -> String {
-        format!("with exit code {code}")
-    }
-
-    pub(super) fn describe(&self) -> String {
-        self.exit_code.map_or(Ended::UNSEEN.to_owned(), Ended::with_exit_code)
-    }
-}
-
 impl Facts for SessionFacts {
     fn definition(&self, policy: &Policy) -> (Finding, Vec<Clause>) {
         let finding = self.suspicion(policy);
@@ -246,6 +226,9 @@ impl Facts for SessionFacts {
     fn unreachable(&self, policy: &Policy) -> Option<Cause> {
         let is_ignored = self.command_pending_for().is_some_and(|age| policy.nudge_delay < age);
         match (self.suspicion(policy), self.question()) {
+            (Finding::Crashed, _) if !policy.auto_relaunch => {
+                self.session.ended.map(|ended| Cause::Crashed(ended.describe()))
+            }
             (Finding::Waiting, Some(agent)) => Some(Cause::Asks(agent.describe())),
             (Finding::NoProgress, _) => Some(Cause::NoProgress),
             _ if !self.session.takes_commands => Some(Cause::NoChannel),

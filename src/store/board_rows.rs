@@ -10,7 +10,7 @@ use super::Db;
 use super::after::After;
 use super::db::MultiBackend;
 use super::types::{LossyText, RawInstant, around_text, sql};
-use crate::rules::board::BoardState;
+use crate::rules::board::{BoardState, ESCALATED_CRASHES};
 use crate::rules::{Id, Kind};
 
 /// Whose work is read: a tenant's, an agent's, or everybody's.
@@ -65,6 +65,13 @@ pub struct WorkRow {
     /// How many there are; 0: it is one.
     #[diesel(sql_type = BigInt)]
     pub total: i64,
+}
+
+impl WorkRow {
+    /// Is it a session whose process crashed, of which people were notified?
+    pub fn is_escalated_crash(&self) -> bool {
+        self.reason.as_ref().is_some_and(|reason| ESCALATED_CRASHES.contains(&reason.0.as_str()))
+    }
 }
 
 /// What is in progress: the rows of each list, and how many subjects each owner has in which state. The DSL has no

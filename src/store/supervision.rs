@@ -90,7 +90,7 @@ fn register(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
 }
 
 /// Takes a session up, active from now on, unless a supervisor keeps it: it has not ended, and was heard of within
-/// `silence`. What is queued for it was meant for the process before.
+/// `silence`. What is queued for it was meant for the process before, and so was its pause, if that process has ended.
 pub fn acquire(
     db: &mut Db,
     id: &Id,
@@ -109,6 +109,7 @@ pub fn acquire(
             sessions::status.eq("active"),
             sessions::recent_output.eq(""),
             sessions::takes_nudges.eq(false),
+            sessions::stall_paused.eq(sessions::stall_paused.and(sessions::ended_at.is_null())),
             silent_after_seconds.map(|seconds| sessions::silent_after_seconds.eq(Some(seconds))),
             Restart::at(now),
             AgentState::default(),

@@ -244,9 +244,7 @@ impl EventLoop {
         let log = self.log.take();
         let code = match (&self.stop, self.end) {
             (Some(StopRequest { signal, .. }), _) => 128 + signal,
-            (None, Some(End { exit_code: Some(code), .. })) => code,
-            (None, Some(End { signal: Some(signal), .. })) => 128 + signal,
-            (None, _) => 1,
+            (None, end) => end.and_then(|end| end.code()).unwrap_or(1),
         };
         let has_crashed = self.stop.is_none() && !self.is_interrupted && code != 0;
         let mut lines = self.notices.into_deferred();

@@ -1,6 +1,7 @@
 //! `sweep watch`, on real processes: in a terminal, in tmux, beside sweeps, and in bad weather.
 
 mod agent_terminal;
+mod crashes;
 mod database_outages;
 mod failing_panes;
 mod first_use;

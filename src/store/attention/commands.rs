@@ -46,6 +46,7 @@ impl Item {
         let command = match offer {
             Command::Explain => with(&format!("explain {kind}"), name?),
             Command::Wake => with("wake", name?),
+            Command::Pause => with("pause", name?),
             Command::SkipStep => with("skip-step", name?),
             Command::Release => with(&format!("quarantine release {kind}"), &self.id.as_ref()?.0),
             Command::DryRun => part("--dry-run"),

@@ -75,6 +75,7 @@ impl Item {
 pub enum Command {
     Explain,
     Wake,
+    Pause,
     SkipStep,
     Release,
     /// A dry run of what is held back.

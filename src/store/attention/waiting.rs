@@ -18,7 +18,7 @@ impl Boards {
 
 impl BoardRow {
     fn placed(&self, reading: &Reading) -> Placed {
-        use Command::{Explain, SkipStep, Wake};
+        use Command::{Explain, Pause, SkipStep, Wake};
         let (kind, id, row) = (self.kind, self.id(), self.row.clone());
         let (since, age_seconds) = row.since.as_ref().map_or((None, None), |since| since.with_age(reading.now));
         let attempts = row.attempts.and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or_default();
@@ -31,6 +31,7 @@ impl BoardRow {
                 (What::Escalated, Need::Escalated(kind), &[Explain, Wake, SkipStep])
             }
             (_, _, Kind::Step) => (What::Escalated, Need::Escalated(kind), &[Explain, SkipStep]),
+            (_, _, Kind::Session) if row.is_escalated_crash() => (What::Escalated, Need::Crashed, &[Explain, Pause]),
             (_, _, Kind::Session) => (What::Escalated, Need::Escalated(kind), &[Explain]),
         };
         let item = Item {

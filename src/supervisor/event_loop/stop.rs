@@ -45,11 +45,7 @@ impl StopRequest {
 /// Whether the keys that the operator typed at this time ended the process.
 pub fn is_interruption(end: End, typed_at: Instant) -> bool {
     const BY_KEYS: [i32; 2] = [SIGINT, SIGQUIT];
-    let is_by_keys = match end {
-        End { signal: Some(signal), .. } => BY_KEYS.contains(&signal),
-        End { exit_code: Some(code), .. } => BY_KEYS.contains(&(code - 128)),
-        End { .. } => false,
-    };
+    let is_by_keys = end.code().is_some_and(|code| BY_KEYS.contains(&(code - 128)));
     is_by_keys && typed_at <= end.at && end.at - typed_at <= INTERRUPTION_LASTS
 }
 

@@ -42,7 +42,7 @@ impl RowImage {
             last_progress_at: newer(snapshot.progressed_at, self.progressed_at),
             recent_output: (snapshot.recent_output != self.recent_output).then(|| snapshot.recent_output.join("\n")),
             ended_at: end.map(|end| DbInstant(at(end.at))),
-            exit_code: end.and_then(|end| end.exit_code),
+            exit_code: end.and_then(|end| end.code()),
             takes_nudges: Some(snapshot.takes_nudges).filter(|takes| self.takes_nudges != Some(*takes)),
             state: (snapshot.activity != self.activity || self.takes_nudges.is_none())
                 .then(|| state_of(snapshot.activity.as_ref(), &at, zone)),

@@ -18,6 +18,13 @@ pub struct End {
     pub signal: Option<i32>,
 }
 
+impl End {
+    /// The exit code; after a signal that plus 128, as in a shell. None: nobody saw the end.
+    pub fn code(&self) -> Option<i32> {
+        self.exit_code.or(self.signal.map(|signal| 128 + signal))
+    }
+}
+
 /// Which programs may be typed into, when they are idle at their prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nudges {

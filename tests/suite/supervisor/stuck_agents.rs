@@ -148,7 +148,7 @@ on_each_database! {
 
         assert_eq!(ended.code, 137);
         assert!(ended.text.contains("crashed (signal 9)"), "{}", ended.text);
-        assert_eq!((world.of_agent("exit_code"), world.of_agent("ended_at").is_some()), (None, true));
+        assert_eq!((world.of_agent("exit_code").as_deref(), world.of_agent("ended_at").is_some()), (Some("137"), true));
         assert_eq!(world.recovered("escalate"), 1);
     }
 }

@@ -16,8 +16,11 @@
                  and not ((f.recent_output <> '' or f.agent_state is not null or f.reports_progress) and f.escalated) then 'recent'{% endset -%}
 {%- set rest %}
             {{- exemption_and_agent(known, "") }}
-            when f.escalated and (f.idle_since <= f.open_recovery_at or f.ended_at is null and not {{ is_quiet }})
-                 or {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day then 'escalated'
+            when f.escalated and (case when f.reports_progress then f.progressed_at else f.idle_since end <= f.open_recovery_at or f.ended_at is null and not {{ is_quiet }})
+                 or {{ greatest }}(p.attempts_per_day_max, 1) <= f.escalations_last_day
+            then case when f.ended_at is null then 'escalated'
+                      when f.exit_code is null then 'escalated_crash_unseen'
+                      else 'escalated_crash' end
             when f.ended_at is null then 'silent'
             when f.exit_code is null then 'crashed_unseen'
             else 'crashed'{% endset -%}
@@ -37,10 +40,13 @@ cross join {{ facts_of("session", "s.subject_id",
 
 {{ states("session", "when w.reason in ('pending_wake', 'stuck_wake') then w.issue_wake_since
            when w.reason = 'pending_command' then w.pending_command_since
-           when w.reason in ('crashed', 'crashed_unseen') then w.ended_at") }}
+           when w.reason in ('crashed', 'crashed_unseen', 'escalated_crash', 'escalated_crash_unseen') then w.ended_at") }}
 
+{% set crash %}replace(t.text, '{exit_code}', cast(f.exit_code as text)
+               || case when f.exit_code between 129 and 192 then ' (signal ' || cast(f.exit_code - 128 as text) || ')' else '' end){% endset -%}
 {{ details("session", "when 'declared_wait' then f.declared_wait
-           when 'crashed' then replace(t.text, '{exit_code}', cast(f.exit_code as text))") }}
+           when 'crashed' then " ~ crash ~ "
+           when 'escalated_crash' then " ~ crash) }}
 
 -- The state of each session in progress.
 {{ work_state("session") }};

@@ -13,7 +13,7 @@ use crate::support::world::sessions::LOOP;
 use crate::support::world::{On, World, on_each_database};
 
 /// What its process does, as the columns say it; `:now`, `:old` and `:soon` are times.
-const PROCESSES: [&str; 12] = [
+const PROCESSES: [&str; 13] = [
     "last_activity_at = :now, last_progress_at = :now",
     "last_activity_at = :old, last_progress_at = :old",
     "last_activity_at = :soon, last_progress_at = :old",
@@ -27,6 +27,7 @@ const PROCESSES: [&str; 12] = [
         = :soon",
     "ended_at = :old, exit_code = 0",
     "ended_at = :old, exit_code = 1",
+    "last_activity_at = :now, last_progress_at = :old, ended_at = :now, exit_code = 137",
     "ended_at = :soon, exit_code = null",
 ];
 
@@ -148,7 +149,7 @@ fn was_escalated(facts: &SessionFacts) -> bool {
 on_each_database! {
     fn the_candidates_name_every_session_that_the_rules_would_touch(world) {
         let sessions = every_session(world);
-        assert_eq!(sessions.len(), 5 * 12 * 11 * 5);
+        assert_eq!(sessions.len(), 5 * PROCESSES.len() * CIRCUMSTANCES.len() * 5);
         assert_eq!(overlooked::<SessionFacts>(world, &touched::<SessionFacts>(world, &sessions)), []);
         assert_read_alike::<SessionFacts>(world, &sessions);
     }

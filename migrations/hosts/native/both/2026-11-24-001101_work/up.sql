@@ -107,7 +107,7 @@ create table sessions (
     {{ time("last_progress_at") }},  -- a step forward, no repetition; null: as started_at
     last_tool text,
     recent_output text not null default '',  -- the last lines of its screen
-    exit_code integer,  -- null: it runs, or was ended by a signal
+    exit_code integer,  -- 128 + n after signal n; null: it runs, or nobody saw its end
     {{ time("ended_at") }},  -- null: its process runs
     silent_after_seconds integer check (silent_after_seconds > 0),
     {{ flag("takes_nudges") }} not null default true,  -- may something be typed into it now?
