@@ -15,6 +15,7 @@ pub mod log;
 mod notices;
 mod output;
 mod probe;
+mod processes;
 pub mod record;
 pub mod terminal;
 pub mod tmux;
@@ -78,6 +79,7 @@ pub fn run(watch: Watch) -> Result<u8> {
     let log = log.and_then(|path| create_log(&path));
     let examiner = options.examiner;
     print_withheld(&target);
+    print_remote(&target);
     let hook_socket = HookSocket::open().ok();
     let raw_mode = if let WatchTarget::Command(_) = target { RawMode::begin() } else { RawMode::none() };
     if raw_mode.is_on() {
@@ -135,6 +137,20 @@ fn print_withheld(target: &WatchTarget) {
     {
         let names = redact(&withheld.join(", "));
         print_notice(&format!("the command does not inherit {names} (unless --inherit-env is given)"));
+    }
+}
+
+/// Prints that nobody knows which agent this is: the operator may take it to be one whose screens are known.
+fn print_remote(target: &WatchTarget) {
+    let words = match target {
+        WatchTarget::Command(command) => command.words.clone(),
+        WatchTarget::Pane(pane) => pane.foreground(),
+    };
+    if let Some(program) = processes::remote(&words) {
+        print_notice(&format!(
+            "which agent runs behind {program} is not seen: only questions are known of it, and nothing is typed into it \
+                (unless --nudge idle is given); start sweep watch there to have it known"
+        ));
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Policy {
     /// A session that takes commands.
     #[serde(rename = "session_silent_after_seconds", with = "seconds")]
     pub session_silent_after: TimeDelta,
-    /// A session that takes none, such as a host's run.
+    /// A session that takes none, such as a host's run; and for so long children that compute are progress.
     #[serde(rename = "run_silent_after_seconds", with = "seconds")]
     pub run_silent_after: TimeDelta,
     /// A session whose agent waits for a person: what a person answers sooner is no news.

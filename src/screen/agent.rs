@@ -33,6 +33,8 @@ pub struct Agent {
     /// File names of its program, as in `/usr/bin/node /usr/lib/…/gemini`.
     #[serde(default)]
     commands: Vec<String>,
+    /// An argument of its process that runs commands for all who started it, in their directories.
+    pub server: Option<String>,
     /// What its titles and notifications mean: the first that matches counts.
     #[serde(default)]
     said: Vec<SelfReport>,

@@ -66,6 +66,8 @@ settings! {
             session_silent_after: TimeDelta, "DURATION", parse::at_least_a_second => policy.session_silent_after;
             /// A session that takes no commands, such as one of Paperclip's runs, is silent when without a sign of life
             /// for longer; at least 1s
+            ///
+            /// Under `sweep watch` children that compute are progress for so long.
             run_silent_after: TimeDelta, "DURATION", parse::at_least_a_second => policy.run_silent_after;
             /// A session waits for a person when its agent has asked for longer: what is answered sooner is no news
             session_waiting_after: TimeDelta, "DURATION", parse::duration => policy.session_waiting_after;

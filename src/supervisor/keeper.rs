@@ -164,7 +164,9 @@ impl Keeper {
 
     fn round_with(&mut self, db: &mut DbConnection) -> Result<(), RoundError> {
         self.options.alerts.deliver_due();
-        let snapshot = self.record.lock().snapshot(Instant::now());
+        // What a child says, nobody sees, as of a run: it gets as long.
+        let computing_max = self.options.policy.run_silent_after.to_std().unwrap_or_default();
+        let snapshot = self.record.lock().snapshot(computing_max, Instant::now());
         if let Some(command) = self.write(db, &snapshot)? {
             self.is_relaunching = matches!(command.what, What::Relaunch(_));
             self.send(WatchEvent::Command(command));

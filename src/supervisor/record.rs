@@ -1,7 +1,7 @@
 //! What is known of a watched process: its screen, its signs of life, its activity, its end; and whether to nudge it.
 //!
-//! Any output is a sign of life, and so are children that use the processor. Progress is what `screen::Motion` says.
-//! One exception: output within three seconds after a nudge was typed, which was not on the screen before and shares a
+//! Any output is a sign of life, and so are children that compute: they use the processor. Progress is what
+//! `screen::Motion` says, and for a bounded time, unless the output is a loop, that children compute. One exception: output within three seconds after a nudge was typed, which was not on the screen before and shares a
 //! part with the nudge, is its echo, and neither.
 
 mod echo;
@@ -76,14 +76,19 @@ impl SharedRecord {
 }
 
 impl Record {
-    pub fn snapshot(&mut self, now: Instant) -> Snapshot {
+    /// Children that compute are progress until so long after the latest other progress.
+    pub fn snapshot(&mut self, computing_max: Duration, now: Instant) -> Snapshot {
+        let began_at = *self.began_at.get_or_insert(now);
         self.assess(now);
         if self.end.is_none() {
             self.measure_children(now);
         }
         Snapshot {
             active_at: self.active_at,
-            progressed_at: self.progressed_at,
+            progressed_at: self.progressed_at.max(self.computed_at.map(|computed| {
+                let until = self.progressed_at.unwrap_or(began_at).checked_add(computing_max);
+                until.map_or(computed, |until| computed.min(until))
+            })),
             recent_output: redacted(&self.lines),
             activity: self.activities.current().filter(|_| self.end.is_none()).cloned(),
             takes_nudges: self.refusal(now).is_none(),
@@ -141,7 +146,7 @@ impl Record {
         lines.split_off(lines.len().saturating_sub(LINES_MAX))
     }
 
-    /// A silent process whose children use the processor is at work.
+    /// A process that prints nothing new, and whose children compute, is at work.
     fn measure_children(&mut self, now: Instant) {
         if self.children.is_some_and(|(at, _)| now.duration_since(at) < CHILDREN_EVERY) {
             return;
@@ -151,6 +156,7 @@ impl Record {
             let share = worked.saturating_sub(before).as_secs_f64() / now.duration_since(at).as_secs_f64();
             if CHILDREN_WORK <= share {
                 self.active_at = Some(now);
+                self.computed_at = Some(now).filter(|_| detect_loop(&self.lines).is_none()).or(self.computed_at);
             }
         }
     }

@@ -10,6 +10,7 @@ mod kept_output;
 mod loops;
 mod nudge_fence;
 mod operator_terminal;
+mod process_trees;
 mod prompts;
 mod refused_starts;
 mod reported_states;

@@ -57,6 +57,10 @@ pub struct Record {
     /// When the operator last typed a key.
     pub(super) keyed_at: Option<Instant>,
     pub(super) resized_at: Option<Instant>,
+    /// When it was first looked at.
+    pub(super) began_at: Option<Instant>,
+    /// When its children last computed.
+    pub(super) computed_at: Option<Instant>,
     /// When the children's processor time was last measured, and how much it was.
     pub(super) children: Option<(Instant, Duration)>,
     pub(super) echoes: Echoes,

@@ -4,6 +4,8 @@ use crate::supervisor::probe::Probe;
 
 const MESSAGE: &str = "You seem to be stuck. Go on with your task.";
 
+const HOUR: Duration = Duration::from_secs(3600);
+
 struct Story {
     record: Record,
     began: Instant,
@@ -40,7 +42,7 @@ impl Story {
 
     fn snapshot(&mut self, seconds: f64) -> Snapshot {
         let at = self.at(seconds);
-        self.record.snapshot(at)
+        self.record.snapshot(HOUR, at)
     }
 
     /// When it was last active, and last made progress, in seconds.
@@ -99,7 +101,7 @@ fn in_a_pane_only_lines_that_came_with_the_nudge_are_its_echo() {
         let capture = Capture { size: (24, 80), text: lines.join("\n"), ..Capture::default() };
         let at = story.at(seconds);
         story.record.replace_screen(Emulator::of(&capture), true, at);
-        let Snapshot { progressed_at, recent_output, .. } = story.record.snapshot(at);
+        let Snapshot { progressed_at, recent_output, .. } = story.record.snapshot(HOUR, at);
         if seconds == 0.0 {
             story.types(10.0);
         }
@@ -173,7 +175,7 @@ fn composing(draft: &str, column: usize) -> Record {
     let rule = "─".repeat(80);
     let screen = format!("\x1b[H{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{}H", column + 3);
     record.output(screen.as_bytes(), Instant::now());
-    record.snapshot(Instant::now());
+    record.snapshot(HOUR, Instant::now());
     record
 }
 

@@ -1,5 +1,6 @@
 //! A pane, and what tmux reports of it.
 
+use std::ffi::OsString;
 use std::thread;
 use std::time::Duration;
 
@@ -90,6 +91,11 @@ impl Pane {
     /// The pane and its command, as people may read them.
     pub fn title(&self) -> String {
         format!("tmux {}: {}", self.id, redact(&self.first_command))
+    }
+
+    /// The command line of the program that has the screen.
+    pub fn foreground(&self) -> Vec<OsString> {
+        self.query().pane().map(|state| state.probe.foreground()).unwrap_or_default()
     }
 
     /// Whether a shell runs there that did not at the start.

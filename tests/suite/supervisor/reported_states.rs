@@ -68,12 +68,12 @@ on_each_database! {
         watcher.stop();
     }
 
-    fn a_silent_agent_whose_children_work_is_not_silent(world) {
+    fn a_silent_agent_whose_children_compute_is_neither_silent_nor_without_progress(world) {
         // A third of the time is more than the tenth that counts as work, and leaves some to the other tests.
         let works = "n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done; sleep 0.05";
         let until = "end=$(($(date +%s) + 14)); while [ $(date +%s) -lt $end ]";
         let script = format!("echo working; ({until}; do {works}; done); exit 0");
-        let ended = Watcher::of(&world.url, &["--session-silent-after", "12s"], &script).end();
+        let ended = Watcher::of(&world.url, &["--session-silent-after", "12s", "--session-no-progress-after", "12s"], &script).end();
         assert_eq!((ended.code, world.recovered("escalate")), (0, 0), "{}", ended.text);
     }
 

@@ -1,0 +1,188 @@
+//! The processes of a terminal, as Linux shows them: which program has the screen, and what its children do.
+//!
+//! A *launcher* starts another program in its place and draws nothing, so that the screen is that program's. A shell
+//! that runs a script, and another *runner*, is looked through only where it has started an agent that is known.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{metadata, read, read_dir, read_link, read_to_string};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::probe::{is_shell, is_shell_name};
+use crate::screen::Agents;
+
+const LAUNCHERS: [&str; 25] = [
+    "bwrap", "chroot", "chrt", "dbus-run-session", "doas", "dumb-init", "env", "gosu", "ionice", "nice", "nohup",
+    "numactl", "prlimit", "runuser", "script", "setpriv", "setsid", "stdbuf", "su", "sudo", "systemd-run", "taskset",
+    "time", "timeout", "unbuffer",
+];
+
+const RUNNERS: [&str; 13] =
+    ["bun", "bunx", "expect", "make", "mise", "npm", "npx", "pipx", "pnpm", "pnpx", "uv", "uvx", "yarn"];
+
+/// Programs that show what runs on another machine or in a container, where its processes are not seen.
+const REMOTES: [&str; 12] = [
+    "docker", "et", "incus", "kubectl", "limactl", "lxc", "machinectl", "mosh", "mosh-client", "nerdctl", "podman",
+    "ssh",
+];
+
+/// How many launchers are looked through.
+const LAUNCHERS_MAX: u32 = 16;
+
+/// How many children's processor times are added up: reading more would cost too much.
+const CHILDREN_MAX: usize = 200;
+
+#[derive(Clone, Debug)]
+pub struct Process {
+    id: i32,
+    group: i32,
+    /// The number of its terminal; 0: it has none.
+    terminal: u64,
+    /// The process group in the foreground of its terminal.
+    foreground: i32,
+    /// Its own processor time, and that of the children that it has waited for, in hundredths of a second.
+    own_time: u64,
+    childrens_time: u64,
+    pub words: Vec<OsString>,
+}
+
+impl Process {
+    fn find(id: i32) -> Option<Process> {
+        let text = String::from_utf8_lossy(&read(format!("/proc/{id}/stat")).ok()?).into_owned();
+        // The second field, the name, may contain anything.
+        let fields: Vec<i64> = text.rsplit_once(") ")?.1.split(' ').map(|field| field.parse().unwrap_or(0)).collect();
+        let (at, time) = (|at: usize| fields.get(at).copied().unwrap_or(0), |at: i64| u64::try_from(at).unwrap_or(0));
+        Some(Process {
+            id,
+            group: i32::try_from(at(2)).ok()?,
+            terminal: time(at(4)),
+            foreground: i32::try_from(at(5)).ok()?,
+            own_time: time(at(11)) + time(at(12)),
+            childrens_time: time(at(13)) + time(at(14)),
+            words: words(id),
+        })
+    }
+
+    /// The program whose screen the terminal of this process shows.
+    pub fn on_screen(id: i32) -> Option<Process> {
+        let process = Process::find(id)?;
+        let leader = Process::find(process.foreground).filter(|leader| !leader.words.is_empty());
+        Some(leader.unwrap_or(process).looked_through(LAUNCHERS_MAX))
+    }
+
+    fn looked_through(self, depth: u32) -> Process {
+        let is_launcher = is_one_of(&self.words, &LAUNCHERS);
+        if depth == 0 || self.is_agent() || !(is_launcher || self.is_runner()) {
+            return self;
+        }
+        let shown = self.children().into_iter().filter_map(|child| self.shows(child));
+        let mut shown: Vec<Process> = shown.map(|process| process.looked_through(depth - 1)).collect();
+        match shown.iter().position(Process::is_agent) {
+            Some(agent) => shown.swap_remove(agent),
+            None if is_launcher && !shown.is_empty() => shown.swap_remove(0),
+            None => self,
+        }
+    }
+
+    /// What a child of a launcher has on the screen: itself, if it is in the foreground; if it has a terminal of its
+    /// own, what is in the foreground there.
+    fn shows(&self, child: Process) -> Option<Process> {
+        match child.terminal == self.terminal {
+            true => Some(child).filter(|child| child.group == child.foreground),
+            false => Process::find(child.foreground),
+        }
+    }
+
+    fn is_runner(&self) -> bool {
+        is_one_of(&self.words, &RUNNERS) || is_shell_name(&program(&self.words)) && !is_shell(&self.words)
+    }
+
+    fn is_agent(&self) -> bool {
+        Agents::get().of_command(&self.words).is_some()
+    }
+
+    /// Its terminal, if that is not this one. By this path it is found in every container.
+    pub fn other_terminal(&self, terminal: &Path) -> Option<PathBuf> {
+        let number = |path: &Path| metadata(path).ok().map(|file| file.rdev());
+        if number(terminal) == Some(self.terminal) {
+            return None;
+        }
+        let path = PathBuf::from(format!("/proc/{}/fd/0", self.id));
+        let is_found = self.terminal != 0 && number(&path) == Some(self.terminal);
+        // An empty path cannot be opened: then nothing is typed.
+        Some(if is_found { path } else { PathBuf::new() })
+    }
+
+    /// The processor time of all that it has started so far. Its own is left out, and so is that of further processes
+    /// of an agent: one that hangs may turn a spinner.
+    pub fn children_worked_for(&self) -> Duration {
+        let (servers, mut found) = (self.servers(), self.children());
+        found.extend(servers.iter().flat_map(Process::children).filter(|child| child.works_where(self)));
+        let mut ticks = self.childrens_time;
+        let mut at = 0;
+        while let Some(child) = found.get(at).filter(|_| at < CHILDREN_MAX) {
+            let is_server = servers.iter().any(|server| server.id == child.id);
+            let (own_time, children) = (if child.is_agent() { 0 } else { child.own_time }, child.children());
+            if !is_server {
+                ticks += own_time + child.childrens_time;
+                found.extend(children);
+            }
+            at += 1;
+        }
+        // Linux reports hundredths of a second on every platform.
+        Duration::from_millis(10 * ticks)
+    }
+
+    /// The processes that run an agent's commands for it, where it does not run them itself.
+    fn servers(&self) -> Vec<Process> {
+        let agent = Agents::get().of_command(&self.words);
+        let Some((agent, server)) = agent.and_then(|agent| Some((agent, agent.server.as_ref()?))) else {
+            return Vec::new();
+        };
+        let is_server = |process: &Process| {
+            let its_agent = Agents::get().of_command(&process.words).filter(|its| its.name == agent.name);
+            its_agent.is_some() && process.id != self.id && process.words.iter().any(|word| word == server.as_str())
+        };
+        let entries = read_dir("/proc").into_iter().flatten().flatten();
+        let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        ids.filter_map(Process::find).filter(is_server).collect()
+    }
+
+    fn works_where(&self, other: &Process) -> bool {
+        let directory = |process: &Process| read_link(format!("/proc/{}/cwd", process.id)).ok();
+        directory(self).zip(directory(other)).is_some_and(|(its, others)| its.starts_with(others))
+    }
+
+    fn children(&self) -> Vec<Process> {
+        let tasks = read_dir(format!("/proc/{}/task", self.id)).into_iter().flatten().flatten();
+        let lists = tasks.filter_map(|task| read_to_string(task.path().join("children")).ok());
+        lists
+            .flat_map(|list| {
+                list.split_whitespace().filter_map(|id| Process::find(id.parse().ok()?)).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+}
+
+/// The program, if what it shows runs elsewhere, where its processes are not seen.
+pub fn remote(words: &[OsString]) -> Option<String> {
+    is_one_of(words, &REMOTES).then(|| program(words))
+}
+
+fn is_one_of(words: &[OsString], programs: &[&str]) -> bool {
+    programs.contains(&program(words).as_str())
+}
+
+/// The name of a command line's program; npm writes all of its words into the first.
+fn program(words: &[OsString]) -> String {
+    let name = words.first().and_then(|word| Path::new(word).file_name()).unwrap_or_default();
+    name.to_string_lossy().split(' ').next().unwrap_or_default().to_owned()
+}
+
+fn words(process: i32) -> Vec<OsString> {
+    let line = read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| OsStr::from_bytes(word).to_owned()).collect()
+}
