@@ -33,7 +33,7 @@ pub struct WatchFlags {
     /// Watch what runs in this tmux pane instead: %3, work:1.0
     #[arg(long, value_name = "PANE", value_parser = parse::non_empty)]
     pub tmux: Option<String>,
-    /// What people will call the session
+    /// What people will call the session [default: its directory, as api; then api-2]
     ///
     /// One that has ended and is called so is taken up.
     #[arg(long, value_name = "NAME", value_parser = parse::message)]

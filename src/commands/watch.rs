@@ -2,14 +2,14 @@
 
 mod event;
 mod first_use;
+mod lease;
+mod place;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use chrono::TimeDelta;
-use diesel::result::{DatabaseErrorKind, Error};
 
 use super::open_database::OpenDatabase;
 use crate::cli::{WatchCommand, WatchFlags};
@@ -19,21 +19,20 @@ use crate::parse::CommandLine;
 use crate::rules::{Id, Kind};
 use crate::screen::Agents;
 use crate::settings::Environment;
-use crate::store::Label;
-use crate::store::errors::Refused;
-use crate::store::find;
+use crate::store::Timeouts;
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
-use crate::store::supervision::{self, Beginning, Lease};
-use crate::store::{Abort, Db, Timeouts};
+use crate::store::supervision;
 use crate::supervisor::alerts::{Alerts, Deliver};
-use crate::supervisor::keeper::{Examiner, KeeperOptions, LEFT_AFTER};
+use crate::supervisor::keeper::{Examiner, KeeperOptions};
 use crate::supervisor::log::may_be_log;
 use crate::supervisor::terminal::AgentCommand;
 use crate::supervisor::tmux::Pane;
 use crate::supervisor::{self, Watch, WatchTarget};
 use crate::telemetry;
 use crate::text::redact;
+use lease::Wanted;
+use place::Place;
 
 pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusion> {
     if let Some(WatchCommand::Event(event)) = &flags.of_agent {
@@ -58,7 +57,10 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
         return Err(usage("sessions that take commands: not provided by this database").into());
     }
     let target = target(&mut flags, environment)?;
-    let lease = lease(&mut opened, &flags, &title(&target), tenant.as_deref(), interval)?;
+    let place = Place::of(&target);
+    let title = title(&target, &place, flags.name.as_deref());
+    let wanted = Wanted { flags: &flags, title: &title, place: &place, tenant: tenant.as_deref(), interval };
+    let lease = wanted.lease(&mut opened)?;
     let directory = environment.data_directory().map(|directory| directory.join("sessions"));
     let watch = Watch {
         target,
@@ -151,80 +153,15 @@ fn log_name(id: &Id) -> String {
     format!("{}.{watch}.log", id.0.chars().map(plain).take(100).collect::<String>())
 }
 
-/// What people read of what runs in the session.
-fn title(target: &WatchTarget) -> String {
-    match target {
-        WatchTarget::Command(command) => redact(&title_of(command)),
-        WatchTarget::Pane(pane) => pane.title(),
-    }
+/// What people read of what runs in the session. One that has no name of its own says which agent it is, and where.
+fn title(target: &WatchTarget, place: &Place, name: Option<&str>) -> String {
+    let (title, words) = match target {
+        WatchTarget::Command(command) => (redact(&title_of(command)), command.words.clone()),
+        WatchTarget::Pane(pane) => (pane.title(), pane.foreground()),
+    };
+    if name.is_some() { title } else { format!("{title}, {}", place.with_agent(&words)) }
 }
 
 fn title_of(command: &AgentCommand) -> String {
     command.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
-}
-
-/// Registers the session, or acquires one that is there.
-fn lease(
-    opened: &mut OpenDatabase,
-    flags: &WatchFlags,
-    title: &str,
-    tenant: Option<&str>,
-    interval: TimeDelta,
-) -> Result<Lease> {
-    let leased = opened.transact(|db, _| match &flags.session {
-        Some(session) => acquire(db, session, title, silent_after(flags), interval),
-        None => begin(db, flags, title, tenant),
-    });
-    let is_taken = |error: &Error| matches!(error, Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _));
-    match (leased, &flags.name) {
-        (Err(Abort::RolledBack(Refused::Query(error))), Some(name)) if is_taken(&error) => {
-            let name = redact(name);
-            Err(usage(format!(
-                "--name: a session that has not ended is called {name}; take it up with --session {name}"
-            ))
-            .into())
-        }
-        (leased, _) => leased.map_err(|abort| opened.explain(abort)),
-    }
-}
-
-fn silent_after(flags: &WatchFlags) -> Option<i32> {
-    flags.silent_after.map(|after| i32::try_from(after.num_seconds()).unwrap_or(i32::MAX))
-}
-
-fn acquire(
-    db: &mut Db,
-    session: &str,
-    title: &str,
-    silent_after: Option<i32>,
-    interval: TimeDelta,
-) -> Result<Lease, Refused> {
-    let label = find::find(db, Kind::Session, session)?.one(Kind::Session, session)?;
-    let lease = supervision::acquire(db, &label.id, title, silent_after, interval * LEFT_AFTER as i32)?;
-    lease.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name())).into())
-}
-
-fn begin(db: &mut Db, flags: &WatchFlags, title: &str, tenant: Option<&str>) -> Result<Lease, Refused> {
-    let agent = flags.agent.as_deref().map(|name| agent(db, name)).transpose()?;
-    let issue = flags.issue.as_deref().map(|name| issue(db, name, tenant)).transpose()?;
-    let its_tenant = issue.as_ref().and_then(|issue| issue.tenant.as_deref());
-    let beginning = Beginning {
-        tenant: tenant.or(its_tenant).unwrap_or("default"),
-        identifier: flags.name.as_deref(),
-        title,
-        agent_id: agent.as_ref(),
-        issue_id: issue.as_ref().map(|issue| &issue.id),
-        silent_after_seconds: silent_after(flags),
-    };
-    Ok(supervision::begin(db, &beginning)?)
-}
-
-fn agent(db: &mut Db, name: &str) -> Result<Id, Refused> {
-    let found = find::agent(db, name)?.one("agent", name);
-    Ok(found.map_err(|failure| usage(format!("--agent: {failure}")))?.id)
-}
-
-/// A session has nothing to do with another tenant's issue.
-fn issue(db: &mut Db, name: &str, tenant: Option<&str>) -> Result<Label, Refused> {
-    Ok(find::find(db, Kind::Issue, name)?.one(Kind::Issue, name)?.of_tenant(Kind::Issue, tenant)?)
 }

@@ -12,7 +12,7 @@ use diesel::prelude::*;
 use super::Db;
 use super::catalog::exists;
 use super::schema::{session_commands, sessions};
-use super::types::{Bound, Instant};
+use super::types::{Bound, Instant, LossyText};
 use crate::rules::Id;
 pub use commands::{ClaimedCommand, Takes, What, claim, fail, has_command};
 
@@ -22,6 +22,7 @@ pub fn is_provided(db: &mut Db) -> QueryResult<bool> {
 }
 
 /// A session that a supervisor begins.
+#[derive(Clone, Copy)]
 pub struct Beginning<'a> {
     pub tenant: &'a str,
     pub identifier: Option<&'a str>,
@@ -61,6 +62,27 @@ pub fn begin(db: &mut Db, beginning: &Beginning) -> QueryResult<Lease> {
         }
     }
     register(db, beginning)
+}
+
+/// Begins a session that was given no name, under this one: the one that is called so, if it is of the same tenant and
+/// place and no supervisor keeps it; else a new one. What is not given is none of its. None: another is called so.
+pub fn begin_at(db: &mut Db, beginning: &Beginning, place: &str, silence: TimeDelta) -> QueryResult<Option<Lease>> {
+    let called = sessions::table.filter(sessions::identifier.eq(beginning.identifier));
+    let found = called.select((sessions::id, sessions::tenant, sessions::title));
+    let Some((id, tenant, title)) = found.first::<(Id, String, LossyText)>(db).optional()? else {
+        return register(db, beginning).map(Some);
+    };
+    if tenant != beginning.tenant || !title.0.ends_with(place) {
+        return Ok(None);
+    }
+    let Some(lease) = acquire(db, &id, beginning.title, None, silence)? else { return Ok(None) };
+    let given = (
+        sessions::agent_id.eq(Bound::optional(beginning.agent_id)),
+        sessions::issue_id.eq(Bound::optional(beginning.issue_id)),
+        sessions::silent_after_seconds.eq(beginning.silent_after_seconds),
+    );
+    diesel::update(held_by(&lease)).set(given).execute(db)?;
+    Ok(Some(lease))
 }
 
 /// Longer than any supervisor sleeps.

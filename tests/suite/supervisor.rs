@@ -8,6 +8,7 @@ mod first_use;
 mod hostile_output;
 mod kept_output;
 mod loops;
+mod names;
 mod nudge_fence;
 mod operator_terminal;
 mod process_trees;

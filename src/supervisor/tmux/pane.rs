@@ -1,6 +1,7 @@
 //! A pane, and what tmux reports of it.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -91,6 +92,12 @@ impl Pane {
     /// The pane and its command, as people may read them.
     pub fn title(&self) -> String {
         format!("tmux {}: {}", self.id, redact(&self.first_command))
+    }
+
+    /// Where the program in it works.
+    pub fn directory(&self) -> PathBuf {
+        let asked = self.client.ask(&["display-message", "-p", "-t", &self.id, "#{pane_current_path}"]);
+        PathBuf::from(asked.unwrap_or_default().trim_end_matches('\n'))
     }
 
     /// The command line of the program that has the screen.

@@ -1,0 +1,116 @@
+//! How a session is registered, or taken up.
+
+use anyhow::Result;
+use chrono::TimeDelta;
+use diesel::result::{DatabaseErrorKind, Error};
+
+use super::place::Place;
+use crate::cli::WatchFlags;
+use crate::commands::open_database::OpenDatabase;
+use crate::conclusion::usage;
+use crate::rules::{Id, Kind};
+use crate::store::errors::Refused;
+use crate::store::supervision::{self, Beginning, Lease};
+use crate::store::{Abort, Db, Label, find};
+use crate::supervisor::keeper::LEFT_AFTER;
+use crate::text::redact;
+
+/// Watchers that begin in one directory at the same moment, and want its name.
+const RIVALS_MAX: u32 = 20;
+
+/// The session that is to be watched.
+pub struct Wanted<'a> {
+    pub flags: &'a WatchFlags,
+    pub title: &'a str,
+    pub place: &'a Place,
+    pub tenant: Option<&'a str>,
+    pub interval: TimeDelta,
+}
+
+impl Wanted<'_> {
+    /// Registers the session, or acquires one that is there.
+    pub fn lease(&self, opened: &mut OpenDatabase) -> Result<Lease> {
+        for _ in 0..RIVALS_MAX {
+            let leased = opened.transact(|db, _| match &self.flags.session {
+                Some(session) => self.acquire(db, session),
+                None => self.begin(db),
+            });
+            match (leased, &self.flags.name) {
+                (Err(Abort::RolledBack(Refused::Query(error))), Some(name)) if is_taken(&error) => {
+                    let name = redact(name);
+                    return Err(usage(format!(
+                        "--name: a session that has not ended is called {name}; take it up with --session {name}"
+                    ))
+                    .into());
+                }
+                (Err(Abort::RolledBack(Refused::Query(error))), None) if is_taken(&error) => {}
+                (leased, _) => return leased.map_err(|abort| opened.explain(abort)),
+            }
+        }
+        Err(usage("--name: too many sessions begin in this directory at this moment").into())
+    }
+
+    fn acquire(&self, db: &mut Db, session: &str) -> Result<Lease, Refused> {
+        let label = find::find(db, Kind::Session, session)?.one(Kind::Session, session)?;
+        let lease = supervision::acquire(db, &label.id, self.title, self.silent_after(), self.silence())?;
+        lease.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name())).into())
+    }
+
+    fn begin(&self, db: &mut Db) -> Result<Lease, Refused> {
+        let Wanted { flags, title, tenant, .. } = *self;
+        let agent = flags.agent.as_deref().map(|name| agent(db, name)).transpose()?;
+        let issue = flags.issue.as_deref().map(|name| issue(db, name, tenant)).transpose()?;
+        let its_tenant = issue.as_ref().and_then(|issue| issue.tenant.as_deref());
+        let beginning = Beginning {
+            tenant: tenant.or(its_tenant).unwrap_or("default"),
+            identifier: flags.name.as_deref(),
+            title,
+            agent_id: agent.as_ref(),
+            issue_id: issue.as_ref().map(|issue| &issue.id),
+            silent_after_seconds: self.silent_after(),
+        };
+        match flags.name {
+            Some(_) => Ok(supervision::begin(db, &beginning)?),
+            None => self.begin_without_name(db, beginning),
+        }
+    }
+
+    /// Under the name of its directory, with the first number that no other session has.
+    fn begin_without_name(&self, db: &mut Db, beginning: Beginning) -> Result<Lease, Refused> {
+        let (directory, place) = (self.place.name(), self.place.to_string());
+        let mut name = directory.clone();
+        let mut number = 1;
+        loop {
+            let beginning = Beginning { identifier: Some(&name), ..beginning };
+            if let Some(lease) = supervision::begin_at(db, &beginning, &place, self.silence())? {
+                return Ok(lease);
+            }
+            number += 1;
+            name = format!("{directory}-{number}");
+        }
+    }
+
+    /// After which a session counts as left by its watcher.
+    fn silence(&self) -> TimeDelta {
+        self.interval * LEFT_AFTER as i32
+    }
+
+    fn silent_after(&self) -> Option<i32> {
+        self.flags.silent_after.map(|after| i32::try_from(after.num_seconds()).unwrap_or(i32::MAX))
+    }
+}
+
+/// Another session, which has not ended, is called so.
+fn is_taken(error: &Error) -> bool {
+    matches!(error, Error::DatabaseError(DatabaseErrorKind::UniqueViolation, _))
+}
+
+fn agent(db: &mut Db, name: &str) -> Result<Id, Refused> {
+    let found = find::agent(db, name)?.one("agent", name);
+    Ok(found.map_err(|failure| usage(format!("--agent: {failure}")))?.id)
+}
+
+/// A session has nothing to do with another tenant's issue.
+fn issue(db: &mut Db, name: &str, tenant: Option<&str>) -> Result<Label, Refused> {
+    Ok(find::find(db, Kind::Issue, name)?.one(Kind::Issue, name)?.of_tenant(Kind::Issue, tenant)?)
+}
