@@ -148,8 +148,8 @@ fn print_remote(target: &WatchTarget) {
     };
     if let Some(program) = processes::remote(&words) {
         print_notice(&format!(
-            "which agent runs behind {program} is not seen: only questions are known of it, and nothing is typed into it \
-                (unless --nudge idle is given); start sweep watch there to have it known"
+            "which agent runs behind {program} is not seen: only questions are known of it, and nothing is typed into \
+                it (unless --nudge idle is given). Start sweep watch on the other side to have it known"
         ));
     }
 }

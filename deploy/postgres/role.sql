@@ -46,7 +46,7 @@ select format('grant select on sweep.%I to sweeper, sweep_reader, sweep_operator
 from unnest(array[
     '__diesel_schema_migrations', 'host', 'exemptions', 'agent_exemptions', 'tenant_exemptions', 'failures', 'recoveries', 'sweeps', 'notifications', 'policy', 'false_rescues',
     'host_behavior', 'host_blocks', 'untaken_wakes', 'wake_pickups',
-    'session_candidates', 'session_subjects', 'session_facts', 'session_decided_facts', 'session_states', 'session_details', 'session_work_state',
+    'session_candidates', 'session_subjects', 'session_facts', 'session_decided_facts', 'session_states', 'session_details', 'session_work_state', 'session_watchers',
     'issue_candidates', 'issue_subjects', 'issue_facts', 'issue_decided_facts', 'issue_states', 'issue_details', 'issue_work_state',
     'escalated_issues', 'agent_names',
     'step_candidates', 'step_subjects', 'step_facts', 'step_decided_facts', 'step_states', 'step_details', 'step_work_state'

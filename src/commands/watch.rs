@@ -59,7 +59,15 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
     let target = target(&mut flags, environment)?;
     let place = Place::of(&target);
     let title = title(&target, &place, flags.name.as_deref());
-    let wanted = Wanted { flags: &flags, title: &title, place: &place, tenant: tenant.as_deref(), interval };
+    let examiner = if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher };
+    let wanted = Wanted {
+        flags: &flags,
+        title: &title,
+        place: &place,
+        tenant: tenant.as_deref(),
+        interval,
+        policy: (examiner == Examiner::Watcher).then_some(&policy),
+    };
     let lease = wanted.lease(&mut opened)?;
     let directory = environment.data_directory().map(|directory| directory.join("sessions"));
     let watch = Watch {
@@ -74,7 +82,7 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
             links: opened.store.host.links(host_url.as_ref()),
             zone: environment.zone(),
             interval: interval.to_std().unwrap_or_default(),
-            examiner: if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher },
+            examiner,
             lease,
         },
         db: opened.store.db,

@@ -17,6 +17,7 @@ use super::reading::{Read, Reading, Trouble};
 use super::route::View;
 use crate::conclusion::Conclusion;
 use crate::report::explain::Explanation;
+use crate::rules::Policy;
 use crate::store::attention::{KeptDays, PageRequest, Scope, read_with};
 use crate::store::databases::Found;
 use crate::store::rights::Purpose;
@@ -137,7 +138,9 @@ impl Reader {
             View::Sweeps => work(&Scope::default(), None),
             View::Subject(kind, name) => {
                 let (subject, host_url) = ((*kind, name.as_str()), host_url.as_ref());
-                let read = Explanation::read(&database.url, subject, &viewed.policy, host_url, timeouts)?;
+                let own = viewed.policy.clone();
+                let policy = |watchers: Option<Policy>| watchers.unwrap_or(own);
+                let read = Explanation::read(&database.url, subject, policy, host_url, timeouts)?;
                 Ok(Read::Subject(Arc::new(read)))
             }
         }

@@ -24,6 +24,7 @@ pub struct SubjectPage {
     agent: Option<Link>,
     tenant: Option<Link>,
     decision: &'static str,
+    decides_now: &'static str,
     would: Shown,
     would_change: &'static str,
     quarantine: Option<Shown>,
@@ -89,6 +90,7 @@ impl SubjectPage {
                 .as_deref()
                 .map(|tenant| Link { text: Shown::of(tenant), href: route.to_tenant(tenant) }),
             decision: verdict.decision.name(),
+            decides_now: explanation.decides_now(),
             would: Shown::of(&verdict.decision.announce(verdict.attempts_max)),
             would_change: verdict.decision.what_would_change_it(),
             quarantine: held.map(|failure| Shown::of(&quarantine(failure, *kind, label))),

@@ -38,6 +38,8 @@ pub struct Explanation {
     pub past: Past,
     pub failure: Option<Failure>,
     policy: Policy,
+    /// Is it a session's watcher that decides by this policy?
+    is_watched: bool,
 }
 
 impl Explanation {
@@ -62,6 +64,7 @@ impl Explanation {
             past,
             failure,
             policy: policy.clone(),
+            is_watched: false,
         }
     }
 
@@ -84,13 +87,18 @@ impl Explanation {
         let mut text = format!("{}\n{}\n{}\n", self.heading(), self.clauses(), self.render_history());
         text += &format!(
             "{} {}.\n",
-            "A sweep would now:".bold(),
+            format!("{}:", self.decides_now()).bold(),
             redact(&decision.announce(self.verdict.attempts_max)).bold()
         );
         if let Some(failure) = self.failure.as_ref().filter(|failure| failure.quarantined_at.is_some()) {
             text += &format!("{}\n", quarantine(failure, self.kind, &self.label).yellow());
         }
         text + &format!("What would change that: {}.\n", decision.what_would_change_it())
+    }
+
+    /// Who decides by these limits, as the beginning of a sentence.
+    pub fn decides_now(&self) -> &'static str {
+        if self.is_watched { "Its watcher would now, by its own settings" } else { "A sweep would now" }
     }
 
     /// `issue ACM-12  Import contacts from CSV`, and below whose it is.

@@ -177,6 +177,13 @@ impl PolicyFlags {
         self.timeouts.or(variables)?.apply(&mut timeouts);
         Ok((policy, timeouts))
     }
+
+    /// This policy, but for the limits that flags give.
+    pub fn over(&self, mut policy: Policy) -> Policy {
+        self.stranded.clone().apply(&mut policy);
+        self.recovery.clone().apply(&mut policy);
+        policy
+    }
 }
 
 impl Environment {

@@ -117,8 +117,10 @@ relations! {
         agent_question -> Nullable<Text>,
         agent_state_evidence -> Nullable<Text>,
         resumes_at -> Nullable<Instant>,
+        watcher -> Nullable<Text>,
         updated_at -> Instant,
     }
+    session_watchers (subject_id) { subject_id -> Id, watcher -> Text, heard_of_at -> Instant, }
     session_commands (id) {
         id -> Key,
         session_id -> Id,

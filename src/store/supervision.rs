@@ -5,6 +5,7 @@
 //! begins and where its end is no crash, and what others made of it is never overwritten.
 
 mod commands;
+mod watcher;
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use diesel::prelude::*;
@@ -15,6 +16,7 @@ use super::schema::{session_commands, sessions};
 use super::types::{Bound, Instant, LossyText};
 use crate::rules::Id;
 pub use commands::{ClaimedCommand, Takes, What, claim, fail, has_command};
+pub use watcher::{Watcher, examined_by, policy_of_watcher};
 
 /// Has the host such sessions? Others may have some that take no commands.
 pub fn is_provided(db: &mut Db) -> QueryResult<bool> {

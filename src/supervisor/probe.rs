@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
@@ -12,8 +11,6 @@ use rustix::termios::{LocalModes, QueueSelector, tcflush, tcgetattr};
 
 use super::processes::Process;
 use crate::screen::LineMode;
-
-const SHELLS: [&str; 12] = ["sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh"];
 
 /// A process and its terminal.
 #[derive(Clone, Debug, Default)]
@@ -66,16 +63,4 @@ impl Probe {
 fn open(terminal: &PathBuf) -> Option<File> {
     let flags = (OFlags::NOCTTY | OFlags::NONBLOCK).bits();
     OpenOptions::new().read(true).write(true).custom_flags(flags as i32).open(terminal).ok()
-}
-
-/// Whether a command line is a shell at its prompt, and not one that runs a script.
-pub fn is_shell(words: &[OsString]) -> bool {
-    let is_one = words.first().is_some_and(|word| is_shell_name(&word.to_string_lossy()));
-    is_one && words.iter().skip(1).all(|word| word.as_bytes().starts_with(b"-") && word != "-c")
-}
-
-pub fn is_shell_name(command: &str) -> bool {
-    // A login shell has a hyphen before its name.
-    let name = Path::new(command).file_name().unwrap_or_default().to_string_lossy();
-    SHELLS.contains(&name.trim_start_matches('-'))
 }

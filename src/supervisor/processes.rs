@@ -10,7 +10,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::probe::{is_shell, is_shell_name};
 use crate::screen::Agents;
 
 const LAUNCHERS: [&str; 25] = [
@@ -21,6 +20,8 @@ const LAUNCHERS: [&str; 25] = [
 
 const RUNNERS: [&str; 13] =
     ["bun", "bunx", "expect", "make", "mise", "npm", "npx", "pipx", "pnpm", "pnpx", "uv", "uvx", "yarn"];
+
+const SHELLS: [&str; 12] = ["sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh"];
 
 /// Programs that show what runs on another machine or in a container, where its processes are not seen.
 const REMOTES: [&str; 12] = [
@@ -164,6 +165,18 @@ impl Process {
             })
             .collect()
     }
+}
+
+/// Whether a command line is a shell at its prompt, and not one that runs a script.
+pub fn is_shell(words: &[OsString]) -> bool {
+    let is_one = words.first().is_some_and(|word| is_shell_name(&word.to_string_lossy()));
+    is_one && words.iter().skip(1).all(|word| word.as_bytes().starts_with(b"-") && word != "-c")
+}
+
+pub fn is_shell_name(command: &str) -> bool {
+    // A login shell has a hyphen before its name.
+    let name = Path::new(command).file_name().unwrap_or_default().to_string_lossy();
+    SHELLS.contains(&name.trim_start_matches('-'))
 }
 
 /// The program, if what it shows runs elsewhere, where its processes are not seen.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::output::{LINES_MAX, redacted};
-use super::probe::is_shell;
+use super::processes::is_shell;
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
 use crate::screen::{Agents, KnownActivity, Look, condensed};

@@ -8,15 +8,18 @@ use super::place::Place;
 use crate::cli::WatchFlags;
 use crate::commands::open_database::OpenDatabase;
 use crate::conclusion::usage;
-use crate::rules::{Id, Kind};
+use crate::rules::{Id, Kind, Policy};
 use crate::store::errors::Refused;
-use crate::store::supervision::{self, Beginning, Lease};
+use crate::store::supervision::{self, Beginning, Lease, Watcher};
 use crate::store::{Abort, Db, Label, find};
 use crate::supervisor::keeper::LEFT_AFTER;
 use crate::text::redact;
 
 /// Watchers that begin in one directory at the same moment, and want its name.
 const RIVALS_MAX: u32 = 20;
+
+/// For so long at least a watcher counts as alive to those who want an explanation, however busy its machine is.
+const HEARD_OF_WITHIN: TimeDelta = TimeDelta::seconds(10);
 
 /// The session that is to be watched.
 pub struct Wanted<'a> {
@@ -25,15 +28,21 @@ pub struct Wanted<'a> {
     pub place: &'a Place,
     pub tenant: Option<&'a str>,
     pub interval: TimeDelta,
+    /// By which the watcher examines it; none: it leaves that to sweeps.
+    pub policy: Option<&'a Policy>,
 }
 
 impl Wanted<'_> {
     /// Registers the session, or acquires one that is there.
     pub fn lease(&self, opened: &mut OpenDatabase) -> Result<Lease> {
         for _ in 0..RIVALS_MAX {
-            let leased = opened.transact(|db, _| match &self.flags.session {
-                Some(session) => self.acquire(db, session),
-                None => self.begin(db),
+            let leased = opened.transact(|db, _| {
+                let lease = match &self.flags.session {
+                    Some(session) => self.acquire(db, session)?,
+                    None => self.begin(db)?,
+                };
+                supervision::examined_by(db, &lease, self.watcher().as_ref())?;
+                Ok(lease)
             });
             match (leased, &self.flags.name) {
                 (Err(Abort::RolledBack(Refused::Query(error))), Some(name)) if is_taken(&error) => {
@@ -93,6 +102,11 @@ impl Wanted<'_> {
     /// After which a session counts as left by its watcher.
     fn silence(&self) -> TimeDelta {
         self.interval * LEFT_AFTER as i32
+    }
+
+    fn watcher(&self) -> Option<Watcher> {
+        let left_after_seconds = self.silence().max(HEARD_OF_WITHIN).num_seconds();
+        Some(Watcher { policy: self.policy?.clone(), left_after_seconds })
     }
 
     fn silent_after(&self) -> Option<i32> {

@@ -10,7 +10,7 @@ use crate::mcp::answer::{Keep, small};
 use crate::mcp::arguments::{kinds, read};
 use crate::mcp::call::Call;
 use crate::report::explain::Explanation;
-use crate::rules::Kind;
+use crate::rules::{Kind, Policy};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +27,8 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     let Arguments { kind, subject } = read(arguments)?;
     let options = &call.options.sweep;
     let (url, host_url) = (&options.database, options.host_url.as_ref());
-    let explanation = Explanation::read(url, (kind, &subject), &options.policy, host_url, &options.timeouts)?;
+    let own = options.policy.clone();
+    let policy = |watchers: Option<Policy>| watchers.unwrap_or(own);
+    let explanation = Explanation::read(url, (kind, &subject), policy, host_url, &options.timeouts)?;
     Ok(small(explanation.json(), &[("/recoveries", Keep::Last)]))
 }

@@ -10,27 +10,35 @@ use crate::store::find::find;
 use crate::store::links::{HostUrl, Links};
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
-use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, ledger, nulls, quarantine};
+use crate::store::{Abort, Db, Label, Subject, Timeouts, for_kind, ledger, nulls, quarantine, supervision};
 
 impl Explanation {
     /// Connects, and reads of the subject of this name: the clauses, the history and the ledger of one moment. Refuses
-    /// a name that finds none or several, and a row that cannot be read.
+    /// a name that finds none or several, and a row that cannot be read. `policy` is asked for by the policy of the
+    /// watcher that examines the session, if one does.
     pub fn read(
         url: &Url,
         (kind, name): (Kind, &str),
-        policy: &Policy,
+        policy: impl FnOnce(Option<Policy>) -> Policy + Send + 'static,
         host_url: Option<&HostUrl>,
         timeouts: &Timeouts,
     ) -> Result<Explanation> {
-        let (name, policy, host_url) = (name.to_owned(), policy.clone(), host_url.cloned());
-        let its_timeouts = *timeouts;
+        let (name, host_url, its_timeouts) = (name.to_owned(), host_url.cloned(), *timeouts);
         url.ask(timeouts, move |url| {
             let mut store = url.open_to(Purpose::Explain)?;
             store.refuse_unprovided(kind)?;
             let links = store.host.links(host_url.as_ref());
             let read = store.db.in_transaction(Purpose::Explain.access(), &its_timeouts, |db| {
                 let label = find(db, kind, &name)?.one(kind, &name)?;
-                for_kind!(kind, S => read::<S>(db, label, &policy, &links))
+                let now = db.now()?;
+                let watchers = match kind {
+                    Kind::Session => supervision::policy_of_watcher(db, &label.id, now)?,
+                    Kind::Issue | Kind::Step => None,
+                };
+                let is_watched = watchers.is_some();
+                let policy = policy(watchers);
+                let explanation = for_kind!(kind, S => read::<S>(db, label, &policy, &links))?;
+                Ok(Explanation { is_watched, ..explanation })
             });
             read.map_err(|abort: Abort<Refused>| url.explain(abort.into()))
         })

@@ -48,7 +48,7 @@ impl SessionFacts {
         match (self.suspicion(policy), ended, self.question()) {
             (Finding::Waiting, _, Some(agent)) => format!("It {}.", agent.describe()),
             (Finding::Crashed, Some(ended), _) => {
-                format!("It crashed: its process ended {}, {} ago.", ended.describe(), HumanDuration(now - ended.at))
+                format!("It crashed {}, {} ago.", ended.describe(), HumanDuration(now - ended.at))
             }
             (Finding::Looping, ..) => format!("It repeats itself and made no progress for {no_progress_for}."),
             (Finding::NoProgress, ..) => format!("It moves, and did nothing new for {no_progress_for}."),

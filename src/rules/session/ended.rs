@@ -34,8 +34,8 @@ impl Ended {
         }
     }
 
-    /// The whole sentence.
+    /// The crash, as a sentence.
     pub(in crate::rules) fn crash(how: &str) -> String {
-        format!("it crashed: its process ended {how}")
+        format!("it crashed {how}")
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::client::Client;
 use crate::screen::Capture;
 use crate::supervisor::output::LineSplitter;
-use crate::supervisor::probe::{Probe, is_shell_name};
+use crate::supervisor::probe::Probe;
+use crate::supervisor::processes::is_shell_name;
 use crate::text::redact;
 
 /// How many lines of the pane's history go into the log besides the screen.

@@ -18,15 +18,15 @@ fn reasons(world: &World) -> [Value; 2] {
 on_each_database! {
     fn a_crash_is_listed_as_one_with_its_exit_code_or_signal(world) {
         for (script, says) in [
-            ("exit 3", "it crashed: its process ended with exit code 3"),
-            ("kill -9 $$", "it crashed: its process ended with exit code 137 (signal 9)"),
+            ("exit 3", "it crashed with exit code 3"),
+            ("kill -9 $$", "it crashed with exit code 137 (signal 9)"),
         ] {
             Watcher::of(&world.url, &[], script).end();
             assert_eq!(reasons(world), [says, says]);
             let reason = world.text("reason", "recoveries order by created_at desc limit 1");
             assert_eq!(reason.as_deref(), Some(says), "what the log and notifications say");
             let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();
-            assert!(explained.out.contains(says.split_once("ended ").expect("an end").1), "{explained}");
+            assert!(explained.out.contains(says.split_once("crashed ").expect("an end").1), "{explained}");
         }
     }
 
@@ -37,7 +37,7 @@ on_each_database! {
         watcher.screen.types("\r");
         watcher.end();
 
-        let says = "it crashed: its process ended with exit code 4";
+        let says = "it crashed with exit code 4";
         assert_eq!(reasons(world), [says, says]);
     }
 
@@ -68,6 +68,6 @@ fn an_end_that_nobody_saw_is_a_crash_too() {
     let session = world.session(None, None);
     world.ends(&session, "null");
     world.sweep();
-    let says = "it crashed: its process ended by a signal, or unseen";
+    let says = "it crashed by a signal, or unseen";
     assert_eq!(reasons(&world), [says, says]);
 }

@@ -72,6 +72,30 @@ on_each_database! {
         assert!(world.of_agent("title").is_some_and(|title| title.starts_with("true, in ")));
     }
 
+    fn an_explanation_goes_by_the_watchers_settings_as_long_as_it_keeps_the_session(world) {
+        let url = world.url.clone();
+        let threshold = |flags: &[&str], says: [&str; 2]| {
+            let words = [&["explain", "session", "agent", "--database", &url], flags].concat();
+            let explained = sweep(words).run().done();
+            assert!(says.iter().all(|says| explained.out.contains(says)), "{explained}");
+        };
+        let (watchers, a_sweeps) = ("Its watcher would now, by its own settings: ", "A sweep would now: ");
+        let watcher = Watcher::of(&world.url, &["--session-silent-after", "45m", "--no-examine"], SILENT);
+        watcher.until_it_prints("working");
+        threshold(&[], ["for longer than 15m", a_sweeps]);
+        watcher.stop();
+        let watcher = Watcher::of(&world.url, &["--session-no-progress-after", "45m", "--session-silent-after", "40m"], SILENT);
+        watcher.until_it_prints("working");
+        threshold(&[], ["for longer than 45m", watchers]);
+        threshold(&["--session-no-progress-after", "7m"], ["for longer than 7m", watchers]);
+
+        watcher.signal(Signal::KILL);
+        watcher.end();
+        let long_ago = world.ago(1);
+        world.run(&format!("update sessions set updated_at = {long_ago}"));
+        threshold(&[], ["for longer than 15m", a_sweeps]);
+    }
+
     fn a_watcher_whose_session_was_taken_up_meanwhile_lets_it_go(world) {
         let watcher = Watcher::of(&world.url, &[], &format!("echo working; {READ}; echo \"got $x\"; read x"));
         watcher.until_it_prints("working");

@@ -1,7 +1,7 @@
 //! The commands about subjects: what they print was written by others, or by an operator who pasted too much.
 
 use sweep::report::explain::Explanation;
-use sweep::rules::{Id, Kind, Policy};
+use sweep::rules::{Id, Kind};
 use sweep::store::Timeouts;
 use sweep::store::open::Url;
 
@@ -81,8 +81,9 @@ impl Listener {
         }
 
         let url = Url::parse(&world.url).expect("a URL");
-        let (subject, policy) = ((Kind::Session, session.as_str()), Policy::default());
-        let explained = Explanation::read(&url, subject, &policy, None, &Timeouts::default()).expect("a session");
+        let subject = (Kind::Session, session.as_str());
+        let explained = Explanation::read(&url, subject, &Option::unwrap_or_default, None, &Timeouts::default())
+            .expect("a session");
         let shown = format!("{}{}", explained.table(), explained.json());
         assert!(!shows_a_secret(&shown), "{shown}");
         self.all += &shown;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sweep::report::explain::Explanation;
-use sweep::rules::{Id, Kind, Policy};
+use sweep::rules::{Id, Kind};
 use sweep::store::attention::{self, PageRequest, Scope};
 use sweep::store::databases::Found;
 use sweep::store::open::Url;
@@ -86,8 +86,8 @@ impl World {
 
     /// The explanation of a subject, held to its schema.
     pub fn explained(&self, kind: Kind, name: &str) -> Value {
-        let (url, policy) = (Url::parse(&self.url).expect("a URL"), Policy::default());
-        let explained = Explanation::read(&url, (kind, name), &policy, None, &Timeouts::default());
+        let url = Url::parse(&self.url).expect("a URL");
+        let explained = Explanation::read(&url, (kind, name), &Option::unwrap_or_default, None, &Timeouts::default());
         json::read(&explained.unwrap_or_else(|error| panic!("{error:#}")).json().to_string())
     }
 

@@ -1,4 +1,5 @@
 drop view host_behavior;
+drop view session_watchers;
 drop table activity;
 drop table comments;
 drop table session_commands;

@@ -117,9 +117,10 @@ create table sessions (
     agent_question text,  -- the words with which it asks a person
     agent_state_evidence text,  -- how that is known
     {{ time("resumes_at") }},  -- when its quota is filled again
+    watcher text,  -- of one that examines it: by what it decides, as JSON
     {{ time("created_at") }} not null default {{ now_of_transaction }},
     {{ time("updated_at") }} not null default {{ now_of_transaction }}
-    {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "title", "identifier", "agent_id", "issue_id", "last_tool", "agent_state_kind", "agent_question", "agent_state_evidence"]) }}
+    {{ at_most("10,000 bytes of text", 10000, ["id", "tenant", "title", "identifier", "agent_id", "issue_id", "last_tool", "agent_state_kind", "agent_question", "agent_state_evidence", "watcher"]) }}
     {{ at_most("1,000,000 bytes of output", 1000000, ["recent_output"]) }}
 ){{ strict }};
 
@@ -178,6 +179,10 @@ create index sessions_by_issue on sessions (issue_id, created_at);
 create index session_commands_by_session on session_commands (session_id, created_at);
 create index comments_by_issue on comments (issue_id, created_at);
 create index activity_by_entity on activity (entity_type, entity_id);
+
+-- Who examines a session besides sweeps.
+create view session_watchers as
+select id as subject_id, watcher, updated_at as heard_of_at from sessions where status = 'active' and watcher is not null;
 
 -- What all of this host's facts go by, and what people are advised to do: one row.
 create view host_behavior as
