@@ -1,8 +1,9 @@
 //! What is known of a watched process: its screen, its signs of life, its activity, its end; and whether to nudge it.
 //!
 //! Any output is a sign of life, and so are children that compute: they use the processor. Progress is what
-//! `screen::Motion` says, and for a bounded time, unless the output is a loop, that children compute. One exception: output within three seconds after a nudge was typed, which was not on the screen before and shares a
-//! part with the nudge, is its echo, and neither.
+//! `screen::Motion` says, and for a bounded time, unless the output is a loop, that children compute. One exception:
+//! output within three seconds after a nudge was typed, which was not on the screen before and shares a part with the
+//! nudge, is its echo, and neither.
 
 mod echo;
 mod intake;

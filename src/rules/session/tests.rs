@@ -198,8 +198,8 @@ fn a_crashed_session_whose_issue_is_continued_otherwise_is_left(#[case] issue: L
 #[case::a_loop_never_tried(looping(), history(), nudge(1))]
 #[case::a_loop_tried_once_is_still_the_same_episode(looping(), tried(1, -300), nudge(2))]
 #[case::a_loop_tried_twice(looping(), tried(2, -300), Decision::Escalate(Cause::Exhausted))]
-#[case::a_crash(ended(Some(1)), history(), Decision::Escalate(Cause::NotAllowed))]
-#[case::a_crash_after_a_nudge(ended(Some(1)), tried(1, -61), Decision::Escalate(Cause::NotAllowed))]
+#[case::a_crash(ended(Some(1)), history(), Decision::Escalate(Cause::Crashed("with exit code 1".to_owned())))]
+#[case::a_crash_after_a_nudge(ended(Some(1)), tried(1, -61), Decision::Escalate(Cause::Crashed("with exit code 1".to_owned())))]
 #[case::a_run_takes_no_commands(
     Session { takes_commands: false, active_at: at(-7200), ..session() }, history(),
     Decision::Escalate(Cause::NoChannel))]
@@ -248,7 +248,7 @@ fn the_comment_says_what_happened_and_holds_no_output() {
         |session: Session| escalation_comment(&facts(session), &Cause::Exhausted, &Policy::default(), quote, None);
     let (silent, crashed, looped) = (comment_on(session()), comment_on(ended(Some(137))), comment_on(looping()));
     assert!(silent.contains("It showed no sign of life for 10m."), "{silent}");
-    assert!(crashed.contains("Its process ended with exit code 137, 1m ago."), "{crashed}");
+    assert!(crashed.contains("It crashed with exit code 137 (signal 9), 1m ago."), "{crashed}");
     assert!(looped.contains("It repeats itself and made no progress for 10m."), "{looped}");
     assert!(!looped.contains("refused"), "{looped}");
     let moved = comment_on(moving(-1200));
