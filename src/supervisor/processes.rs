@@ -116,24 +116,36 @@ impl Process {
         Some(if is_found { path } else { PathBuf::new() })
     }
 
-    /// The processor time of all that it has started so far. Its own is left out, and so is that of further processes
-    /// of an agent: one that hangs may turn a spinner.
+    /// The processor time of all that it has started so far. Its own is left out, and so is that of the further processes
+    /// of an agent, which it starts itself by the same program: one that hangs may turn a spinner.
     pub fn children_worked_for(&self) -> Duration {
-        let (servers, mut found) = (self.servers(), self.children());
-        found.extend(servers.iter().flat_map(Process::children).filter(|child| child.works_where(self)));
+        let (servers, program) = (self.servers(), self.executable().filter(|_| self.is_agent()));
+        let of_servers = servers.iter().flat_map(Process::children).filter(|child| child.works_where(self));
+        let of_itself = self.children().into_iter().filter(|child| servers.iter().all(|server| server.id != child.id));
+        let mut own = vec![self.id];
+        let mut found: Vec<(i32, Process)> =
+            of_itself.map(|child| (self.id, child)).chain(of_servers.map(|child| (0, child))).collect();
         let mut ticks = self.childrens_time;
         let mut at = 0;
-        while let Some(child) = found.get(at).filter(|_| at < CHILDREN_MAX) {
-            let is_server = servers.iter().any(|server| server.id == child.id);
-            let (own_time, children) = (if child.is_agent() { 0 } else { child.own_time }, child.children());
-            if !is_server {
-                ticks += own_time + child.childrens_time;
-                found.extend(children);
+        while let Some((parent, child)) = found.get(at).filter(|_| at < CHILDREN_MAX) {
+            let id = child.id;
+            let is_same_program = || program.is_some() && child.executable() == program;
+            if child.is_agent() || own.contains(parent) && is_same_program() {
+                own.push(id);
+            } else {
+                ticks += child.own_time;
             }
+            ticks += child.childrens_time;
+            let children = child.children();
+            found.extend(children.into_iter().map(|grandchild| (id, grandchild)));
             at += 1;
         }
         // Linux reports hundredths of a second on every platform.
         Duration::from_millis(10 * ticks)
+    }
+
+    fn executable(&self) -> Option<PathBuf> {
+        read_link(format!("/proc/{}/exe", self.id)).ok()
     }
 
     /// The processes that run an agent's commands for it, where it does not run them itself.

@@ -33,7 +33,8 @@ ASKING = ("permission", "trust", "login", "logged-out")
 FLAGS = {"session-silent-after": "15s", "session-waiting-after": "2s", "nudge-delay": "5s", "interval": "500ms"}
 OTHER_FLAGS = {
     "idle": {"session-silent-after": "8s"},
-    "hang": {"session-no-progress-after": "5s"},
+    # Longer than the time between two looks at what children do, which compute while the agent starts.
+    "hang": {"session-no-progress-after": "12s"},
     "working": {"session-no-progress-after": "12s"},
     # On their way into it, Claude Code and Copilot stand at their composers for long.
     "login": {"session-silent-after": "30s", "session-waiting-after": "5s"},
