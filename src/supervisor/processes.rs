@@ -116,8 +116,8 @@ impl Process {
         Some(if is_found { path } else { PathBuf::new() })
     }
 
-    /// The processor time of all that it has started so far. Its own is left out, and so is that of the further processes
-    /// of an agent, which it starts itself by the same program: one that hangs may turn a spinner.
+    /// The processor time of all that it has started so far. Its own is left out, and so is that of the further
+    /// processes of an agent, which it starts itself by the same program: one that hangs may turn a spinner.
     pub fn children_worked_for(&self) -> Duration {
         let (servers, program) = (self.servers(), self.executable().filter(|_| self.is_agent()));
         let of_servers = servers.iter().flat_map(Process::children).filter(|child| child.works_where(self));

@@ -199,7 +199,8 @@ fn a_crashed_session_whose_issue_is_continued_otherwise_is_left(#[case] issue: L
 #[case::a_loop_tried_once_is_still_the_same_episode(looping(), tried(1, -300), nudge(2))]
 #[case::a_loop_tried_twice(looping(), tried(2, -300), Decision::Escalate(Cause::Exhausted))]
 #[case::a_crash(ended(Some(1)), history(), Decision::Escalate(Cause::Crashed("with exit code 1".to_owned())))]
-#[case::a_crash_after_a_nudge(ended(Some(1)), tried(1, -61), Decision::Escalate(Cause::Crashed("with exit code 1".to_owned())))]
+#[case::a_crash_after_a_nudge(
+    ended(Some(1)), tried(1, -61), Decision::Escalate(Cause::Crashed("with exit code 1".to_owned())))]
 #[case::a_run_takes_no_commands(
     Session { takes_commands: false, active_at: at(-7200), ..session() }, history(),
     Decision::Escalate(Cause::NoChannel))]

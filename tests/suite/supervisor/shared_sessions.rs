@@ -84,7 +84,8 @@ on_each_database! {
         watcher.until_it_prints("working");
         threshold(&[], ["for longer than 15m", a_sweeps]);
         watcher.stop();
-        let watcher = Watcher::of(&world.url, &["--session-no-progress-after", "45m", "--session-silent-after", "40m"], SILENT);
+        let flags = ["--session-no-progress-after", "45m", "--session-silent-after", "40m"];
+        let watcher = Watcher::of(&world.url, &flags, SILENT);
         watcher.until_it_prints("working");
         threshold(&[], ["for longer than 45m", watchers]);
         threshold(&["--session-no-progress-after", "7m"], ["for longer than 7m", watchers]);
