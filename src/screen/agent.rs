@@ -1,14 +1,14 @@
 //! The agents whose screens are known: one file for each in `agents/`, and `generic.toml` for all programs.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
 use super::look::Look;
-use super::rule::{Pattern, Rule, Text};
+use super::rule::{Pattern, Rule, Text, question_of};
 use super::signal::Signal;
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
@@ -30,7 +30,7 @@ pub struct Agent {
     /// Whether the rules for all programs come before its own.
     #[serde(default)]
     after_generic: bool,
-    /// File names of its program, as in `/usr/bin/node /usr/lib/…/gemini`.
+    /// How the path of its program ends, as in `/usr/bin/node /usr/lib/…/gemini`.
     #[serde(default)]
     commands: Vec<String>,
     /// An argument of its process that runs commands for all who started it, in their directories.
@@ -43,6 +43,9 @@ pub struct Agent {
     rules: Vec<Rule>,
     /// The row in which one types. This row and those below it are no output.
     composer: Option<Pattern>,
+    /// Rows that may stand below an idle composer. Any other may be a question, and nothing is typed beside it.
+    #[serde(default)]
+    below: Vec<Pattern>,
     /// The hint that the composer shows when nothing has been typed, if it is not dim.
     hint: Option<Pattern>,
     /// Rows that change without any progress.
@@ -83,6 +86,37 @@ impl Agent {
             |argument: &String| argument.replace("{sweep in a shell}", &in_shell).replace("{sweep}", &escaped(program));
         self.hook_arguments.iter().map(filled).collect()
     }
+
+    /// Whether it could be what reads the keys: agents take them one by one. A line that the terminal itself edits is
+    /// read by a child, unless the operator vouches for the program.
+    fn reads_keys(&self, look: &Look) -> bool {
+        self.is_vouched_for() || look.mode.is_some_and(|mode| !mode.canonical)
+    }
+
+    /// Stands for any program that takes messages at a prompt, by the operator's word.
+    fn is_vouched_for(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    /// What an idle composer is taken for, by what stands below: a question if something asks there, and nothing that
+    /// is known if something is unknown there, or if the agent does not read the keys.
+    fn weigh(&self, idle: Statement, look: &Look) -> Option<Statement> {
+        let is_unknown =
+            |row: &&String| row.contains(char::is_alphanumeric) && !self.below.iter().any(|known| known.is_match(row));
+        let rows = look.rows.iter().skip(look.cursor_row + 1).filter(is_unknown);
+        let unknown: Vec<&str> = rows.filter(|_| !self.is_vouched_for()).map(String::as_str).collect();
+        if unknown.is_empty() {
+            return Some(idle).filter(|_| self.reads_keys(look));
+        }
+        let below = unknown.join("\n");
+        below.contains(['?', '？']).then(|| Statement {
+            activity: Activity::Waiting,
+            kind: Some("question".to_owned()),
+            question: question_of(&below),
+            evidence: Evidence { source: Source::Screen, what: format!("{}, and what stands below", idle.evidence) },
+            ..idle
+        })
+    }
 }
 
 /// All agents that are known.
@@ -111,19 +145,32 @@ impl Agents {
     /// The agent that a command line starts, directly or by an interpreter or a runner of packages. Its other words
     /// prove nothing: they may name a machine, a user or a file.
     pub fn of_command(&self, words: &[OsString]) -> Option<&Agent> {
-        let name = |word: &OsString| Some(Path::new(word).file_name()?.to_string_lossy().into_owned());
-        let first = name(words.first()?)?;
-        let is_runner = RUNNERS.contains(&first.as_str()) || first.starts_with("python");
+        let path = |word: &OsString| {
+            let path = word.to_string_lossy();
+            PathBuf::from(path.trim_end_matches(".js").trim_end_matches(".mjs"))
+        };
+        let first = path(words.first()?);
+        let name = first.file_name()?.to_string_lossy().into_owned();
+        let is_runner = RUNNERS.contains(&name.as_str()) || name.starts_with("python");
         let is_option = |word: &&OsString| word.to_string_lossy().starts_with('-') || *word == "exec" || *word == "run";
-        let second = words[1..].iter().find(|word| !is_option(word)).filter(|_| is_runner).and_then(name);
-        let names = [Some(first), second].into_iter().flatten();
-        let mut names = names.map(|name| name.trim_end_matches(".js").trim_end_matches(".mjs").to_owned());
-        names.find_map(|name| self.known.iter().find(|agent| agent.commands.contains(&name)))
+        let second = words[1..].iter().find(|word| !is_option(word)).filter(|_| is_runner).map(path);
+        let programs = [Some(first), second];
+        let runs = |agent: &&Agent| {
+            let is_one = |program: &PathBuf| agent.commands.iter().any(|command| program.ends_with(command));
+            programs.iter().flatten().any(is_one)
+        };
+        self.known.iter().find(runs)
     }
 
     /// Stands for any program that takes messages at a prompt, by the operator's word.
     pub fn prompt(&self) -> Option<&Agent> {
-        self.known.iter().find(|agent| agent.name == "prompt")
+        self.known.iter().find(|agent| agent.is_vouched_for())
+    }
+
+    /// Whether all these command lines are parts of the agent, which may start itself again.
+    pub fn are_parts(&self, agent: Option<&Agent>, commands: &[Vec<OsString>]) -> bool {
+        let is_part = |words: &Vec<OsString>| self.of_command(words).map(|found| &found.name) == agent.map(|a| &a.name);
+        agent.is_some_and(Agent::is_vouched_for) || commands.iter().all(is_part)
     }
 
     /// Reads a screen. Of an unknown program, only questions to a person are believed, as any agent asks them.
@@ -132,7 +179,8 @@ impl Agents {
         let text = Text::of(look);
         let of = |agent: &Agent| {
             let mut matching = agent.rules.iter().filter_map(|rule| rule.read(&agent.name, look, &text));
-            matching.find(&counts)
+            let first = matching.find(&counts)?;
+            if first.activity == Activity::Idle { agent.weigh(first, look) } else { Some(first) }
         };
         let asks = |statement: &Statement| statement.activity == Activity::Waiting;
         let is_at_cursor = |statement: &Statement| {
@@ -141,9 +189,9 @@ impl Agents {
         let generic = || of(&self.generic);
         match agent {
             Some(agent) if agent.after_generic => generic().or_else(|| of(agent)),
-            // A used-up quota may be on the screen for long, while a question at the cursor is current.
+            // A composer or a used-up quota may be on the screen for long, while a question at the cursor is current.
             Some(agent) => match of(agent) {
-                Some(statement) if statement.activity == Activity::Exhausted => {
+                Some(statement) if matches!(statement.activity, Activity::Exhausted | Activity::Idle) => {
                     generic().filter(is_at_cursor).or(Some(statement))
                 }
                 statement => statement.or_else(generic),
@@ -182,14 +230,14 @@ impl Agents {
 
     /// The text in the composer before the cursor and behind it, without spaces, frames and hints; None without one.
     pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
-        let composer = agent.and_then(|agent| agent.composer.as_ref())?;
+        let agent = agent.filter(|agent| agent.reads_keys(look))?;
+        let composer = agent.composer.as_ref()?;
         let is_composer = |row: &String| composer.is_match(row);
         let first = look.rows.iter().rposition(is_composer).filter(|first| look.is_one_text(*first))?;
         let mut before = look.rows[first..look.cursor_row].join(" ");
         before.push_str(&look.before_cursor);
         let mark = composer.find(&before).map_or(0, |mark| mark.end());
-        let is_hint =
-            agent.and_then(|agent| agent.hint.as_ref()).is_some_and(|hint| hint.is_match(&look.behind_cursor));
+        let is_hint = agent.hint.as_ref().is_some_and(|hint| hint.is_match(&look.behind_cursor));
         let behind = if is_hint { "" } else { &look.solid_behind_cursor };
         Some((condensed(&before[mark..]), condensed(behind)))
     }

@@ -104,13 +104,17 @@ impl Rule {
     }
 
     fn statement(&self, agent: &str, lines: String, question: &str, resumes: Option<&str>) -> Statement {
-        let question = question.replace(CURSOR, " ");
-        let rows =
-            question.lines().filter(|row| row.contains(char::is_alphanumeric)).map(|row| row.trim_matches(BORDERS));
-        let question = redact(&rows.collect::<Vec<_>>().join(" ")).chars().take(QUESTION_MAX).collect();
+        let question = question_of(question);
         let evidence = Evidence { source: Source::Screen, what: format!("screen, rule {agent}/{}, {lines}", self.id) };
         Statement { activity: self.state, kind: self.kind.clone(), question, resumes: resumes.map(redact), evidence }
     }
+}
+
+/// What some rows of the screen ask, on one line.
+pub fn question_of(rows: &str) -> String {
+    let rows = rows.replace(CURSOR, " ");
+    let rows = rows.lines().filter(|row| row.contains(char::is_alphanumeric)).map(|row| row.trim_matches(BORDERS));
+    redact(&rows.collect::<Vec<_>>().join(" ")).chars().take(QUESTION_MAX).collect()
 }
 
 /// Whether a demanded value is known and right.

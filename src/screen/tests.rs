@@ -1,5 +1,7 @@
 //! Recorded screens of real agents and programs (`tests/agents`), and what the rules make of them.
 
+mod composers;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::read_to_string;
@@ -62,7 +64,7 @@ impl Recording {
         let mut next = Duration::from_secs(2);
         for (at, text) in &self.output {
             while next <= *at {
-                let look = emulator.look(None, began + next);
+                let look = emulator.look(self.mode, began + next);
                 look_at(&look, &mut emulator, began + next);
                 next += Duration::from_secs(2);
             }
@@ -216,12 +218,16 @@ fn an_agent_is_known_by_the_program_that_runs_and_by_no_other_word() {
     }
 }
 
+/// How agents set their terminals.
+const RAW: LineMode = LineMode { echo: false, canonical: false };
+
 /// What the rules make of the output of a command.
 fn read(command: &str, printed: &str) -> Option<Statement> {
     let mut emulator = Emulator::new((24, 80));
     emulator.process(printed.as_bytes(), Instant::now());
-    let look = emulator.look(Some(LineMode { echo: true, canonical: true }), Instant::now());
-    Agents::get().read(agent_of(command), &look, |_| true)
+    let agent = agent_of(command);
+    let mode = if agent.is_some() { RAW } else { LineMode { echo: true, canonical: true } };
+    Agents::get().read(agent, &emulator.look(Some(mode), Instant::now()), |_| true)
 }
 
 #[test]
@@ -254,7 +260,7 @@ fn characters_that_nobody_sees_are_no_part_of_a_message() {
     let mut emulator = Emulator::new((24, 80));
     emulator
         .process("> Go \u{200b}on, or say\r\n  what.\x1b[48;5;252m \x1b[49m\u{200b}\x1b[8G".as_bytes(), Instant::now());
-    let composed = Agents::get().composed(agent_of("qwen"), &emulator.look(None, Instant::now()));
+    let composed = Agents::get().composed(agent_of("qwen"), &emulator.look(Some(RAW), Instant::now()));
     assert_eq!(composed, Some(("Goon,orsaywhat.".to_owned(), String::new())));
 }
 

@@ -1,0 +1,111 @@
+//! What looks like an idle composer and is none, and what may stand around one.
+
+use std::time::Instant;
+
+use super::{RAW, agent_of};
+use crate::rules::session::Activity;
+use crate::screen::{Agents, Emulator, LineMode, Statement};
+
+const RULE: &str = "────────────────";
+
+/// The end of the screen of each agent that is idle: the rows, and which of them is its composer.
+const IDLE: [(&str, &[&str], usize); 6] = [
+    ("aider", &["> "], 0),
+    ("claude", &[RULE, "❯ ", RULE, "  ⏵⏵ accept edits on (shift+tab to cycle) · ? for shortcuts"], 1),
+    ("codex", &["› ", "", "  GPT-6-Sol default · ~/shop", "  ← for agents · ? for shortcuts   ⚠ 1 warning"], 0),
+    ("copilot", &[RULE, "❯ ", RULE, " ← open sidebar · Interactive · Manual Approval · / commands"], 1),
+    ("gemini", &[RULE, " Shift+Tab to accept edits", "", " > ", "", " workspace (/directory)", " ~/shop"], 3),
+    ("qwen", &[RULE, "> ", RULE, "  ➜ shop · git:(main)", "  ⏸ 请求授权 (Shift + Tab 切换)"], 1),
+];
+
+/// What the rules make of these rows, with the cursor at the end of one of them.
+fn read(command: &str, mode: LineMode, rows: &[&str], cursor: usize) -> Option<Statement> {
+    let mut emulator = Emulator::new((24, 80));
+    let column = rows[cursor].chars().count() + 1;
+    let drawn = format!("\x1b[H{}\x1b[{};{column}H", rows.join("\r\n"), cursor + 1);
+    emulator.process(drawn.as_bytes(), Instant::now());
+    Agents::get().read(agent_of(command), &emulator.look(Some(mode), Instant::now()), |_| true)
+}
+
+/// The activity of each idle agent, if these rows stand above or below what its screen ends in.
+fn beside(above: &[&str], below: &[&str]) -> Vec<(&'static str, Option<Activity>)> {
+    let read = |(command, rows, composer): &(&'static str, &[&str], usize)| {
+        let rows = [above, rows, below].concat();
+        (*command, read(command, RAW, &rows, above.len() + composer).map(|statement| statement.activity))
+    };
+    IDLE.iter().map(read).collect()
+}
+
+fn of_all(activity: Option<Activity>) -> Vec<(&'static str, Option<Activity>)> {
+    IDLE.iter().map(|(command, ..)| (*command, activity)).collect()
+}
+
+#[test]
+fn below_a_composer_stands_what_is_known_or_it_is_not_known_to_be_idle() {
+    assert_eq!(beside(&[], &[]), of_all(Some(Activity::Idle)), "negative control");
+    assert_eq!(beside(&[], &["  Enter deletes the branch"]), of_all(None));
+    assert_eq!(beside(&[], &["  Delete the branch? Enter: yes"]), of_all(Some(Activity::Waiting)));
+    assert_eq!(beside(&[], &["  是否删除分支？"]), of_all(Some(Activity::Waiting)));
+}
+
+#[test]
+fn a_question_below_a_composer_is_quoted() {
+    let (command, rows, composer) = IDLE[1];
+    let asked = read(command, RAW, &[rows, &["  Delete the branch?", "  Enter: yes"]].concat(), composer);
+    let asked = asked.expect("a question");
+    assert_eq!((asked.kind.as_deref(), asked.question.as_str()), (Some("question"), "Delete the branch? Enter: yes"));
+    assert_eq!(asked.evidence.what, "screen, rule Claude Code/composer, lines 1 to 3, and what stands below");
+}
+
+/// An agent reads key by key; a child that reads a line leaves that to the terminal.
+#[test]
+fn a_line_that_the_terminal_itself_edits_is_no_composer() {
+    let cooked = LineMode { echo: true, canonical: true };
+    for (command, rows, composer) in IDLE {
+        assert_eq!(read(command, cooked, rows, composer), None, "{command}");
+    }
+}
+
+#[test]
+fn a_prompt_above_the_cursor_is_no_composer() {
+    for (command, rows, composer) in IDLE {
+        let turn = format!("{}/run deploy", rows[composer]);
+        let rows = [&rows[..composer], &[&turn, "Which one"]].concat();
+        let found = read(command, RAW, &rows, composer + 1).map(|statement| statement.activity);
+        assert_ne!(found, Some(Activity::Idle), "{command}");
+    }
+}
+
+/// What was said of a full context or a used-up quota stays on the screen when the agent has gone on.
+#[test]
+fn what_was_said_before_the_last_turn_is_no_state() {
+    let said = [
+        "Model openai/stand-in has hit a token limit!",
+        "  ⎿  Prompt is too long · /clear to start fresh",
+        "■ Codex ran out of room in the model's context window. Start anew",
+        " ✗ 400 This model's maximum context length is 128000 tokens.",
+        "✕ [API Error: it exceeds the maximum number of tokens allowed",
+        "  ✕ [API Error: 400 This model's maximum context length is 128000 tokens.",
+    ];
+    let later = ["> go on", "❯ go on", "› go on", " ❯ go on", " > go on", "  > go on"];
+    let done = ["Done.", "● Done.", "• Done.", " ● Done.", "✦ Done.", "  ◆ Done."];
+    for (n, (command, rows, composer)) in IDLE.iter().enumerate() {
+        let found = |above: &[&str]| {
+            let rows = [above, rows].concat();
+            read(command, RAW, &rows, above.len() + composer).map(|statement| statement.activity)
+        };
+        assert_eq!(found(&[later[n], "", said[n], ""]), Some(Activity::Exhausted), "{command}");
+        assert_eq!(found(&[said[n], "", later[n], "", done[n], ""]), Some(Activity::Idle), "{command}");
+    }
+}
+
+#[test]
+fn a_tip_that_comes_late_is_neither_a_question_nor_progress() {
+    let (command, rows, composer) = IDLE[2];
+    let rows = [rows, &["  Tip: Did you know? Use /fast to hurry"]].concat();
+    assert_eq!(read(command, RAW, &rows, composer).map(|statement| statement.activity), Some(Activity::Idle));
+    let mut emulator = Emulator::new((24, 80));
+    emulator.process("  Worked for 3s\r\n\r\n  Tip: Use /fast to hurry\r\n\r\n› ".as_bytes(), Instant::now());
+    let look = emulator.look(Some(RAW), Instant::now());
+    assert_eq!(Agents::get().output(agent_of(command), &look), ["  Worked for 3s"]);
+}
