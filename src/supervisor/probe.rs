@@ -1,4 +1,4 @@
-//! What can be seen of a process from outside: its terminal's mode, the program in the foreground, its children's work.
+//! What can be seen of a process from outside: its terminal's mode, the program in the foreground, its children.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -54,6 +54,11 @@ impl Probe {
         self.on_screen().map(|process| process.children_worked_for()).unwrap_or_default()
     }
 
+    /// The command lines of what this program has started that could read keys.
+    pub fn readers(&self) -> Vec<Vec<OsString>> {
+        self.on_screen().map(|process| process.readers()).unwrap_or_default()
+    }
+
     fn on_screen(&self) -> Option<Process> {
         self.process.and_then(Process::on_screen)
     }
@@ -63,4 +68,19 @@ impl Probe {
 fn open(terminal: &PathBuf) -> Option<File> {
     let flags = (OFlags::NOCTTY | OFlags::NONBLOCK).bits();
     OpenOptions::new().read(true).write(true).custom_flags(flags as i32).open(terminal).ok()
+}
+
+#[cfg(test)]
+impl Probe {
+    /// A program in a terminal whose mode is that of an agent; the terminal is open until the tests end.
+    pub fn in_raw_mode(command: &str) -> Probe {
+        let pair = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).expect("a terminal");
+        let probe = Probe { terminal: pair.master.tty_name(), command: vec![command.into()], process: None };
+        let terminal = open(probe.terminal.as_ref().expect("a terminal")).expect("a terminal");
+        let mut mode = tcgetattr(&terminal).expect("a mode");
+        mode.make_raw();
+        rustix::termios::tcsetattr(&terminal, rustix::termios::OptionalActions::Now, &mode).expect("a mode");
+        std::mem::forget(pair);
+        probe
+    }
 }

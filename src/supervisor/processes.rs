@@ -144,6 +144,24 @@ impl Process {
         Duration::from_millis(10 * ticks)
     }
 
+    /// The command lines of all descendants that could read keys: they have a terminal on their stdin, or one of their
+    /// own, to which this program passes keys on.
+    pub fn readers(&self) -> Vec<Vec<OsString>> {
+        let is_on_stdin = |process: &Process| {
+            let file = read_link(format!("/proc/{}/fd/0", process.id)).unwrap_or_default();
+            file.starts_with("/dev/pts") || file.to_string_lossy().starts_with("/dev/tty")
+        };
+        let mut found = self.children();
+        let mut at = 0;
+        while at < found.len().min(CHILDREN_MAX) {
+            let children = found[at].children();
+            found.extend(children);
+            at += 1;
+        }
+        let reads = |process: &Process| is_on_stdin(process) || ![self.terminal, 0].contains(&process.terminal);
+        found.into_iter().filter(reads).map(|process| process.words).filter(|words| !words.is_empty()).collect()
+    }
+
     fn executable(&self) -> Option<PathBuf> {
         read_link(format!("/proc/{}/exe", self.id)).ok()
     }

@@ -133,7 +133,13 @@ impl Record {
         of_signals.chain(of_title).for_each(|statement| self.activities.add(statement, now));
         let is_outdated = |question: &str| self.refilled_quota.as_deref() == Some(question);
         let on_screen = agents.read(agent, look, |statement| !is_outdated(&statement.question));
+        let on_screen = on_screen.filter(|seen| seen.activity != Activity::Idle || self.reads_alone());
         self.activities.set_screen(on_screen, now);
+    }
+
+    /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer.
+    fn reads_alone(&self) -> bool {
+        Agents::get().are_parts(self.agent, &self.probe.readers())
     }
 
     /// The lines that are the agent's own output, oldest first.
@@ -208,7 +214,7 @@ impl Record {
         self.assess(now);
         let asks = self.activities.on_screen().is_some_and(|seen| seen.activity.needs_person());
         let look = self.emulator.look(self.probe.mode(), now);
-        match Agents::get().composed(self.agent, &look).filter(|_| !asks && !self.is_passing) {
+        match Agents::get().composed(self.agent, &look).filter(|_| !asks && !self.is_passing && self.reads_alone()) {
             None => Draft::NoComposer,
             Some((before, behind)) if before == condensed(message) && behind.is_empty() => Draft::Message,
             Some((before, behind)) if before.is_empty() && behind.is_empty() => Draft::Empty,

@@ -6,6 +6,7 @@ mod database_outages;
 mod failing_panes;
 mod first_use;
 mod hostile_output;
+mod imitated_composers;
 mod kept_output;
 mod loops;
 mod names;

@@ -170,8 +170,7 @@ fn the_log_is_not_held_in_more_than_a_megabyte() {
 /// Claude Code with this draft in its composer, and the cursor so many columns behind its mark.
 fn composing(draft: &str, column: usize) -> Record {
     let mut record = Record::new(Nudges::Known);
-    let probe = Probe { command: vec!["claude".into()], ..Probe::default() };
-    record.runs(probe, (24, 80));
+    record.runs(Probe::in_raw_mode("claude"), (24, 80));
     let rule = "─".repeat(80);
     let screen = format!("\x1b[H{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{}H", column + 3);
     record.output(screen.as_bytes(), Instant::now());

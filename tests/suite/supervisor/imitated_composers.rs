@@ -1,0 +1,70 @@
+//! Children of an agent that show what looks like its composer: no key is for them, and their questions are reported.
+
+use std::fs;
+
+use super::nudge_fence::{COMPOSER, agent, until_it_takes_nudges, until_refused};
+use crate::support::wait::wait_for;
+use crate::support::world::{On, World};
+
+/// A child that asks for a line.
+const CHILD: &str = "cat > child <<'END'\nprintf '> '; read -r x; echo \"$x\" > got\nEND\n";
+
+/// The agent gives its child a terminal of its own and passes all keys on to it, as aider's `/run` does.
+const PASSED_ON: &str = "script -qec 'bash child' /dev/null";
+
+/// What the agent's child has read when a nudge was refused.
+fn read_by_the_child(command: &str, script: &str, prompt: &str) -> Option<String> {
+    let mut world = World::new(On::Sqlite);
+    let watcher = agent(&world, command, script);
+    watcher.until_it_prints(prompt);
+    world.queue("nudge", "go on");
+    until_refused(&mut world);
+    assert_eq!(world.count("sessions where takes_nudges"), 0);
+    let got = fs::read_to_string(watcher.file("got")).ok();
+    watcher.stop();
+    got
+}
+
+#[test]
+fn a_child_that_reads_a_line_is_given_none() {
+    let script = format!("{CHILD}bash child; sleep 10");
+    assert_eq!(read_by_the_child("aider", &script, "> "), None);
+}
+
+#[test]
+fn a_child_to_which_its_agent_passes_the_keys_on_is_given_none() {
+    let script = format!("{CHILD}{PASSED_ON}; sleep 10");
+    assert_eq!(read_by_the_child("aider", &script, "> "), None);
+}
+
+/// Its agent is not even at work: it has put itself into raw mode, and its composer stands there.
+#[test]
+fn a_child_behind_the_composer_of_its_agent_is_given_none() {
+    let script = format!("stty -icanon; {COMPOSER}; bash -c 'read -r x; echo \"$x\" > got'; sleep 10");
+    assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
+}
+
+#[test]
+fn the_same_prompt_of_the_agent_itself_is_given_the_message() {
+    let mut world = World::new(On::Sqlite);
+    let watcher = agent(&world, "aider", "stty -icanon; printf '> '; read -r x; echo \"$x\" > got; sleep 10");
+    until_it_takes_nudges(&mut world);
+    world.queue("nudge", "go on");
+
+    let got = || fs::read_to_string(watcher.file("got")).ok().filter(|got| !got.is_empty());
+    assert_eq!(wait_for("the message", got), "(sweep) go on\n");
+    watcher.stop();
+}
+
+#[test]
+fn what_a_child_asks_is_reported() {
+    let mut world = World::new(On::Sqlite);
+    let child = "echo precious > kept; printf '> /run rm -i kept\\n\\n'; echo 'rm -i kept' > child";
+    let watcher = agent(&world, "aider", &format!("{child}; {PASSED_ON}; sleep 10"));
+    world.until_recovered("escalate");
+
+    let reason = world.text("reason", "recoveries where action = 'escalate'").expect("a reason");
+    assert!(reason.contains("remove regular file 'kept'?"), "{reason}");
+    assert!(watcher.file("kept").exists());
+    watcher.stop();
+}
