@@ -1,8 +1,10 @@
 //! The fence before everything that is typed into a session.
 //!
 //! A key answers whatever question is on the screen. So a message is typed only into a composer that is known to be
-//! idle and empty, and it is sent only when it is seen to stand in it, alone. Otherwise it is cleared by the keys that
-//! the program has for that, if they would still reach the composer, and reported as not delivered.
+//! idle and empty, and its first key alone, which answers nothing, until that is seen to be read: what a busy program
+//! has not read yet would meet the question that comes up next. The message is sent only when it is seen to stand in
+//! the composer, alone. Otherwise it is cleared by the keys that the program has for that, if they would still reach
+//! the composer, and reported as not delivered.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,25 +44,44 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
         return Err("would be sent an empty message".to_owned());
     }
     wait_until_allowed(target, record)?;
-    record.lock().typed(message, Instant::now());
-    if !target.press(message) {
-        return Err("takes no keys".to_owned());
-    }
     let began = Instant::now();
-    let is_whole = |target: &mut _| draft(target, record, message) == Draft::Message;
-    while !is_whole(target) {
-        if SHOWING_LASTS < began.elapsed() || record.lock().was_keyed_since(began) {
-            return Err(retract(target, record, message, began));
+    let (probe, rest) = message.split_at(message.chars().next().map_or(0, char::len_utf8));
+    for (keys, shown) in [(probe, probe), (rest, message)] {
+        record.lock().typed(message, Instant::now());
+        if !target.press(keys) {
+            return Err("takes no keys".to_owned());
         }
-        thread::sleep(TICK);
+        wait_until_shown(target, record, shown, began)?;
     }
     thread::sleep(BEFORE_RETURN);
     // A question may have come up meanwhile.
-    if !is_whole(target) || record.lock().was_keyed_since(began) {
+    if draft(target, record, message) != Draft::Message || record.lock().was_keyed_since(began) {
         return Err(retract(target, record, message, began));
     }
     record.lock().typed(message, Instant::now());
     if target.press("\r") { Ok(()) } else { Err("takes no keys".to_owned()) }
+}
+
+/// Waits until what was typed stands in the composer. While there is none, what was not read yet is discarded at once:
+/// it must not answer what has come up.
+fn wait_until_shown(
+    target: &mut impl TypingTarget,
+    record: &SharedRecord,
+    typed: &str,
+    began: Instant,
+) -> Result<(), String> {
+    let typed_at = Instant::now();
+    loop {
+        match draft(target, record, typed) {
+            Draft::Message => return Ok(()),
+            Draft::NoComposer => target.discard(),
+            Draft::Empty | Draft::Other => {}
+        }
+        if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
+            return Err(retract(target, record, typed, began));
+        }
+        thread::sleep(TICK);
+    }
 }
 
 /// Waits while the screen is being drawn: an idle program that draws a hint now and then is no reason to give up.
@@ -123,13 +144,11 @@ fn as_typed(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use portable_pty::{PtySize, native_pty_system};
-
     use super::*;
     use crate::supervisor::probe::Probe;
     use crate::supervisor::record::Nudges;
 
-    /// Claude Code, which shows a message at the first look after it was typed, and another screen from then on.
+    /// Claude Code, which shows what was typed at the first look after it, and another screen from then on.
     struct Claude {
         record: SharedRecord,
         later: String,
@@ -140,13 +159,14 @@ mod tests {
     impl TypingTarget for Claude {
         fn press(&mut self, keys: &str) -> bool {
             self.keys += keys;
+            self.looks_after_keys = 0;
             true
         }
 
         fn look(&mut self) -> bool {
             if !self.keys.is_empty() {
                 self.looks_after_keys += 1;
-                let screen = if self.looks_after_keys == 1 { composer("(sweep) go on") } else { self.later.clone() };
+                let screen = if self.looks_after_keys == 1 { composer(&self.keys) } else { self.later.clone() };
                 self.record.lock().output(screen.as_bytes(), Instant::now());
             }
             true
@@ -163,10 +183,8 @@ mod tests {
 
     /// Whether a nudge is sent to an agent that shows this after the message stood in its composer; and the keys.
     fn sent_beside(later: &str) -> (bool, String) {
-        let terminal = native_pty_system().openpty(PtySize::default()).expect("a terminal");
-        let probe = Probe { terminal: terminal.master.tty_name(), command: vec!["claude".into()], process: None };
         let record = SharedRecord::new(Nudges::Known);
-        record.lock().runs(probe, (24, 80));
+        record.lock().runs(Probe::in_raw_mode("claude"), (24, 80));
         let a_while_ago = Instant::now().checked_sub(Duration::from_secs(5)).expect("an instant");
         record.lock().output(composer("").as_bytes(), a_while_ago);
         let mut claude =

@@ -10,35 +10,45 @@ use crate::support::watcher::{AS_USUAL, Watcher};
 use crate::support::world::{On, World};
 
 /// Claude Code's composer, with the cursor in it.
-const COMPOSER: &str =
+pub const COMPOSER: &str =
     r"printf '\033[H\033[2J────────────────\r\n❯ \r\n────────────────\r\n  ? for shortcuts\033[2A\r\033[2C'";
 
 /// Claude Code's permission menu.
 const MENU: &str = r"printf '\033[H\033[2J────────────────\r\n Bash command\r\n\r\n   rm -rf ./important\r\n\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel'";
 
-/// A program that is called as Claude Code is, which nobody nudges but the test.
-fn claude(world: &World, script: &str) -> Watcher {
+/// Keeps each key as it is read. The agent itself reads: what a child of an agent reads is none of its composer.
+const KEEP: &str = r#"while IFS= read -rN1 key; do printf %s "$key" >> got; done"#;
+
+/// Does not read, and goes on when something was typed.
+const UNTIL_TYPED: &str = "until read -t 0; do sleep 0.05 < /dev/null; done";
+
+/// A program that is called as an agent is, which nobody nudges but the test.
+pub fn agent(world: &World, command: &str, script: &str) -> Watcher {
     let home = Arc::new(tempfile::tempdir().expect("a home"));
-    let program = home.path().join("claude");
+    let program = home.path().join(command);
     fs::write(&program, script).expect("a file");
     let program = program.display().to_string();
     let patient = ["--session-silent-after", "10m", "--session-waiting-after", "1s"];
-    let words = ["--database", &world.url, "--name", "agent", AS_USUAL, "--", "sh", &program];
+    let words = ["--database", &world.url, "--name", "agent", AS_USUAL, "--", "bash", &program];
     Watcher::at_home(home, &[&patient[..], &words].concat())
 }
 
-fn until_it_takes_nudges(world: &mut World) {
+fn claude(world: &World, script: &str) -> Watcher {
+    agent(world, "claude", script)
+}
+
+pub fn until_it_takes_nudges(world: &mut World) {
     wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
 }
 
-fn until_refused(world: &mut World) {
+pub fn until_refused(world: &mut World) {
     wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
 }
 
 #[test]
 fn a_message_is_sent_when_it_stands_in_the_composer() {
     let mut world = World::new(On::Sqlite);
-    let watcher = claude(&world, &format!("{COMPOSER}; read x; echo \"$x\" > got; cat"));
+    let watcher = claude(&world, &format!("stty -icanon; {COMPOSER}; read x; echo \"$x\" > got; cat"));
     until_it_takes_nudges(&mut world);
     assert_eq!(world.of_agent("agent_state").as_deref(), Some("idle"));
     world.queue("nudge", "go on");
@@ -52,13 +62,13 @@ fn a_message_is_sent_when_it_stands_in_the_composer() {
 #[test]
 fn a_message_that_is_not_shown_is_never_sent() {
     let mut world = World::new(On::Sqlite);
-    let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; cat > got"));
+    let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {KEEP}"));
     until_it_takes_nudges(&mut world);
     world.queue("nudge", "go on");
     until_refused(&mut world);
 
     let got = fs::read_to_string(watcher.file("got")).expect("what it read");
-    assert_eq!(got, "(sweep) go on", "and no return key");
+    assert_eq!(got, "(", "its first key alone");
     watcher.stop();
 }
 
@@ -66,7 +76,8 @@ fn a_message_that_is_not_shown_is_never_sent() {
 #[test]
 fn a_message_that_nobody_reads_is_taken_back() {
     let mut world = World::new(On::Sqlite);
-    let script = format!("stty -echo -icanon; {COMPOSER}; until [ -e read ]; do sleep 0.1; done; cat > got");
+    let script =
+        format!("stty -echo -icanon; {COMPOSER}; until [ -e read ]; do sleep 0.1 < /dev/null; done; > got; {KEEP}");
     let watcher = claude(&world, &script);
     until_it_takes_nudges(&mut world);
     world.queue("nudge", "go on");
@@ -82,24 +93,51 @@ fn a_message_that_nobody_reads_is_taken_back() {
 #[test]
 fn when_a_menu_comes_up_meanwhile_it_is_not_answered() {
     let mut world = World::new(On::Sqlite);
-    let script = format!("stty -echo -icanon; {COMPOSER}; head -c 1 > got; {MENU}; cat >> got");
-    let watcher = claude(&world, &script);
+    let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; read -N1; {MENU}; > got; {KEEP}"));
     until_it_takes_nudges(&mut world);
     world.queue("nudge", "yes");
     until_refused(&mut world);
 
-    let got = fs::read_to_string(watcher.file("got")).expect("what it read");
-    assert!(!got.contains('\r') && !got.contains('\n') && got.starts_with('('), "{got:?}");
+    assert_eq!(fs::read_to_string(watcher.file("got")).expect("what it read"), "");
     wait_for("a question", || (world.recovered("escalate") == 1).then_some(()));
     let reason = world.text("reason", "recoveries where action = 'escalate'").expect("a reason");
     assert_eq!(reason, "it asks for permission: \"rm -rf ./important\"");
     watcher.stop();
 }
 
+/// It reads nothing while it is at work; its menu then takes what was typed meanwhile.
+#[test]
+fn what_a_busy_agent_has_not_read_answers_nothing() {
+    let mut world = World::new(On::Sqlite);
+    let script = format!("stty -echo -icanon; {COMPOSER}; {UNTIL_TYPED}; sleep 0.3; {MENU}; {KEEP}");
+    let watcher = claude(&world, &script);
+    until_it_takes_nudges(&mut world);
+    world.queue("nudge", "yes");
+    until_refused(&mut world);
+
+    let got = fs::read_to_string(watcher.file("got")).unwrap_or_default();
+    assert!(["", "("].contains(&got.as_str()), "no menu takes this key: {got:?}");
+    watcher.stop();
+}
+
+/// It has read the first key, and shows that. Then it is busy, and its menu reads nothing before it is painted.
+#[test]
+fn what_is_on_its_way_when_a_menu_comes_up_is_discarded() {
+    let mut world = World::new(On::Sqlite);
+    let works = format!("read -N1; printf '('; {UNTIL_TYPED}; {MENU}; sleep 1; > got");
+    let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {works}; {KEEP}"));
+    until_it_takes_nudges(&mut world);
+    world.queue("nudge", "yes");
+    until_refused(&mut world);
+
+    assert_eq!(fs::read_to_string(watcher.file("got")).expect("what it read"), "");
+    watcher.stop();
+}
+
 #[test]
 fn a_person_at_work_is_not_interrupted() {
     let mut world = World::new(On::Sqlite);
-    let mut watcher = claude(&world, &format!("{COMPOSER}; while read x; do echo \"$x\" >> got; done"));
+    let mut watcher = claude(&world, &format!("stty -icanon; {COMPOSER}; while read x; do echo \"$x\" >> got; done"));
     until_it_takes_nudges(&mut world);
     watcher.screen.types("my own draft");
     wait_for("a draft", || (world.count("sessions where not takes_nudges") == 1).then_some(()));
