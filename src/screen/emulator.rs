@@ -116,9 +116,12 @@ impl Emulator {
         Emulator { parser, drawn_at: None, painting_since: None }
     }
 
-    pub fn resize(&mut self, (rows, columns): (u16, u16)) {
+    /// Adopts a size, and returns whether it is another than before.
+    pub fn resize(&mut self, (rows, columns): (u16, u16)) -> bool {
         let size = (at_least_one(rows), at_least_one(columns));
+        let before = self.parser.screen().size();
         self.catch_panic(size, |parser| parser.set_size(size.0, size.1));
+        before != size
     }
 
     /// Takes in the bytes that the program has written.

@@ -30,6 +30,8 @@ pub struct ActivityTracker {
     screen: Option<KnownActivity>,
     sequence: Option<KnownActivity>,
     event: Option<KnownActivity>,
+    /// The question on the screen was painted anew since it was last read: its words are wrapped otherwise.
+    is_repainted: bool,
 }
 
 impl ActivityTracker {
@@ -41,15 +43,24 @@ impl ActivityTracker {
         }
     }
 
+    /// A question on the screen is being painted anew in another size, and is kept meanwhile; false if there is none.
+    pub fn repaints_question(&mut self) -> bool {
+        self.is_repainted = self.on_screen().is_some_and(|seen| seen.activity.needs_person());
+        self.is_repainted
+    }
+
     /// Takes in a statement of any source.
     pub fn add(&mut self, statement: Statement, now: Instant) {
+        let is_repainted = statement.evidence.source == Source::Screen && std::mem::take(&mut self.is_repainted);
         let known = match statement.evidence.source {
             Source::Screen => &mut self.screen,
             Source::Sequence => &mut self.sequence,
             Source::Event => &mut self.event,
         };
         let (mut since, mut worded_at) = (now, now);
-        if let Some(before) = known.as_ref().filter(|before| is_alike(&before.statement, &statement)) {
+        if let Some(before) = known.as_ref().filter(|_| is_repainted && statement.activity.needs_person()) {
+            (since, worded_at) = (before.since, before.worded_at);
+        } else if let Some(before) = known.as_ref().filter(|before| is_alike(&before.statement, &statement)) {
             if is_same_question(&before.statement, &statement) {
                 (since, worded_at) = (before.since, before.worded_at);
             } else if now.saturating_duration_since(before.worded_at) < WORDS_LAST {
@@ -140,6 +151,18 @@ mod tests {
         assert_eq!(tracker.current().map(|known| known.since), Some(began));
         tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(9, began));
         assert_eq!(tracker.current().map(|known| known.since), Some(after(9, began)), "another question");
+    }
+
+    #[test]
+    fn a_question_that_is_painted_anew_is_one_question() {
+        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
+        assert!(!tracker.repaints_question(), "there is none");
+        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove ./important?")), began);
+        assert!(tracker.repaints_question());
+        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove ./imp…")), after(60, began));
+        assert_eq!(tracker.current().map(|known| known.since), Some(began));
+        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(70, began));
+        assert_eq!(tracker.current().map(|known| known.since), Some(after(70, began)), "another question");
     }
 
     #[test]

@@ -19,8 +19,8 @@ use crate::screen::{Agents, KnownActivity, Look, condensed};
 use echo::ECHO_LASTS;
 pub use intake::{End, Nudges, Record};
 
-/// After a resize everything is drawn anew for so long, which is no progress.
-const REDRAWING_LASTS: Duration = Duration::from_secs(1);
+/// After a resize everything is drawn anew for so long: that is no progress, and no end of a question.
+const REDRAWING_LASTS: Duration = Duration::from_secs(3);
 
 /// How often the processor time of the children is measured, and which share of the time makes it a sign of life.
 const CHILDREN_EVERY: Duration = Duration::from_secs(10);
@@ -113,8 +113,7 @@ impl Record {
         self.read_activities(&look, now);
         let has_new_question = self.question_since() != had_question;
         let lines = self.output_lines(&look, now);
-        let is_redrawn = self.resized_at.is_some_and(|at| now.duration_since(at) < REDRAWING_LASTS);
-        let is_new = self.motion.is_progress(lines.iter().map(String::as_str), now) && !is_redrawn;
+        let is_new = self.motion.is_progress(lines.iter().map(String::as_str), now) && !self.is_redrawn(now);
         self.lines = lines;
         let composed = Agents::get().composed(self.agent, &look);
         self.composer_is_empty = composed.is_some_and(|(before, behind)| before.is_empty() && behind.is_empty());
@@ -131,10 +130,17 @@ impl Record {
         let of_signals = signals.iter().filter_map(|signal| agents.read_signal(agent, signal));
         let of_title = agents.read_title(agent, &look.title);
         of_signals.chain(of_title).for_each(|statement| self.activities.add(statement, now));
+        if self.is_redrawn(now) && self.activities.repaints_question() {
+            return;
+        }
         let is_outdated = |question: &str| self.refilled_quota.as_deref() == Some(question);
         let on_screen = agents.read(agent, look, |statement| !is_outdated(&statement.question));
         let on_screen = on_screen.filter(|seen| seen.activity != Activity::Idle || self.reads_alone());
         self.activities.set_screen(on_screen, now);
+    }
+
+    fn is_redrawn(&self, now: Instant) -> bool {
+        self.resized_at.is_some_and(|at| now.saturating_duration_since(at) < REDRAWING_LASTS)
     }
 
     /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer.

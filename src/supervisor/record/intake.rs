@@ -82,9 +82,12 @@ impl Record {
         self.emulator.resize(size);
     }
 
+    /// Its terminal has this size now, which may be another than before.
     pub fn resized(&mut self, size: (u16, u16), now: Instant) {
-        self.emulator.resize(size);
-        self.resized_at = Some(now);
+        // What has drawn nothing so far draws nothing anew.
+        if self.emulator.resize(size) && self.drawn_at.is_some() {
+            self.resized_at = Some(now);
+        }
     }
 
     /// The process has written these bytes to its terminal.

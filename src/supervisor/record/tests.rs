@@ -142,8 +142,8 @@ fn a_redraw_after_a_resize_is_no_progress() {
     story.record.resized((24, 40), at);
     story.prints(&format!("\x1b[H\x1b[2J{}\r\n", "many words ".repeat(3)), 2.1);
     story.was(2.1, 0.0, 2.5);
-    story.prints("something else\r\n", 4.0);
-    story.was(4.0, 4.0, 4.5);
+    story.prints("something else\r\n", 6.0);
+    story.was(6.0, 6.0, 6.5);
 }
 
 #[test]

@@ -103,6 +103,7 @@ impl WatchedPane {
 
     fn update_record(&self, state: &PaneState, has_changed: bool, now: Instant) {
         let mut record = self.record.lock();
+        record.resized(state.capture.size, now);
         record.runs(state.probe.clone(), state.capture.size);
         record.replace_screen(Emulator::of(&state.capture), has_changed, now);
     }
