@@ -5,6 +5,7 @@
 
 mod connectivity;
 mod row_image;
+mod word;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use super::event::WatchEvent;
 use super::record::{SharedRecord, Snapshot};
 use crate::rules::session::SessionFacts;
 use crate::rules::{Decision, Facts, Id, Policy, Reason, decide};
+use crate::screen::KnownActivity;
 use crate::store::links::Links;
 use crate::store::open::Url;
 use crate::store::outbox::Subscriptions;
@@ -29,6 +31,7 @@ use crate::sweep::limits::WakeBudget;
 use crate::sweep::logs;
 use connectivity::{Connectivity, RoundError};
 use row_image::{RowImage, close_of};
+use word::Word;
 
 /// How a session is kept.
 pub struct KeeperOptions {
@@ -91,8 +94,9 @@ pub struct Keeper {
     has_open_recovery: bool,
     /// When a used-up quota is available again.
     resumes_at: Option<DateTime<Utc>>,
-    /// Set while the session is reported as stuck: the question that it asks, or an empty text.
-    stuck: Option<String>,
+    word: Word,
+    /// Set while the session is reported as stuck: since when its question stands there, if it asks one.
+    stuck: Option<Option<Instant>>,
     last_reason: String,
     sweep_id: Id,
     connectivity: Connectivity,
@@ -111,6 +115,7 @@ impl Keeper {
             examined_progress: None,
             has_open_recovery: true,
             resumes_at: None,
+            word: Word::Given,
             stuck: None,
             last_reason: String::new(),
             sweep_id: Id::generate(),
@@ -123,7 +128,7 @@ impl Keeper {
         loop {
             match calls.recv_timeout(self.options.interval) {
                 Ok(Call::Look) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Call::Relaunched) => self.is_relaunching = false,
+                Ok(Call::Relaunched) => (self.is_relaunching, self.word) = (false, Word::Awaited),
                 Ok(Call::Failed(id)) => {
                     self.failed.push(id);
                     self.is_relaunching = false;
@@ -183,7 +188,7 @@ impl Keeper {
         let facts = db.in_transaction(Access::ReadOnly, timeouts, |db| SessionFacts::read(db, id))?;
         let Some(facts) = facts else { return Err(RoundError::TakenOver) };
         self.has_open_recovery = facts.history().open.is_some();
-        self.report_escalation(&facts);
+        self.report_escalation(&facts, &snapshot);
         if snapshot.end.is_some() {
             let decision = decide(&facts, &self.options.policy).decision;
             self.send(match decision {
@@ -199,7 +204,7 @@ impl Keeper {
 
     /// Writes what has changed, and claims a command.
     fn write(&mut self, db: &mut DbConnection, snapshot: &Snapshot) -> Result<Option<ClaimedCommand>, RoundError> {
-        let Keeper { options, row, failed, resumes_at, record, .. } = self;
+        let Keeper { options, row, failed, resumes_at, word, record, .. } = self;
         let KeeperOptions { lease, timeouts, interval, zone, .. } = options;
         let began = Instant::now();
         let is_due = row.written_at.is_none_or(|at| *interval * HEARTBEAT <= began - at);
@@ -211,7 +216,7 @@ impl Keeper {
             match &changes.state {
                 Some(state) => *resumes_at = state.resumes_at.map(|at| at.0),
                 None if resumes_at.is_some_and(|at| at <= now) => {
-                    *resumes_at = None;
+                    (*resumes_at, *word) = (None, Word::Awaited);
                     record.lock().quota_refilled();
                 }
                 None => {}
@@ -249,9 +254,12 @@ impl Keeper {
         }
         let (wakes, sweep_id) = (WakeBudget::new(1), &self.sweep_id);
         let context = ExamineContext::of_one(sweep_id, policy, *timeouts, &wakes, subscriptions, links);
+        let asked = self.word.give(snapshot, policy);
+        let context = ExamineContext { asked: asked.as_ref(), ..context };
         let examination = examine::<SessionFacts>(db, &lease.id, &context);
         let examined = examination.examined;
         if examined.outcome.is_change() {
+            self.word = Word::Given;
             self.options.alerts.queued();
         }
         // Each change is logged, and each further reason once.
@@ -266,13 +274,13 @@ impl Keeper {
     }
 
     /// Reports once that people were notified, by whichever sweep, and once that the session has recovered.
-    fn report_escalation(&mut self, facts: &SessionFacts) {
+    fn report_escalation(&mut self, facts: &SessionFacts, snapshot: &Snapshot) {
         let session = &facts.session;
         let is_at_work = session.status == "active" && session.ended.is_none();
         // A different question is reported again.
-        let question =
-            session.agent.as_ref().filter(|agent| agent.activity.needs_person()).map(|agent| agent.describe());
-        let stuck = (is_at_work && facts.history().escalated).then(|| question.unwrap_or_default());
+        let asks = |known: &&KnownActivity| known.statement.activity.needs_person();
+        let question = snapshot.activity.as_ref().filter(asks).map(|known| known.since);
+        let stuck = (is_at_work && facts.history().escalated).then_some(question);
         if stuck != self.stuck {
             let is_stuck = stuck.is_some();
             self.stuck = stuck;

@@ -17,6 +17,8 @@ mod prompts;
 mod refused_starts;
 mod reported_states;
 mod requests;
+mod resized_questions;
 mod shared_sessions;
 mod stuck_agents;
 mod tmux_panes;
+mod words_to_go_on;

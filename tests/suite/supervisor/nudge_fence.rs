@@ -24,13 +24,17 @@ const UNTIL_TYPED: &str = "until read -t 0; do sleep 0.05 < /dev/null; done";
 
 /// A program that is called as an agent is, which nobody nudges but the test.
 pub fn agent(world: &World, command: &str, script: &str) -> Watcher {
+    agent_with(&[], world, command, script)
+}
+
+pub fn agent_with(flags: &[&str], world: &World, command: &str, script: &str) -> Watcher {
     let home = Arc::new(tempfile::tempdir().expect("a home"));
     let program = home.path().join(command);
     fs::write(&program, script).expect("a file");
     let program = program.display().to_string();
     let patient = ["--session-silent-after", "10m", "--session-waiting-after", "1s"];
     let words = ["--database", &world.url, "--name", "agent", AS_USUAL, "--", "bash", &program];
-    Watcher::at_home(home, &[&patient[..], &words].concat())
+    Watcher::at_home(home, &[&patient[..], flags, &words].concat())
 }
 
 fn claude(world: &World, script: &str) -> Watcher {

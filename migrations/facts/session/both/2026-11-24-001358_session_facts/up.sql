@@ -17,7 +17,8 @@ select
     s.status,
     -- An issue that waits for a person, or declares what for, keeps its sessions waiting.
     case when s.stall_paused then 'its stall detection is paused'
-         when s.agent_state = 'exhausted' and s.resumes_at > {{ at_statement }}
+         -- Its supervisor has a minute to see that it goes on.
+         when s.agent_state = 'exhausted' and s.resumes_at > {{ before(at_statement, 60) }}
          then 'its agent''s quota is used up until ' || {{ minute("s.resumes_at") }} || ' UTC'
          when s.agent_id is not null and (i.assignee_user_id is not null or i.assignee_agent_id <> s.agent_id) then 'its issue is another''s now'
          when i.status in ('blocked', 'in_review') then 'its issue is ' || replace(i.status, '_', ' ')
