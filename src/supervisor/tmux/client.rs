@@ -30,3 +30,8 @@ impl Client {
 pub fn escaped(word: &str) -> String {
     word.strip_suffix(';').map_or(word.to_owned(), |word| format!("{word}\\;"))
 }
+
+/// A word as a part of a command that is an argument itself.
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

@@ -22,6 +22,9 @@ const TO_THE_END: &str = "-";
 const SETTLING_LOOKS: u32 = 10;
 const SETTLING_PAUSE: Duration = Duration::from_millis(200);
 
+/// Whether tmux would take keys itself, drop them, or give them to other panes as well.
+pub const LOSES_KEYS: &str = "#{||:#{pane_in_mode},#{||:#{pane_synchronized},#{pane_input_off}}}";
+
 const NO_PANE: &str = "there is no such pane";
 
 /// A pane, and the command that ran in it at the start.

@@ -5,9 +5,9 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::client::escaped;
+use super::client::quoted;
 use super::mark::WindowMark;
-use super::pane::{Answer, Pane, PaneState};
+use super::pane::{Answer, LOSES_KEYS, Pane, PaneState};
 use crate::rules::Id;
 use crate::screen::{Capture, Emulator};
 use crate::supervisor::event::WatchEvent;
@@ -120,8 +120,13 @@ impl WatchedPane {
         true
     }
 
-    fn send(&self, keys: &[&str]) -> bool {
-        self.pane.client.ask(&[&["send-keys", "-t", &self.pane.id], keys].concat()).is_some()
+    /// Sends keys, unless tmux itself would take them or drop them by now: it looks and sends at one moment.
+    fn send(&self, keys: &str) -> bool {
+        let (id, sent) = (&self.pane.id, format!("send-keys -t {} {keys}", self.pane.id));
+        self.pane
+            .client
+            .ask(&["if-shell", "-F", "-t", id, LOSES_KEYS, "display-message -p kept", &sent])
+            .is_some_and(|kept| kept.is_empty())
     }
 
     /// Starts the pane's command again; false if the pane is not dead: a shell that runs there now is the operator's.
@@ -143,13 +148,13 @@ impl WatchedPane {
 impl TypingTarget for WatchedPane {
     fn press(&mut self, keys: &str) -> bool {
         match keys {
-            "\r" => self.send(&["Enter"]),
+            "\r" => self.send("Enter"),
             // Control keys are sent byte by byte.
             keys if keys.chars().any(char::is_control) => {
                 let codes: Vec<String> = keys.bytes().map(|byte| format!("{byte:x}")).collect();
-                self.send(&[&["-H"], codes.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat())
+                self.send(&format!("-H {}", codes.join(" ")))
             }
-            keys => self.send(&["-l", "--", &escaped(keys)]),
+            keys => self.send(&format!("-l -- {}", quoted(keys))),
         }
     }
 

@@ -1,12 +1,15 @@
 //! Panes of a real tmux that fail the watcher, or show what should not be kept.
 
-use std::fs::rename;
+use std::fs::{Permissions, rename};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::support::tmux::Tmux;
 use crate::support::wait::wait_for;
-use crate::support::world::on_each_database;
+use crate::support::watcher::{Watcher, path};
+use crate::support::world::{On, World, on_each_database};
 
 /// While tmux's socket is elsewhere it has no server.
 fn without_its_server(tmux: &Tmux, lasts: Duration) {
@@ -83,4 +86,28 @@ on_each_database! {
         });
         watcher.stop();
     }
+}
+
+/// While tmux shows the history, `q` ends that, and what follows would reach the agent.
+const PERSON: &str = "#!/bin/sh\nexport PATH=\"${PATH#*:}\"\n\
+    case \"$*\" in *send-keys*weep*) tmux -u copy-mode -t %1;; esac\nexec tmux \"$@\"\n";
+
+#[test]
+fn when_somebody_begins_to_read_the_history_at_that_moment_no_key_is_typed() {
+    let mut world = World::new(On::Sqlite);
+    let tmux = Tmux::running("stty -echo -icanon; printf '> '; head -c 1 > first; printf '('; cat > got");
+    let programs = tmux.home.path().join("programs");
+    std::fs::create_dir(&programs).expect("a directory");
+    std::fs::write(programs.join("tmux"), PERSON).expect("a file");
+    std::fs::set_permissions(programs.join("tmux"), Permissions::from_mode(0o755)).expect("a mode");
+    let search_path = format!("{}:{}", programs.display(), path());
+    let words = ["--database", &world.url, "--name", "agent", "--tmux", "%1", "--no-examine"];
+    let watcher = Watcher::given(Arc::clone(&tmux.home), &[("PATH", &search_path)], &words);
+    wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
+    world.queue("nudge", "quit it");
+    wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+
+    assert_eq!(tmux.ask(&["display-message", "-p", "-t", "%1", "#{pane_in_mode}"]), "1\n");
+    assert_eq!(std::fs::read_to_string(tmux.home.path().join("got")).expect("what it read"), "");
+    watcher.stop();
 }
