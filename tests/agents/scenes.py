@@ -41,10 +41,10 @@ def waiting(kind, question=None):
 
 
 def agent(name, run, scenes, common):
-    """One agent's scenes, each with what all of them share."""
+    """One agent's scenes, each with what all of them share; a language may follow its name."""
     for what, given in scenes.items():
         named = {key: common.get(key, {}) | given.pop(key, {}) for key in ("files", "env")}
-        scene(f"{name}-{what}", name, run + given.pop("more", []), given.pop("steps"), given.pop("state"), **named, **given)
+        scene(f"{name}-{what}", name.partition("-")[0], run + given.pop("more", []), given.pop("steps"), given.pop("state"), **named, **given)
 
 
 # Claude Code
@@ -332,6 +332,35 @@ agent(
     ),
 )
 
+# In other languages
+
+READY = r"(?m)^>   \S"
+ask = [("wait", READY), ("sleep", 2), ("type", ASK), ("sleep", 0.7), ("type", "\r")]
+for language, allows in (("zh", r"允许一次"), ("de", r"einmal erlauben")):
+    agent(
+        f"qwen-{language}",
+        ["qwen"],
+        {
+            "idle": dict(model="short", steps=[("wait", READY), ("sleep", 4)], state=IDLE),
+            "permission": dict(model="tool", steps=[*ask, ("wait", allows), ("sleep", 3)], state=PERMISSION),
+            "edit-permission": dict(model="edit", steps=[*ask, ("wait", allows), ("sleep", 3)], state=waiting("permission", "notes.txt")),
+            "question": dict(
+                model="question", steps=[*ask, ("wait", r"(?i)which database"), ("sleep", 3)], state=waiting("question", "Which database")
+            ),
+            "hang": dict(model="hang", steps=[*ask, ("sleep", 14)], state=WORKING),
+            "context": dict(model="context", steps=[*ask, ("sleep", 8)], state=state("exhausted", "context")),
+        },
+        dict(
+            files={".qwen/settings.json": json.dumps(QWEN | {"general": QWEN["general"] | {"language": language}})},
+            env={
+                "OPENAI_API_KEY": "sk-not-a-key",
+                "OPENAI_BASE_URL": "http://127.0.0.1:{port}/v1",
+                "OPENAI_MODEL": "stand-in",
+                "QWEN_TELEMETRY_ENABLED": "false",
+            },
+        ),
+    )
+
 
 # GitHub Copilot
 
@@ -451,6 +480,13 @@ agent(
         ),
         "edit-permission": dict(
             model="aider-edit", more=["--no-gitignore"], steps=[*ask, ("wait", r"\(Y\)es"), ("sleep", 2)], state=waiting("permission", "notes.txt")
+        ),
+        # What it runs asks.
+        "run-rm": dict(
+            model="short",
+            more=["--no-gitignore"],
+            steps=[("wait", READY), ("sleep", 1), ("type", "/run rm -i README.md\r"), ("wait", r"remove"), ("sleep", 2)],
+            state=waiting("question", "remove regular file 'README.md'?"),
         ),
         "working": dict(model="text", more=["--no-gitignore"], steps=[*ask, ("sleep", 10)], state=WORKING),
         "hang": dict(model="hang", more=["--no-gitignore"], steps=[*ask, ("sleep", 20)], state=WORKING),

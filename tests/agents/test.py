@@ -29,6 +29,8 @@ NUDGE = "(sweep) You seem to be stuck"
 AT_ONCE = 2  # Scenes that are played at the same time.
 LEFT_ALONE = 22  # Seconds.
 SEEN = ("agent_state", "agent_state_kind", "agent_question", "agent_state_evidence", "takes_nudges", "last_progress_at", "recent_output")
+# What aider runs that reads at a prompt like its own: only its processes tell them apart.
+CHILDREN = {"run-node": "/run node", "run-read": "/run read -p '> ' x; echo got $x"}
 ASKING = ("permission", "trust", "login", "logged-out")
 FLAGS = {"session-silent-after": "15s", "session-waiting-after": "2s", "nudge-delay": "5s", "interval": "500ms"}
 OTHER_FLAGS = {
@@ -53,13 +55,17 @@ class Trial:
 
     def scene(self):
         """The recorded scene, up to where it stands; its text is long enough for the whole trial."""
-        found = next(scene for scene in scenes.ALL if scene.name == f"{self.agent}-{self.what}")
+        found = next(scene for scene in scenes.ALL if scene.name == f"{self.agent}-{'idle' if self.what in CHILDREN else self.what}")
+        if self.what in CHILDREN:
+            return replace(found, steps=[*found.steps, ("type", f"{CHILDREN[self.what]}\r"), ("sleep", 2)], state={"state": None})
         steps = found.steps[:-1] if found.steps[-1][0] == "sleep" and found.steps[-1][1] > 5 else found.steps
         return replace(found, steps=steps, delay=0.25 if self.what == "working" else found.delay)
 
 
 TRIALS = [
     *(Trial(agent, what) for agent in ("claude", "codex", "gemini", "qwen", "copilot") for what in (*ASKING[:3], "idle", "working", "hang")),
+    *(Trial("aider", what) for what in ("permission", "idle", "hang", "run-rm", *CHILDREN)),
+    *(Trial(f"qwen-{language}", what) for language in ("zh", "de") for what in ("permission", "idle", "hang")),
     Trial("claude", "logged-out"),
     Trial("claude", "permission", hooks=True),
     Trial("claude", "idle", hooks=True),
@@ -200,11 +206,11 @@ def faults(played):
     elif trial.what == "hang" and "nothing new" not in escalated[0]:
         yield f"reported otherwise: {escalated[0]}"
     if trial.what == "permission":
-        played.terminal.type("\x1b")
+        played.terminal.type("n\r" if trial.agent == "aider" else "\x1b")
         if not played.until(lambda: played.recoveries("recover"), 8):
-            yield "not recovered after Esc"
+            yield "not recovered after a no"
         if not (played.stage.place.work / "important" / "file.txt").exists():
-            yield "important/file.txt is gone after Esc"
+            yield "important/file.txt is gone after a no"
 
 
 def play(trial):
