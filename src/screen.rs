@@ -15,9 +15,9 @@ mod statement;
 mod tracker;
 
 pub use agent::{Agent, Agents, condensed};
-pub use emulator::{Capture, Emulator};
+pub use emulator::Emulator;
 pub use event::HookEvent;
-pub use look::{LineMode, Look};
+pub use look::{Capture, LineMode, Look};
 pub use motion::Motion;
 pub use resumes::resumes_at;
 pub use signal::Signal;

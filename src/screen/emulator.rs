@@ -7,12 +7,9 @@ use std::time::{Duration, Instant};
 
 use vt100::{Callbacks, Cell, Parser, Screen};
 
-use super::look::{LineMode, Look};
+use super::look::{Capture, LineMode, Look};
 use super::signal::{Signal, of_osc};
 use crate::rules::display::is_invisible;
-
-/// How many lines are kept that have scrolled off.
-pub const ABOVE_MAX: usize = 41;
 
 /// A screen counts as still when nothing was drawn for this long.
 const STILL_AFTER: Duration = Duration::from_secs(5);
@@ -71,25 +68,6 @@ impl Callbacks for OutOfBand {
             self.pictures += u64::from(self.is_painting);
         }
     }
-}
-
-/// A screen as another terminal has kept it, with its colours.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Capture {
-    /// Rows and columns.
-    pub size: (u16, u16),
-    /// Row and column, from 0.
-    pub cursor: (u16, u16),
-    pub has_cursor: bool,
-    pub is_alternate: bool,
-    pub title: String,
-    /// Up to `LINES_ABOVE` lines that have scrolled off, and the screen itself: lines as before they were wrapped.
-    pub text: String,
-}
-
-impl Capture {
-    /// How many lines that have scrolled off a capture should have.
-    pub const LINES_ABOVE: usize = ABOVE_MAX;
 }
 
 impl Default for Emulator {
@@ -189,7 +167,7 @@ impl Emulator {
 
 /// A terminal of this many rows and columns, on which nothing was drawn yet.
 fn parser((rows, columns): (NonZeroU16, NonZeroU16)) -> Parser<OutOfBand> {
-    Parser::new_with_callbacks(rows, columns, ABOVE_MAX, OutOfBand::default())
+    Parser::new_with_callbacks(rows, columns, Capture::LINES_ABOVE, OutOfBand::default())
 }
 
 fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
@@ -218,6 +196,7 @@ fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
         title: out_of_band.title.clone(),
         is_alternate: screen.alternate_screen(),
         has_rung: out_of_band.has_rung,
+        takes_pastes: screen.bracketed_paste(),
         ..Look::default()
     }
 }

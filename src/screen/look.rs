@@ -42,6 +42,27 @@ pub struct Look {
     pub is_still: bool,
     /// The bell has rung since anything was drawn last.
     pub has_rung: bool,
+    /// The program distinguishes what is pasted from keys.
+    pub takes_pastes: bool,
+}
+
+/// A screen as another terminal has kept it, with its colours.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Capture {
+    /// Rows and columns.
+    pub size: (u16, u16),
+    /// Row and column, from 0.
+    pub cursor: (u16, u16),
+    pub has_cursor: bool,
+    pub is_alternate: bool,
+    pub title: String,
+    /// Up to `LINES_ABOVE` lines that have scrolled off, and the screen itself: lines as before they were wrapped.
+    pub text: String,
+}
+
+impl Capture {
+    /// How many lines are kept that have scrolled off.
+    pub const LINES_ABOVE: usize = 41;
 }
 
 impl Look {

@@ -2,9 +2,9 @@
 //!
 //! A key answers whatever question is on the screen. So a message is typed only into a composer that is known to be
 //! idle and empty, and its first key alone, which answers nothing, until that is seen to be read: what a busy program
-//! has not read yet would meet the question that comes up next. The message is sent only when it is seen to stand in
-//! the composer, alone. Otherwise it is cleared by the keys that the program has for that, if they would still reach
-//! the composer, and reported as not delivered.
+//! has not read yet would meet the question that comes up next. The rest is pasted, since menus take no pastes. The
+//! message is sent only when it is seen to stand in the composer, alone. Otherwise it is cleared by the keys that the
+//! program has for that, if they would still reach the composer, and reported as not delivered.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +17,9 @@ const BEFORE_RETURN: Duration = Duration::from_millis(150);
 /// How long a program may take to show what was typed.
 const SHOWING_LASTS: Duration = Duration::from_secs(3);
 
+/// How many characters are pasted at a time: instead of longer pastes agents show how long they are.
+const PASTE_MAX: usize = 400;
+
 /// How long to wait for a program to finish drawing its screen.
 const DRAWING_LASTS: Duration = Duration::from_secs(3);
 
@@ -28,6 +31,8 @@ const BETWEEN_PICTURES: Duration = Duration::from_millis(5);
 pub trait TypingTarget {
     /// Types these keys; false if that failed.
     fn press(&mut self, keys: &str) -> bool;
+    /// Pastes a text, or types it if the program does not distinguish the two; false if that failed.
+    fn paste(&mut self, text: &str) -> bool;
     /// Updates the record with the present screen, and returns whether keys would reach the agent.
     fn look(&mut self) -> bool;
     /// Discards what was typed and not read yet.
@@ -45,13 +50,18 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
     }
     wait_until_allowed(target, record)?;
     let began = Instant::now();
-    let (probe, rest) = message.split_at(message.chars().next().map_or(0, char::len_utf8));
-    for (keys, shown) in [(probe, probe), (rest, message)] {
+    // The first key, which is typed, and the ends of the parts that are pasted.
+    let ends = message.char_indices().map(|(at, c)| at + c.len_utf8()).step_by(PASTE_MAX);
+    let mut typed = 0;
+    for end in ends.chain([message.len()]) {
         record.lock().typed(message, Instant::now());
-        if !target.press(keys) {
+        let part = &message[typed..end];
+        let is_typed = if typed == 0 { target.press(part) } else { target.paste(part) };
+        if !is_typed {
             return Err("takes no keys".to_owned());
         }
-        wait_until_shown(target, record, shown, began)?;
+        typed = end;
+        wait_until_shown(target, record, &message[..end], began)?;
     }
     thread::sleep(BEFORE_RETURN);
     // A question may have come up meanwhile.
@@ -161,6 +171,10 @@ mod tests {
             self.keys += keys;
             self.looks_after_keys = 0;
             true
+        }
+
+        fn paste(&mut self, text: &str) -> bool {
+            self.press(text)
         }
 
         fn look(&mut self) -> bool {

@@ -192,6 +192,11 @@ impl Record {
             && (self.emulator.is_alternate() || self.probe.mode().is_none_or(|mode| !mode.canonical || !mode.echo))
     }
 
+    /// Whether the program distinguishes what is pasted from keys.
+    pub fn takes_pastes(&mut self) -> bool {
+        self.emulator.look(None, Instant::now()).takes_pastes
+    }
+
     pub fn title(&self) -> &str {
         self.emulator.title()
     }

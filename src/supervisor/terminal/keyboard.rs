@@ -137,6 +137,12 @@ impl TypingTarget for Typist {
         self.write(keys.as_bytes()).is_ok()
     }
 
+    fn paste(&mut self, text: &str) -> bool {
+        let takes_pastes = self.record.lock().takes_pastes();
+        let pasted = if takes_pastes { format!("\x1b[200~{text}\x1b[201~") } else { text.to_owned() };
+        self.press(&pasted)
+    }
+
     /// The record is always up to date: the output is passed to it as it comes.
     fn look(&mut self) -> bool {
         true

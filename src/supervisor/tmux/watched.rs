@@ -120,13 +120,10 @@ impl WatchedPane {
         true
     }
 
-    /// Sends keys, unless tmux itself would take them or drop them by now: it looks and sends at one moment.
-    fn send(&self, keys: &str) -> bool {
-        let (id, sent) = (&self.pane.id, format!("send-keys -t {} {keys}", self.pane.id));
-        self.pane
-            .client
-            .ask(&["if-shell", "-F", "-t", id, LOSES_KEYS, "display-message -p kept", &sent])
-            .is_some_and(|kept| kept.is_empty())
+    /// Has tmux send keys, unless it would take or drop them itself by now: it looks and sends at one moment.
+    fn send(&self, command: &str) -> bool {
+        let look = ["if-shell", "-F", "-t", &self.pane.id, LOSES_KEYS, "display-message -p kept", command];
+        self.pane.client.ask(&look).is_some_and(|kept| kept.is_empty())
     }
 
     /// Starts the pane's command again; false if the pane is not dead: a shell that runs there now is the operator's.
@@ -147,15 +144,22 @@ impl WatchedPane {
 
 impl TypingTarget for WatchedPane {
     fn press(&mut self, keys: &str) -> bool {
-        match keys {
-            "\r" => self.send("Enter"),
+        let keys = match keys {
+            "\r" => "Enter".to_owned(),
             // Control keys are sent byte by byte.
             keys if keys.chars().any(char::is_control) => {
                 let codes: Vec<String> = keys.bytes().map(|byte| format!("{byte:x}")).collect();
-                self.send(&format!("-H {}", codes.join(" ")))
+                format!("-H {}", codes.join(" "))
             }
-            keys => self.send(&format!("-l -- {}", quoted(keys))),
-        }
+            keys => format!("-l -- {}", quoted(keys)),
+        };
+        self.send(&format!("send-keys -t {} {keys}", self.pane.id))
+    }
+
+    /// tmux knows whether the program distinguishes what is pasted.
+    fn paste(&mut self, text: &str) -> bool {
+        let (id, text) = (&self.pane.id, quoted(text));
+        self.send(&format!("set-buffer -b sweep -- {text} ; paste-buffer -p -d -b sweep -t {id}"))
     }
 
     fn look(&mut self) -> bool {

@@ -1,4 +1,4 @@
-//! Children of an agent that show what looks like its composer: no key is for them, and their questions are reported.
+//! P17: children of an agent that show what looks like its composer get no key, and their questions are reported.
 
 use std::fs;
 

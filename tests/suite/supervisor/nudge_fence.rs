@@ -1,4 +1,4 @@
-//! Nothing is typed unless it is known to be right: what an agent does between the first key of a nudge and the last.
+//! P17: nothing is typed unless it is known to be right: what an agent does between the first key of a nudge and the last.
 
 use std::fs;
 use std::sync::Arc;
@@ -121,6 +121,21 @@ fn what_a_busy_agent_has_not_read_answers_nothing() {
 
     let got = fs::read_to_string(watcher.file("got")).unwrap_or_default();
     assert!(["", "("].contains(&got.as_str()), "no menu takes this key: {got:?}");
+    watcher.stop();
+}
+
+/// Codex runs a command at a `p`, Gemini CLI and Qwen Code at a `1`; a paste answers none of their menus.
+#[test]
+fn all_but_the_first_key_is_pasted_where_pastes_are_distinguished() {
+    let mut world = World::new(On::Sqlite);
+    let script = format!(r"stty -echo -icanon; printf '\033[?2004h'; {COMPOSER}; read -N1; printf '('; > got; {KEEP}");
+    let watcher = claude(&world, &script);
+    until_it_takes_nudges(&mut world);
+    world.queue("nudge", "go on");
+    until_refused(&mut world);
+
+    let got = fs::read_to_string(watcher.file("got")).expect("what it read");
+    assert_eq!(got, "\u{1b}[200~sweep) go on\u{1b}[201~", "and no return key");
     watcher.stop();
 }
 

@@ -125,6 +125,19 @@ on_each_database! {
         watcher.stop();
     }
 
+    fn a_message_in_a_pane_is_pasted_where_pastes_are_distinguished(world) {
+        let tmux = Tmux::running(
+            "stty -echo -icanon; printf '\\033[?2004h> '; head -c 1 > first; printf '('; cat > got");
+        let watcher = tmux.watch(world, &["--no-examine"]);
+        wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
+        world.queue("nudge", "it's; #{pane_id} $HOME;");
+        wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+
+        let got = std::fs::read_to_string(tmux.home.path().join("got")).expect("what it read");
+        assert!(got.starts_with("\u{1b}[200~sweep) it's; #{pane_id} $HOME;\u{1b}[201~"), "{got:?}");
+        watcher.stop();
+    }
+
     fn hostile_output_in_a_pane_neither_runs_nor_reaches_the_operators_terminal(world) {
         let tmux = Tmux::running(&format!("{HOSTILE} printf '#(touch ran) #{{session_name}}\n'; read x; read x"));
         let screen = tmux.attach();
