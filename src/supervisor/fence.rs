@@ -84,8 +84,8 @@ fn wait_until_shown(
     loop {
         match draft(target, record, typed) {
             Draft::Message => return Ok(()),
-            Draft::NoComposer => target.discard(),
-            Draft::Empty | Draft::Other => {}
+            Draft::NoComposer if !record.lock().edits_lines() => target.discard(),
+            Draft::NoComposer | Draft::Unread | Draft::Empty | Draft::Other => {}
         }
         if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
             return Err(retract(target, record, typed, began));
@@ -135,7 +135,7 @@ fn retract(target: &mut impl TypingTarget, record: &SharedRecord, message: &str,
             "did not show it as it was typed, and it was taken back"
         }
         Draft::Message | Draft::Other => "is being typed into by a person; a part of it stands in the composer",
-        Draft::NoComposer => "showed something else meanwhile; a part of it may stand in its composer",
+        Draft::NoComposer | Draft::Unread => "showed something else meanwhile; a part of it may stand in its composer",
     };
     record.lock().typed(message, Instant::now());
     why.to_owned()

@@ -20,7 +20,7 @@ use echo::ECHO_LASTS;
 pub use intake::{End, Nudges, Record};
 
 /// After a resize everything is drawn anew for so long: that is no progress, and no end of a question.
-const REDRAWING_LASTS: Duration = Duration::from_secs(3);
+const REDRAWING_LASTS: Duration = Duration::from_secs(5);
 
 /// How often the processor time of the children is measured, and which share of the time makes it a sign of life.
 const CHILDREN_EVERY: Duration = Duration::from_secs(10);
@@ -59,6 +59,8 @@ pub enum Draft {
     Other,
     /// There is no composer that keys would reach.
     NoComposer,
+    /// Nobody knows: what the agent has drawn since is not read yet.
+    Unread,
 }
 
 /// A record that several threads share.
@@ -220,12 +222,18 @@ impl Record {
         self.assess(now);
         let asks = self.activities.on_screen().is_some_and(|seen| seen.activity.needs_person());
         let look = self.emulator.look(self.probe.mode(), now);
-        match Agents::get().composed(self.agent, &look).filter(|_| !asks && !self.is_passing && self.reads_alone()) {
+        match Agents::get().composed(self.agent, &look).filter(|_| !asks && self.reads_alone()) {
+            _ if self.is_passing => Draft::Unread,
             None => Draft::NoComposer,
             Some((before, behind)) if before == condensed(message) && behind.is_empty() => Draft::Message,
             Some((before, behind)) if before.is_empty() && behind.is_empty() => Draft::Empty,
             Some(_) => Draft::Other,
         }
+    }
+
+    /// Whether the terminal itself holds what is typed, and shows it, until a return key.
+    pub fn edits_lines(&self) -> bool {
+        self.probe.mode().is_some_and(|mode| mode.canonical)
     }
 
     /// The keys that clear the composer.

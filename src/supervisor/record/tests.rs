@@ -142,8 +142,8 @@ fn a_redraw_after_a_resize_is_no_progress() {
     story.record.resized((24, 40), at);
     story.prints(&format!("\x1b[H\x1b[2J{}\r\n", "many words ".repeat(3)), 2.1);
     story.was(2.1, 0.0, 2.5);
-    story.prints("something else\r\n", 6.0);
-    story.was(6.0, 6.0, 6.5);
+    story.prints("something else\r\n", 8.0);
+    story.was(8.0, 8.0, 8.5);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_message_stands_in_the_composer_when_it_is_there_alone_and_whole() {
 fn a_screen_whose_output_is_not_read_is_not_believed() {
     let mut record = composing("(sweep) go on", 13);
     record.set_passing(true);
-    assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::NoComposer);
+    assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::Unread);
     assert!(record.is_drawing(Instant::now() + Duration::from_secs(9)));
     record.set_passing(false);
     assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::Message, "negative control");

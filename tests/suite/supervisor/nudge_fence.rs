@@ -135,7 +135,7 @@ fn all_but_the_first_key_is_pasted_where_pastes_are_distinguished() {
     until_refused(&mut world);
 
     let got = fs::read_to_string(watcher.file("got")).expect("what it read");
-    assert_eq!(got, "\u{1b}[200~sweep) go on\u{1b}[201~", "and no return key");
+    assert!(got.starts_with("\u{1b}[200~sweep) go on\u{1b}[201~") && !got.contains(['\r', '\n']), "{got:?}");
     watcher.stop();
 }
 

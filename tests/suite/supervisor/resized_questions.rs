@@ -35,8 +35,8 @@ fn is_still_reported_once(world: &mut World, watcher: Watcher, resize: impl Fn(u
         resize(rows, columns);
         thread::sleep(Duration::from_millis(700));
     }
-    // What a resize makes of the question is believed after three seconds.
-    thread::sleep(Duration::from_secs(5));
+    // What a resize makes of the question is believed after five seconds.
+    thread::sleep(Duration::from_secs(7));
     assert_eq!((world.recovered("escalate"), world.recovered("recover")), (1, 0));
     assert_eq!(world.of_agent("agent_state").as_deref(), Some("waiting"));
     let ended = watcher.stop();

@@ -130,7 +130,7 @@ on_each_database! {
             "stty -echo -icanon; printf '\\033[?2004h> '; head -c 1 > first; printf '('; cat > got");
         let watcher = tmux.watch(world, &["--no-examine"]);
         wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
-        world.queue("nudge", "it's; #{pane_id} $HOME;");
+        world.queue("nudge", "it''s; #{pane_id} $HOME;");
         wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
 
         let got = std::fs::read_to_string(tmux.home.path().join("got")).expect("what it read");
