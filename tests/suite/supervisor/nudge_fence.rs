@@ -1,4 +1,4 @@
-//! P17: nothing is typed unless it is known to be right: what an agent does between the first key of a nudge and the last.
+//! P17: nothing is typed unless it is known to be right, whatever an agent does between the first key and the last.
 
 use std::fs;
 use std::sync::Arc;
