@@ -112,7 +112,10 @@ fn name_among(names: &mut BTreeSet<String>, url: &Url) -> String {
 
 /// As little of the end of each name as tells it apart from the others.
 fn short_names(names: &[&str]) -> Vec<String> {
-    let ends = |name: &str| name.rmatch_indices('/').map(|(at, _)| name[at + 1..].to_owned()).collect::<Vec<_>>();
+    let ends = |name: &str| {
+        let behind = name.rmatch_indices('/').map(|(at, _)| name[at + 1..].to_owned());
+        behind.chain([name.to_owned()]).collect::<Vec<_>>()
+    };
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     names.iter().flat_map(|name| ends(name)).for_each(|end| *count.entry(end).or_default() += 1);
     let short = |name: &&str| ends(name).into_iter().find(|end| count.get(end) == Some(&1));

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use crate::support::databases::{connect_server, database_url, run};
-use crate::support::program::{migrate_at, sweep_at};
+use crate::support::program::{command_at, migrate_at, sweep_at};
 use crate::support::scratch::unique;
 use crate::support::world::{On, World};
+
+const CONFIG: i32 = 78;
 
 /// An empty world in a database of this encoding.
 fn world_in(encoding: &str) -> World {
@@ -38,8 +40,16 @@ fn a_database_in_latin_1_is_migrated_swept_and_shown() {
     assert_eq!(world.wakes_for(&step), 1);
     let comment = world.text("body", "comments").expect("a comment");
     assert!(comment.contains("\"`MüllerMüller") && comment.contains("...`\""), "{comment}");
-    crate::support::program::command_at(&world.url, ["explain", "issue", &issue.0]).run().done();
-    crate::support::program::command_at(&world.url, ["status"]).run().done();
+    command_at(&world.url, ["explain", "issue", &issue.0]).run().done();
+    command_at(&world.url, ["status"]).run().done();
+}
+
+/// That it cannot hold a name says nothing of an outage.
+#[test]
+fn a_name_that_a_database_in_latin_1_cannot_have_is_no_outage() {
+    let world = world_in("LATIN1");
+    let ran = command_at(&world.url, ["explain", "issue", "日本"]).run();
+    ran.refused(CONFIG, &["this database's encoding has no such character"]);
 }
 
 #[test]
