@@ -45,10 +45,14 @@ const OURS: [&str; 14] = [
     "default_transaction_read_only", "default_transaction_deferrable", "check_function_bodies", "default_tablespace",
 ];
 
+/// Only servers from version 17 on know it.
+const LIMIT: &str = "select set_config('transaction_timeout', '1h', false) \
+                     where current_setting('transaction_timeout', true) is not null";
+
 /// Has the only connection of a pooler keep all that, and the role of somebody else.
 fn leave(url: &str, role: &Role) {
     let settings: String = LEFT.iter().map(|(name, value)| format!("set {name} = {value};")).collect();
-    run(&mut connect(url), &format!("reset role; {settings} set role {}", role.name));
+    run(&mut connect(url), &format!("reset role; {settings} {LIMIT}; set role {}", role.name));
 }
 
 /// Notes at each write of sweep's whose rights it has, and which settings are not those with which its session began.
