@@ -1,6 +1,6 @@
-//! A connection to a database. Nothing but its encoding is asked on it outside of a transaction, and on PostgreSQL the
-//! first message of each says where names are looked up: whoever owns the database, or had the connection before us
-//! behind a pooler, may have set a path on which his own functions come first. Nothing is set for longer than a
+//! A connection to a database. Nothing but what its server is like is asked on it outside of a transaction, and on
+//! PostgreSQL the first message of each says where names are looked up: whoever owns the database, or had the
+//! connection before us behind a pooler, may have set a path on which his own functions come first. Nothing is set for longer than a
 //! transaction, since a pooler would hand it on to somebody else.
 
 mod repeated;
