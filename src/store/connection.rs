@@ -1,7 +1,7 @@
 //! A connection to a database. Nothing but what its server is like is asked on it outside of a transaction, and on
 //! PostgreSQL the first message of each says where names are looked up: whoever owns the database, or had the
-//! connection before us behind a pooler, may have set a path on which his own functions come first. Nothing is set for longer than a
-//! transaction, since a pooler would hand it on to somebody else.
+//! connection before us behind a pooler, may have set a path on which his own functions come first. Nothing is set for
+//! longer than a transaction, since a pooler would hand it on to somebody else.
 
 mod repeated;
 mod session;
@@ -212,12 +212,15 @@ impl DbConnection {
     /// the path is the first message after BEGIN; whoever knows that the schema is ours, changes it to `OURS`.
     pub(super) fn migrate<T>(&mut self, body: impl FnOnce(&mut Db) -> anyhow::Result<T>) -> anyhow::Result<T> {
         match &mut self.db {
-            Db::Postgres(_) => self.db.transaction(|db| {
-                db.batch_execute(&format!(
-                    "{AS_IT_BEGAN_TO_MIGRATE}; {AS_IT_BEGAN}; SET LOCAL search_path = {CATALOG}"
-                ))?;
-                body(db)
-            }),
+            Db::Postgres(db) => {
+                let mode = session::mode_to_migrate(db)?;
+                self.db.transaction(|db| {
+                    db.batch_execute(&format!(
+                        "{mode}; {AS_IT_BEGAN_TO_MIGRATE}; {AS_IT_BEGAN}; SET LOCAL search_path = {CATALOG}"
+                    ))?;
+                    body(db)
+                })
+            }
             Db::Sqlite(_) => {
                 // The journal of another program's file is that program's choice.
                 if self.companion.is_none() {

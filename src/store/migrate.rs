@@ -26,8 +26,8 @@ pub use found::SetUp;
 pub(super) use found::refuse_unmigrated;
 use found::{Found, look, look_at_record, refuse_broken, refuse_untrusted, refuse_without};
 use source::Folder;
-use trust::{is_duplicate, take_turn};
-pub(super) use trust::{refuse_lending, refuse_strangers};
+pub(super) use trust::refuse_lending;
+use trust::{is_duplicate, refuse_strangers, take_turn};
 pub use uninstall::{Extent, Removal, print_removal, removal, uninstall};
 pub use wanted::{Listen, Superuser, Wanted};
 

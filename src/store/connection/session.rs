@@ -3,7 +3,7 @@
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Nullable, Text};
+use diesel::sql_types::{Bool, Nullable, Text};
 
 /// As the session began, whatever a client before us behind a pooler has set in it: with whose rights statements run,
 /// what a commit waits for, and how values are read and written. PostgreSQL knows more settings: those have a statement
@@ -16,8 +16,7 @@ pub const AS_IT_BEGAN: &str = "SET LOCAL role TO DEFAULT; SET LOCAL row_security
     SET LOCAL xmloption TO DEFAULT; SET LOCAL gin_fuzzy_search_limit TO DEFAULT";
 
 /// The same for what makes tables, which may take its time.
-pub const AS_IT_BEGAN_TO_MIGRATE: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE; \
-    SET LOCAL statement_timeout TO DEFAULT; SET LOCAL lock_timeout TO DEFAULT; \
+pub const AS_IT_BEGAN_TO_MIGRATE: &str = "SET LOCAL statement_timeout TO DEFAULT; SET LOCAL lock_timeout TO DEFAULT; \
     SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; SET LOCAL default_tablespace TO DEFAULT; \
     SET LOCAL default_table_access_method TO DEFAULT; SET LOCAL check_function_bodies TO DEFAULT";
 
@@ -37,4 +36,13 @@ pub fn of_this_server(db: &mut PgConnection) -> QueryResult<String> {
     let encoding = if encoding == "SQL_ASCII" { "SQL_ASCII" } else { "UTF8" };
     let no_limit = limit.map_or("", |_| "; SET LOCAL transaction_timeout = 0");
     Ok(format!("SET LOCAL client_encoding = '{encoding}'{no_limit}"))
+}
+
+/// The mode of a transaction that makes tables; on a standby, where there is nothing to make, one that reads.
+pub fn mode_to_migrate(db: &mut PgConnection) -> QueryResult<&'static str> {
+    let is_standby = diesel::select(sql::<Bool>("pg_catalog.pg_is_in_recovery()")).get_result(db)?;
+    Ok(match is_standby {
+        true => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY",
+        false => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE",
+    })
 }

@@ -19,7 +19,7 @@ const TRIGGERS: &str = include_str!("triggers.sql");
 /// Refuses a schema `sweep`, and whatever stands in it, that belongs to somebody whom this role has no reason to trust.
 /// Is there one? In one statement: one that is there and ours nobody else can drop, but where there is none anybody may
 /// make his in the next moment, and nothing of it must be read.
-pub fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
+pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
     let query = format!("exists (select from pg_namespace where nspname = 'sweep'), (\n{STRANGERS})");
     let found = diesel::select(sql::<(Bool, Nullable<Text>)>(&query)).get_result::<(bool, Option<String>)>(db);
     match found.context("looking at who owns the schema sweep")? {

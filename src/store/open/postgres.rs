@@ -8,7 +8,7 @@ use diesel::sql_types::{Bool, Nullable, Text};
 use super::conninfo::{self, Conninfo};
 use super::patience;
 use crate::conclusion::{Failure, config, unavailable};
-use crate::store::migrate::{SetUp, refuse_strangers};
+use crate::store::migrate::SetUp;
 use crate::store::{Access, Db, DbConnection};
 
 /// Are statements prepared once for each connection (PostgreSQL)? It is faster; a transaction pooler that does not know
@@ -179,35 +179,35 @@ fn will_last(message: &str) -> bool {
     tries.all(|tried| LASTING.iter().any(|phrase| tried.contains(phrase)))
 }
 
-/// Is it a standby, is this role a superuser, is there a schema `sweep`, with what says who set it up, and if this role
-/// is a superuser: to which lesser role does it belong?
-const FIRST_LOOK: &str = "pg_is_in_recovery(), (SELECT rolsuper FROM pg_roles WHERE rolname = session_user), \
-    EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
-    2 = (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
-         WHERE nspname = 'sweep' AND relname IN ('host', '__diesel_schema_migrations')), \
-    (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r ON r.rolname \
-    = session_user \
-     WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper)";
+/// Is it a standby, is there a schema `sweep`, with what says who set it up, and if this role is a superuser: to which
+/// lesser role does it belong, and what could others do there?
+const FIRST_LOOK: &str = concat!(
+    "pg_is_in_recovery(), EXISTS (SELECT FROM pg_namespace WHERE nspname = 'sweep'), \
+     2 = (SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
+          WHERE nspname = 'sweep' AND relname IN ('host', '__diesel_schema_migrations')), \
+     (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r \
+      ON r.rolname = session_user WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper), \
+     CASE WHEN (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) THEN (\n",
+    include_str!("../migrate/strangers.sql"),
+    ") END"
+);
 
 /// Is there anything to look at; and if so, what says who set it up? Whoever owns the schema is trusted with the rights
 /// of the role that sweeps, but not with a superuser's; and a standby can be read only.
 pub(super) fn first_look(db: &mut PgConnection, access: Access) -> Result<Option<SetUp>> {
-    type Seen = (bool, bool, bool, bool, Option<String>);
-    match diesel::select(sql::<(Bool, Bool, Bool, Bool, Nullable<Text>)>(FIRST_LOOK)).get_result::<Seen>(db)? {
+    type Seen = (bool, bool, bool, Option<String>, Option<String>);
+    type Columns = (Bool, Bool, Bool, Nullable<Text>, Nullable<Text>);
+    match diesel::select(sql::<Columns>(FIRST_LOOK)).get_result::<Seen>(db)? {
         (true, ..) if access == Access::Write => {
             Err(unavailable("this server is a hot standby and cannot be written to: only a dry run works on it").into())
         }
-        (.., Some(owner)) => Err(config(format!(
+        (_, _, _, Some(owner), _) => Err(config(format!(
             "this role is a superuser, and the schema sweep belongs to {owner}: what stands there would run with a \
-                superuser's \
-             rights. Use {owner}, or a role of deploy/postgres/role.sql"
+             superuser's rights. Use {owner}, or a role of deploy/postgres/role.sql"
         ))
         .into()),
-        (_, is_superuser, is_there, has_record, None) => {
-            // What others may do in the schema would be done with a superuser's rights.
-            if is_superuser {
-                refuse_strangers(db)?;
-            }
+        (_, _, _, None, Some(sentence)) => Err(config(sentence).into()),
+        (_, is_there, has_record, None, None) => {
             Ok(is_there.then_some(if has_record { SetUp::Recorded } else { SetUp::Unknown }))
         }
     }

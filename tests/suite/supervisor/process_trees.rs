@@ -9,14 +9,11 @@ use std::sync::Arc;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
+use super::nudge_fence::COMPOSER;
 use crate::support::program::command_at;
 use crate::support::wait::wait_for;
 use crate::support::watcher::{AS_USUAL, Watcher};
 use crate::support::world::{On, World};
-
-/// Claude Code's composer, with the cursor in it.
-const COMPOSER: &str =
-    r"printf '\033[H\033[2J────────────────\r\n❯ \r\n────────────────\r\n  ? for shortcuts\033[2A\r\033[2C'";
 
 /// A third of the time is more than the tenth that counts as work, and leaves some to the other tests.
 const COMPUTES: &str = "while :; do n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done; sleep 0.05; done";
@@ -57,7 +54,7 @@ fn an_agent_is_known_through_what_has_started_it() {
         &["env", "A=b", "nice", "timeout", "60", "sh", "-c", "./claude; true"],
     ] {
         let mut world = World::new(On::Sqlite);
-        let home = home_with("claude", &format!("{COMPOSER}; read x; echo \"$x\" > got; cat"));
+        let home = home_with("claude", &format!("stty -icanon; {COMPOSER}; read x; echo \"$x\" > got; cat"));
         let watcher = watch(&world, &home, &["--session-silent-after", "10m", AS_USUAL], command);
         wait_for(&command.join(" "), || (world.count("sessions where takes_nudges") == 1).then_some(()));
         let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();

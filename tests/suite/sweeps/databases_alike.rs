@@ -14,8 +14,10 @@ fn the_same_database_as_another_user_is_another_one_with_a_name_of_its_own() {
     let (role, mut world) = (Role::new(), World::new(On::Postgres));
     orphan(&mut world);
     world.run(&format!(
-        "grant usage on schema sweep to {0}; grant all on all tables in schema sweep to {0};
-             grant execute on all functions in schema sweep to {0}",
+        "grant usage on schema sweep to {0}; grant select, insert, update on all tables in schema sweep to {0};
+         revoke insert, update on sweep.host, sweep.__diesel_schema_migrations, sweep.recoveries from {0};
+         grant insert on sweep.recoveries to {0}; grant update (settled_at) on sweep.recoveries to {0};
+         grant execute on all functions in schema sweep to {0}",
         role.name
     ));
     let name = world.name().to_owned();

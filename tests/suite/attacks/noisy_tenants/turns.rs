@@ -55,7 +55,8 @@ fn a_tenant_whose_sessions_take_all_the_time_leaves_the_issues_of_others_their_s
     let issue = world.orphans_of(&other, 0..1);
     world.run(
         "insert into sessions (tenant, status, started_at, ended_at, exit_code)
-             select 'evil', 'active', now() - interval '2 hours', now() - interval '1 hour', 1 from generate_series(1, 200);
+             select 'evil', 'active', now() - interval '2 hours', now() - interval '1 hour', 1
+             from generate_series(1, 200);
          create function slow() returns trigger language plpgsql as
              'begin if new.kind = ''session'' then perform pg_sleep(0.1); end if; return new; end';
          create trigger slow before insert on recoveries for each row execute function slow()",
