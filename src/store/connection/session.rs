@@ -40,7 +40,9 @@ pub fn of_this_server(db: &mut PgConnection) -> QueryResult<String> {
 
 /// The mode of a transaction that makes tables; on a standby, where there is nothing to make, one that reads.
 pub fn mode_to_migrate(db: &mut PgConnection) -> QueryResult<&'static str> {
-    let is_standby = diesel::select(sql::<Bool>("pg_catalog.pg_is_in_recovery()")).get_result(db)?;
+    // A managed server may deny pg_is_in_recovery().
+    let is_standby = sql::<Bool>("pg_catalog.current_setting('in_hot_standby') OPERATOR(pg_catalog.=) 'on'");
+    let is_standby = diesel::select(is_standby).get_result(db)?;
     Ok(match is_standby {
         true => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY",
         false => "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE",

@@ -12,7 +12,8 @@ const UNBOUNDED: &str = "select string_agg(relname || '.' || attname, ' ' order 
     join pg_type t on t.oid = atttypid
     where relnamespace = 'sweep'::regnamespace and relkind = 'r' and atttypmod = -1
       and (typcategory = 'S' or typname in ('json', 'jsonb', 'bytea', 'id') or typcategory = 'A')
-      and not exists (select from pg_constraint k where k.conrelid = c.oid and contype = 'c' and conkey @> array[attnum])";
+      and not exists (select from pg_constraint k
+                      where k.conrelid = c.oid and contype = 'c' and conkey @> array[attnum])";
 
 #[test]
 fn each_text_of_the_ledger_has_a_bound() {
