@@ -84,8 +84,9 @@ impl Record {
 
     /// Its terminal has this size now, which may be another than before.
     pub fn resized(&mut self, size: (u16, u16), now: Instant) {
-        // What has drawn nothing so far draws nothing anew.
-        if self.emulator.resize(size) && self.drawn_at.is_some() {
+        // What has drawn nothing so far draws nothing anew; what a pane showed before it was watched is drawn anew.
+        let is_drawn = self.drawn_at.is_some() || self.activities.on_screen().is_some();
+        if self.emulator.resize(size) && is_drawn {
             self.resized_at = Some(now);
         }
     }
