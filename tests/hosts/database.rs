@@ -39,18 +39,8 @@ impl Database {
     /// Gives it, and what stands in its schema `public`, to a role that may create databases and is no superuser: the
     /// URL with that role.
     pub fn hand_over(&self) -> String {
-        const HAND_OVER: &str = "do $$ declare made text; begin
-            if to_regrole('sweep_hosts_owner') is null then create role sweep_hosts_owner login createdb; end if;
-            execute format('alter database %I owner to sweep_hosts_owner', current_database());
-            for made in
-                select format('alter table %s owner to sweep_hosts_owner', oid::regclass) from pg_class
-                where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-                union all select format('alter type %s owner to sweep_hosts_owner', oid::regtype) from pg_type
-                where typnamespace = 'public'::regnamespace and typtype in ('e', 'd')
-            loop execute made; end loop;
-        end $$";
-        run(&mut self.connect(), HAND_OVER);
-        format!("{}&user=sweep_hosts_owner", self.url())
+        run(&mut self.connect(), include_str!("../hand-over.sql"));
+        format!("{}&user=sweep_test_host", self.url())
     }
 
     /// As Paperclip connects.

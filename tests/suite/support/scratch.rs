@@ -112,25 +112,11 @@ impl Drop for Role {
 /// Gives a database, and all that stands in its schema `public`, to a role that may create databases and is no
 /// superuser: the URL with that role. A file stays as it is.
 pub fn hand_over(url: &str) -> String {
-    const NAME: &str = "sweep_test_host";
-    static MADE: OnceLock<()> = OnceLock::new();
     if url.starts_with("sqlite:") {
         return url.to_owned();
     }
-    MADE.get_or_init(|| {
-        let _ = connect_server().batch_execute(&format!("create role {NAME} login createdb password 'secret'"));
-    });
-    let hand_over = "do $$ declare made text; begin
-        execute format('alter database %I owner to NAME', current_database());
-        for made in
-            select format('alter table %s owner to NAME', oid::regclass) from pg_class
-            where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-            union all select format('alter type %s owner to NAME', oid::regtype) from pg_type
-            where typnamespace = 'public'::regnamespace and typtype in ('e', 'd')
-        loop execute made; end loop;
-    end $$";
-    run(&mut connect(url), &hand_over.replace("NAME", NAME));
-    format!("{url}&user={NAME}&password=secret")
+    run(&mut connect(url), include_str!("../../hand-over.sql"));
+    format!("{url}&user=sweep_test_host&password=secret")
 }
 
 /// Runs SQL by psql, as an operator would; what it prints, or its errors.
