@@ -23,6 +23,6 @@ pub fn silence_stderr() {
     }
 }
 
-/// Elsewhere C's stderr may be a constant.
+/// Does nothing: in other C libraries than glibc, stderr may be a constant.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn silence_stderr() {}

@@ -203,7 +203,7 @@ fn pooler<'a>(host: &'a str, port: &str) -> Option<&'a str> {
     (is_of_supabase || is_of_neon).then_some(host)
 }
 
-/// Once, like what follows.
+/// Warns of a file of passwords that libpq does not read; once, like the warnings below.
 fn warn_of_others(name: &str) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {

@@ -51,7 +51,8 @@ impl Named {
 pub struct Found {
     /// What it alone is called among those that were found; no secret is in it. None: only one was named.
     pub name: Option<String>,
-    /// The same for everybody, as in metrics: no directory or server is in it, unless two are called alike without.
+    /// The name that everybody may read, as in metrics: without a directory or server, unless two databases would then
+    /// be called alike.
     pub short_name: Option<String>,
     pub url: Url,
     /// A command leads here only if it names it.

@@ -195,7 +195,7 @@ impl Url {
         self.ask_within(self.patience(timeouts), question)
     }
 
-    /// The same; `patience`: how long the answer is waited for.
+    /// Asks a question on a thread of its own, and waits at most `patience` for the answer.
     pub fn ask_within<T: Send + 'static>(
         &self,
         patience: Duration,
@@ -215,7 +215,7 @@ impl Url {
         connecting.saturating_add(2 * timeouts.statement.to_std().unwrap_or_default())
     }
 
-    /// What attempts to ask it are counted by.
+    /// The name by which attempts to ask this database are counted. It may hold a password, and is never shown.
     pub(crate) fn key(&self) -> String {
         match self {
             Url::Postgres(url, _) => url.clone(),
@@ -270,7 +270,7 @@ fn nearest_to(url: &str) -> String {
     if is_name { nearest::hint(Path::new(url)) } else { String::new() }
 }
 
-/// A copy of ours of such a file.
+/// A connection to sweep's own copy of a SQLite file, in which anything may be tried.
 pub(super) fn to_copy(path: &Path) -> Result<diesel::SqliteConnection> {
     sqlite::to_copy(path)
 }

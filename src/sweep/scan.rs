@@ -36,7 +36,7 @@ pub struct Scan<'a, S> {
     context: &'a ExamineContext<'a>,
     /// Of the last of the page; none at the beginning.
     position: Option<Position>,
-    /// What the first page had, where others are as old.
+    /// The subjects of the first page that later pages have not met yet; empty if all are of one tenant.
     taken: HashSet<Id>,
     has_begun: bool,
     page: VecDeque<Candidate>,

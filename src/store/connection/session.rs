@@ -15,7 +15,7 @@ pub const AS_IT_BEGAN: &str = "SET LOCAL role TO DEFAULT; SET LOCAL row_security
     SET LOCAL transform_null_equals TO DEFAULT; SET LOCAL quote_all_identifiers TO DEFAULT; \
     SET LOCAL xmloption TO DEFAULT; SET LOCAL gin_fuzzy_search_limit TO DEFAULT";
 
-/// The same for what makes tables, which may take its time.
+/// The further settings of a transaction that makes tables, which may take its time.
 pub const AS_IT_BEGAN_TO_MIGRATE: &str = "SET LOCAL statement_timeout TO DEFAULT; SET LOCAL lock_timeout TO DEFAULT; \
     SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; SET LOCAL default_tablespace TO DEFAULT; \
     SET LOCAL default_table_access_method TO DEFAULT; SET LOCAL check_function_bodies TO DEFAULT";
@@ -26,7 +26,7 @@ pub const OF_ITS_SERVER: &str = "SELECT set_config(name, value, true) FROM (VALU
     ('client_encoding', CASE current_setting('server_encoding') WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END)) \
     AS setting (name, value) WHERE current_setting(name, true) <> value";
 
-/// The same for this server alone, to be asked for once.
+/// The statements of `OF_ITS_SERVER` that this server needs, to be asked for once.
 pub fn of_this_server(db: &mut PgConnection) -> QueryResult<String> {
     // PostgreSQL's own functions, wherever names are looked up.
     let settings = "pg_catalog.current_setting('server_encoding'), \

@@ -54,7 +54,7 @@ impl Attempt {
         Ok(Attempt { database: database.to_owned(), thread })
     }
 
-    /// Leaves it behind.
+    /// Leaves the attempt behind: its thread ends when the database answers, or with the process.
     pub fn abandon(self) {
         ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push((self.database, self.thread));
     }

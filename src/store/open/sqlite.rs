@@ -116,7 +116,7 @@ pub(super) fn read_only(path: &Path) -> Result<SqliteConnection> {
     Ok(open(path, Access::ReadOnly, &StatementClock::new(Timeouts::default()))?)
 }
 
-/// A connection to a copy of ours, in which anything may be tried.
+/// A connection to sweep's own copy of a file, in which anything may be tried and a statement may take an hour.
 pub(super) fn to_copy(path: &Path) -> Result<SqliteConnection> {
     Ok(open(
         path,
