@@ -63,6 +63,7 @@ fn native_keeps_every_promise_on_sqlite() {
 #[ignore = "played on PostgreSQL 18"]
 fn paperclip_keeps_every_promise() {
     let database = Scratch::paperclip();
+    hand_over(&database.url);
     let before = database.catalog();
     keeps_all(verify(&database.url, &["paperclip"]));
     assert_eq!(database.catalog(), before, "it is copied, and stays as it is");
@@ -80,11 +81,11 @@ fn a_teams_own_tables_keep_every_promise_on_postgres() {
 fn tables_in_parts_keep_every_promise() {
     let database = tables();
     database.run(
-        "drop table jobs; create sequence job_ids;
+        "drop table jobs;
          create table jobs (
-             id bigint not null default nextval('job_ids'), task_id bigint not null references tasks,
-             worker_id bigint not null references workers, state text not null default 'queued',
-             queued_at timestamptz not null default now(), ended_at timestamptz
+             id bigserial, task_id bigint not null references tasks, worker_id bigint not null references workers,
+             state text not null default 'queued', queued_at timestamptz not null default now(),
+             ended_at timestamptz
          ) partition by hash (task_id);
          create table jobs_0 partition of jobs for values with (modulus 2, remainder 0);
          create table jobs_1 partition of jobs for values with (modulus 2, remainder 1);
