@@ -2,7 +2,7 @@
 # Tests of what depends on a server: the gate plays them on the oldest PostgreSQL and on the newest, by `make contract`.
 CONTRACT := hosts::host_folders hosts::id_types attacks::search_path attacks::privileges promises::scan_cost kinds::candidate_views \
 	promises::rival_sweepers promises::network_faults::cut_connections requests::rivals hosts::paperclip
-.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres contract check cargo-deny check-deploy components bench bench-peers documents loops migrate picture times
+.PHONY: help demo run test test-agents test-mcp test-hosts test-page test-postgres contract check check-deploy components bench bench-peers documents loops migrate picture times
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,21 +63,16 @@ times: ## Show where the time of the build and of the suite goes: make times, or
 	@tests/times $(or $(ARGS),--build $(CONTRACT:%=--skip=%))
 
 contract: ## Play what depends on a server on one PostgreSQL, with its roles: make contract VERSION=14
-	@$(MAKE) test-postgres VERSION=$(VERSION) ARGS="--include-ignored $(CONTRACT) rival listen run_end"
+	@$(MAKE) test-postgres VERSION=$(VERSION) ARGS="--include-ignored $(CONTRACT) rival listen run_end $(ARGS)"
 	@tests/postgres-version $(VERSION) tests/postgres run tests/roles
 
-check: ## Check format, lints, documentation and dependencies
+check: ## Check format, lints and documentation
 	@tests/prerequisites build
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --test hosts -- -D warnings
 	cargo clippy --locked --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --lib --examples --document-private-items
-	@$(MAKE) --no-print-directory cargo-deny
-	cargo deny --locked --log-level error check bans licenses sources
-
-cargo-deny: # what `make check` and the long round ask about dependencies; optimised, it would take two minutes more to build
-	@cargo deny --version >/dev/null 2>&1 || cargo install --debug --locked cargo-deny@0.20.2
 
 check-deploy: ## Check deploy/ with the tools that know such files
 	@tests/prerequisites deploy
