@@ -48,6 +48,8 @@ pub struct Agent {
     below: Vec<Pattern>,
     /// The hint that the composer shows when nothing has been typed, if it is not dim.
     hint: Option<Pattern>,
+    /// How a tip begins. The rows into which the agent wraps it follow, up to a mark.
+    tip: Option<Pattern>,
     /// Rows that change without any progress.
     #[serde(default)]
     status_rows: Vec<Pattern>,
@@ -254,7 +256,13 @@ impl Agents {
         }
         let mut lines = look.lines();
         let status_rows = || agent.into_iter().chain([&self.generic]).flat_map(|agent| &agent.status_rows);
-        lines.retain(|line| !status_rows().any(|row| row.is_match(line)));
+        let tip = agent.and_then(|agent| agent.tip.as_ref());
+        let mut is_in_tip = false;
+        lines.retain(|line| {
+            is_in_tip &= line.trim_start().starts_with(char::is_alphanumeric);
+            is_in_tip |= tip.is_some_and(|tip| tip.is_match(line));
+            !is_in_tip && !status_rows().any(|row| row.is_match(line))
+        });
         lines
     }
 }

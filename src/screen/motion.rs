@@ -106,6 +106,7 @@ mod tests {
     #[rstest]
     #[case::a_spinner(["⠋ Thinking", "⠙ Thinking", "⠹ Thinking"])]
     #[case::bars_that_turn(["| Thinking", "/ Thinking", "- Thinking"])]
+    #[case::a_scroll_bar(["│ ~/shop │\none two", "│ ~/shop │ │\none two █", "│ ~/shop │ █\none two │"])]
     #[case::dots(["Waiting.", "Waiting...", "Waiting......"])]
     #[case::a_clock(["now 12:00:01", "now 12:00:03", "now 12:00:05"])]
     #[case::seconds_without_a_unit(["waited 1", "waited 3", "waited 5"])]

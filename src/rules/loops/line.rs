@@ -15,6 +15,9 @@ const SEEN_MAX: usize = 200;
 /// Glyphs of spinners that have other meanings elsewhere, such as a bullet or a table's border.
 const TURNING: &str = "|/-\\*·";
 
+/// Ends of rows that are as wide as the screen: borders, scroll bars, and the space before them.
+const RIGHT_EDGES: [char; 6] = [' ', '│', '┃', '║', '█', '▐'];
+
 /// How many bytes are read at each end of a line: more than people or tools write, and few enough for a hostile line.
 const END_MAX: usize = 1_000;
 
@@ -125,6 +128,7 @@ pub fn keep_last_drawings(lines: &mut Vec<Line>) {
 }
 
 fn without_frame(seen: &str) -> (&str, String) {
+    let seen = seen.trim_end_matches(RIGHT_EDGES);
     let turning = |glyph: char| TURNING.contains(glyph);
     let (before, text) = match seen.split_once(' ') {
         Some((glyph, text)) if glyph.chars().all(turning) && glyph.chars().count() == 1 => (glyph, text),

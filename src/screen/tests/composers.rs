@@ -109,3 +109,13 @@ fn a_tip_that_comes_late_is_neither_a_question_nor_progress() {
     let look = emulator.look(Some(RAW), Instant::now());
     assert_eq!(Agents::get().output(agent_of(command), &look), ["  Worked for 3s"]);
 }
+
+/// With each turn Qwen shows another one, and the agent itself wraps it.
+#[test]
+fn a_tip_that_goes_on_in_the_next_row_is_no_progress() {
+    let mut emulator = Emulator::new((24, 80));
+    emulator
+        .process("  Tipps: Tippen Sie /, um\r\n  es zu sehen.\r\n  ◆ Done.\r\n  Quite.\r\n".as_bytes(), Instant::now());
+    let look = emulator.look(Some(RAW), Instant::now());
+    assert_eq!(Agents::get().output(agent_of("qwen"), &look), ["  ◆ Done.", "  Quite."]);
+}
