@@ -62,8 +62,8 @@ def tools(request):
     return found
 
 
-# A title of Codex's, and what Qwen Code remembers.
-ASIDES = ["Generate a concise, single-line task title", "also update the managed memory index"]
+# Codex asks for a title. Qwen Code updates its memory, and suggests what its user may say next.
+ASIDES = ["Generate a concise, single-line task title", "also update the managed memory index", "Reply with ONLY the suggestion"]
 
 
 def is_aside(request):
