@@ -61,7 +61,7 @@ with recursive trusted (role) as (
         case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end, privilege, relation)
     from grants g
     where grantee not in (select role from trusted)
-      and (privilege in ('TRIGGER', 'TRUNCATE')
+      and (privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
            or privilege in ('INSERT', 'UPDATE', 'DELETE') and relation in (select l.relation from ledger l)
               and not exists (select from ledger l where l.relation in (g.relation, g.part) and g.privilege = any (string_to_array(writes, ' '))))
 )

@@ -25,6 +25,8 @@ fn rise(database: &Scratch, mallory: &Role) {
 #[rstest]
 #[case::triggers("grant trigger on sweep.sweeps to {}", "the right TRIGGER on sweep.sweeps")]
 #[case::triggers_on_a_view("grant trigger on sweep.issue_facts to {}", "the right TRIGGER on sweep.issue_facts")]
+#[case::keys("grant references on sweep.sweeps to {}", "the right REFERENCES on sweep.sweeps")]
+#[case::a_key_to_a_column("grant references (id) on sweep.sweeps to {}", "the right REFERENCES on sweep.sweeps")]
 #[case::all("grant all on sweep.policy to {}", "on sweep.policy, which deploy/postgres/role.sql gives to nobody")]
 #[case::the_record("grant update on sweep.host to {}", "the right UPDATE on sweep.host")]
 #[case::a_column("grant update (attempt) on sweep.recoveries to {}", "the right UPDATE on sweep.recoveries")]
