@@ -22,6 +22,9 @@ on_each_host! {
     }
 }
 
+/// How many are looked at together.
+const LOOK: usize = 1000;
+
 /// More than a page of a scan.
 const MANY: usize = 50_010;
 
@@ -42,7 +45,8 @@ fn a_hundred_thousand_older_ones_that_wait_do_not_come_first_and_each_is_looked_
     let lines: Vec<&str> =
         ran.out.lines().filter(|line| line.contains("\"subject\"") || line.contains("\"id\"")).collect();
     let place = lines.iter().position(|line| line.contains(&young[0].0)).expect("it was continued");
-    assert!(place < 1000, "{place}");
+    // It is among the first that are looked at together, of which those that are left may be reported before it.
+    assert!(place < 2 * LOOK, "{place}");
     let swept = ran.out.lines().last().expect("a summary");
     assert!(swept.contains(&format!("\"waiting\":{MANY}")) && swept.contains("\"continued\":2"), "{swept}");
 }
