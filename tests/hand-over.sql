@@ -10,7 +10,9 @@ begin
     execute format('alter database %I owner to sweep_test_host', current_database());
     for made in
         select format('alter table %s owner to sweep_test_host', oid::regclass) from pg_class
-        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+        where relnamespace = 'public'::regnamespace and (relkind in ('r', 'p')
+            -- A sequence of a column follows its table.
+            or relkind = 'S' and not exists (select from pg_depend where objid = pg_class.oid and deptype in ('a', 'i')))
         union all
         select format('alter type %s owner to sweep_test_host', oid::regtype) from pg_type
         where typnamespace = 'public'::regnamespace and typtype in ('e', 'd')

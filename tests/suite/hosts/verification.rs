@@ -81,11 +81,11 @@ fn a_teams_own_tables_keep_every_promise_on_postgres() {
 fn tables_in_parts_keep_every_promise() {
     let database = tables();
     database.run(
-        "drop table jobs;
+        "drop table jobs; create sequence job_ids;
          create table jobs (
-             id bigserial, task_id bigint not null references tasks, worker_id bigint not null references workers,
-             state text not null default 'queued', queued_at timestamptz not null default now(),
-             ended_at timestamptz
+             id bigint not null default nextval('job_ids'), task_id bigint not null references tasks,
+             worker_id bigint not null references workers, state text not null default 'queued',
+             queued_at timestamptz not null default now(), ended_at timestamptz
          ) partition by hash (task_id);
          create table jobs_0 partition of jobs for values with (modulus 2, remainder 0);
          create table jobs_1 partition of jobs for values with (modulus 2, remainder 1);
