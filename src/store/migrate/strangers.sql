@@ -1,5 +1,5 @@
 -- Whoever owns a relation of the schema sweep, or a function, may have it run something of his own, with the rights of the
--- role that migrates; and so may whoever owns the function of a trigger there, or may put a trigger there. So all of it must
+-- role that migrates; and so may whoever owns the function of a trigger there, or may put a trigger or a key there. So all of it must
 -- belong to this role or to one of which it is a member, nobody else may add to it, and of the ledger nobody else may write
 -- what deploy/postgres/role.sql lets nobody write. A superuser is not asked whether he wants to be a member of a role: for him
 -- only superusers count. One sentence about the first thing that is otherwise; no row when all is well.

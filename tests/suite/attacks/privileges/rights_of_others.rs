@@ -27,6 +27,12 @@ fn rise(database: &Scratch, mallory: &Role) {
 #[case::triggers_on_a_view("grant trigger on sweep.issue_facts to {}", "the right TRIGGER on sweep.issue_facts")]
 #[case::keys("grant references on sweep.sweeps to {}", "the right REFERENCES on sweep.sweeps")]
 #[case::a_key_to_a_column("grant references (id) on sweep.sweeps to {}", "the right REFERENCES on sweep.sweeps")]
+// PostgreSQL 17 is the first that has this right.
+#[case::locks(
+    "do $$ begin execute case when current_setting('server_version_num')::int < 170000 then 'grant trigger'
+         else 'grant maintain' end || ' on sweep.sweeps to {}'; end $$",
+    "on sweep.sweeps, which deploy/postgres/role.sql gives to nobody"
+)]
 #[case::all("grant all on sweep.policy to {}", "on sweep.policy, which deploy/postgres/role.sql gives to nobody")]
 #[case::the_record("grant update on sweep.host to {}", "the right UPDATE on sweep.host")]
 #[case::a_column("grant update (attempt) on sweep.recoveries to {}", "the right UPDATE on sweep.recoveries")]
