@@ -23,7 +23,8 @@ begin
         raise exception 'there is no schema sweep: sweep migrate makes it';
     end if;
     -- A superuser is a member of every role, and would let the roles read what a stranger made.
-    if owner <> session_user and (is_superuser or not pg_has_role(session_user, owner, 'member')) then
+    if owner <> session_user and (is_superuser or not pg_has_role(session_user, owner,
+        case when current_setting('server_version_num')::int < 160000 then 'member' else 'usage, set' end)) then
         raise exception 'the schema sweep belongs to %: run this as that role, not as %', owner, session_user;
     end if;
     foreach name in array array['sweeper', 'sweep_reader', 'sweep_operator'] loop
@@ -39,7 +40,7 @@ grant usage on schema sweep to sweeper, sweep_reader, sweep_operator;
 
 -- What they were granted before, and need no longer.
 revoke all on all tables in schema sweep from sweeper, sweep_reader, sweep_operator;
-revoke all on all functions in schema sweep from public, sweeper, sweep_reader, sweep_operator;
+revoke all on all routines in schema sweep from public, sweeper, sweep_reader, sweep_operator;
 
 -- All look at views, which read a host's own tables with their owner's rights.
 select format('grant select on sweep.%I to sweeper, sweep_reader, sweep_operator', relation)
@@ -56,7 +57,7 @@ where to_regclass(format('sweep.%I', relation)) is not null
 
 -- Who calls a function stands in its comment, beside its definition. What views call runs with the rights of the role that looks; any
 -- other function is called by triggers alone, and nobody is granted it.
-select format('grant execute on function %s to %s', oid::regprocedure, grantees)
+select format('grant execute on routine %s to %s', oid::regprocedure, grantees)
 from pg_proc
 join (values ('called by views', 'sweeper, sweep_reader, sweep_operator'), ('called by sweeps', 'sweeper, sweep_operator')) as called (by, grantees)
     on by = obj_description(oid, 'pg_proc')

@@ -84,7 +84,7 @@ pub fn plan(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan> {
     };
     let missing = found.missing(db, &host, wanted.listen);
     if let (Db::Postgres(db), false) = (db, missing.is_empty()) {
-        trust::refuse_others_triggers(db, &host, wanted)?;
+        trust::refuse_others(db, &host, wanted)?;
     }
     Ok(MigrationPlan { host, missing })
 }

@@ -13,8 +13,8 @@ use crate::conclusion::config;
 use crate::store::Db;
 use crate::store::hosts::Host;
 
-const STRANGERS: &str = include_str!("strangers.sql");
-const TRIGGERS: &str = include_str!("triggers.sql");
+const STRANGERS: &str = concat!(include_str!("trusted.sql"), include_str!("strangers.sql"));
+const LENDING: &str = concat!(include_str!("trusted.sql"), include_str!("lending.sql"));
 
 /// Refuses a schema `sweep`, and whatever stands in it, that belongs to somebody whom this role has no reason to trust.
 /// Is there one? In one statement: one that is there and ours nobody else can drop, but where there is none anybody may
@@ -28,21 +28,21 @@ pub(super) fn refuse_strangers(db: &mut PgConnection) -> Result<bool> {
     }
 }
 
-/// Refuses a role that would lend its rights to whoever owns the host's tables.
-pub(super) fn refuse_others_triggers(db: &mut PgConnection, host: &Host, wanted: &Wanted) -> Result<()> {
-    let Some(query) = others_triggers(host, wanted, InPublic::IsNotCalled) else { return Ok(()) };
+/// Refuses a role that would lend its rights to the owners of the host's tables, and of all that these use.
+pub(super) fn refuse_others(db: &mut PgConnection, host: &Host, wanted: &Wanted) -> Result<()> {
+    let Some(query) = of_host(host, wanted, What::Tables) else { return Ok(()) };
     refuse_by(db, &query)
 }
 
-/// Refuses to try anything on a copy of a host's database where something of a stranger's would run with this role's
-/// rights. What is tried there calls functions and operators of the schema `public`, as the host does.
+/// Refuses to try anything on a copy of a database in which anything belongs to a stranger: whatever stands in a copy
+/// is emptied, read as text, and called by its bare name, with this role's rights.
 pub fn refuse_lending(db: &mut Db, host: &Host) -> Result<()> {
     const IS_SUPERUSER: &str = "SELECT format('this role, %I, is a superuser, and whatever stands in a copy of the \
         database would run with its rights: use a role that owns the host''s tables and may create databases', \
         rolname) FROM pg_roles WHERE rolname = session_user AND rolsuper";
     let Db::Postgres(db) = db else { return Ok(()) };
     refuse_by(db, IS_SUPERUSER)?;
-    others_triggers(host, &Wanted::default(), InPublic::IsCalled).map_or(Ok(()), |query| refuse_by(db, &query))
+    of_host(host, &Wanted::default(), What::Copy).map_or(Ok(()), |query| refuse_by(db, &query))
 }
 
 fn refuse_by(db: &mut PgConnection, query: &str) -> Result<()> {
@@ -53,11 +53,11 @@ fn refuse_by(db: &mut PgConnection, query: &str) -> Result<()> {
     }
 }
 
-/// Are functions and operators of the schema `public` called by their bare names?
-enum InPublic {
-    IsCalled,
-    /// sweep's own path leaves `public` out.
-    IsNotCalled,
+enum What {
+    /// The host's tables, and all that these use.
+    Tables,
+    /// A copy of the whole database.
+    Copy,
 }
 
 /// Whoever migrates as a member of the schema's owner makes what is the owner's, as if that role had migrated itself.
@@ -66,7 +66,7 @@ const BECOME_OWNER: &str =
 
 /// Both questions as a statement for psql, which fails with the same sentences.
 pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
-    let of_host = others_triggers(host, wanted, InPublic::IsNotCalled);
+    let of_host = of_host(host, wanted, What::Tables);
     let questions = [STRANGERS.to_owned()].into_iter().chain(of_host).map(|query| {
         format!("    for refusal in\n{query}    loop\n        raise exception '%', refusal;\n    end loop;\n")
     });
@@ -77,18 +77,18 @@ pub(super) fn guard(host: &Host, wanted: &Wanted) -> String {
 }
 
 /// None: the tables are sweep's own.
-fn others_triggers(host: &Host, wanted: &Wanted, public: InPublic) -> Option<String> {
+fn of_host(host: &Host, wanted: &Wanted, what: What) -> Option<String> {
     if host.is_native() {
         return None;
     }
     // No name has a quote: hosts::manifest.
     let tables: Vec<String> = host.tables().iter().map(|table| format!("\"{table}\"")).collect();
-    let query = TRIGGERS
+    let query = LENDING
         .replace("TABLES", &format!("{{{}}}", tables.join(",")))
         .replace("HOST", host.name())
         .replace("AS_SUPERUSER", &(wanted.superuser == Superuser::Accepted).to_string())
         .replace("IS_NAMED", &wanted.host.is_some().to_string())
-        .replace("IN_PUBLIC", &matches!(public, InPublic::IsCalled).to_string());
+        .replace("IS_COPIED", &matches!(what, What::Copy).to_string());
     Some(query)
 }
 

@@ -188,6 +188,7 @@ const FIRST_LOOK: &str = concat!(
      (SELECT format('%I', o.rolname) FROM pg_namespace JOIN pg_roles o ON o.oid = nspowner JOIN pg_roles r \
       ON r.rolname = session_user WHERE nspname = 'sweep' AND r.rolsuper AND NOT o.rolsuper), \
      CASE WHEN (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) THEN (\n",
+    include_str!("../migrate/trusted.sql"),
     include_str!("../migrate/strangers.sql"),
     ") END"
 );

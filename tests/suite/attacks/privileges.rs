@@ -1,6 +1,7 @@
 //! Who owns the schema, and whom a migration would lend its rights.
 
 mod functions;
+mod lent;
 mod planted;
 mod rights_of_others;
 
@@ -64,11 +65,11 @@ fn a_schema_that_somebody_else_made_first_gets_no_rights_of_a_migration() {
 #[case::a_view("create view sweep.agents as select 1 as id", "sweep.agents belongs to")]
 #[case::a_function(
     "create function sweep.lower(text) returns text language sql as 'select $1'",
-    "the function sweep.lower belongs to"
+    "the function sweep.lower(pg_catalog.text) belongs to"
 )]
 #[case::an_operator(
     "create operator sweep.= (leftarg = text, rightarg = text, function = texteq)",
-    "the operator = in the schema sweep belongs to"
+    "the operator sweep.=(pg_catalog.text,pg_catalog.text) belongs to"
 )]
 #[case::a_type("create domain sweep.uuid as text", "the type sweep.uuid belongs to")]
 #[case::nothing_yet("select", "may create in the schema sweep")]

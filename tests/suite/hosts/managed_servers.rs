@@ -10,7 +10,7 @@ const CONFIG: i32 = 78;
 
 /// What sweep calls of PostgreSQL beyond the functions of plain SQL.
 const NEEDED: &str = "{pg_get_userbyid,pg_has_role,pg_is_in_recovery,pg_notify,pg_column_size,pg_relation_is_updatable,\
-    pg_column_is_updatable}";
+    pg_column_is_updatable,pg_identify_object}";
 
 /// A database in which no ordinary role may call a function of the server's own, but for those; and its owner, who is
 /// no superuser.

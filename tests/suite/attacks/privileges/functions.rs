@@ -7,6 +7,7 @@ use crate::support::world::{On, World};
 
 const SOME_FAILED: i32 = 1;
 const UP: &str = "postgres/0001_work/up.sql";
+const DOWN: &str = "postgres/0001_work/down.sql";
 
 /// The example's folder, with a function that changes all tasks with its owner's rights.
 fn with_a_function(comment: &str, volatility: &str) -> Folder {
@@ -24,8 +25,8 @@ fn with_a_function(comment: &str, volatility: &str) -> Folder {
              {comment}"
         ),
     );
-    let down = std::fs::read_to_string(folder.path().join("postgres/0001_work/down.sql")).expect("a file");
-    folder.write("postgres/0001_work/down.sql", &format!("drop function close_all; drop function write_all; {down}"));
+    let down = std::fs::read_to_string(folder.path().join(DOWN)).expect("a file");
+    folder.write(DOWN, &format!("drop function close_all; drop function write_all; {down}"));
     folder
 }
 
@@ -93,5 +94,22 @@ fn the_views_with_texts_leave_out_no_subject_whatever_its_state() {
     for (view, subjects) in [("issue_facts", "4"), ("issue_details", "4"), ("session_facts", "4")] {
         let count = format!("select count(distinct subject_id) from sweep.{view}");
         assert_eq!(psql(&reader, &count).as_deref(), Ok(subjects), "{view}");
+    }
+}
+
+/// PostgreSQL counts a procedure with the routines, but not with the functions.
+#[test]
+fn a_procedure_that_runs_with_its_owners_rights_is_granted_to_nobody() {
+    let database = tables();
+    let procedure = "create procedure close_tasks() language sql security definer set search_path = sweep, pg_temp
+             as $$ update public.tasks set title = 'evil' $$;";
+    let folder = with_a_function(procedure, "volatile");
+    let down = std::fs::read_to_string(folder.path().join(DOWN)).expect("a file");
+    folder.write(DOWN, &format!("drop procedure close_tasks; {down}"));
+    folder.migrate(&database).done();
+    psql(&database.url, include_str!("../../../../deploy/postgres/role.sql")).expect("the roles");
+    for role in ["sweeper", "sweep_reader", "sweep_operator"] {
+        let denied = psql(&format!("{}&user={role}", database.url), "call sweep.close_tasks()").expect_err("a denial");
+        assert!(denied.contains("permission denied for procedure close_tasks"), "{role}: {denied}");
     }
 }

@@ -74,7 +74,7 @@ fn a_trigger_whose_function_is_a_strangers_is_run_by_nobody() {
     }
     database.run(&format!("revoke all on sweep.sweeps, sweep.__diesel_schema_migrations from {}", mallory.name));
     for command in [&["--yes"][..], &["status"], &["migrate"], &["migrate", "--print"]] {
-        let says = ["the function public.rise() of a trigger on sweep.__diesel_schema_migrations belongs to"];
+        let says = ["the function public.rise(), which the trigger rise on sweep."];
         command_at(&database.url, command.iter().copied()).run().refused(CONFIG, &says);
     }
     assert!(!super::is_superuser(&mallory));
@@ -85,7 +85,8 @@ fn a_trigger_of_a_strangers_on_a_hosts_table_is_refused_like_a_strangers_table()
     let (database, mallory) = (Scratch::paperclip(), Role::new());
     rise(&database, &mallory);
     database.run("create trigger rise after insert on public.issue_comments execute function public.rise()");
-    let says = ["the function public.rise() of a trigger on public.issue_comments belongs to", &mallory.name];
+    let says =
+        ["the function public.rise(), which the trigger rise on public.issue_comments uses, belongs to", &mallory.name];
     migrate_at(&database.url, []).run().refused(CONFIG, &says);
     let host = hand_over(&database.url);
     database.run(&format!("grant create on database {} to sweep_test_host", database.name()));
@@ -103,7 +104,13 @@ fn the_roles_that_come_with_sweep_are_refused_nothing() {
         database.name(),
         owner.name
     ));
-    for url in [&owner.at(&database.url), &Scratch::empty().url] {
+    let paperclip = Scratch::paperclip();
+    let host = hand_over(&paperclip.url);
+    paperclip.run(&format!(
+        "alter role sweep_test_host createrole; grant create on database {} to sweep_test_host",
+        paperclip.name()
+    ));
+    for url in [&owner.at(&database.url), &Scratch::empty().url, &host] {
         migrate_at(url, []).run().done();
         psql(url, ROLES).expect("the roles");
         migrate_at(url, []).run().done();
@@ -119,7 +126,7 @@ fn each_write_that_is_trusted_is_one_that_the_roles_have() {
     psql(&database.url, ROLES).expect("the roles");
     let strangers = include_str!("../../../../src/store/migrate/strangers.sql");
     let (_, list) = strangers.split_once("ledger (relation, writes) as (").expect("the list");
-    let (list, _) = list.split_once("\n), grants").expect("its end");
+    let (list, _) = list.split_once("\n), written_views").expect("its end");
     let granted = format!(
         "with ledger (relation, writes) as ({list}), granted as (
              select relname::text as relation, privilege_type from pg_class, aclexplode(relacl)
@@ -158,7 +165,9 @@ fn no_copy_is_made_with_a_superusers_rights() {
     database.run(&format!("alter table tasks owner to {}", mallory.name));
     command_at(&url, verify).run().refused(CONFIG, &["the table public.tasks belongs to", &mallory.name]);
     database.run("alter table tasks owner to sweep_test_host");
-    command_at(&url, verify).run().refused(CONFIG, &["the function public.rise() of a trigger on public.tasks"]);
+    command_at(&url, verify)
+        .run()
+        .refused(CONFIG, &["the function public.rise(), which the trigger rise on public.tasks uses"]);
     database.run("drop trigger rise on tasks");
     command_at(&url, verify).run().refused(CONFIG, &["the function public.rise() belongs to", &mallory.name]);
 }
