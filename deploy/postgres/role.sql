@@ -65,7 +65,7 @@ where pronamespace = to_regnamespace('sweep')
 \gexec
 
 -- Column by column where a row is a host's. To lock a row takes the right to update some column of it: where nothing is ever
--- updated that is the id, which cannot change while other rows refer to it. The only right to delete is the operator's, on exemptions.
+-- updated that is the id, which a trigger refuses to change. The only right to delete is the operator's, on exemptions.
 with wanted (grantees, relation, privilege, columns) as (values
     ('sweeper, sweep_reader, sweep_operator', 'plans', 'select', 'id tenant title status'),
     ('sweeper, sweep_operator', 'plans', 'select', 'agent_id issue_id'),

@@ -61,7 +61,7 @@ fn over_the_ledger(database: &str, host: &Host) -> Vec<String> {
     let kinds = || host.kinds().into_iter().map(Kind::name);
     let boards = ["agents"].into_iter().chain(kinds()).flat_map(|part| inside(&format!("board/{part}")));
     // Whoever begins to write on SQLite holds all of it.
-    let takes = kinds().filter(|_| database == "postgres").flat_map(|kind| inside(&format!("take/{kind}")));
+    let takes = kinds().chain(["all"]).filter(|_| database == "postgres").flat_map(|of| inside(&format!("take/{of}")));
     inside("ledger_views").into_iter().chain(of_host).chain(derived).chain(boards).chain(takes).collect()
 }
 

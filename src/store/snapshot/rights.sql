@@ -27,3 +27,9 @@ from pg_depend d join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrit
 join pg_proc f on f.oid = d.refobjid and d.refclassid = 'pg_proc'::regclass
 where relnamespace = 'sweep'::regnamespace and pronamespace = 'sweep'::regnamespace
   and obj_description(f.oid, 'pg_proc') is distinct from 'called by views'
+union all
+select format('the role that locks a row of the view %1$s may change the row''s id: expected a trigger `instead of update on %1$s`', relname)
+from pg_class c join pg_attribute on attrelid = c.oid and attname = 'id'
+where relnamespace = 'sweep'::regnamespace and relname in ('issues', 'plan_steps', 'sessions') and relkind = 'v'
+  and pg_column_is_updatable(c.oid, attnum, false)
+  and not exists (select from pg_trigger where tgrelid = c.oid and tgname = 'a_lock_is_no_update')

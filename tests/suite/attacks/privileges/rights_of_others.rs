@@ -6,6 +6,7 @@ use super::CONFIG;
 use crate::support::databases::{connect, run};
 use crate::support::program::{command_at, migrate_at, sweep_at};
 use crate::support::scratch::{Role, Scratch, hand_over, psql};
+use crate::support::world::{On, World};
 
 const ROLES: &str = include_str!("../../../../deploy/postgres/role.sql");
 
@@ -115,6 +116,27 @@ fn the_roles_that_come_with_sweep_are_refused_nothing() {
         psql(url, ROLES).expect("the roles");
         migrate_at(url, []).run().done();
         sweep_at(url, []).run().done();
+    }
+}
+
+/// A role may update an id because that lets it lock the row.
+#[rstest]
+#[case::sweeps_own(On::Postgres)]
+#[case::paperclip(On::Paperclip)]
+fn a_right_that_is_there_to_lock_a_row_writes_nothing(#[case] on: On) {
+    let mut world = World::new(on);
+    let agent = world.agent("idle");
+    let issue = world.orphan(&agent);
+    psql(&world.url, ROLES).expect("the roles");
+    let operator = format!("{}&user=sweep_operator", world.url);
+    for (table, id) in [("agents", &agent), ("issues", &issue)] {
+        let lock = format!("select id from sweep.{table} where id = '{}' for share", id.0);
+        assert_eq!(psql(&operator, &lock).as_deref(), Ok(id.0.as_str()));
+        let update = |value: &str| psql(&operator, &format!("update sweep.{table} set id = {value}"));
+        let renamed = update("gen_random_uuid()").expect_err("a denial");
+        assert!(renamed.contains("is there to lock the row"), "{renamed}");
+        // A table's row stays as it is, while a view's trigger may write something.
+        assert_eq!(update("id").is_ok(), on == On::Postgres);
     }
 }
 

@@ -1,0 +1,1 @@
+drop function refuse_mere_update cascade;
