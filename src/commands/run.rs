@@ -10,7 +10,6 @@ use crate::conclusion::{Conclusion, usage};
 use crate::report::{Detail, Report};
 use crate::settings::flags::SweepFlags;
 use crate::settings::{Environment, Settings};
-use crate::sweep::cancel::exit_if_it_hangs;
 use crate::sweep::{Cancel, Selection};
 use crate::telemetry::Loudness;
 use printed::{sweep_and_print, sweep_each_and_print, with_progress};
@@ -27,7 +26,6 @@ pub fn run(flags: SweepFlags, loudness: Loudness, environment: &Environment) -> 
         return Err(usage("sweep asks about one database: for several, add --yes, or --dry-run to look").into());
     }
     let cancel = Cancel::on_signals()?;
-    exit_if_it_hangs()?;
     if !is_one {
         return sweep_each_and_print(&cycle, &databases.find(), report.of_several(), &cancel);
     }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::sweep::cancel::{LISTENING, exit_at_the_second_signal, exit_if_it_hangs};
+use crate::sweep::cancel::{LISTENING, exit_in_any_case};
 
 pub enum Asked {
     Stop,
@@ -19,8 +19,7 @@ pub struct Signals {
 impl Signals {
     /// Listens from now on.
     pub fn listen() -> Result<Signals> {
-        exit_at_the_second_signal()?;
-        exit_if_it_hangs()?;
+        exit_in_any_case()?;
         Ok(Signals {
             terminate: signal(SignalKind::terminate()).context(LISTENING)?,
             interrupt: signal(SignalKind::interrupt()).context(LISTENING)?,

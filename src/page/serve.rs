@@ -33,7 +33,7 @@ use super::trouble::TroublePage;
 use crate::conclusion::Conclusion;
 use crate::http;
 use crate::store::databases::Found;
-use crate::sweep::cancel::{LISTENING, exit_at_the_second_signal};
+use crate::sweep::cancel::{LISTENING, exit_in_any_case};
 
 /// Everything that the answers are made of.
 struct Page {
@@ -72,7 +72,7 @@ pub fn run(
     options.refuse_open(address)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the page")?;
     let ended = runtime.block_on(async {
-        exit_at_the_second_signal()?;
+        exit_in_any_case()?;
         let mut terminate = signal(SignalKind::terminate()).context(LISTENING)?;
         let mut interrupt = signal(SignalKind::interrupt()).context(LISTENING)?;
         let listening = http::listen(address)?;

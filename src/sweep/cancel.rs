@@ -28,7 +28,7 @@ impl Cancel {
     /// Listens from now on.
     pub fn on_signals() -> Result<Cancel> {
         let cancel = Cancel::default();
-        exit_at_the_second_signal()?;
+        exit_in_any_case()?;
         for signal in [SIGTERM, SIGINT] {
             flag::register_usize(signal, Arc::clone(&cancel.signal), signal as usize).context(LISTENING)?;
         }
@@ -61,8 +61,10 @@ fn conclusion_of(signal: i32) -> Option<Conclusion> {
 pub const LISTENING: &str = "listening for signals";
 
 /// From now on the second SIGTERM or SIGINT ends the process at once. That is safe as well: the transactions in hand
-/// are rolled back.
-pub fn exit_at_the_second_signal() -> Result<()> {
+/// are rolled back. A database that has fallen silent would keep the process for ever: after a while the first signal
+/// does as the second one would.
+pub fn exit_in_any_case() -> Result<()> {
+    exit_if_it_hangs()?;
     let was_asked = Arc::new(AtomicBool::new(false));
     for (signal, conclusion) in [(SIGTERM, Conclusion::Terminated), (SIGINT, Conclusion::Interrupted)] {
         flag::register_conditional_shutdown(signal, conclusion as i32, Arc::clone(&was_asked)).context(LISTENING)?;
@@ -74,9 +76,7 @@ pub fn exit_at_the_second_signal() -> Result<()> {
 /// How long what is in hand may take after a signal: less than service managers wait before they kill a process.
 const IN_HAND_MAX: Duration = Duration::from_secs(20);
 
-/// A database that has fallen silent in the middle of a sweep would keep the process for ever: after a while the first
-/// signal ends it as the second one would.
-pub fn exit_if_it_hangs() -> Result<()> {
+fn exit_if_it_hangs() -> Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).context(LISTENING)?;
     let wait = move || {
         let Some(conclusion) = signals.forever().find_map(conclusion_of) else { return };

@@ -25,6 +25,8 @@ pub enum Afterwards {
     /// New connections are let through.
     Open,
     Closed,
+    /// Nothing is cut, and nothing passes any more.
+    Frozen,
 }
 
 pub struct Proxy {
@@ -63,7 +65,8 @@ impl Traffic {
         };
         self.passed(direction).extend_from_slice(&bytes[..admitted]);
         self.is_cut |= cuts;
-        (admitted, cuts)
+        self.is_frozen |= cuts && self.cut.is_some_and(|cut| cut.afterwards == Afterwards::Frozen);
+        (admitted, cuts && !self.is_frozen)
     }
 }
 

@@ -10,8 +10,8 @@ use rustix::process::Signal;
 use super::UNAVAILABLE;
 use crate::support::daemon::{Daemon, EACH_SECOND, daemon};
 use crate::support::program::sweep;
-use crate::support::proxy::{Direction, Proxy};
-use crate::support::wait::wait_for;
+use crate::support::proxy::{Afterwards, Cut, Direction, Proxy};
+use crate::support::wait::{wait_for, wait_until};
 use crate::support::world::{On, World};
 
 /// The URL of one. Two seconds are the least that libpq allows.
@@ -118,6 +118,19 @@ fn what_looks_at_one_that_falls_silent_gives_up() {
         let looks = sweep(["status", "--database", &url]).env("SWEEP_STATEMENT_TIMEOUT", "500ms").run();
         looks.refused(UNAVAILABLE, &["the database has fallen silent: no answer within 7s"]);
     });
+}
+
+/// The server has let the client in, and knows its settings.
+const IN_THE_FIRST_ANSWERS: Cut = Cut { direction: Direction::ToClient, byte: 1000, afterwards: Afterwards::Frozen };
+
+#[test]
+fn a_signal_ends_a_verification_whose_server_falls_silent() {
+    let (world, proxy) = (World::new(On::Postgres), Proxy::start(Some(IN_THE_FIRST_ANSWERS)));
+    let url = proxy.url(world.name(), "disable");
+    let mut verification = Daemon::start(sweep(["host", "verify", "native", "--database", &url]));
+    wait_until("an answer", || proxy.has_cut());
+    verification.signal(Signal::TERM);
+    assert_eq!(verification.ended().0, 143);
 }
 
 #[test]
