@@ -20,15 +20,14 @@ pub fn run(command: AskCommand, quiet: bool, environment: &Environment) -> Resul
     let (mut policy, timeouts) = environment.policy(PolicyFlags::default())?;
     policy.nudge_message = message.unwrap_or(policy.nudge_message);
     let database = environment.database(&flags.database)?;
-    let mut store = database.open_to(Purpose::Ask(request))?;
-    let options = AskOptions {
-        database,
-        policy,
-        timeouts,
-        subscriptions: environment.notify()?.subscriptions(),
-        links: store.host.links(environment.host_url(LinkFlag::default())?.as_ref()),
-    };
-    let fulfilled = ask_named(&mut store, &name, &asked, &options)?;
+    let (subscriptions, host_url) = (environment.notify()?.subscriptions(), environment.host_url(LinkFlag::default())?);
+    let its_asked = asked.clone();
+    let fulfilled = database.ask(&timeouts, move |database| {
+        let mut store = database.open_to(Purpose::Ask(request))?;
+        let links = store.host.links(host_url.as_ref());
+        let options = AskOptions { database: database.clone(), policy, timeouts, subscriptions, links };
+        ask_named(&mut store, &name, &its_asked, &options)
+    })?;
     match flags.layout.get() {
         Layout::Table => {
             let (kind, name, by) = (fulfilled.kind, fulfilled.label.name(), redact(&asked.by));

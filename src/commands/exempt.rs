@@ -22,24 +22,19 @@ use crate::text::redact;
 
 pub fn run(command: ExemptCommand, quiet: bool, environment: &Environment) -> Result<Conclusion> {
     match command {
-        ExemptCommand::Add(flags) => add(&flags, quiet, environment),
+        ExemptCommand::Add(flags) => add(flags, quiet, environment),
         ExemptCommand::List(flags) => list(&flags, environment),
-        ExemptCommand::Remove(flags) => remove(&flags, quiet, environment),
+        ExemptCommand::Remove(flags) => remove(flags, quiet, environment),
     }
 }
 
-fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let mut opened = OpenDatabase::with(Purpose::Exempt, &flags.database, environment)?;
-    let ExemptName { of, name } = &flags.what;
-    let wanted = Wanted {
-        of: *of,
-        name,
-        reason: &flags.reason,
-        until: flags.until,
-        until_is_called: "--until",
-        is_agents: false,
-    };
-    let Exempt { label, row, given } = opened.exempt(&wanted)?;
+fn add(flags: ExemptFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
+    let ExemptFlags { what: ExemptName { of, name }, reason, until, database } = flags;
+    let exempted = OpenDatabase::ask(Purpose::Exempt, &database, environment, move |opened| {
+        let (name, reason) = (&name, &reason);
+        opened.exempt(&Wanted { of, name, reason, until, until_is_called: "--until", is_agents: false })
+    });
+    let Exempt { label, row, given } = exempted?;
     let given = match given {
         Given::New => "Exempt",
         Given::Again => "Exempt again, with this reason and end",
@@ -49,25 +44,27 @@ fn add(flags: &ExemptFlags, quiet: bool, environment: &Environment) -> Result<Co
     Ok(Conclusion::Done)
 }
 
-fn remove(flags: &RemoveFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let mut opened = OpenDatabase::with(Purpose::Exempt, &flags.database, environment)?;
-    let ExemptName { of, name } = &flags.what;
-    if let Some(kind) = of.kind() {
-        opened.store.refuse_unprovided(kind)?;
-    }
-    let find = |db: &mut Db| exemptions::found(db, *of, name);
-    let removed = opened.undo(of, name, "exempt", find, |db, id| exemptions::take_back(db, *of, id))?;
+fn remove(flags: RemoveFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
+    let RemoveFlags { what: ExemptName { of, name }, database } = flags;
+    let removed = OpenDatabase::ask(Purpose::Exempt, &database, environment, move |opened| {
+        if let Some(kind) = of.kind() {
+            opened.store.refuse_unprovided(kind)?;
+        }
+        let find = |db: &mut Db| exemptions::found(db, of, &name);
+        opened.undo(of, &name, "exempt", find, |db, id| exemptions::take_back(db, of, id))
+    })?;
     confirm(quiet, &format!("No longer exempt: {of} {removed}\n"));
     Ok(Conclusion::Done)
 }
 
 fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
-    let mut opened = OpenDatabase::with(Purpose::Look, &flags.database, environment)?;
-    let (rows, now) = opened.change(|db, kinds| {
-        let rows = exemptions::all(db)?;
-        let labelled = |row: Exempted| Ok((label(db, kinds, &row)?, row));
-        let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
-        Ok((rows, db.now()?))
+    let (rows, now) = OpenDatabase::ask(Purpose::Look, &flags.database, environment, |opened| {
+        opened.change(|db, kinds| {
+            let rows = exemptions::all(db)?;
+            let labelled = |row: Exempted| Ok((label(db, kinds, &row)?, row));
+            let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
+            Ok((rows, db.now()?))
+        })
     })?;
     say_list(
         flags.layout.get(),

@@ -14,6 +14,7 @@ use crate::files;
 use crate::report::certificate::{self, Trying};
 use crate::report::grid;
 use crate::settings::Environment;
+use crate::settings::flags::PolicyFlags;
 use crate::store::Access;
 use crate::store::hosts::{self, Description, Host};
 use crate::sweep::Cancel;
@@ -39,9 +40,12 @@ fn new(flags: &HostNewFlags, environment: &Environment) -> Result<()> {
         return Err(usage(format!("{shown}: it is not empty: expected a directory for new files")).into());
     }
     let url = environment.database(database)?;
-    let folder = directory.file_name().and_then(|name| name.to_str()).unwrap_or("host");
-    let files = url.connect(Access::ReadOnly)?.look(|db| hosts::skeleton(db, folder));
-    let files = files.map_err(|error| url.explain(error))?;
+    let folder = directory.file_name().and_then(|name| name.to_str()).unwrap_or("host").to_owned();
+    let (_, timeouts) = environment.policy(PolicyFlags::default())?;
+    let files = url.ask(&timeouts, move |url| {
+        let files = url.connect(Access::ReadOnly)?.look(|db| hosts::skeleton(db, &folder));
+        files.map_err(|error| url.explain(error))
+    })?;
     for (path, text) in &files {
         let path = directory.join(path);
         let written = std::fs::create_dir_all(path.parent().unwrap_or(directory));

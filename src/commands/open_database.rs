@@ -1,4 +1,4 @@
-//! A database that a command has opened for one transaction.
+//! A database that a command has opened for a transaction or two, and gives up when it falls silent.
 
 use std::fmt::Display;
 
@@ -29,20 +29,20 @@ pub struct OpenDatabase {
 }
 
 impl OpenDatabase {
-    pub fn with(purpose: Purpose, flag: &DatabaseFlag, environment: &Environment) -> Result<OpenDatabase> {
-        let (_, timeouts) = environment.policy(PolicyFlags::default())?;
-        OpenDatabase::within(timeouts, purpose, flag, environment)
-    }
-
-    pub fn within(
-        timeouts: Timeouts,
+    /// Has `body` ask or change something in the database that the flag or the environment names.
+    pub fn ask<T: Send + 'static>(
         purpose: Purpose,
         flag: &DatabaseFlag,
         environment: &Environment,
-    ) -> Result<OpenDatabase> {
-        let url = environment.database(flag)?;
+        body: impl FnOnce(&mut OpenDatabase) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (_, timeouts) = environment.policy(PolicyFlags::default())?;
+        environment.database(flag)?.ask(&timeouts, move |url| body(&mut OpenDatabase::of(url, timeouts, purpose)?))
+    }
+
+    pub fn of(url: &Url, timeouts: Timeouts, purpose: Purpose) -> Result<OpenDatabase> {
         let store = url.open_to(purpose)?;
-        Ok(OpenDatabase { url, store, access: purpose.access(), timeouts })
+        Ok(OpenDatabase { url: url.clone(), store, access: purpose.access(), timeouts })
     }
 
     /// One transaction; `body` gets the kinds that the host has.

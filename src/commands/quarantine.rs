@@ -27,38 +27,38 @@ pub fn run(command: QuarantineCommand, quiet: bool, environment: &Environment) -
 }
 
 fn release(flags: ReleaseFlags, quiet: bool, environment: &Environment) -> Result<Conclusion> {
-    let mut opened = OpenDatabase::with(Purpose::Release, &flags.database, environment)?;
-    match (flags.kind, flags.name) {
-        (Some(kind), Some(name)) => release_one(&mut opened, kind, &name, quiet),
-        _ => release_all(&mut opened, quiet),
-    }
-}
-
-fn release_one(opened: &mut OpenDatabase, kind: Kind, name: &str, quiet: bool) -> Result<Conclusion> {
-    opened.store.refuse_unprovided(kind)?;
-    let find = |db: &mut Db| find(db, kind, name);
-    let released = opened.undo(kind, name, "in quarantine", find, |db, id| quarantine::release(db, kind, id))?;
-    confirm(quiet, &format!("Released: {kind} {released}; the next sweep examines it again\n"));
-    Ok(Conclusion::Done)
-}
-
-fn release_all(opened: &mut OpenDatabase, quiet: bool) -> Result<Conclusion> {
-    let text = match opened.change(|db, _| Ok(quarantine::release_all(db)?))? {
-        0 => "Nothing is in quarantine.\n".to_owned(),
-        1 => "Released 1 subject; the next sweep examines it again\n".to_owned(),
-        n => format!("Released {n} subjects; the next sweep examines them again\n"),
-    };
+    let ReleaseFlags { kind, name, database, .. } = flags;
+    let text = OpenDatabase::ask(Purpose::Release, &database, environment, move |opened| match (kind, name) {
+        (Some(kind), Some(name)) => release_one(opened, kind, &name),
+        _ => release_all(opened),
+    })?;
     confirm(quiet, &text);
     Ok(Conclusion::Done)
 }
 
+fn release_one(opened: &mut OpenDatabase, kind: Kind, name: &str) -> Result<String> {
+    opened.store.refuse_unprovided(kind)?;
+    let find = |db: &mut Db| find(db, kind, name);
+    let released = opened.undo(kind, name, "in quarantine", find, |db, id| quarantine::release(db, kind, id))?;
+    Ok(format!("Released: {kind} {released}; the next sweep examines it again\n"))
+}
+
+fn release_all(opened: &mut OpenDatabase) -> Result<String> {
+    Ok(match opened.change(|db, _| Ok(quarantine::release_all(db)?))? {
+        0 => "Nothing is in quarantine.\n".to_owned(),
+        1 => "Released 1 subject; the next sweep examines it again\n".to_owned(),
+        n => format!("Released {n} subjects; the next sweep examines them again\n"),
+    })
+}
+
 fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
-    let mut opened = OpenDatabase::with(Purpose::Look, &flags.database, environment)?;
-    let (rows, now) = opened.change(|db, kinds| {
-        let rows = quarantine::all(db)?;
-        let labelled = |row: Failure| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
-        let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
-        Ok((rows, db.now()?))
+    let (rows, now) = OpenDatabase::ask(Purpose::Look, &flags.database, environment, |opened| {
+        opened.change(|db, kinds| {
+            let rows = quarantine::all(db)?;
+            let labelled = |row: Failure| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
+            let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
+            Ok((rows, db.now()?))
+        })
     })?;
     say_list(flags.layout.get(), "quarantine", &rows, document, |rows| table(rows, now));
     Ok(Conclusion::Done)

@@ -16,13 +16,12 @@ use crate::cli::{WatchCommand, WatchFlags};
 use crate::conclusion::{Conclusion, not_found, usage};
 use crate::notify::{Notify, deliver};
 use crate::parse::CommandLine;
-use crate::rules::{Id, Kind};
+use crate::rules::Id;
 use crate::screen::Agents;
 use crate::settings::Environment;
 use crate::store::Timeouts;
 use crate::store::open::Url;
 use crate::store::rights::Purpose;
-use crate::store::supervision;
 use crate::supervisor::alerts::{Alerts, Deliver};
 use crate::supervisor::keeper::{Examiner, KeeperOptions};
 use crate::supervisor::log::may_be_log;
@@ -51,42 +50,35 @@ pub fn run(mut flags: WatchFlags, environment: &Environment) -> Result<Conclusio
     if let (true, Url::Sqlite(path)) = (environment.is_new(&url), &url) {
         first_use::make(path, environment)?;
     }
-    let mut opened = OpenDatabase::within(timeouts, Purpose::Sweep, &flags.database, environment)?;
-    opened.store.refuse_unprovided(Kind::Session)?;
-    if !opened.change(|db, _| Ok(supervision::is_provided(db)?))? {
-        return Err(usage("sessions that take commands: not provided by this database").into());
-    }
     let target = target(&mut flags, environment)?;
     let place = Place::of(&target);
     let title = title(&target, &place, flags.name.as_deref());
     let examiner = if flags.no_examine { Examiner::Sweeps } else { Examiner::Watcher };
-    let wanted = Wanted {
-        flags: &flags,
-        title: &title,
-        place: &place,
-        tenant: tenant.as_deref(),
-        interval,
-        policy: (examiner == Examiner::Watcher).then_some(&policy),
-    };
-    let lease = wanted.lease(&mut opened)?;
+    let (log, nudges) = (flags.log.take(), flags.nudge.take().unwrap_or_default());
+    let its_policy = (examiner == Examiner::Watcher).then(|| policy.clone());
+    let wanted = Wanted { flags, title, place, tenant, interval, policy: its_policy };
+    let (lease, store) = url.ask(&timeouts, move |url| {
+        let mut opened = OpenDatabase::of(url, timeouts, Purpose::Sweep)?;
+        Ok((wanted.lease(&mut opened)?, opened.store))
+    })?;
     let directory = environment.data_directory().map(|directory| directory.join("sessions"));
     let watch = Watch {
         target,
-        log: flags.log.or_else(|| Some(directory?.join(log_name(&lease.id)))),
+        log: log.or_else(|| Some(directory?.join(log_name(&lease.id)))),
         keeper: KeeperOptions {
             alerts: alerts(url.clone(), timeouts, notify),
             url,
             policy,
             timeouts,
             subscriptions,
-            links: opened.store.host.links(host_url.as_ref()),
+            links: store.host.links(host_url.as_ref()),
             zone: environment.zone(),
             interval: interval.to_std().unwrap_or_default(),
             examiner,
             lease,
         },
-        db: opened.store.db,
-        nudges: flags.nudge.unwrap_or_default(),
+        db: store.db,
+        nudges,
         hold_logs: telemetry::hold,
         release_logs: telemetry::release,
     };

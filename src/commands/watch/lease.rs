@@ -22,19 +22,23 @@ const RIVALS_MAX: u32 = 20;
 const HEARD_OF_WITHIN: TimeDelta = TimeDelta::seconds(10);
 
 /// The session that is to be watched.
-pub struct Wanted<'a> {
-    pub flags: &'a WatchFlags,
-    pub title: &'a str,
-    pub place: &'a Place,
-    pub tenant: Option<&'a str>,
+pub struct Wanted {
+    pub flags: WatchFlags,
+    pub title: String,
+    pub place: Place,
+    pub tenant: Option<String>,
     pub interval: TimeDelta,
     /// By which the watcher examines it; none: it leaves that to sweeps.
-    pub policy: Option<&'a Policy>,
+    pub policy: Option<Policy>,
 }
 
-impl Wanted<'_> {
+impl Wanted {
     /// Registers the session, or acquires one that is there.
     pub fn lease(&self, opened: &mut OpenDatabase) -> Result<Lease> {
+        opened.store.refuse_unprovided(Kind::Session)?;
+        if !opened.change(|db, _| Ok(supervision::is_provided(db)?))? {
+            return Err(usage("sessions that take commands: not provided by this database").into());
+        }
         for _ in 0..RIVALS_MAX {
             let leased = opened.transact(|db, _| {
                 let lease = match &self.flags.session {
@@ -61,12 +65,13 @@ impl Wanted<'_> {
 
     fn acquire(&self, db: &mut Db, session: &str) -> Result<Lease, Refused> {
         let label = find::find(db, Kind::Session, session)?.one(Kind::Session, session)?;
-        let lease = supervision::acquire(db, &label.id, self.title, self.silent_after(), self.silence())?;
+        let lease = supervision::acquire(db, &label.id, &self.title, self.silent_after(), self.silence())?;
         lease.ok_or_else(|| usage(format!("--session: another watcher keeps {}", label.name())).into())
     }
 
     fn begin(&self, db: &mut Db) -> Result<Lease, Refused> {
-        let Wanted { flags, title, tenant, .. } = *self;
+        let Wanted { flags, title, .. } = self;
+        let tenant = self.tenant.as_deref();
         let agent = flags.agent.as_deref().map(|name| agent(db, name)).transpose()?;
         let issue = flags.issue.as_deref().map(|name| issue(db, name, tenant)).transpose()?;
         let its_tenant = issue.as_ref().and_then(|issue| issue.tenant.as_deref());
@@ -106,7 +111,7 @@ impl Wanted<'_> {
 
     fn watcher(&self) -> Option<Watcher> {
         let left_after_seconds = self.silence().max(HEARD_OF_WITHIN).num_seconds();
-        Some(Watcher { policy: self.policy?.clone(), left_after_seconds })
+        Some(Watcher { policy: self.policy.clone()?, left_after_seconds })
     }
 
     fn silent_after(&self) -> Option<i32> {

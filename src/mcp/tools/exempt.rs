@@ -42,18 +42,20 @@ pub fn call(call: &Call, arguments: JsonObject) -> Result<Value> {
     }
     // The table has no column for who asked: the reason, which people read, says it.
     let reason = format!("{} ({})", reason.trim(), call.asker());
-    let sweep = &call.options.sweep;
-    let mut store = sweep.database.open_to(Purpose::Exempt)?;
-    let wanted = Wanted {
-        of: kind.into(),
-        name: &subject,
-        reason: &reason,
-        until: Some(until),
-        until_is_called: "until:",
-        is_agents: true,
-    };
-    let exempted = exempt(&mut store, &sweep.timeouts, &wanted);
-    let Exempt { label, row, given: _ } = exempted.map_err(|abort| sweep.database.explain_refusal(abort))?;
+    let timeouts = call.options.sweep.timeouts;
+    let exempted = call.options.sweep.database.ask(&timeouts, move |database| {
+        let wanted = Wanted {
+            of: kind.into(),
+            name: &subject,
+            reason: &reason,
+            until: Some(until),
+            until_is_called: "until:",
+            is_agents: true,
+        };
+        let exempted = exempt(&mut database.open_to(Purpose::Exempt)?, &timeouts, &wanted);
+        exempted.map_err(|abort| database.explain_refusal(abort))
+    });
+    let Exempt { label, row, given: _ } = exempted?;
     let exemptions = [exemption(&label, &row, row.since)];
     Ok(small(json!({ "schema": 1, "exemptions": exemptions }), &[]))
 }

@@ -2,16 +2,20 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::ExitStatusExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use sweep::rules::Id;
 
 use super::UNAVAILABLE;
 use crate::support::daemon::{Daemon, EACH_SECOND, daemon};
+use crate::support::mcp::{Client, mcp};
 use crate::support::program::sweep;
 use crate::support::proxy::{Afterwards, Cut, Direction, Proxy};
-use crate::support::wait::{wait_for, wait_until};
+use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
 /// The URL of one. Two seconds are the least that libpq allows.
@@ -60,6 +64,11 @@ fn a_daemon_goes_on_beside_one_that_is_silent() {
     assert!(2 < world.count("sweeps"));
 }
 
+fn orphan(world: &mut World) -> Id {
+    let agent = world.agent("idle");
+    world.orphan(&agent)
+}
+
 /// A sweep through this proxy, of a database with much to do, which falls silent in the middle.
 fn falls_silent(program: crate::support::program::Program, proxy: &Proxy) -> Daemon {
     let sweep = Daemon::start(program);
@@ -105,23 +114,64 @@ fn a_daemon_goes_on_beside_one_that_falls_silent_in_the_middle() {
     daemon.ends_well();
 }
 
-/// What only looks gives up as well.
+/// What one command asks and changes is over soon, or not at all.
 #[test]
-fn what_looks_at_one_that_falls_silent_gives_up() {
-    let (_world, proxy, url) = with_much_to_do();
+fn a_command_gives_up_on_one_that_falls_silent() {
+    let mut world = World::new(On::Postgres);
+    let issue = orphan(&mut world).0;
+    let directory = tempfile::tempdir().expect("a directory");
+    let folder = directory.path().join("new").display().to_string();
+    let commands = [
+        vec!["status"],
+        vec!["quarantine", "list"],
+        vec!["quarantine", "release", "--all"],
+        vec!["exempt", "list"],
+        vec!["exempt", "add", "issue", &issue, "--reason", "a trip"],
+        vec!["exempt", "remove", "issue", &issue],
+        vec!["wake", &issue],
+        vec!["host", "new", &folder],
+        vec!["watch", "--", "true"],
+    ];
     thread::scope(|scope| {
-        scope.spawn(|| {
-            wait_for("a connection that is in use", || (2000 < proxy.passed(Direction::ToClient).len()).then_some(()));
-            proxy.freeze();
-        });
-        let url = format!("{url}&connect_timeout=2");
-        let looks = sweep(["status", "--database", &url]).env("SWEEP_STATEMENT_TIMEOUT", "500ms").run();
-        looks.refused(UNAVAILABLE, &["the database has fallen silent: no answer within 7s"]);
+        for command in commands {
+            let name = world.name();
+            scope.spawn(move || {
+                let proxy = Proxy::start(Some(IN_THE_FIRST_ANSWERS));
+                let url = format!("{}&connect_timeout=2", proxy.url(name, "disable"));
+                let ran = sweep(command).env("DATABASE_URL", url).env("SWEEP_STATEMENT_TIMEOUT", "500ms").run();
+                ran.refused(UNAVAILABLE, &["the database has fallen silent: no answer within 7s"]);
+            });
+        }
     });
+}
+
+#[test]
+fn a_tool_gives_up_on_one_that_falls_silent() {
+    let (mut world, proxy) = (World::new(On::Postgres), Proxy::start(Some(IN_THE_FIRST_ANSWERS)));
+    let issue = orphan(&mut world).0;
+    let url = format!("{}&connect_timeout=2", proxy.url(world.name(), "disable"));
+    let program = mcp(&url, ["--allow-changes", "--as", "ada"]).env("SWEEP_STATEMENT_TIMEOUT", "500ms");
+    let arguments = json!({ "kind": "issue", "subject": issue, "reason": "a trip", "until": "2d" });
+    let why = Client::start(program).refusal("exempt", arguments);
+    assert!(why.ends_with("the database has fallen silent: no answer within 7s"), "{why}");
 }
 
 /// The server has let the client in, and knows its settings.
 const IN_THE_FIRST_ANSWERS: Cut = Cut { direction: Direction::ToClient, byte: 1000, afterwards: Afterwards::Frozen };
+
+/// A change of the schema may take long: it has no limit, and a signal ends it at once.
+#[test]
+fn a_signal_ends_a_migration_at_once() {
+    let world = World::new(On::Postgres);
+    for flags in [["migrate", "--quiet"].as_slice(), &["migrate", "--uninstall", "--yes"]] {
+        let proxy = Proxy::start(Some(IN_THE_FIRST_ANSWERS));
+        let mut program = sweep(flags.iter().copied()).env("DATABASE_URL", proxy.url(world.name(), "disable"));
+        let mut migration = program.start();
+        wait_until("an answer", || proxy.has_cut());
+        kill_process(Pid::from_child(&migration), Signal::TERM).expect("a process");
+        assert_eq!(migration.wait().expect("an end").signal(), Some(Signal::TERM.as_raw()));
+    }
+}
 
 #[test]
 fn a_signal_ends_a_verification_whose_server_falls_silent() {
