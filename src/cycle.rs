@@ -1,13 +1,14 @@
 //! One cycle: a sweep and what goes with it when nobody watches: pings, notifications, metrics. None of them makes the
 //! sweep fail. Several databases are swept one after the other, each with its own guard, limits and ledger, and its
-//! share of the deadline; what goes wrong with one does not stop the others.
+//! share of the deadline; what goes wrong with one does not stop the others. What is notified of them comes after all
+//! sweeps: a receiver that is slow takes no database's share.
 
 mod apart;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use chrono::TimeDelta;
 use tracing::{Span, error, error_span, warn};
 
@@ -15,11 +16,15 @@ use crate::conclusion::{Conclusion, Failure, conclusion_of};
 use crate::metrics;
 use crate::notify::ping::{Ping, ping};
 use crate::notify::{Notify, deliver};
+use crate::store::Timeouts;
 use crate::store::databases::Found;
+use crate::store::metrics::{Reading, read_within};
 use crate::store::open::Url;
+use crate::store::open::patience::Patience;
 use crate::sweep::{Cancel, Observer, Options, Selection, Summary};
 use crate::text::redact;
 pub use apart::sweep_apart;
+use apart::{beyond_deadline, sweep_within};
 
 /// A sweep, and where its notifications, pings and metrics go.
 #[derive(Clone, Debug)]
@@ -41,13 +46,16 @@ impl CycleOptions {
         CycleOptions { sweep: Options { database: database.clone(), ..self.sweep.clone() }, ..self.clone() }
     }
 
-    /// With the deadline that the first of so many databases has, which share what is left of it: what one does not
-    /// need, the others have.
-    fn with_share(self, began: Instant, databases: usize) -> CycleOptions {
-        let left = self.sweep.deadline - TimeDelta::from_std(began.elapsed()).unwrap_or_default();
-        let share = left / i32::try_from(databases).unwrap_or(i32::MAX);
-        let deadline = share.max(TimeDelta::zero());
-        CycleOptions { sweep: Options { deadline, ..self.sweep }, ..self }
+    /// With the deadline that the first of so many databases has, which share the time that is left, and when it is
+    /// given up: what one does not need, the others have. All but the last one have to end, or are given up, within
+    /// their share: one that falls silent takes nothing of the others' time.
+    fn with_share(self, left: TimeDelta, databases: usize) -> (CycleOptions, Duration) {
+        let share = left.max(TimeDelta::zero()) / i32::try_from(databases).unwrap_or(i32::MAX);
+        let beyond = beyond_deadline(&self.sweep.timeouts);
+        let (deadline, given_up) =
+            if databases == 1 { (share, share + beyond) } else { (share - beyond.min(share / 2), share) };
+        let sweep = Options { deadline, ..self.sweep };
+        (CycleOptions { sweep, ..self }, given_up.to_std().unwrap_or_default())
     }
 
     /// For a part of the databases: it says nothing of the others.
@@ -65,9 +73,9 @@ impl CycleOptions {
 /// Sweeps once, by hand or by the schedule.
 pub fn run(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
     begin(options);
-    let swept = sweep_and_deliver(options, cancel, observer);
+    let swept = sweep_apart(&options.sweep, cancel, observer);
     let found = Found::alone(options.sweep.database.clone());
-    end(options, &[found], std::slice::from_ref(&swept), observer.has_failed());
+    end(options, &[found], std::slice::from_ref(&swept), cancel, observer.has_failed());
     swept
 }
 
@@ -81,18 +89,19 @@ pub fn run_each(
     begin(options);
     let began = Instant::now();
     let swept = databases.iter().enumerate().map(|(place, database)| {
-        let options = options.at(&database.url).with_share(began, databases.len() - place);
+        let left = options.sweep.deadline - TimeDelta::from_std(began.elapsed()).unwrap_or_default();
+        let (options, given_up) = options.at(&database.url).with_share(left, databases.len() - place);
         let _span = of_database(database).entered();
         observer.database(database.name.as_deref().unwrap_or_default());
         let swept = match cancel.conclusion() {
-            None => sweep_and_deliver(&options, cancel, observer),
+            None => sweep_within(given_up, &options.sweep, cancel, observer),
             Some(conclusion) => Err(Failure::new(conclusion, "not begun: a signal came before".to_owned()).into()),
         };
         observer.database_ends(&swept);
         swept
     });
     let swept: Vec<Result<Summary>> = swept.collect();
-    end(options, databases, &swept, observer.has_failed());
+    end(options, databases, &swept, cancel, observer.has_failed());
     swept
 }
 
@@ -115,31 +124,39 @@ fn begin(options: &CycleOptions) {
     }
 }
 
-fn sweep_and_deliver(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
-    let swept = sweep_apart(&options.sweep, cancel, observer);
-    // The database that failed a sweep would fail this as well; the next cycle delivers.
-    if swept.as_ref().is_ok_and(|summary| summary.has_pending_notifications) {
-        deliver_pending(options, cancel);
-    }
-    swept
-}
-
-fn end(options: &CycleOptions, databases: &[Found], swept: &[Result<Summary>], is_unreported: bool) {
+/// Once it was asked to end, nothing more is asked: the next cycle delivers, and writes the metrics.
+fn end(options: &CycleOptions, databases: &[Found], swept: &[Result<Summary>], cancel: &Cancel, is_unreported: bool) {
     let CycleOptions { sweep, notify, metrics_file } = options;
+    for (database, swept) in databases.iter().zip(swept) {
+        // The database that failed a sweep would fail this as well.
+        if swept.as_ref().is_ok_and(|summary| summary.has_pending_notifications) && !cancel.is_set() {
+            of_database(database).in_scope(|| deliver_pending(&options.at(&database.url), cancel));
+        }
+    }
     if let (Some(path), false) = (metrics_file, sweep.dry_run) {
-        metrics::publish(path, databases, &sweep.timeouts);
+        let asked = databases.iter().zip(swept).take_while(|_| !cancel.is_set());
+        let read = asked.map(|(of, swept)| (of.short_name.clone(), reading(of, swept, &sweep.timeouts, cancel)));
+        metrics::publish(path, read);
     }
     if options.is_scheduled() {
         ping_of_end(swept, is_unreported).into_iter().for_each(|end| ping(notify, end));
     }
 }
 
+/// What is measured in a database, unless its sweep has just found it away or silent.
+fn reading(of: &Found, swept: &Result<Summary>, timeouts: &Timeouts, cancel: &Cancel) -> Result<Reading> {
+    match swept {
+        Err(error) if conclusion_of(error) == Conclusion::Unavailable => Err(anyhow!("{error:#}")),
+        Ok(_) | Err(_) => {
+            let is_to_end = || cancel.is_set();
+            read_within(Patience::until(&is_to_end, of.url.patience(timeouts)), &of.url, timeouts)
+        }
+    }
+}
+
 /// Delivers what waits; that it cannot is a warning.
 fn deliver_pending(options: &CycleOptions, cancel: &Cancel) {
     let CycleOptions { sweep, notify, .. } = options;
-    if cancel.is_set() {
-        return;
-    }
     let its_cancel = cancel.clone();
     if let Err(error) = deliver(&sweep.database, &sweep.timeouts, notify, move || its_cancel.is_set())
         && !notify.destinations().is_empty()
@@ -163,5 +180,31 @@ fn ping_of_end(swept: &[Result<Summary>], is_unreported: bool) -> Option<Ping> {
         conclusion if !(conclusion.is_success() || conclusion == Conclusion::Busy) => Some(Ping::Failed),
         _ if is_unreported || is_in_vain => Some(Ping::Failed),
         _ => Some(Ping::Succeeded),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::with_time_to_spare(600, 3)]
+    #[case::each_share_shorter_than_a_statement(60, 4)]
+    #[case::hardly_any_time(9, 9)]
+    fn those_that_fall_silent_leave_the_others_their_shares(#[case] seconds: i64, #[case] databases: usize) {
+        let deadline = TimeDelta::seconds(seconds);
+        let options = CycleOptions::of(Options { deadline, ..Options::of(Url::Sqlite("a.db".into())) });
+        let (share, mut left) = (deadline / i32::try_from(databases).expect("few"), deadline);
+        for waiting in (2..=databases).rev() {
+            let (its, given_up) = options.clone().with_share(left, waiting);
+            assert_eq!(TimeDelta::from_std(given_up), Ok(share));
+            assert!(share / 2 <= its.sweep.deadline && its.sweep.deadline < share, "{}", its.sweep.deadline);
+            left -= share;
+        }
+        let (last, given_up) = options.with_share(left, 1);
+        assert_eq!(last.sweep.deadline, share);
+        assert_eq!(TimeDelta::from_std(given_up), Ok(share + beyond_deadline(&last.sweep.timeouts)));
     }
 }

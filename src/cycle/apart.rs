@@ -2,25 +2,21 @@
 //! daemon and the end of the process: it is left behind, and named.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
+use chrono::TimeDelta;
 use tracing::Span;
 
 use crate::conclusion::{Conclusion, Failure, unavailable};
 use crate::rules::Kind;
-use crate::store::open::patience::{Attempt, FALLEN_SILENT};
+use crate::store::Timeouts;
+use crate::store::open::patience::{Attempt, FALLEN_SILENT, LOOK, Patience};
 use crate::sweep::heading::Heading;
 use crate::sweep::{self, Cancel, Examined, Observer, Options, Progress, Summary};
 
-/// How often it is looked whether the database is still waited for.
-const LOOK: Duration = Duration::from_millis(50);
-
 /// What a sweep may take beyond its deadline and the statement in hand: it closes.
-const CLOSING: Duration = Duration::from_secs(5);
-
-/// How long a sweep that was asked to end is waited for: less than `cancel::IN_HAND_MAX`, so that it is reported.
-const AFTER_A_SIGNAL: Duration = Duration::from_secs(10);
+const CLOSING: TimeDelta = TimeDelta::seconds(5);
 
 /// What was heard and not passed on yet: a report that nobody reads holds the sweep up.
 const HEARD_MAX: usize = 1000;
@@ -84,6 +80,22 @@ impl Observer for Relay {
 /// # Errors
 /// Those of the sweep; or that the database has not answered.
 pub fn sweep_apart(options: &Options, cancel: &Cancel, observer: &mut impl Observer) -> Result<Summary> {
+    let time = (options.deadline + beyond_deadline(&options.timeouts)).to_std().unwrap_or_default();
+    sweep_within(time, options, cancel, observer)
+}
+
+/// How long a sweep may go on after its deadline: for the statement in hand, and its end.
+pub fn beyond_deadline(timeouts: &Timeouts) -> TimeDelta {
+    timeouts.statement + CLOSING
+}
+
+/// Sweeps, and gives the database up after this time, whatever the deadline.
+pub fn sweep_within(
+    time: Duration,
+    options: &Options,
+    cancel: &Cancel,
+    observer: &mut impl Observer,
+) -> Result<Summary> {
     let (to, heard) = sync_channel(HEARD_MAX);
     let mut relay = Relay { to, wants_counts: observer.wants_counts(), progress: observer.progress() };
     let (its_options, its_cancel, span) = (options.clone(), cancel.clone(), Span::current());
@@ -93,7 +105,8 @@ pub fn sweep_apart(options: &Options, cancel: &Cancel, observer: &mut impl Obser
         relay.say(Heard::Over(Box::new(swept)));
     });
     let attempt = attempt.map_err(|why| unavailable(format!("{FALLEN_SILENT}: {why}")))?;
-    let mut patience = Patience::new(options);
+    let is_to_end = || cancel.is_set();
+    let mut patience = Patience::until(&is_to_end, time);
     loop {
         match heard.recv_timeout(LOOK) {
             Ok(Heard::Begins(heading)) => observer.begins(&heading),
@@ -106,9 +119,9 @@ pub fn sweep_apart(options: &Options, cancel: &Cancel, observer: &mut impl Obser
                 return *swept;
             }
             Err(RecvTimeoutError::Timeout) => {
-                if let Some(waited) = patience.ended(cancel) {
+                if let Some(why) = patience.ended() {
                     attempt.abandon();
-                    let why = format!("{FALLEN_SILENT}: no answer within {} s", waited.as_secs());
+                    let why = format!("{FALLEN_SILENT}: {why}");
                     return Err(Failure::new(cancel.conclusion().unwrap_or(Conclusion::Unavailable), why).into());
                 }
             }
@@ -117,29 +130,5 @@ pub fn sweep_apart(options: &Options, cancel: &Cancel, observer: &mut impl Obser
                 unreachable!("a sweep says that it is over, or panics")
             }
         }
-    }
-}
-
-/// How long a sweep is waited for.
-struct Patience {
-    began: Instant,
-    time: Duration,
-    asked_to_end: Option<Instant>,
-}
-
-impl Patience {
-    fn new(options: &Options) -> Patience {
-        let time = options.deadline + options.timeouts.statement;
-        let time = time.to_std().unwrap_or_default().saturating_add(CLOSING);
-        Patience { began: Instant::now(), time, asked_to_end: None }
-    }
-
-    /// How long it was, when it is over.
-    fn ended(&mut self, cancel: &Cancel) -> Option<Duration> {
-        if self.asked_to_end.is_none() && cancel.is_set() {
-            self.asked_to_end = Some(Instant::now());
-        }
-        let is_over = self.asked_to_end.is_some_and(|asked| AFTER_A_SIGNAL < asked.elapsed());
-        (is_over || self.time < self.began.elapsed()).then(|| self.began.elapsed())
     }
 }

@@ -14,6 +14,7 @@ use crate::notify::{Delivered, deliver};
 use crate::store::databases::Found;
 use crate::store::listen::{Source, run_end_grace};
 use crate::store::open::Url;
+use crate::store::open::patience::Patience;
 use crate::store::{Access, Timeouts};
 use crate::sweep::{Cancel, Options, Progress, Summary};
 
@@ -80,7 +81,7 @@ impl BackgroundWork {
                 progress.step();
                 let Look { database, source, is_away } = look;
                 let patience = database.patience(&timeouts).min(if is_away { AWAY } else { Duration::MAX });
-                let grace = database.ask_within(patience, move |database| {
+                let grace = database.ask_within(Patience::of(patience), move |database| {
                     Look { database: database.clone(), source, is_away }.run_end_grace(&timeouts)
                 });
                 (database, grace)

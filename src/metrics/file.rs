@@ -10,17 +10,15 @@ use tempfile::NamedTempFile;
 use tracing::warn;
 
 use super::text;
-use crate::store::Timeouts;
-use crate::store::databases::Found;
-use crate::store::metrics::read_from;
+use crate::store::metrics::Reading;
 use crate::text::redact;
 
 /// node_exporter runs as somebody else.
 const MODE: u32 = 0o644;
 
-/// Writes what the databases say now. What fails is logged; when none of them answers, the old file stays: its age
-/// shows it.
-pub fn publish(path: &Path, databases: &[Found], timeouts: &Timeouts) {
+/// Writes what the databases say now, each by its short name. What fails is logged; when none of them answers, the old
+/// file stays: its age shows it.
+pub fn publish(path: &Path, read: impl Iterator<Item = (Option<String>, anyhow::Result<Reading>)>) {
     let warn = |error: &Error| {
         warn!(
             "the metrics could not be written to {}: {}",
@@ -28,13 +26,8 @@ pub fn publish(path: &Path, databases: &[Found], timeouts: &Timeouts) {
             redact(&format!("{error:#}"))
         );
     };
-    let mut readings = Vec::new();
-    for Found { short_name, url, .. } in databases {
-        match read_from(url, timeouts) {
-            Ok(reading) => readings.push((short_name.clone(), reading)),
-            Err(error) => warn(&error),
-        }
-    }
+    let answered = read.filter_map(|(name, read)| Some((name, read.inspect_err(warn).ok()?)));
+    let readings: Vec<_> = answered.collect();
     if !readings.is_empty()
         && let Err(error) = write(path, &text(readings, None))
     {

@@ -10,6 +10,7 @@ use super::client::{Client, Failure};
 use super::config::Notify;
 use super::{slack, webhook};
 use crate::store::open::Url;
+use crate::store::open::patience::Patience;
 use crate::store::outbox::Destination;
 use crate::store::outbox::delivery::{self, Message};
 use crate::store::{Abort, Access, Db, DbConnection, Timeouts, errors};
@@ -32,7 +33,7 @@ pub struct Delivered {
 }
 
 /// Delivers what is due, on a connection and a thread of its own, within half a minute; the next call delivers what is
-/// left. It begins no request once `is_over` is true.
+/// left. Once `is_over` is true it begins no request, and waits only a moment more for a database that is silent.
 ///
 /// # Errors
 /// The database's.
@@ -40,12 +41,15 @@ pub fn deliver(
     url: &Url,
     timeouts: &Timeouts,
     notify: &Notify,
-    is_over: impl Fn() -> bool + Send + 'static,
+    is_over: impl Fn() -> bool + Clone + Send + 'static,
 ) -> Result<Delivered> {
     let (notify, its_timeouts) = (notify.clone(), *timeouts);
     // The requests take their time as well.
     let timeouts = Timeouts { statement: timeouts.statement + TimeDelta::minutes(1), ..*timeouts };
-    url.ask(&timeouts, move |url| deliver_here(url, &its_timeouts, &notify, is_over))
+    let its_is_over = is_over.clone();
+    url.ask_within(Patience::until(&is_over, url.patience(&timeouts)), move |url| {
+        deliver_here(url, &its_timeouts, &notify, its_is_over)
+    })
 }
 
 fn deliver_here(url: &Url, timeouts: &Timeouts, notify: &Notify, is_over: impl Fn() -> bool) -> Result<Delivered> {

@@ -10,6 +10,7 @@ use diesel::prelude::*;
 use super::counts::{KindCounts, KindMode, Tally};
 use super::latest::{self, EndedSweep};
 use super::ledger::Action;
+use super::open::patience::Patience;
 use super::open::{Store, Url};
 use super::outbox::delivery::waiting;
 use super::rights::Purpose;
@@ -81,8 +82,13 @@ pub struct Outbox {
 
 /// Connects and reads.
 pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
+    read_within(Patience::of(url.patience(timeouts)), url, timeouts)
+}
+
+/// Connects and reads, unless that takes longer.
+pub fn read_within(patience: Patience, url: &Url, timeouts: &Timeouts) -> Result<Reading> {
     let its_timeouts = *timeouts;
-    url.ask(timeouts, move |url| {
+    url.ask_within(patience, move |url| {
         let mut store = url.open_to(Purpose::Measure)?;
         read(&mut store, &its_timeouts).map_err(|error| url.explain(error))
     })

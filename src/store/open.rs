@@ -22,7 +22,7 @@ use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::rules::Kind;
 use conninfo::Conninfo;
 use migrate::SetUp;
-use patience::FALLEN_SILENT;
+use patience::{FALLEN_SILENT, Patience};
 pub use postgres::StatementCache;
 
 /// Where the database is.
@@ -192,13 +192,13 @@ impl Url {
         timeouts: &Timeouts,
         question: impl FnOnce(&Url) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.ask_within(self.patience(timeouts), question)
+        self.ask_within(Patience::of(self.patience(timeouts)), question)
     }
 
-    /// Asks a question on a thread of its own, and waits at most `patience` for the answer.
+    /// Asks a question on a thread of its own, and waits for the answer no longer than `patience`.
     pub fn ask_within<T: Send + 'static>(
         &self,
-        patience: Duration,
+        patience: Patience,
         question: impl FnOnce(&Url) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let url = self.clone();

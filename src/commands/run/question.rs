@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 use super::printed::{refuse_unwritten, sweep_and_print, with_progress};
 use crate::commands::terminal::{is_confirmed, prompt};
 use crate::conclusion::Conclusion;
-use crate::cycle::CycleOptions;
+use crate::cycle::{CycleOptions, sweep_apart};
 use crate::report::{Detail, Format, Report};
 use crate::sweep::plan::Plan;
-use crate::sweep::{self, Cancel, Options, Selection};
+use crate::sweep::{Cancel, Options, Selection};
 use crate::telemetry::Loudness;
 
 /// `report`: of what is done then.
@@ -36,7 +36,7 @@ fn show(options: &CycleOptions, loudness: Loudness, cancel: &Cancel) -> Result<(
     let mut out = anstream::stderr();
     let mut report = with_progress(Report::new(Format::Table, Detail::Whole, &mut out), loudness);
     let options = Options { dry_run: true, ..options.sweep.clone() };
-    let summary = sweep::run(&options, cancel, &mut report)?;
+    let summary = sweep_apart(&options, cancel, &mut report)?;
     let plan = report.plan(&summary).context("a dry run has no plan")?;
     refuse_unwritten(report)?;
     Ok((summary.conclusion, plan))

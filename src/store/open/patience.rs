@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::conninfo::Conninfo;
 
@@ -21,6 +21,12 @@ const CONNECT_TIMEOUT_MIN: u32 = 2;
 /// A host often has two addresses; then the session is set up.
 const TIMEOUTS_PER_HOST: u32 = 3;
 
+/// How often it is looked whether an answer is still waited for.
+pub const LOOK: Duration = Duration::from_millis(50);
+
+/// How long an answer is waited for after a signal: less than `cancel::IN_HAND_MAX`, so that it is reported.
+const AFTER_A_SIGNAL: Duration = Duration::from_secs(10);
+
 /// Attempts to ask one database that nobody waits for any more. They end when the server answers or is stopped:
 /// until then there are no more of them, however often a daemon tries.
 const ABANDONED_MAX: usize = 8;
@@ -34,6 +40,39 @@ pub fn of(url: &str) -> Option<Duration> {
     let seconds = text.trim().parse().ok().filter(|seconds: &u32| 0 < *seconds)?.max(CONNECT_TIMEOUT_MIN);
     let hosts = u32::try_from(conninfo.places().len()).unwrap_or(u32::MAX).max(1);
     Some(Duration::from_secs(seconds.saturating_mul(TIMEOUTS_PER_HOST).saturating_mul(hosts).into()))
+}
+
+/// How long an answer is waited for: so long, and only a moment more once somebody has asked for the end.
+pub struct Patience<'a> {
+    time: Duration,
+    began: Instant,
+    is_to_end: &'a dyn Fn() -> bool,
+    asked_to_end: Option<Instant>,
+}
+
+impl<'a> Patience<'a> {
+    pub fn of(time: Duration) -> Patience<'a> {
+        Patience::until(&|| false, time)
+    }
+
+    /// At most this time; `is_to_end`: does somebody wait for the end?
+    pub fn until(is_to_end: &'a dyn Fn() -> bool, time: Duration) -> Patience<'a> {
+        Patience { time, began: Instant::now(), is_to_end, asked_to_end: None }
+    }
+
+    /// Why there is no answer, when it is over.
+    pub fn ended(&mut self) -> Option<String> {
+        if self.asked_to_end.is_none() && (self.is_to_end)() {
+            self.asked_to_end = Some(Instant::now());
+        }
+        let waited = self.began.elapsed().min(self.time);
+        let is_over = self.asked_to_end.is_some_and(|asked| AFTER_A_SIGNAL <= asked.elapsed());
+        (is_over || waited == self.time).then(|| format!("no answer within {:?}", rounded(waited)))
+    }
+}
+
+fn rounded(time: Duration) -> Duration {
+    if time < Duration::from_secs(1) { time } else { Duration::from_secs(time.as_secs_f64().round() as u64) }
 }
 
 /// What asks a database, on a thread of its own: one that gets no answer cannot be ended, and is left behind.
@@ -70,21 +109,25 @@ impl Attempt {
 /// # Errors
 /// Why there is no answer, to be put behind a colon.
 pub fn within<T: Send + 'static>(
-    patience: Duration,
+    mut patience: Patience,
     database: &str,
     ask: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
     let (sender, receiver) = channel();
     let attempt = Attempt::begin(database, move || drop(sender.send(ask())))?;
-    match receiver.recv_timeout(patience) {
-        Ok(answer) => Ok(answer),
-        Err(RecvTimeoutError::Timeout) => {
-            attempt.abandon();
-            Err(format!("no answer within {patience:?}"))
-        }
-        Err(RecvTimeoutError::Disconnected) => {
-            attempt.end();
-            unreachable!("what asks sends the answer, or panics")
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(answer) => return Ok(answer),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(why) = patience.ended() {
+                    attempt.abandon();
+                    return Err(why);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                attempt.end();
+                unreachable!("what asks sends the answer, or panics")
+            }
         }
     }
 }
@@ -122,7 +165,7 @@ mod tests {
         let attempt = |url: &str| {
             let receiver = receiver.clone();
             let wait = move || drop(receiver.lock().map(|receiver| receiver.recv()));
-            within(Duration::from_millis(20), url, wait).expect_err("no answer")
+            within(Patience::of(Duration::from_millis(20)), url, wait).expect_err("no answer")
         };
         for _ in 0..ABANDONED_MAX {
             assert_eq!(attempt("a"), "no answer within 20ms");
@@ -133,6 +176,19 @@ mod tests {
         while refuse_too_many("a").is_err() {
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(within(Duration::from_secs(60), "a", || 7).expect("an answer"), 7);
+        assert_eq!(within(Patience::of(A_MINUTE), "a", || 7).expect("an answer"), 7);
+    }
+
+    const A_MINUTE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_signal_shortens_it_and_leaves_what_is_in_hand_a_moment() {
+        let mut patience = Patience::until(&|| true, A_MINUTE);
+        assert_eq!(patience.ended(), None);
+        let (long_ago, began) = (Instant::now() - AFTER_A_SIGNAL, Instant::now() - AFTER_A_SIGNAL * 2);
+        patience = Patience { began, asked_to_end: Some(long_ago), ..patience };
+        assert_eq!(patience.ended().as_deref(), Some("no answer within 20s"));
+        // The control.
+        assert_eq!(Patience { began, ..Patience::of(A_MINUTE) }.ended(), None);
     }
 }

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 
 use super::conninfo::{self, Conninfo};
-use super::patience;
+use super::patience::{self, Patience};
 use crate::conclusion::{Failure, config, unavailable};
 use crate::store::migrate::SetUp;
 use crate::store::{Access, Db, DbConnection};
@@ -28,7 +28,7 @@ pub(super) fn connect(url: &str, cache: StatementCache) -> Result<DbConnection> 
         None => establish(url),
         Some(patience) => {
             let its_url = url.to_owned();
-            patience::within(patience, url, move || establish(&its_url)).map_err(unreached)?
+            patience::within(Patience::of(patience), url, move || establish(&its_url)).map_err(unreached)?
         }
     };
     let db = DbConnection::new(Db::Postgres(connection.map_err(refuse_connection)?));

@@ -11,10 +11,11 @@ use serde_json::json;
 use sweep::rules::Id;
 
 use super::UNAVAILABLE;
-use crate::support::daemon::{Daemon, EACH_SECOND, daemon};
+use crate::support::daemon::{Daemon, EACH_SECOND, NEVER, daemon};
 use crate::support::mcp::{Client, mcp};
 use crate::support::program::sweep;
 use crate::support::proxy::{Afterwards, Cut, Direction, Proxy};
+use crate::support::receiver::{Answer, Receiver};
 use crate::support::wait::wait_until;
 use crate::support::world::{On, World};
 
@@ -88,16 +89,32 @@ fn with_much_to_do() -> (World, Proxy, String) {
 #[test]
 fn one_that_falls_silent_has_its_share_of_the_deadline_and_the_others_theirs() {
     let ((mut world, proxy, url), mut other) = (with_much_to_do(), World::new(On::Sqlite));
-    let bounds = ["--deadline", "4s", "--statement-timeout", "1s"];
-    let program = sweep(["--database", &url, "--database", &other.url].into_iter().chain(bounds));
+    orphan(&mut other);
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("sweep.prom");
+    let program = sweep(["--database", &url, "--database", &other.url, "--deadline", "8s"]);
     let began = Instant::now();
-    let mut sweep = falls_silent(program, &proxy);
+    let mut sweep = falls_silent(program.env("SWEEP_METRICS_FILE", &file), &proxy);
     assert_eq!(sweep.ended().0, UNAVAILABLE);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    let said = sweep.says("the database has fallen silent: no answer within 8 s");
-    assert!(said.contains(&format!("database{{127.0.0.1:{}/{}}}", proxy.port(), world.name())), "{said}");
-    assert_eq!(other.count("sweeps"), 1);
+    let name = format!("database{{127.0.0.1:{}/{}}}", proxy.port(), world.name());
+    sweep.says(&format!("{name}: the database has fallen silent: no answer within 4s"));
+    assert_eq!((other.count("sweeps"), other.count("wakes")), (1, 1));
     assert_eq!(world.count("recoveries"), world.count("wakes"), "half done");
+    // What was found silent is not asked again.
+    assert_eq!(sweep.count("the metrics could not be written"), 1, "{:?}", sweep.log());
+    assert!(std::fs::read_to_string(&file).expect("metrics").contains("recoveries_total"));
+}
+
+/// That people are slow to hear of one database is no matter of the others'.
+#[test]
+fn a_receiver_that_hangs_takes_the_time_of_no_database() {
+    let (mut worlds, receiver) = ([World::new(On::Sqlite), World::new(On::Sqlite)], Receiver::answering(Answer::Hang));
+    worlds.iter_mut().for_each(|world| drop(orphan(world)));
+    let [first, second] = worlds.each_ref().map(|world| world.url.as_str());
+    let program = sweep(["--database", first, "--database", second, "--deadline", "8s", "--attempts-max", "0"]);
+    program.env("SWEEP_SLACK_URL", receiver.url()).run().done();
+    assert_eq!(worlds.each_mut().map(|world| world.count("notifications where attempts = 1")), [1, 1]);
 }
 
 #[test]
@@ -186,11 +203,26 @@ fn a_signal_ends_a_verification_whose_server_falls_silent() {
 #[test]
 fn a_signal_ends_a_sweep_whose_server_falls_silent() {
     let (mut world, proxy, url) = with_much_to_do();
-    let mut sweep = falls_silent(sweep(["--database", &url]), &proxy);
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("sweep.prom");
+    let mut sweep = falls_silent(sweep(["--database", &url]).env("SWEEP_METRICS_FILE", file), &proxy);
     sweep.signal(Signal::TERM);
     thread::sleep(Duration::from_secs(1));
     assert!(sweep.runs(), "what is in hand has a moment");
     assert_eq!(sweep.ended().0, 143);
     assert_eq!(sweep.count("the database has fallen silent"), 1, "{:?}", sweep.log());
     assert_eq!(world.count("recoveries"), world.count("wakes"), "half done");
+}
+
+#[test]
+fn a_signal_ends_a_delivery_whose_server_falls_silent() {
+    let (mut world, proxy, slack) =
+        (World::new(On::Postgres), Proxy::start(None), Receiver::answering(Answer::Slowly(500)));
+    orphan(&mut world);
+    let url = proxy.url(world.name(), "disable");
+    let program = daemon(&url, NEVER, ["--at-start", "on", "--attempts-max", "0"]);
+    let mut daemon = Daemon::start(program.env("SWEEP_SLACK_URL", slack.url()));
+    slack.wait_for(1);
+    proxy.freeze();
+    daemon.ends_well();
 }
