@@ -12,7 +12,7 @@ use anyhow::{Result, anyhow};
 use chrono::TimeDelta;
 use tracing::{Span, error, error_span, warn};
 
-use crate::conclusion::{Conclusion, Failure, conclusion_of};
+use crate::conclusion::{Conclusion, Failure, conclusion_of, unavailable};
 use crate::metrics;
 use crate::notify::ping::{Ping, ping};
 use crate::notify::{Notify, deliver};
@@ -79,10 +79,11 @@ pub fn run(options: &CycleOptions, cancel: &Cancel, observer: &mut impl Observer
     swept
 }
 
-/// Sweeps each of several databases.
+/// Sweeps each of several databases, but for those that are known to be `away`: each of these has failed.
 pub fn run_each(
     options: &CycleOptions,
     databases: &[Found],
+    away: &[Url],
     cancel: &Cancel,
     observer: &mut impl Observer,
 ) -> Vec<Result<Summary>> {
@@ -94,6 +95,7 @@ pub fn run_each(
         let _span = of_database(database).entered();
         observer.database(database.name.as_deref().unwrap_or_default());
         let swept = match cancel.conclusion() {
+            None if away.contains(&database.url) => Err(unavailable("still unavailable").into()),
             None => sweep_within(given_up, &options.sweep, cancel, observer),
             Some(conclusion) => Err(Failure::new(conclusion, "not begun: a signal came before".to_owned()).into()),
         };

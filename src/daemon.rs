@@ -174,14 +174,20 @@ impl Daemon {
         let react_at = self.places.iter().filter_map(|place| place.react_at(options)).min();
         let retry_at = self.places.iter().filter_map(|place| place.outage.retry_at()).min();
         let is_away = self.is_away();
+        // In no order: each of them may be due again whenever the other one has ended.
+        let due_or_retry = async {
+            tokio::select! {
+                () = self.timer.due(), if !is_away => Event::Due,
+                () = until(retry_at) => Event::Retry,
+            }
+        };
         tokio::select! {
             biased;
             asked = self.signals.next() => Event::Asked(asked),
             done = ended(&mut self.work) => Event::Done(Box::new(done)),
-            () = self.timer.due(), if is_idle && !is_away => Event::Due,
+            event = due_or_retry, if is_idle => event,
             (database, news) = next_news(&mut self.places) => Event::News(database, news),
             () = until(react_at), if is_idle => Event::React,
-            () = until(retry_at), if is_idle => Event::Retry,
             _ = self.ticks.tick() => Event::Tick,
         }
     }

@@ -29,9 +29,12 @@ impl Daemon {
         }
     }
 
+    /// Looks at the one that has waited longest: the others get their turn before the next one that is silent.
     pub(super) fn retry(&mut self) {
-        let now = tokio::time::Instant::now();
-        self.check(|place| place.outage.retry_at().is_some_and(|at| at <= now));
+        let waiting = self.places.iter().filter(|place| place.outage.lasts());
+        if let Some(next) = waiting.min_by_key(|place| place.outage.retry_at()).map(|place| place.database().clone()) {
+            self.check(|place| *place.database() == next);
+        }
     }
 
     /// Sweeps all that the settings say: for each time of the schedule until now.
@@ -41,7 +44,7 @@ impl Daemon {
         let cycle = self.resolved.options.cycle.clone();
         self.work = Some(match self.resolved.options.databases.only() {
             Some(_) => BackgroundWork::cycle(cycle),
-            None => BackgroundWork::cycles(cycle, self.databases()),
+            None => BackgroundWork::cycles(cycle, self.databases(), self.away()),
         });
         Ok(())
     }
@@ -53,12 +56,17 @@ impl Daemon {
         }
         let mut meant = self.databases();
         meant.retain(|found| databases.contains(&found.url));
-        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), meant));
+        self.work = Some(BackgroundWork::cycles(self.resolved.options.cycle.partial(), meant, Vec::new()));
         Ok(())
     }
 
     pub(super) fn databases(&self) -> Vec<Found> {
         self.places.iter().map(|place| place.found.clone()).collect()
+    }
+
+    /// Those that are asked now and then, and not at the schedule's times.
+    fn away(&self) -> Vec<Url> {
+        self.places.iter().filter(|place| place.outage.lasts()).map(|place| place.database().clone()).collect()
     }
 
     /// Looks for the databases anew: files may have come, and others gone.
@@ -117,6 +125,7 @@ impl Daemon {
     }
 
     pub(super) fn swept(&mut self, swept: &[(Url, Result<Summary>)]) {
+        let away = self.away();
         for (database, swept) in swept {
             let is_interrupted = conclusion_of_sweep(swept).is_interruption();
             match swept {
@@ -125,7 +134,7 @@ impl Daemon {
                     self.place(database).into_iter().for_each(|place| place.swept(summary));
                 }
                 // It was not begun.
-                Err(_) if is_interrupted => continue,
+                Err(_) if is_interrupted || away.contains(database) => continue,
                 Err(error) => self.failed(database, error),
             }
             self.shared.update(|state| {

@@ -97,10 +97,10 @@ impl BackgroundWork {
         })
     }
 
-    /// Of several databases.
-    pub fn cycles(options: CycleOptions, databases: Vec<Found>) -> BackgroundWork {
+    /// Of several databases, of which these are `away`.
+    pub fn cycles(options: CycleOptions, databases: Vec<Found>, away: Vec<Url>) -> BackgroundWork {
         BackgroundWork::begin(Task::Sweep, move |cancel, progress| {
-            let swept = cycle::run_each(&options, &databases, cancel, progress);
+            let swept = cycle::run_each(&options, &databases, &away, cancel, progress);
             Done::Swept(databases.into_iter().map(|found| found.url).zip(swept).collect())
         })
     }

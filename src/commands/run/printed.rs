@@ -28,7 +28,7 @@ pub fn sweep_each_and_print(
     mut report: Report,
     cancel: &Cancel,
 ) -> Result<Conclusion> {
-    let swept = cycle::run_each(options, databases, cancel, &mut report);
+    let swept = cycle::run_each(options, databases, &[], cancel, &mut report);
     refuse_unwritten(report)?;
     let swept = databases.iter().zip(swept).map(|(database, swept)| logged(database, swept));
     Ok(Conclusion::gravest(swept.map(|swept| conclusion_of_sweep(&swept))))

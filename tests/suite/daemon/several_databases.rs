@@ -3,7 +3,8 @@
 use crate::support::daemon::{Daemon, EACH_SECOND, NEVER, daemon};
 use crate::support::databases::{copy_of_template, files};
 use crate::support::program::{Program, migrate_at};
-use crate::support::receiver::Receiver;
+use crate::support::proxy::Proxy;
+use crate::support::receiver::{Answer, Receiver};
 use crate::support::scratch::{Scratch, url_of};
 use crate::support::server::Server;
 use crate::support::wait::wait_for;
@@ -81,6 +82,23 @@ fn one_that_is_away_is_named_and_swept_when_it_is_back_and_the_others_go_on() {
     daemon.answers("/readyz", 200);
     daemon.ends_well();
     assert_eq!(daemon.count("the database is unavailable"), 1, "{:?}", daemon.log());
+}
+
+/// Its schedule leaves the others no pause.
+#[test]
+fn one_that_is_away_is_asked_although_the_others_are_always_due() {
+    let (world, proxy, other) = (World::new(On::Postgres), Proxy::start(None), World::new(On::Sqlite));
+    let switch = Receiver::answering(Answer::Slowly(1500));
+    let url = format!("{}&connect_timeout=2", proxy.url(world.name(), "disable"));
+    proxy.freeze();
+    let program = of(&[&url, &other.url], EACH_SECOND, &[]).env("SWEEP_PING_URL", switch.url());
+    let mut daemon = Daemon::start(program.env("SWEEP_NOTIFY_PRIVATE", "on"));
+    daemon.says("the database is unavailable, waiting: ");
+    daemon.says_times(2, "sweep completed");
+    proxy.thaw();
+    daemon.says("the database is back after ");
+    daemon.says(&format!("{}}}: sweep completed", world.name()));
+    daemon.ends_well();
 }
 
 /// The control of what follows: with nothing to wait for it ends.

@@ -54,13 +54,24 @@ fn one_that_is_silent_is_unavailable_and_the_others_are_swept() {
     sweep(["status", "--database", &silent]).run().refused(UNAVAILABLE, &[SAYS]);
 }
 
-/// Each try leaves a connection that may still be answered: there are not ever more of them.
+/// Each try leaves a connection that may still be answered: there are not ever more of them. A sweep of the others is
+/// none, and a cycle without those that are away has failed.
 #[test]
 fn a_daemon_goes_on_beside_one_that_is_silent() {
-    let (silent, mut world) = (silent_server(), World::new(On::Sqlite));
-    let mut daemon = Daemon::start(daemon(&silent, EACH_SECOND, ["--database", &world.url]));
+    let (silent, mut world, switch) = (silent_server(), World::new(On::Sqlite), Receiver::new());
+    let program = daemon(&silent, EACH_SECOND, ["--database", &world.url]).env("SWEEP_PING_URL", switch.url());
+    let mut daemon = Daemon::start(program.env("SWEEP_NOTIFY_PRIVATE", "on"));
     daemon.says("the database is unavailable, waiting: ");
     daemon.says_times(3, "sweep completed");
+    let metrics = daemon.get("/metrics").1;
+    assert!(metrics.contains("sweep_daemon_sweeps_total{ended=\"failed\"} 0"), "{metrics}");
+    switch.wait_for(4);
+    let ends = switch.requests().into_iter().map(|request| request.path).filter(|path| !path.ends_with("/start"));
+    assert!(
+        ends.clone().next().is_some() && ends.clone().all(|path| path.ends_with("/fail")),
+        "{:?}",
+        ends.collect::<Vec<_>>()
+    );
     daemon.ends_well();
     assert!(2 < world.count("sweeps"));
 }
