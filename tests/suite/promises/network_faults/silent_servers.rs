@@ -103,13 +103,13 @@ fn one_that_falls_silent_has_its_share_of_the_deadline_and_the_others_theirs() {
     orphan(&mut other);
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("sweep.prom");
-    let program = sweep(["--database", &url, "--database", &other.url, "--deadline", "8s"]);
+    let program = sweep(["--database", &url, "--database", &other.url, "--deadline", "20s"]);
     let began = Instant::now();
     let mut sweep = falls_silent(program.env("SWEEP_METRICS_FILE", &file), &proxy);
     assert_eq!(sweep.ended().0, UNAVAILABLE);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let name = format!("database{{127.0.0.1:{}/{}}}", proxy.port(), world.name());
-    sweep.says(&format!("{name}: the database has fallen silent: no answer within 4s"));
+    sweep.says(&format!("{name}: the database has fallen silent: no answer within 10s"));
     assert_eq!((other.count("sweeps"), other.count("wakes")), (1, 1));
     assert_eq!(world.count("recoveries"), world.count("wakes"), "half done");
     // What was found silent is not asked again.
@@ -131,13 +131,11 @@ fn a_receiver_that_hangs_takes_the_time_of_no_database() {
 #[test]
 fn a_daemon_goes_on_beside_one_that_falls_silent_in_the_middle() {
     let ((_world, proxy, url), mut other) = (with_much_to_do(), World::new(On::Sqlite));
-    let bounds = ["--deadline", "2s", "--statement-timeout", "500ms"];
-    let flags = ["--database", &other.url].into_iter().chain(bounds);
+    let flags = ["--database", &other.url, "--deadline", "12s"];
     let mut daemon = falls_silent(daemon(&url, EACH_SECOND, flags), &proxy);
-    daemon.says("the database has fallen silent");
-    daemon.says("the database is unavailable, waiting: ");
+    daemon.says("the database is unavailable, waiting: the database has fallen silent: no answer within 6s");
     let before = other.count("sweeps");
-    daemon.says_times(3, "sweep completed");
+    daemon.says_times(daemon.count("sweep completed") + 2, "sweep completed");
     assert!(before < other.count("sweeps"));
     daemon.ends_well();
 }
