@@ -126,7 +126,7 @@ fn begin(options: &CycleOptions) {
     }
 }
 
-/// Once it was asked to end, nothing more is asked: the next cycle delivers, and writes the metrics.
+/// After a signal nothing more is asked: the next cycle delivers, and writes the metrics.
 fn end(options: &CycleOptions, databases: &[Found], swept: &[Result<Summary>], cancel: &Cancel, is_unreported: bool) {
     let CycleOptions { sweep, notify, metrics_file } = options;
     for (database, swept) in databases.iter().zip(swept) {

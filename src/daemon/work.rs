@@ -97,7 +97,7 @@ impl BackgroundWork {
         })
     }
 
-    /// Of several databases, of which these are `away`.
+    /// Sweeps several databases, of which these are `away`.
     pub fn cycles(options: CycleOptions, databases: Vec<Found>, away: Vec<Url>) -> BackgroundWork {
         BackgroundWork::begin(Task::Sweep, move |cancel, progress| {
             let swept = cycle::run_each(&options, &databases, &away, cancel, progress);

@@ -85,7 +85,7 @@ pub fn read_from(url: &Url, timeouts: &Timeouts) -> Result<Reading> {
     read_within(Patience::of(url.patience(timeouts)), url, timeouts)
 }
 
-/// Connects and reads, unless that takes longer.
+/// Connects and reads within this patience.
 pub fn read_within(patience: Patience, url: &Url, timeouts: &Timeouts) -> Result<Reading> {
     let its_timeouts = *timeouts;
     url.ask_within(patience, move |url| {

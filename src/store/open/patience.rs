@@ -42,7 +42,7 @@ pub fn of(url: &str) -> Option<Duration> {
     Some(Duration::from_secs(seconds.saturating_mul(TIMEOUTS_PER_HOST).saturating_mul(hosts).into()))
 }
 
-/// How long an answer is waited for: so long, and only a moment more once somebody has asked for the end.
+/// How long an answer is waited for: for a time, or a moment more once somebody has asked for the end.
 pub struct Patience<'a> {
     time: Duration,
     began: Instant,
@@ -51,11 +51,12 @@ pub struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
+    /// Patience for this time, whatever happens.
     pub fn of(time: Duration) -> Patience<'a> {
         Patience::until(&|| false, time)
     }
 
-    /// At most this time; `is_to_end`: does somebody wait for the end?
+    /// Patience for at most this time; `is_to_end`: has somebody asked for the end?
     pub fn until(is_to_end: &'a dyn Fn() -> bool, time: Duration) -> Patience<'a> {
         Patience { time, began: Instant::now(), is_to_end, asked_to_end: None }
     }
