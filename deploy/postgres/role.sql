@@ -6,7 +6,8 @@
 --   psql -X -f deploy/postgres/role.sql "$OWNER_URL"
 --
 -- Run it as the schema's owner, who may create roles, after each `sweep migrate`: a new version may bring new relations. It can be run
--- as often as you like, on every host: what the host lacks is passed over. The roles have no password yet: \password sweeper.
+-- as often as you like, on every host: what the host lacks is passed over. The roles have no password yet: \password sweeper. A role
+-- of one of these names that is there already is taken, with its members: \drg, or \du before PostgreSQL 16, shows them.
 \set ON_ERROR_STOP on
 \set QUIET on
 begin;

@@ -164,9 +164,8 @@ fn migrate_in_transaction(db: &mut Db, wanted: &Wanted) -> Result<MigrationPlan>
     run(db, &plan.host, &derived)?;
     hosts::record(db, &plan.host)?;
     prepare_boards(db)?;
-    // The owner's default privileges may have given others rights on what was made.
     if let Db::Postgres(db) = db {
-        refuse_strangers(db)?;
+        trust::refuse_what_was_made(db, &plan.host, wanted)?;
     }
     Ok(plan)
 }

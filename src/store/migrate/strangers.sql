@@ -10,9 +10,12 @@ here as (
     select 'pg_class'::regclass::oid, oid from relations where relkind in ('r', 'p')
     union all
     select 'pg_trigger'::regclass, t.oid from pg_trigger t join relations r on r.oid = tgrelid
+    union all
+    select 'pg_event_trigger'::regclass, oid from pg_event_trigger
 ), things (place, class, id, owner, used_by) as (
     select 1, 'pg_namespace'::regclass::oid, oid, nspowner, null from here
-    where nspowner not in (select role from trusted) or not pg_has_role(session_user, nspowner, 'member')
+    where nspowner not in (select role from trusted) or not pg_has_role(
+        session_user, nspowner, case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end)
     union all
     select 2, class, id, owner, null from foreign_owned join pg_depend on classid = class and objid = id
     join here on refclassid = 'pg_namespace'::regclass and refobjid = here.oid
@@ -37,10 +40,11 @@ here as (
        or privilege_type in ('INSERT', 'UPDATE', 'DELETE')
           and case when relation in (select l.relation from ledger l) then not exists (
                   select from ledger l where l.relation in (granted.relation, part) and privilege_type = any (string_to_array(writes, ' ')))
-              else relkind = 'v' and relation not in (select w.relation from written_views w) end
+              else relkind in ('v', 'S') and relation not in (select w.relation from written_views w) end
     union all
-    select 'function ' || f.oid::regprocedure, privilege_type, grantee
-    from pg_proc f join here on pronamespace = here.oid, aclexplode(proacl)
+    select 'function ' || identity, privilege_type, grantee
+    from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
+         pg_identify_object('pg_proc'::regclass, f.oid, 0)
     where prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
 ), refusals (place, what, sentence) as (
     select place, identity, format(
@@ -62,5 +66,11 @@ here as (
         'the role %1$s has the right %2$s on %3$s, which deploy/postgres/role.sql gives to nobody: revoke %2$s on %3$s from %1$s',
         case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end, privilege, what)
     from grants where grantee not in (select role from trusted)
+    union all
+    select 6, r.rolname, format(
+        'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '
+        'or use a role that is none',
+        me.rolname, r.rolname)
+    from me, pg_roles r where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data' and pg_has_role(r.oid, 'pg_write_all_data', 'member')
 )
 select sentence from refusals order by place, what limit 1

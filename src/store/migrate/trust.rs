@@ -34,6 +34,15 @@ pub(super) fn refuse_others(db: &mut PgConnection, host: &Host, wanted: &Wanted)
     refuse_by(db, &query)
 }
 
+/// Refuses a schema that was made, and is not committed yet, in which others have rights by the owner's default
+/// privileges, or whose views use what is a stranger's.
+pub(super) fn refuse_what_was_made(db: &mut PgConnection, host: &Host, wanted: &Wanted) -> Result<()> {
+    const NOTHING_IS_LEFT: &str =
+        "the schema was not made (rights on new objects come from `alter default privileges`)";
+    refuse_strangers(db).context(NOTHING_IS_LEFT)?;
+    refuse_others(db, host, wanted)
+}
+
 /// Refuses to try anything on a copy of a database in which anything belongs to a stranger: whatever stands in a copy
 /// is emptied, read as text, and called by its bare name, with this role's rights.
 pub fn refuse_lending(db: &mut Db, host: &Host) -> Result<()> {
@@ -83,12 +92,13 @@ fn of_host(host: &Host, wanted: &Wanted, what: What) -> Option<String> {
     }
     // No name has a quote: hosts::manifest.
     let tables: Vec<String> = host.tables().iter().map(|table| format!("\"{table}\"")).collect();
+    // The tables' names last: nothing in them is replaced.
     let query = LENDING
-        .replace("TABLES", &format!("{{{}}}", tables.join(",")))
         .replace("HOST", host.name())
         .replace("AS_SUPERUSER", &(wanted.superuser == Superuser::Accepted).to_string())
         .replace("IS_NAMED", &wanted.host.is_some().to_string())
-        .replace("IS_COPIED", &matches!(what, What::Copy).to_string());
+        .replace("IS_COPIED", &matches!(what, What::Copy).to_string())
+        .replace("TABLES", &format!("{{{}}}", tables.join(",")));
     Some(query)
 }
 

@@ -32,4 +32,4 @@ select format('the role that locks a row of the view %1$s may change the row''s 
 from pg_class c join pg_attribute on attrelid = c.oid and attname = 'id'
 where relnamespace = 'sweep'::regnamespace and relname in ('issues', 'plan_steps', 'sessions') and relkind = 'v'
   and pg_column_is_updatable(c.oid, attnum, false)
-  and not exists (select from pg_trigger where tgrelid = c.oid and tgname = 'a_lock_is_no_update')
+  and not exists (select from pg_trigger where tgrelid = c.oid and tgname = '!a_lock_is_no_update')

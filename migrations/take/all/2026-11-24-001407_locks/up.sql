@@ -2,14 +2,14 @@
 -- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused.
 create function refuse_mere_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
-    if new.id = old.id and new is distinct from old then
+    if new.id = old.id and new *<> old then
         return new;
     end if;
     raise exception 'this right on % is there to lock the row %', tg_table_name, old.id using errcode = 'insufficient_privilege';
 end $$;
 revoke execute on function refuse_mere_update from public;
 
--- Of several triggers the first by name is the first to run. A view of a host's that has no trigger for updates is updated without one;
+-- Of several triggers the first by name is the first to run, and its name begins with the first sign there is. A view of a host's that has no trigger for updates is updated without one;
 -- agents nobody updates.
 do $$
 declare
@@ -24,8 +24,8 @@ begin
                    select from pg_trigger where tgrelid = c.oid and tgtype & 16 > 0)))
     loop
         execute case when kind = 'v'
-            then format('create trigger a_lock_is_no_update instead of update on %I for each row execute function refuse_mere_update()', name)
-            else format('create trigger a_lock_is_no_update before update of id on %I for each row when (new.id is distinct from old.id) '
+            then format('create trigger "!a_lock_is_no_update" instead of update on %I for each row execute function refuse_mere_update()', name)
+            else format('create trigger "!a_lock_is_no_update" before update of id on %I for each row when (new.id is distinct from old.id) '
                         'execute function refuse_mere_update()', name) end;
     end loop;
 end $$;

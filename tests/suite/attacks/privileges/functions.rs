@@ -2,10 +2,11 @@
 
 use crate::support::folder::Folder;
 use crate::support::program::command_at;
-use crate::support::scratch::{Scratch, hand_over, psql};
+use crate::support::scratch::{Role, Scratch, hand_over, psql};
 use crate::support::world::{On, World};
 
 const SOME_FAILED: i32 = 1;
+const CONFIG: i32 = 78;
 const UP: &str = "postgres/0001_work/up.sql";
 const DOWN: &str = "postgres/0001_work/down.sql";
 
@@ -99,17 +100,39 @@ fn the_views_with_texts_leave_out_no_subject_whatever_its_state() {
 
 /// PostgreSQL counts a procedure with the routines, but not with the functions.
 #[test]
-fn a_procedure_that_runs_with_its_owners_rights_is_granted_to_nobody() {
+fn a_procedure_that_was_granted_is_taken_back() {
     let database = tables();
     let procedure = "create procedure close_tasks() language sql security definer set search_path = sweep, pg_temp
-             as $$ update public.tasks set title = 'evil' $$;";
+             as $$ update public.tasks set title = 'evil' $$; revoke execute on procedure close_tasks from public;";
     let folder = with_a_function(procedure, "volatile");
     let down = std::fs::read_to_string(folder.path().join(DOWN)).expect("a file");
     folder.write(DOWN, &format!("drop procedure close_tasks; {down}"));
     folder.migrate(&database).done();
-    psql(&database.url, include_str!("../../../../deploy/postgres/role.sql")).expect("the roles");
-    for role in ["sweeper", "sweep_reader", "sweep_operator"] {
-        let denied = psql(&format!("{}&user={role}", database.url), "call sweep.close_tasks()").expect_err("a denial");
-        assert!(denied.contains("permission denied for procedure close_tasks"), "{role}: {denied}");
-    }
+    let roles = include_str!("../../../../deploy/postgres/role.sql");
+    psql(&database.url, roles).expect("the roles");
+    psql(&database.url, "grant execute on procedure sweep.close_tasks to sweep_reader").expect("a grant");
+    psql(&database.url, roles).expect("the roles");
+    let denied =
+        psql(&format!("{}&user=sweep_reader", database.url), "call sweep.close_tasks()").expect_err("a denial");
+    assert!(denied.contains("permission denied for procedure close_tasks"), "{denied}");
+}
+
+#[test]
+fn a_function_that_everybody_may_call_with_its_owners_rights_is_not_installed() {
+    let database = tables();
+    let folder = with_a_function("grant execute on function close_all to public;", "volatile");
+    folder.migrate(&database).refused(CONFIG, &["the role public has the right EXECUTE on function sweep.close_all()"]);
+}
+
+#[test]
+fn a_function_of_a_strangers_that_a_view_of_the_folder_calls_is_refused() {
+    let (mallory, database) = (Role::new(), tables());
+    database.run(&format!(
+        "create function label() returns text return 'x'; alter function label() owner to {}",
+        mallory.name
+    ));
+    let folder = with_a_function("create view labels as select public.label() as label;", "volatile");
+    let says =
+        ["the function public.label(), which the rule \"_RETURN\" on sweep.labels uses, belongs to", &mallory.name];
+    folder.migrate(&database).refused(CONFIG, &says);
 }

@@ -14,12 +14,14 @@ fn lend(database: &Scratch, mallory: &Role) {
         &mut connect(&mallory.at(&database.url)),
         "create function lent.called() returns text language plpgsql immutable as 'begin return null; end';
          create function lent.triggered() returns trigger language plpgsql as 'begin return null; end';
+         create function lent.hashed(text) returns int language plpgsql immutable as 'begin return 1; end';
          create domain lent.words as text;
+         create view lent.view as select lent.called() as called;
          create table lent.own (id int primary key, name text)",
     );
 }
 
-const THINGS: [(&str, &str); 10] = [
+const THINGS: [(&str, &str); 15] = [
     ("alter table {t} add lent text default lent.called()", "the function lent.called(), which the default value"),
     ("alter table {t} add check (lent.called() is null)", "the function lent.called(), which the table constraint"),
     ("create index on {t} ((lent.called()))", "the function lent.called(), which the index"),
@@ -36,6 +38,25 @@ const THINGS: [(&str, &str); 10] = [
          create trigger lent before insert on public.child execute function lent.triggered()",
         "the function lent.triggered(), which the trigger",
     ),
+    (
+        "create rule lent as on update to {t} do also insert into lent.own values (1)",
+        "the table lent.own, which the rule",
+    ),
+    (
+        "create view public.lent as select * from lent.view;
+         create policy lent on {t} using (exists (select from public.lent))",
+        "the function lent.called(), which the rule",
+    ),
+    (
+        "create operator class public.lent for type text using hash as function 1 lent.hashed(text);
+         alter table {t} add lent text; create index on {t} using hash (lent public.lent)",
+        "the function lent.hashed(pg_catalog.text), which the function of access method",
+    ),
+    (
+        "create table lent.key (id uuid references {t} on delete cascade); alter table lent.key owner to {m}",
+        "the table lent.key, which the table constraint",
+    ),
+    ("grant references on {t} to {m}", "the right REFERENCES on"),
     ("grant trigger on {t} to {m}", "the right TRIGGER on"),
 ];
 
@@ -66,6 +87,47 @@ fn whatever_of_a_strangers_a_table_of_sweeps_runs_is_refused() {
             command_at(&database.url, command.iter().copied()).run().refused(CONFIG, &[says, &mallory.name]);
         }
     }
+}
+
+/// PostgreSQL keeps no list of what belongs to its own roles, of which others may be members.
+#[rstest]
+#[case::a_host("public.issue_comments")]
+#[case::sweep("sweep.recoveries")]
+fn what_belongs_to_a_role_of_postgresqls_own_is_a_strangers(#[case] table: &str) {
+    let (mallory, database) = (Role::new(), Scratch::paperclip());
+    if table.starts_with("sweep") {
+        migrate_at(&database.url, []).run().done();
+    }
+    lend(&database, &mallory);
+    database.run(&format!(
+        "create trigger lent before insert on {table} execute function lent.triggered();
+         alter function lent.triggered() owner to pg_monitor"
+    ));
+    let says = ["the function lent.triggered(), which the trigger lent on", "belongs to pg_monitor"];
+    migrate_at(&database.url, []).run().refused(CONFIG, &says);
+}
+
+#[test]
+fn a_trigger_of_a_strangers_on_every_statement_is_refused() {
+    let (mallory, database) = (Role::new(), Scratch::empty());
+    lend(&database, &mallory);
+    run(
+        &mut connect(&mallory.at(&database.url)),
+        "create function lent.evented() returns event_trigger language plpgsql as 'begin end'",
+    );
+    database.run("create event trigger lent on ddl_command_start execute function lent.evented()");
+    let says = "the function lent.evented(), which the event trigger lent uses, belongs to";
+    migrate_at(&database.url, ["--host", "native"]).run().refused(CONFIG, &[says, &mallory.name]);
+}
+
+/// The copy of a host's folder is run by the next migration.
+#[test]
+fn a_superuser_is_refused_where_others_may_write_all_tables() {
+    let (mallory, database) = (Role::new(), Scratch::empty());
+    migrate_at(&database.url, []).run().done();
+    database.run(&format!("grant pg_write_all_data to {}", mallory.name));
+    let says = [&mallory.name, "revoke pg_write_all_data"];
+    migrate_at(&database.url, []).run().refused(CONFIG, &says);
 }
 
 /// What is made there would be called with the rights of its owner, or would write the ledger.
@@ -111,7 +173,7 @@ fn whoever_only_administers_a_role_does_not_trust_it() {
 
 /// A copy is of the whole database, and so is what is read and emptied there.
 #[rstest]
-#[case::a_table("create table lent.own (id int references public.tasks)", "the table lent.own belongs to")]
+#[case::a_table("create table lent.own (id int references public.tasks)", "the table lent.own, which the table constraint")]
 #[case::a_function("create function lent.called() returns int return 1", "the function lent.called() belongs to")]
 #[case::a_type("create type lent.kind as enum ()", "the type lent.kind belongs to")]
 #[case::a_schema("create schema of_hers", "the schema of_hers belongs to")]
@@ -122,7 +184,7 @@ fn no_copy_is_made_of_a_database_in_which_anything_is_a_strangers(#[case] statem
     let verify = ["host", "verify", "--host-dir", concat!(env!("CARGO_MANIFEST_DIR"), "/examples/host")];
     database.run(&format!("grant references, trigger on public.tasks to {}", mallory.name));
     database.run(&format!("grant create on database {} to {}", database.name(), mallory.name));
-    let right = "the right TRIGGER on public.tasks belongs to";
+    let right = "the right REFERENCES on public.tasks belongs to";
     command_at(&owner, verify).run().refused(CONFIG, &[right, &mallory.name]);
 
     database.run(&format!(
