@@ -73,6 +73,13 @@ fn present_tables(db: &mut SqliteConnection) -> QueryResult<()> {
     Ok(())
 }
 
+/// A default is a text of the file's, which is run only where it can do nothing: a number, a text, a truth or a time.
+fn is_value(default: &str) -> bool {
+    let quoted = default.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    let is_text = quoted.is_some_and(|text| !text.contains('\''));
+    is_text || default.parse::<i64>().is_ok() || ["false", "true", "CURRENT_TIMESTAMP", SQLITE_CLOCK].contains(&default)
+}
+
 /// A view of a table, with triggers that write to it.
 fn presented(table: &str, columns: &[Column]) -> String {
     let plain = table.strip_prefix(PREFIX).unwrap_or(table);
@@ -81,10 +88,8 @@ fn presented(table: &str, columns: &[Column]) -> String {
         columns.iter().map(|column| text(column, &quoted(&column.name))).collect::<Vec<_>>().join(", ")
     };
     let names = each(&|_, name| name.to_owned());
-    // What a statement leaves out is null here. A default is a text of the file's: what could call a function is left
-    // out, but for the clock.
-    let is_run = |default: &str| !default.contains('(') || default == SQLITE_CLOCK;
-    let values = each(&|column, name| match column.default.as_deref().filter(|default| is_run(default)) {
+    // What a statement leaves out is null here.
+    let values = each(&|column, name| match column.default.as_deref().filter(|default| is_value(default)) {
         Some(default) => format!("coalesce(new.{name}, {default})"),
         None => format!("new.{name}"),
     });
