@@ -71,14 +71,14 @@ pub fn is_refusal(error: &Error) -> bool {
 
 /// Is the database at fault, and no subject? The connection was lost (SQLSTATE 08), there is no room (53), or the
 /// server starts, ends, or is a standby now (57P, 25006). Beside diesel's kinds, recognised by the words of a server
-/// that speaks English; the last four are SQLite's.
+/// that speaks English; the last five are SQLite's.
 pub fn is_outage(error: &Error) -> bool {
-    const WORDS: [&str; 18] = [
+    const WORDS: [&str; 19] = [
         "No space left on device", "could not extend file", "Disk quota exceeded", "temporary file size exceeds",
         "out of memory", "out of shared memory", "too many clients", "too many connections",
         "remaining connection slots", "terminating connection", "starting up", "shutting down",
         "accepting connections", "in recovery mode", "database or disk is full", "disk I/O error",
-        "unable to open database file", "attempt to write a readonly database",
+        "unable to open database file", "attempt to write a readonly database", NAMES_ANOTHER_FILE,
     ];
     let Error::DatabaseError(kind, info) = error else { return false };
     match kind {
@@ -111,7 +111,10 @@ struct Advice {
 const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database \
     was only busy; raise it if that happens again";
 
-const ADVICE: [Advice; 5] = [
+/// What SQLite makes of the refusal of its guard to open the file that a journal names.
+const NAMES_ANOTHER_FILE: &str = "access permission denied";
+
+const ADVICE: [Advice; 6] = [
     Advice {
         when: "has no equivalent in encoding",
         what: "this database's encoding has no such character, so that nothing in it can be called so, or say so",
@@ -126,6 +129,12 @@ const ADVICE: [Advice; 5] = [
     Advice { when: "canceling statement due to statement timeout", what: TOOK_TOO_LONG, lasts: false },
     // SQLite's own word for it.
     Advice { when: "interrupted", what: TOOK_TOO_LONG, lasts: false },
+    Advice {
+        when: NAMES_ANOTHER_FILE,
+        what: "its journal, which a killed program left, names another file, and sweep deletes no other file: what was \
+            half written is taken back, and that file is left as it is; try again",
+        lasts: false,
+    },
     Advice {
         when: "canceling statement due to lock timeout",
         what: "another transaction held the rows for longer than SWEEP_LOCK_TIMEOUT allows; trying again helps when it \

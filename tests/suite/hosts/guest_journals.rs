@@ -8,6 +8,7 @@ use super::guest_files::{Owner, sweep_at};
 use crate::support::scratch::url_of;
 
 const CONFIG: i32 = 78;
+const UNAVAILABLE: i32 = 69;
 
 /// Runs these statements as another program, which is killed before it can close the file.
 fn killed_after(owner: &Owner, statements: &str) {
@@ -70,4 +71,30 @@ fn a_journal_beside_a_write_ahead_log_is_reported_and_both_are_left_alone() {
     assert!(sweep_at(&owner.url, []).run().done().out.contains("1 continued"));
     owner.db = diesel::Connection::establish(&owner.path.display().to_string()).expect("the file");
     assert_eq!(owner.texts("select distinct note from tasks"), ["in the log"]);
+}
+
+/// A journal of a transaction over several files ends with the name of their common journal, which SQLite opens and
+/// then deletes.
+#[test]
+fn a_file_that_a_journal_names_is_neither_opened_nor_deleted() {
+    let mut owner = Owner::with_sweep("delete");
+    killed_after(&owner, HALF);
+    let named = owner.directory.path().join("precious");
+    std::fs::write(&named, "nobody but its owner deletes this").expect("a file");
+    let name = named.to_str().expect("a plain path").as_bytes();
+    let number = |number: u32| number.to_be_bytes();
+    let sum = name.iter().map(|&byte| u32::from(byte)).sum();
+    let lock_page = number((1 << 30) / 4096 + 1);
+    let magic = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let end = [&lock_page[..], name, &number(u32::try_from(name.len()).expect("a length")), &number(sum), &magic];
+    let mut journal =
+        std::fs::File::options().append(true).open(owner.path.with_extension("db-journal")).expect("a journal");
+    journal.write_all(&end.concat()).expect("a journal");
+
+    let first = sweep_at(&owner.url, []).run();
+    assert!(named.exists(), "it was deleted: {first}");
+    first.refused(UNAVAILABLE, &["tasks.db", "its journal", "names another file", "try again"]);
+    assert!(sweep_at(&owner.url, []).run().done().out.contains("1 continued"));
+    assert_eq!(owner.texts("select note from tasks where note <> ''"), Vec::<String>::new());
+    assert!(named.exists(), "it was deleted");
 }

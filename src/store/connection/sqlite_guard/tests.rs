@@ -1,0 +1,90 @@
+//! What a guarded connection refuses, and what it lets through.
+
+use chrono::TimeDelta;
+use diesel::connection::SimpleConnection;
+use diesel::dsl::sql;
+use diesel::sql_types::{BigInt, Text};
+use rstest::rstest;
+
+use super::*;
+
+const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+
+fn guarded(milliseconds: i64) -> SqliteConnection {
+    let statement = TimeDelta::milliseconds(milliseconds);
+    open(":memory:", &StatementClock::new(Timeouts { statement, ..Timeouts::default() })).expect("a connection")
+}
+
+fn refusal(statement: &str) -> String {
+    let done = guarded(60_000).batch_execute(statement);
+    done.map_or_else(|error| error.to_string(), |()| "nothing".to_owned())
+}
+
+#[rstest]
+#[case::attach("ATTACH ':memory:' AS other")]
+#[case::a_copy("VACUUM INTO '/dev/null'")]
+#[case::vacuum("VACUUM")]
+#[case::a_pragma_that_nobody_needs("PRAGMA writable_schema = ON")]
+#[case::a_pragma_as_a_table("SELECT * FROM pragma_compile_options")]
+#[case::a_directory_for_temporary_files("PRAGMA temp_store_directory = '/tmp'")]
+#[case::a_virtual_table("CREATE VIRTUAL TABLE t USING fts5(x)")]
+#[case::an_extension("SELECT load_extension('evil')")]
+#[case::diesels_own("SELECT diesel_manage_updated_at('t')")]
+fn what_reaches_beyond_the_file_is_refused(#[case] statement: &str) {
+    let refusal = refusal(statement);
+    assert!(refusal.contains("not authorized") || refusal == "authorization denied", "{refusal}");
+}
+
+#[rstest]
+#[case("CREATE TABLE t (x); CREATE VIEW v AS SELECT x FROM t; INSERT INTO t VALUES (json('[1]'))")]
+#[case("PRAGMA FOREIGN_KEYS = ON; PRAGMA journal_mode = WAL; SELECT * FROM pragma_table_info('t')")]
+fn what_stays_within_it_is_not(#[case] statement: &str) {
+    assert_eq!(refusal(statement), "nothing");
+}
+
+/// A new SQLite, or a new diesel, may bring functions that do more than compute.
+#[test]
+fn each_function_that_sqlite_itself_does_not_call_innocuous_is_refused() {
+    const IS_NOT_INNOCUOUS: &str =
+        "SELECT DISTINCT name FROM pragma_function_list WHERE flags & 0x200000 = 0 ORDER BY name";
+    let mut plain = SqliteConnection::establish(":memory:").expect("a connection");
+    assert_eq!(sql::<Text>(IS_NOT_INNOCUOUS).load::<String>(&mut plain).expect("names"), FUNCTIONS_WITH_EFFECTS);
+}
+
+/// Control planes search their titles so.
+#[test]
+fn a_trigger_may_keep_a_full_text_index() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("board.db").display().to_string();
+    let tables = "CREATE TABLE t (x); CREATE VIRTUAL TABLE f USING fts5(x); \
+         CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO f VALUES (new.x); END";
+    SqliteConnection::establish(&path).expect("a file").batch_execute(tables).expect("a board");
+    let mut db = open(&path, &StatementClock::new(Timeouts::default())).expect("a connection");
+    db.batch_execute("INSERT INTO t VALUES ('a title')").expect("a row");
+    assert_eq!(sql::<BigInt>("SELECT count(*) FROM f").get_result(&mut db), Ok(1));
+}
+
+#[test]
+fn an_endless_statement_ends_after_its_time_and_the_next_one_has_its_own() {
+    let mut db = guarded(50);
+    let ended = sql::<BigInt>(ENDLESS).get_result::<i64>(&mut db).expect_err("an interruption");
+    assert_eq!(ended.to_string(), "interrupted");
+    assert_eq!(sql::<BigInt>("SELECT count(*) FROM json_each('[1, 2]')").get_result(&mut db), Ok(2));
+}
+
+/// A trigger would begin the time anew each time.
+#[test]
+fn a_trigger_that_never_ends_has_the_time_of_its_statement() {
+    let mut db = guarded(50);
+    let insert = "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+    db.batch_execute("CREATE TABLE t (x); CREATE TRIGGER tr AFTER INSERT ON t BEGIN DELETE FROM t; END")
+        .expect("t");
+    assert_eq!(db.batch_execute(insert).expect_err("an interruption").to_string(), "interrupted");
+}
+
+#[test]
+fn a_connection_that_is_not_opened_here_is_none_of_the_guards() {
+    drop(guarded(60_000));
+    let mut plain = SqliteConnection::establish(":memory:").expect("a connection");
+    plain.batch_execute("ATTACH ':memory:' AS other").expect("another database");
+}
