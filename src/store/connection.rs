@@ -18,7 +18,7 @@ use diesel::result::Error;
 
 use super::{Db, errors};
 use session::{AS_IT_BEGAN, AS_IT_BEGAN_TO_MIGRATE, OF_ITS_SERVER};
-use sqlite_guard::StatementClock;
+use sqlite_guard::Allowance;
 pub use timeouts::{Durable, Timeouts};
 
 /// Runs nothing by itself: what it is asked is asked in a transaction.
@@ -26,8 +26,8 @@ pub struct DbConnection {
     db: Db,
     /// Closed after `db`: see `sqlite::Companion`.
     companion: Option<sqlite::Companion>,
-    /// How long a statement may take (SQLite).
-    clock: Option<Arc<StatementClock>>,
+    /// What a statement may cost (SQLite).
+    allowance: Option<Arc<Allowance>>,
     /// What transactions set that servers do not have in common (PostgreSQL). None: each asks its server.
     of_this_server: Option<String>,
     /// May statements be prepared, so that they are planned once (PostgreSQL)?
@@ -102,15 +102,15 @@ pub enum End {
 
 impl DbConnection {
     pub(super) fn new(db: Db) -> DbConnection {
-        DbConnection { db, companion: None, clock: None, of_this_server: None, may_prepare: true, unfinished: None }
+        DbConnection { db, companion: None, allowance: None, of_this_server: None, may_prepare: true, unfinished: None }
     }
 
     pub(super) fn of_file(
         db: SqliteConnection,
         companion: sqlite::Companion,
-        clock: Arc<StatementClock>,
+        allowance: Arc<Allowance>,
     ) -> DbConnection {
-        DbConnection { companion: Some(companion), clock: Some(clock), ..DbConnection::new(Db::Sqlite(db)) }
+        DbConnection { companion: Some(companion), allowance: Some(allowance), ..DbConnection::new(Db::Sqlite(db)) }
     }
 
     pub(super) fn without_prepared_statements(self) -> DbConnection {
@@ -270,7 +270,7 @@ impl DbConnection {
         };
         match &self.db {
             Db::Sqlite(_) => {
-                self.clock.iter().for_each(|clock| clock.allow(*timeouts));
+                self.allowance.iter().for_each(|allowance| allowance.allow(*timeouts));
                 sqlite.to_owned()
             }
             Db::Postgres(_) => format!(

@@ -114,7 +114,7 @@ const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows.
 /// What SQLite makes of the refusal of its guard to open the file that a journal names.
 const NAMES_ANOTHER_FILE: &str = "access permission denied";
 
-const ADVICE: [Advice; 6] = [
+const ADVICE: [Advice; 7] = [
     Advice {
         when: "has no equivalent in encoding",
         what: "this database's encoding has no such character, so that nothing in it can be called so, or say so",
@@ -127,13 +127,23 @@ const ADVICE: [Advice; 6] = [
         lasts: true,
     },
     Advice { when: "canceling statement due to statement timeout", what: TOOK_TOO_LONG, lasts: false },
-    // SQLite's own word for it.
-    Advice { when: "interrupted", what: TOOK_TOO_LONG, lasts: false },
+    // SQLite's own word for it, and for the end of an answer that does not fit into memory.
+    Advice {
+        when: "interrupted",
+        what: "it took longer than SWEEP_STATEMENT_TIMEOUT allows, or answered with more than 128 MiB. Trying again \
+            helps if the database was only busy; raise the time if that happens again",
+        lasts: false,
+    },
     Advice {
         when: NAMES_ANOTHER_FILE,
         what: "its journal, which a killed program left, names another file, and sweep deletes no other file: what was \
             half written is taken back, and that file is left as it is; try again",
         lasts: false,
+    },
+    Advice {
+        when: "string or blob too big",
+        what: "sweep reads no text of more than 1 MiB from a SQLite file, and writes no row of more",
+        lasts: true,
     },
     Advice {
         when: "canceling statement due to lock timeout",

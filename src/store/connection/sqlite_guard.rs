@@ -1,19 +1,22 @@
 //! The guard of a connection to a SQLite file, which may come from anybody: SQLite runs the triggers and views in it.
 //! Guarded, SQL reaches no other file, no setting of SQLite's that sweep does not need, and no function
-//! with side effects; and a statement ends after its time. diesel offers none of this, and neither does a kept crate
-//! beside it: this module alone talks to SQLite itself, and is the only `unsafe` code of sweep's.
+//! with side effects; and a statement ends after its time, and when it has answered with more than fits into memory.
+//! diesel offers none of this, and neither does a kept crate beside it: this module alone talks to SQLite itself, and
+//! is the only `unsafe` code of sweep's.
 #![expect(unsafe_code)]
 
 mod files;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Once};
 use std::time::Instant;
 
+use chrono::TimeDelta;
 use diesel::prelude::*;
 use libsqlite3_sys as ffi;
 
@@ -31,44 +34,77 @@ const FUNCTIONS_WITH_EFFECTS: [&str; 15] = [
     "match", "matchinfo", "offsets", "optimize", "rtreecheck", "rtreedepth", "rtreenode", "snippet",
 ];
 
-/// The limits of a connection: no other database, triggers that do not call one another for ever, and no text or row of
-/// more than 128 MiB.
-const LIMITS: [(c_int, c_int); 3] =
-    [(ffi::SQLITE_LIMIT_ATTACHED, 0), (ffi::SQLITE_LIMIT_TRIGGER_DEPTH, 50), (ffi::SQLITE_LIMIT_LENGTH, 128 << 20)];
+/// The limits of a connection: no other database, triggers that do not call one another for ever, and no pattern of
+/// LIKE or GLOB that takes long to compare with a long text.
+const LIMITS: [(c_int, c_int); 3] = [
+    (ffi::SQLITE_LIMIT_ATTACHED, 0),
+    (ffi::SQLITE_LIMIT_TRIGGER_DEPTH, 50),
+    (ffi::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000),
+];
 
 /// Steps of SQLite's machine between two looks at the clock: less than a millisecond.
 const STEPS: c_int = 10_000;
 
-/// How long each statement of a connection may take.
+/// What each statement of a connection may cost.
 #[derive(Debug)]
-pub struct StatementClock {
-    /// In milliseconds, as all below.
-    allowed: AtomicU64,
+pub struct Allowance {
+    /// How long it may take, in milliseconds, as all times below.
+    time: AtomicU64,
     /// When the statement that runs now is interrupted, since `BEGAN`.
     ends_at: AtomicU64,
+    /// Bytes of a text, and of a row that is written. SQLite looks at the clock between two steps, and one call of a
+    /// function, such as instr(), compares each byte of a text with each of another: of 1 MiB in seconds.
+    text_max: c_int,
+    /// Bytes of an answer.
+    answer_max: i64,
+    /// Bytes of the answer to the statement that runs now.
+    answer: AtomicI64,
+    /// Bytes that SQLite holds for all connections of this process; 0: no limit. What was opened last counts.
+    heap_max: i64,
 }
 
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-impl StatementClock {
-    pub fn new(timeouts: Timeouts) -> Arc<StatementClock> {
-        let clock = StatementClock { allowed: AtomicU64::default(), ends_at: AtomicU64::new(u64::MAX) };
-        clock.allow(timeouts);
-        Arc::new(clock)
+/// Of a column, beside the text in it.
+const COLUMN_BYTES: i64 = 32;
+
+impl Allowance {
+    /// Of a file that may come from anybody.
+    pub fn new(timeouts: Timeouts) -> Arc<Allowance> {
+        Allowance::of(timeouts, 1 << 20, 128 << 20, 128 << 20)
+    }
+
+    /// Of a copy of sweep's own, in which anything may be tried, and of what it is made from. A copy is made, and looked
+    /// at, by commands that do nothing else.
+    pub fn of_copy() -> Arc<Allowance> {
+        Allowance::of(Timeouts { statement: TimeDelta::hours(1), ..Timeouts::default() }, 128 << 20, i64::MAX, 0)
+    }
+
+    fn of(timeouts: Timeouts, text_max: c_int, answer_max: i64, heap_max: i64) -> Arc<Allowance> {
+        let (time, ends_at, answer) = (AtomicU64::default(), AtomicU64::new(u64::MAX), AtomicI64::default());
+        let allowance = Allowance { time, ends_at, text_max, answer_max, answer, heap_max };
+        allowance.allow(timeouts);
+        Arc::new(allowance)
     }
 
     /// Each statement from the next one on may take as long as this says.
     pub fn allow(&self, timeouts: Timeouts) {
         let time = u64::try_from(timeouts.statement.num_milliseconds()).unwrap_or_default();
-        self.allowed.store(time, Ordering::Relaxed);
+        self.time.store(time, Ordering::Relaxed);
     }
 
     fn start(&self) {
-        self.ends_at.store(now().saturating_add(self.allowed.load(Ordering::Relaxed)), Ordering::Relaxed);
+        self.ends_at.store(now().saturating_add(self.time.load(Ordering::Relaxed)), Ordering::Relaxed);
+        self.answer.store(0, Ordering::Relaxed);
     }
 
     fn is_over(&self) -> bool {
         self.ends_at.load(Ordering::Relaxed) < now()
+    }
+
+    /// Another row of the answer: is it too much now?
+    fn is_exceeded_by(&self, bytes: i64) -> bool {
+        self.answer_max - bytes < self.answer.fetch_add(bytes, Ordering::Relaxed)
     }
 }
 
@@ -78,19 +114,19 @@ fn now() -> u64 {
 }
 
 thread_local! {
-    /// The clock of the connection that this thread is opening.
-    static OPENING: RefCell<Option<Arc<StatementClock>>> = const { RefCell::new(None) };
+    /// The allowance of the connection that this thread is opening.
+    static OPENING: RefCell<Option<Arc<Allowance>>> = const { RefCell::new(None) };
 }
 
 /// Opens a file, by its URI, as a guarded connection.
-pub fn open(uri: &str, clock: &Arc<StatementClock>) -> ConnectionResult<SqliteConnection> {
+pub fn open(uri: &str, allowance: &Arc<Allowance>) -> ConnectionResult<SqliteConnection> {
     static REGISTERED: Once = Once::new();
     // SAFETY: `guard_new_connection` has the signature of an entry point of SQLite's, and lives as long as the process.
     REGISTERED.call_once(|| {
         unsafe { ffi::sqlite3_auto_extension(Some(guard_new_connection)) };
         files::guard();
     });
-    OPENING.set(Some(Arc::clone(clock)));
+    OPENING.set(Some(Arc::clone(allowance)));
     let opened = SqliteConnection::establish(uri);
     let is_guarded = OPENING.take().is_none();
     match opened {
@@ -99,60 +135,85 @@ pub fn open(uri: &str, clock: &Arc<StatementClock>) -> ConnectionResult<SqliteCo
     }
 }
 
-/// Called by SQLite for each connection of this process that it has opened. The guard takes the clock, and so says that
-/// the connection is guarded.
+/// Called by SQLite for each connection of this process that it has opened. The guard takes the allowance, and so says
+/// that the connection is guarded.
 unsafe extern "C" fn guard_new_connection(
     db: *mut ffi::sqlite3,
     _error: *mut *mut c_char,
     _api: *const ffi::sqlite3_api_routines,
 ) -> c_int {
-    let Some(clock) = OPENING.take() else { return ffi::SQLITE_OK };
-    let context = Arc::into_raw(clock).cast_mut().cast::<c_void>();
-    // SAFETY: SQLite passes a connection that is open. It calls `drop_clock` when the connection is closed, or at once
-    // if it cannot keep the clock, and none of the other functions after that: each of them only borrows the clock.
+    let Some(allowance) = OPENING.take() else { return ffi::SQLITE_OK };
+    let (text_max, heap_max) = (allowance.text_max, allowance.heap_max);
+    let context = Arc::into_raw(allowance).cast_mut().cast::<c_void>();
+    // SAFETY: SQLite passes a connection that is open. It calls `drop_allowance` when the connection is closed, or at
+    // once if it cannot keep the allowance, and none of the other functions after that: each of them only borrows it.
     unsafe {
-        let kept = ffi::sqlite3_set_clientdata(db, c"sweep".as_ptr(), context, Some(drop_clock));
+        let kept = ffi::sqlite3_set_clientdata(db, c"sweep".as_ptr(), context, Some(drop_allowance));
         if kept != ffi::SQLITE_OK {
             return kept;
         }
         for (limit, value) in LIMITS {
             ffi::sqlite3_limit(db, limit, value);
         }
+        ffi::sqlite3_limit(db, ffi::SQLITE_LIMIT_LENGTH, text_max);
+        ffi::sqlite3_hard_heap_limit64(heap_max);
         let nothing = std::ptr::null_mut::<c_int>();
         let trust = ffi::sqlite3_db_config(db, ffi::SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 as c_int, nothing);
         let defend = ffi::sqlite3_db_config(db, ffi::SQLITE_DBCONFIG_DEFENSIVE, 1 as c_int, nothing);
         let authorize = ffi::sqlite3_set_authorizer(db, Some(authorize), std::ptr::null_mut());
-        let trace = ffi::sqlite3_trace_v2(db, ffi::SQLITE_TRACE_STMT as c_uint, Some(begin_statement), context);
+        let trace = ffi::sqlite3_trace_v2(db, (BEGINS | ANSWERS) as c_uint, Some(follow_statement), context);
         ffi::sqlite3_progress_handler(db, STEPS, Some(interrupts), context);
-        [trust, defend, authorize, trace].into_iter().find(|code| *code != ffi::SQLITE_OK).unwrap_or(ffi::SQLITE_OK)
+        [trust, defend, authorize, trace, texts::replace(db)]
+            .into_iter()
+            .find(|code| *code != ffi::SQLITE_OK)
+            .unwrap_or(ffi::SQLITE_OK)
     }
 }
 
-unsafe extern "C" fn drop_clock(context: *mut c_void) {
+unsafe extern "C" fn drop_allowance(context: *mut c_void) {
     // SAFETY: the pointer that `guard_new_connection` made of an Arc, which SQLite gives back once.
-    drop(unsafe { Arc::from_raw(context.cast::<StatementClock>()) });
+    drop(unsafe { Arc::from_raw(context.cast::<Allowance>()) });
 }
 
-/// A statement begins, or a trigger of one: only the first begins the time anew.
-unsafe extern "C" fn begin_statement(
-    _event: c_uint,
+const BEGINS: c_int = ffi::SQLITE_TRACE_STMT as c_int;
+const ANSWERS: c_int = ffi::SQLITE_TRACE_ROW as c_int;
+
+/// A statement begins, or a trigger of one: only the first begins the time anew. Or it answers with a row.
+unsafe extern "C" fn follow_statement(
+    event: c_uint,
     context: *mut c_void,
     statement: *mut c_void,
     text: *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite passes the statement that runs, and the clock, which lives as long as the connection.
+    // SAFETY: SQLite passes the statement that runs, and the allowance, which lives as long as the connection.
     unsafe {
-        if ffi::sqlite3_sql(statement.cast()).cast::<c_void>() == text.cast_const() {
-            (*context.cast::<StatementClock>()).start();
+        let (allowance, statement) = (&*context.cast::<Allowance>(), statement.cast::<ffi::sqlite3_stmt>());
+        if event == ANSWERS as c_uint {
+            if allowance.is_exceeded_by(bytes_of_row(statement)) {
+                ffi::sqlite3_interrupt(ffi::sqlite3_db_handle(statement));
+            }
+        } else if ffi::sqlite3_sql(statement).cast::<c_void>() == text.cast_const() {
+            allowance.start();
         }
     }
     0
 }
 
+/// SAFETY: of a statement that has answered with a row.
+unsafe fn bytes_of_row(statement: *mut ffi::sqlite3_stmt) -> i64 {
+    let bytes = |column| unsafe {
+        match ffi::sqlite3_column_type(statement, column) {
+            ffi::SQLITE_TEXT | ffi::SQLITE_BLOB => i64::from(ffi::sqlite3_column_bytes(statement, column)),
+            _ => 0,
+        }
+    };
+    (0..unsafe { ffi::sqlite3_data_count(statement) }).map(|column| COLUMN_BYTES + bytes(column)).sum()
+}
+
 /// Must the statement that runs end now?
 unsafe extern "C" fn interrupts(context: *mut c_void) -> c_int {
-    // SAFETY: the clock lives as long as the connection.
-    c_int::from(unsafe { (*context.cast::<StatementClock>()).is_over() })
+    // SAFETY: the allowance lives as long as the connection.
+    c_int::from(unsafe { (*context.cast::<Allowance>()).is_over() })
 }
 
 /// May a statement, or a trigger or view of the file, do this?

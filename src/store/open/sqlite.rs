@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
@@ -15,7 +14,7 @@ use super::nearest;
 use crate::conclusion::{Failure, busy, config, unavailable};
 use crate::files;
 use crate::store::connection::sqlite::{Companion, NO_CHECKPOINT, PATIENT};
-use crate::store::connection::sqlite_guard::{self, StatementClock};
+use crate::store::connection::sqlite_guard::{self, Allowance};
 use crate::store::{Access, DbConnection, Timeouts, errors, guest};
 
 /// What stands behind `sqlite://`. A URI of SQLite's own could name another file than it seems to, or none at all.
@@ -54,16 +53,16 @@ pub(super) fn create(path: &Path) -> Result<(), Failure> {
 pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
     let failed = |error: diesel::result::Error| explain(path, &error.to_string());
     refuse_unless_file(path, access)?;
-    let clock = StatementClock::new(Timeouts::default());
-    let companion = match Companion::new(open(path, Access::ReadOnly, &clock)?) {
+    let allowance = Allowance::new(Timeouts::default());
+    let companion = match Companion::new(open(path, Access::ReadOnly, &allowance)?) {
         Err(error) if is_half_written(path, &error) => {
-            take_back(path, access, &clock)?;
-            Companion::new(open(path, Access::ReadOnly, &clock)?)
+            take_back(path, access, &allowance)?;
+            Companion::new(open(path, Access::ReadOnly, &allowance)?)
         }
         companion => companion,
     };
     let companion = companion.map_err(failed)?;
-    let mut db = open(path, access, &clock)?;
+    let mut db = open(path, access, &allowance)?;
     db.batch_execute(&format!("{PATIENT}; {NO_CHECKPOINT}")).map_err(failed)?;
     guest::settle_in(&mut db)?;
     // Foreign keys are off by default, per connection; a rival's transaction is waited for.
@@ -72,7 +71,7 @@ pub(super) fn connect(path: &Path, access: Access) -> Result<DbConnection> {
         Access::ReadOnly => "PRAGMA query_only = ON",
     };
     db.batch_execute(pragma).map_err(failed)?;
-    Ok(DbConnection::of_file(db, companion, clock))
+    Ok(DbConnection::of_file(db, companion, allowance))
 }
 
 /// Has a writer that used no write-ahead log been killed? Its journal says what to take back, which only a writer can.
@@ -89,7 +88,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// Every writer of SQLite's does this with its first look. One that finds a write-ahead log would also write that into
 /// the file and delete it when it closes, so then nothing is done.
-fn take_back(path: &Path, access: Access, clock: &Arc<StatementClock>) -> Result<(), Failure> {
+fn take_back(path: &Path, access: Access, allowance: &Arc<Allowance>) -> Result<(), Failure> {
     let shown = path.display();
     if beside(path, "-wal").exists() {
         let journal = beside(path, "-journal");
@@ -105,28 +104,24 @@ fn take_back(path: &Path, access: Access, clock: &Arc<StatementClock>) -> Result
              without --dry-run: that takes back what is half written"
         )));
     }
-    let mut writer = open(path, Access::Write, clock)?;
+    let mut writer = open(path, Access::Write, allowance)?;
     let looked = writer.batch_execute(&format!("{PATIENT}; SELECT count(*) FROM sqlite_master"));
     looked.map_err(|error| explain(path, &error.to_string()))
 }
 
-/// A connection that writes nothing, not even the log back into the file.
+/// A connection by which a file is copied: nothing is written, not even the log back into the file.
 pub(super) fn read_only(path: &Path) -> Result<SqliteConnection> {
     refuse_unless_file(path, Access::ReadOnly)?;
-    Ok(open(path, Access::ReadOnly, &StatementClock::new(Timeouts::default()))?)
+    Ok(open(path, Access::ReadOnly, &Allowance::of_copy())?)
 }
 
-/// A connection to sweep's own copy of a file, in which anything may be tried and a statement may take an hour.
+/// A connection to sweep's own copy of a file.
 pub(super) fn to_copy(path: &Path) -> Result<SqliteConnection> {
-    Ok(open(
-        path,
-        Access::Write,
-        &StatementClock::new(Timeouts { statement: TimeDelta::hours(1), ..Timeouts::default() }),
-    )?)
+    Ok(open(path, Access::Write, &Allowance::of_copy())?)
 }
 
-fn open(path: &Path, access: Access, clock: &Arc<StatementClock>) -> Result<SqliteConnection, Failure> {
-    sqlite_guard::open(&uri(path, access)?, clock).map_err(|error| explain(path, &error.to_string()))
+fn open(path: &Path, access: Access, allowance: &Arc<Allowance>) -> Result<SqliteConnection, Failure> {
+    sqlite_guard::open(&uri(path, access)?, allowance).map_err(|error| explain(path, &error.to_string()))
 }
 
 /// SQLite takes text: in place of a path that is none it would open another one.

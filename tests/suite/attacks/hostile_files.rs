@@ -2,6 +2,7 @@
 //! itself runs of it, its triggers and views, reaches nothing but the file.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
@@ -11,7 +12,7 @@ use rstest::rstest;
 use crate::hosts::guest_files::Owner;
 use crate::support::databases::{connect, run};
 use crate::support::mcp::Client;
-use crate::support::program::{command_at, migrate_at, sweep, sweep_at};
+use crate::support::program::{BINARY, Program, command_at, migrate_at, sweep, sweep_at};
 use crate::support::scratch::new_file;
 
 const CONFIG: i32 = 78;
@@ -163,4 +164,48 @@ fn a_view_that_never_ends_is_interrupted_and_the_next_file_is_swept() {
         "{both}"
     );
     assert_eq!(both.code, 69, "{both}");
+}
+
+/// What the services of `deploy/systemd` give it.
+const MEMORY: u32 = 512 << 20;
+
+/// Of a view that never ends, or needs more than there is.
+#[rstest]
+#[case::many_rows(
+    "with recursive n (i) as (select 1 union all select i + 1 from n)
+     select 'issue' as kind, 'x' || i as subject_id, hex(zeroblob(400000)) as reason, null as until,
+         '2026-01-01T00:00:00.000Z' as created_at from n",
+    "answered with more than 128 MiB"
+)]
+#[case::one_row(
+    "select 'issue' as kind, 'x' as subject_id, substr(max(TEXTS, max(TEXTS), max(TEXTS), max(TEXTS), max(TEXTS)), 9)
+         as reason, null as until, '2026-01-01T00:00:00.000Z' as created_at",
+    "out of memory"
+)]
+fn a_view_costs_no_more_memory_than_there_is(#[case] view: &str, #[case] says: &str) {
+    let (_directory, _, url) = new_file();
+    migrate_at(&url, []).run().done();
+    let texts = (0..90).map(|n| format!("hex(zeroblob({}))", 500_000 - n)).collect::<Vec<_>>().join(", ");
+    let view = view.replace("TEXTS", &texts);
+    run(&mut connect(&url), &format!("alter table exemptions rename to real; create view exemptions as {view}"));
+    for command in [&["exempt", "list"][..], &["status"], &["--dry-run"]] {
+        let mut limited = Command::new("prlimit");
+        limited.arg(format!("--data={MEMORY}")).args(["--", BINARY]).args(command).args(["--database", &url]);
+        let ran = Program::of(limited).env("PATH", "/usr/bin:/bin").run();
+        assert!([0, 69, 78].contains(&ran.code), "{command:?}: {ran}");
+        assert!(command[0] != "exempt" || ran.err.contains(says), "{ran}");
+    }
+}
+
+/// It is read alone, and fails alone.
+#[test]
+fn a_text_that_is_too_long_costs_its_own_row_alone() {
+    let mut owner = Owner::with_sweep("wal");
+    owner.run(
+        "insert into tasks (title, state, worker_id, changed_at)
+         values (hex(zeroblob(1000000)), 'doing', 1, datetime('now', '-1 hour'))",
+    );
+    let ran = sweep_at(&owner.url, []).env("SWEEP_HOST_DIR", EXAMPLE).run();
+    assert!(ran.out.contains("1 continued") && ran.out.contains("1 failed"), "{ran}");
+    assert!(ran.err.contains("sweep reads no text of more than 1 MiB"), "{ran}");
 }

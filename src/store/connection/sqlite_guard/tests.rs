@@ -12,7 +12,7 @@ const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 
 
 fn guarded(milliseconds: i64) -> SqliteConnection {
     let statement = TimeDelta::milliseconds(milliseconds);
-    open(":memory:", &StatementClock::new(Timeouts { statement, ..Timeouts::default() })).expect("a connection")
+    open(":memory:", &Allowance::new(Timeouts { statement, ..Timeouts::default() })).expect("a connection")
 }
 
 fn refusal(statement: &str) -> String {
@@ -59,7 +59,7 @@ fn a_trigger_may_keep_a_full_text_index() {
     let tables = "CREATE TABLE t (x); CREATE VIRTUAL TABLE f USING fts5(x); \
          CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO f VALUES (new.x); END";
     SqliteConnection::establish(&path).expect("a file").batch_execute(tables).expect("a board");
-    let mut db = open(&path, &StatementClock::new(Timeouts::default())).expect("a connection");
+    let mut db = open(&path, &Allowance::new(Timeouts::default())).expect("a connection");
     db.batch_execute("INSERT INTO t VALUES ('a title')").expect("a row");
     assert_eq!(sql::<BigInt>("SELECT count(*) FROM f").get_result(&mut db), Ok(1));
 }
@@ -72,13 +72,72 @@ fn an_endless_statement_ends_after_its_time_and_the_next_one_has_its_own() {
     assert_eq!(sql::<BigInt>("SELECT count(*) FROM json_each('[1, 2]')").get_result(&mut db), Ok(2));
 }
 
+/// A call of a function cannot be interrupted, so that no text may be long.
+#[rstest]
+#[case::a_text("SELECT length(hex(zeroblob(600000)))", "string or blob too big")]
+#[case::a_pattern("SELECT 'x' LIKE hex(zeroblob(600))", "LIKE or GLOB pattern too complex")]
+#[case::what_nobody_needs("SELECT unhex('aa', 'b')", "wrong number of arguments to function unhex()")]
+fn what_a_call_would_take_long_for_is_refused(#[case] statement: &str, #[case] why: &str) {
+    assert_eq!(refusal(statement), why);
+}
+
+/// By SQLite's own function this takes an hour.
+#[test]
+fn a_long_text_is_trimmed_by_a_long_text_at_once() {
+    let text = "replace(hex(zeroblob(500000)), '0', 'a')";
+    let trimmed = format!("SELECT length(trim({text}, hex(zeroblob(499999)) || 'a'))");
+    assert_eq!(sql::<BigInt>(&trimmed).get_result(&mut guarded(60_000)), Ok(0));
+}
+
+#[rstest]
+#[case("trim('\u{e4}xay\u{e4}', 'a\u{e4}')")]
+#[case("ltrim('\u{e4}xay\u{e4}', '\u{e4}')")]
+#[case("rtrim('\u{e4}xay\u{e4}', '\u{e4}x')")]
+#[case("trim('\u{e4}', '\u{c4}') || '.' || trim('', 'a') || '.' || trim('aaa', 'a') || '.' || trim('  a ')")]
+#[case("coalesce(trim(null, 'a'), trim('a', null), ltrim(12321, 1), 'x') || rtrim(' a', '')")]
+fn texts_are_trimmed_as_by_sqlites_own(#[case] call: &str) {
+    let query = || sql::<Text>(&format!("SELECT {call}"));
+    let mut plain = SqliteConnection::establish(":memory:").expect("a connection");
+    let its_own: String = query().get_result(&mut plain).expect("a text");
+    assert_eq!(query().get_result(&mut guarded(60_000)), Ok(its_own));
+}
+
+/// A control plane may keep files in its rows.
+#[test]
+fn a_row_with_a_long_text_is_read_but_for_that_text() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("board.db").display().to_string();
+    let table = "CREATE TABLE t (a, file, b); INSERT INTO t VALUES ('x', zeroblob(9000000), 'y'), ('x', 0, 'y')";
+    SqliteConnection::establish(&path).expect("a file").batch_execute(table).expect("a table");
+    let mut db = open(&path, &Allowance::new(Timeouts::default())).expect("a connection");
+    let read: QueryResult<Vec<String>> = sql::<Text>("SELECT a || length(a) || b FROM t WHERE a = 'x'").load(&mut db);
+    assert_eq!(read, Ok(vec!["x1y".to_owned(), "x1y".to_owned()]));
+    let long = sql::<BigInt>("SELECT count(hex(file)) FROM t").get_result::<i64>(&mut db);
+    assert_eq!(long.expect_err("a refusal").to_string(), "string or blob too big");
+}
+
+/// Whoever asks has all of an answer in memory.
+#[rstest]
+#[case::texts("hex(zeroblob(500000))", 100, 200)]
+#[case::rows("i", 1_000_000, 10_000_000)]
+fn an_answer_that_is_too_large_ends(#[case] column: &str, #[case] fits: u32, #[case] too_many: u32) {
+    let mut db = guarded(60_000);
+    let mut rows = |n: u32| {
+        let numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+        let rows: QueryResult<Vec<String>> =
+            sql::<Text>(&format!("{numbers} SELECT {column} FROM n LIMIT {n}")).load(&mut db);
+        rows.map(|rows| rows.len()).map_err(|error| error.to_string())
+    };
+    assert_eq!(rows(too_many), Err("interrupted".to_owned()));
+    assert_eq!(rows(fits), Ok(fits as usize), "the next one begins anew");
+}
+
 /// A trigger would begin the time anew each time.
 #[test]
 fn a_trigger_that_never_ends_has_the_time_of_its_statement() {
     let mut db = guarded(50);
     let insert = "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
-    db.batch_execute("CREATE TABLE t (x); CREATE TRIGGER tr AFTER INSERT ON t BEGIN DELETE FROM t; END")
-        .expect("t");
+    db.batch_execute("CREATE TABLE t (x); CREATE TRIGGER tr AFTER INSERT ON t BEGIN DELETE FROM t; END").expect("t");
     assert_eq!(db.batch_execute(insert).expect_err("an interruption").to_string(), "interrupted");
 }
 
