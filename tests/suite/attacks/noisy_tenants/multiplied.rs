@@ -1,6 +1,8 @@
 //! What a tenant can have many of costs in proportion to their number: never the number of one thing times that of
 //! another, which a tenant of 8,000 sessions on one issue would make a sweep's whole time of.
 
+use std::process::Command;
+
 use diesel::sql_types::Text;
 use diesel::{QueryableByName, RunQueryDsl};
 use rstest::rstest;
@@ -80,10 +82,62 @@ fn rows_looked_at(world: &mut World, query: &str) -> f64 {
          select md5('agent')::uuid, md5('issue')::uuid, 'x', 'x' from generate_series(1, N);",
     SESSIONS.replace("ENDED", "now() - interval '1 hour', 1")
 ))]
+#[case::continuations_of_an_issue_and_its_ledger(&format!(
+    "insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
+         select md5('w' || n)::uuid, md5('agent')::uuid, md5('issue')::uuid, 'issue_continuation_needed', 'x', 'completed'
+         from generate_series(1, N) n;
+     insert into runs (agent_id, issue_id, wake_id, status, created_at)
+         select agent_id, issue_id, id, 'failed', now() - interval '2 hours' from wakes;
+     {LEDGER}"
+))]
 fn what_is_many_of_one_tenant_is_looked_at_in_proportion(#[case] fill: &str) {
     is_in_proportion(On::Postgres, &["session", "issue", "step"], &|n| {
         format!("{OWNERS} {}", fill.replace("(1, N)", &format!("(1, {n})")))
     });
+}
+
+/// What sweeps did about the issue, N times.
+const LEDGER: &str = "
+    insert into sweep.recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
+                                  created_at, settled_at)
+        select gen_random_uuid(), md5('sweep')::uuid, 'issue', md5('issue')::uuid, 'continue', 'x', now(), n,
+               gen_random_uuid(), now() - interval '3 hours', now()
+        from generate_series(1, N) n;";
+
+/// On a file, where its program says how many steps a query took.
+#[test]
+fn what_is_many_of_one_issue_is_looked_at_in_proportion_in_a_file_too() {
+    let steps = |n: u32| {
+        let mut world = World::new(On::Sqlite);
+        world.run(
+            &"with recursive n (i) as (select 1 union all select i + 1 from n where i < N)
+             insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
+                                     settled_at)
+             select 'r' || i, 'sweep', 'issue', 'issue', 'continue', 'x', NOW, i, 'of r' || i, NOW from n;
+             insert into agents (id, name) values ('agent', 'Ada');
+             insert into issues (id, identifier, title, status, assignee_agent_id)
+             values ('issue', 'E-1', 'x', 'in_progress', 'agent');
+             insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
+             select 'of ' || id, 'agent', 'issue', 'issue_continuation_needed', 'x', 'completed' from recoveries;
+             update wakes set id = 'host''s ' || id;
+             insert into runs (id, agent_id, issue_id, wake_id, status)
+             select 'run of ' || id, agent_id, issue_id, id, 'failed' from wakes"
+                .replace("< N", &format!("< {n}"))
+                .replace("NOW", "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"),
+        );
+        let path = world.url.strip_prefix("sqlite://").expect("a path");
+        let views = ["issue_candidates", "issue_facts", "issue_states", "issue_work_state", "unserved_continuations"];
+        views.map(|view| {
+            let query = format!("select count(*) from (select * from {view} limit -1)");
+            let ran = Command::new("sqlite3").args(["-cmd", ".stats vmstep", path, &query]).output().expect("sqlite3");
+            let said = String::from_utf8(ran.stdout).expect("a text");
+            let steps = said.lines().find_map(|line| line.strip_prefix("VM-steps: ")?.parse::<u64>().ok());
+            (view, steps.unwrap_or_else(|| panic!("{said}")))
+        })
+    };
+    for ((view, fewer), (_, more)) in steps(500).into_iter().zip(steps(1000)) {
+        assert!(more <= 5 * fewer / 2 + 1000, "{view}: {fewer} steps, and of twice as many {more}");
+    }
 }
 
 const PAPERCLIP: &str = "
@@ -106,6 +160,15 @@ const PAPERCLIP: &str = "
          select company_id, id, 'automation', 'queued', jsonb_build_object('issueId', md5('issue')::uuid)
          from agents, generate_series(1, N) n;"
 )]
+#[case::continuations_of_an_issue_and_its_ledger(&format!(
+    "insert into agent_wakeup_requests (company_id, agent_id, source, status)
+         select company_id, id, 'automation', 'completed' from agents, generate_series(1, N) n;
+     insert into heartbeat_runs (company_id, agent_id, status, wakeup_request_id, context_snapshot)
+         select company_id, agent_id, 'failed', id,
+                jsonb_build_object('issueId', md5('issue')::uuid, 'retryReason', 'issue_continuation_needed')
+         from agent_wakeup_requests;
+     {LEDGER}"
+))]
 fn what_is_many_of_one_company_is_looked_at_in_proportion(#[case] fill: &str) {
     is_in_proportion(On::Paperclip, &["session", "issue"], &|n| {
         format!("{PAPERCLIP} {}", fill.replace("(1, N)", &format!("(1, {n})")))
