@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::candidates::Portion;
-use super::types::Document;
+use super::types::WrittenDocument;
 use crate::rules::{Id, Kind};
 use crate::text::{cut, redact};
 
@@ -31,15 +31,17 @@ pub struct KindCounts {
 impl KindCounts {
     /// Those of each kind in a row of `sweeps`. A field that cannot be read, such as that of another version, is as if
     /// it were not there; but what the guard left is never lost.
-    pub fn read(document: &Document) -> impl Iterator<Item = (Kind, KindCounts)> {
-        let read = |kind: Kind| Some(KindCounts::of_fields(document.0.get(kind.plural())?.as_object()?));
+    pub fn read(document: &WrittenDocument) -> impl Iterator<Item = (Kind, KindCounts)> {
+        let of_all: Value = document.read().unwrap_or_default();
+        let read = move |kind: Kind| Some(KindCounts::of_fields(of_all.get(kind.plural())?.as_object()?));
         Kind::ALL.iter().copied().filter_map(move |kind| Some((kind, read(kind)?)))
     }
 
     fn of_fields(fields: &Map<String, Value>) -> KindCounts {
         let mut read = KindCounts::default();
         let mut readable = Map::new();
-        for (name, value) in fields {
+        let known = json!(read);
+        for (name, value) in fields.iter().filter(|(name, _)| known.get(name).is_some()) {
             readable.insert(name.clone(), value.clone());
             match KindCounts::deserialize(&readable) {
                 Ok(counts) => read = counts,
@@ -173,7 +175,7 @@ impl HeldBack {
         let name = |name: &str| cut(&redact(name), NAME_MAX);
         HeldBack {
             tenant: name(&portion.tenant),
-            agent_id: portion.group.as_ref().map(|id| Id(redact(&id.0))),
+            agent_id: portion.group.as_ref().map(|id| Id(cut(&redact(&id.0), ID_MAX))),
             agent: agent.map(name).filter(|_| portion.group.is_some()),
             guarded,
             portion,
@@ -193,5 +195,6 @@ impl HeldBack {
     }
 }
 
-/// Characters of a name in a sentence.
+/// Characters of a name in a sentence, and of an id.
 const NAME_MAX: usize = 80;
+const ID_MAX: usize = 200;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Db;
 use super::schema::sweeps;
-use super::types::{Document, Instant, RawInstant};
+use super::types::{Document, Instant, RawInstant, WrittenDocument};
 use crate::rules::Policy;
 
 /// Shards, and sweeps of one tenant each, may have begun since the one that is looked for.
@@ -29,16 +29,14 @@ pub fn latest(
     policy: &Policy,
     from: DateTime<Utc>,
     until: DateTime<Utc>,
-) -> QueryResult<Vec<(DateTime<Utc>, Value)>> {
+) -> QueryResult<Vec<(DateTime<Utc>, WrittenDocument)>> {
     use sweeps::{guard_decided_at, guard_held, started_at, version};
     let judged = sweeps::table.filter(guard_decided_at.is_not_null()).filter(version.eq(env!("CARGO_PKG_VERSION")));
     let lately = judged.filter(started_at.gt(Instant(from))).filter(started_at.le(Instant(until)));
-    let columns = (guard_decided_at, guard_held, sweeps::policy);
-    let rows: Vec<(Option<RawInstant>, Option<Document>, Document)> =
-        lately.order(started_at.desc()).limit(ROWS_MAX).select(columns).load(db)?;
-    let policy = json!(policy);
-    let same = rows.into_iter().filter(|(.., Document(theirs))| *theirs == policy);
-    Ok(same.filter_map(|(at, held, _)| Some((at?.instant()?, held?.0))).collect())
+    let same = lately.filter(sweeps::policy.eq(Document(json!(policy))));
+    let latest = same.order(started_at.desc()).limit(ROWS_MAX).select((guard_decided_at, guard_held));
+    let rows: Vec<(Option<RawInstant>, Option<WrittenDocument>)> = latest.load(db)?;
+    Ok(rows.into_iter().filter_map(|(at, held)| Some((at?.instant()?, held?))).collect())
 }
 
 /// What a clock that was ahead has dated in the future would be believed when that time has come, and for longer than

@@ -10,7 +10,8 @@ use diesel::sql_types::Bool;
 
 use super::Db;
 use super::schema::sweeps;
-use super::types::{Document, Instant, RawInstant};
+use super::shard::Shard;
+use super::types::{Instant, RawInstant, WrittenDocument};
 
 /// It looked at everything, and did all that it had to.
 const SUCCEEDED: &str = "succeeded";
@@ -33,7 +34,7 @@ pub fn success(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Option<DateTime<U
 /// In how many shards sweeps were split that succeeded, one number after the other.
 fn next_count(db: &mut Db, after: i32) -> QueryResult<Option<i32>> {
     use sweeps::*;
-    let more = sweeps::table.filter(sql::<Bool>(SUCCEEDED)).filter(shards.gt(after));
+    let more = sweeps::table.filter(sql::<Bool>(SUCCEEDED)).filter(shards.gt(after)).filter(shards.le(SHARDS_MAX));
     more.order((shards, shard, finished_at)).select(shards).first(db).optional()
 }
 
@@ -65,9 +66,12 @@ pub struct EndedSweep {
     pub started_at: RawInstant,
     pub finished_at: Option<RawInstant>,
     pub exit_code: Option<i32>,
-    pub shards: i32,
-    pub counts: Document,
+    shards: i32,
+    pub counts: WrittenDocument,
 }
+
+/// More are no sweep's.
+const SHARDS_MAX: i32 = Shard::COUNT_MAX as i32;
 
 /// The latest sweep of everything; of one that is split, the latest of each of its shards.
 pub fn whole(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<EndedSweep>> {
@@ -80,7 +84,7 @@ pub fn whole(db: &mut Db, now: DateTime<Utc>) -> QueryResult<Vec<EndedSweep>> {
         return Ok(vec![latest]);
     }
     let mut rows = Vec::new();
-    for index in 0..latest.shards {
+    for index in 0..latest.shards.min(SHARDS_MAX) {
         let of_shard = all().filter(shards.eq(latest.shards)).filter(shard.eq(index));
         rows.extend(of_shard.order(finished_at.desc()).select(columns).first::<EndedSweep>(db).optional()?);
     }

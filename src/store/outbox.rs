@@ -10,11 +10,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Db;
 use super::schema::notifications;
-use super::types::{Bound, Document, Instant};
+use super::types::{Bound, Document, Instant, WrittenDocument};
 use super::written::Writes;
 use crate::rules::{Finding, Id, Kind};
 use crate::text::{cut, plain, redact};
@@ -227,10 +227,10 @@ fn is_news(db: &mut Db, notice: &Notice, part: &str, destination: Destination) -
     use notifications::columns::{created_at, id};
     let now = db.now()?;
     let latest = earlier(notice, part, destination, now).order((created_at.desc(), id.desc()));
-    let latest: Option<Document> = latest.select(notifications::details).first(db).optional()?;
-    let known = latest.map_or(Value::Null, |Document(details)| details);
-    let lasts = known["resolved"] == false;
-    let is_worse = notice.details.none_is_taken == Some(true) && known["none_is_taken"] != true;
+    let latest: Option<WrittenDocument> = latest.select(notifications::details).first(db).optional()?;
+    let known = latest.and_then(|details| details.read::<Details>()).unwrap_or_default();
+    let lasts = known.resolved == Some(false);
+    let is_worse = notice.details.none_is_taken == Some(true) && known.none_is_taken != Some(true);
     Ok(lasts == (notice.details.resolved == Some(true)) || lasts && is_worse)
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Db;
 use super::schema::recoveries;
-use super::types::{Document, Instant, LossyText, RawInstant};
+use super::types::{Document, Instant, LossyText, RawInstant, WrittenDocument};
 
 /// By kind, then by action, as stored.
 pub type Totals = BTreeMap<String, BTreeMap<String, i64>>;
@@ -70,10 +70,9 @@ macro_rules! to_be_counted {
 pub(super) use {latest, latest_memory, to_be_counted};
 
 fn remembered(db: &mut Db, now: DateTime<Utc>) -> QueryResult<(RawInstant, Totals)> {
-    let latest: (Option<RawInstant>, Option<Document>) = diesel::select(latest_memory!(now)).get_result(db)?;
-    let totals = |Document(counts)| serde_json::from_value(counts).ok();
+    let latest: (Option<RawInstant>, Option<WrittenDocument>) = diesel::select(latest_memory!(now)).get_result(db)?;
     // What cannot be read is counted again, from the beginning.
-    let read = latest.0.zip(latest.1.and_then(totals));
+    let read = latest.0.zip(latest.1.and_then(|counts| counts.read()));
     Ok(read.unwrap_or((RawInstant::Beginning, Totals::new())))
 }
 

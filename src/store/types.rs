@@ -85,10 +85,22 @@ pub fn age_seconds(at: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
     (now - at).num_seconds().max(0)
 }
 
-/// A JSON document.
-#[derive(Clone, Debug, Default, AsExpression, FromSqlRow)]
+/// A JSON document that is written.
+#[derive(Clone, Debug, AsExpression)]
 #[diesel(sql_type = sql::Document)]
 pub struct Document(pub serde_json::Value);
+
+/// The text of one that is read. As a tree it takes eighty times the memory, so that it is read into what is wanted of
+/// it, and rows are kept as they come.
+#[derive(Clone, Debug, FromSqlRow)]
+pub struct WrittenDocument(String);
+
+impl WrittenDocument {
+    /// None: it holds something else.
+    pub fn read<T: serde::de::DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(&self.0).ok()
+    }
+}
 
 #[derive(AsExpression, FromSqlRow)]
 #[diesel(foreign_derive, sql_type = sql::Key)]

@@ -5,7 +5,7 @@
 create table {{ own }}host (
     {{ flag("only_row") }} primary key default true check (only_row),
     {{ database_id }}{{ short_text("name", 100) }} not null,
-    {{ short_json("files", 50000000) }},  -- of a host that is not built in: the text of each of its files
+    {{ short_json("files", 1000000) }},  -- of a host that is not built in: the text of each of its files
     {{ short_json("relations", 100000) }} not null  -- the tables and views that there were when it was migrated
 ){{ strict }};
 
@@ -16,7 +16,7 @@ create table {{ own }}sweeps (
     {{ time("started_at") }} not null default {{ now }},
     {{ time("finished_at") }},  -- null: running, or killed before it could close
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
-    {{ short_json("counts", 1000000) }} not null default '{}',  -- outcomes by kind, as in the JSON report
+    {{ short_json("counts", 200000) }} not null default '{}',  -- outcomes by kind, as in the JSON report
     {{ time("oldest_left_at") }},  -- since when the oldest subject that was left has been idle
     exit_code      integer,  -- null: as finished_at
     {{ flag("succeeded") }} not null default false,  -- it looked at everything and did all that it had to
@@ -31,7 +31,7 @@ create table {{ own }}sweeps (
     {{ short_json("ledger_counts", 100000) }},  -- ... by kind and action
     -- A guard that stands for hours is not decided in every sweep.
     {{ time("guard_decided_at") }},  -- when the oldest of what it holds back was decided; null: it judged nothing
-    {{ short_json("guard_held", 1000000) }}  -- of each kind that it judged; and the settings that it judged by
+    {{ short_json("guard_held", 100000) }}  -- of each kind that it judged; and the settings that it judged by
 ){{ strict }};
 create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
 -- What is asked after every sweep must not cost more as sweeps and their ledger grow.

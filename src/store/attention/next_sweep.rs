@@ -12,7 +12,7 @@ use crate::rules::board::BoardState;
 use crate::rules::{Id, Kind, Policy, decide};
 use crate::store::counts::KindMode;
 use crate::store::schema::sweeps;
-use crate::store::types::Document;
+use crate::store::types::WrittenDocument;
 use crate::store::{Db, Subject, errors, for_kind, quarantine};
 
 /// The fields are those of the JSON.
@@ -67,8 +67,8 @@ impl NextSweep {
 fn policy(db: &mut Db) -> QueryResult<Policy> {
     use sweeps::*;
     let latest = sweeps::table.filter(is_restricted.eq(false)).order(started_at.desc()).select(policy);
-    let latest: Option<Document> = latest.first(db).optional()?;
-    Ok(latest.and_then(|Document(limits)| serde_json::from_value(limits).ok()).unwrap_or_default())
+    let latest: Option<WrittenDocument> = latest.first(db).optional()?;
+    Ok(latest.and_then(|limits| limits.read()).unwrap_or_default())
 }
 
 /// Each of them, and whether it is in quarantine.

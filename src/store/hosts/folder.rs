@@ -11,6 +11,8 @@ use crate::store::catalog::version;
 
 const BYTES_MAX: u64 = 1 << 20;
 const MIGRATIONS_MAX: usize = 200;
+/// Of all files together, as the database keeps them: with what JSON puts around them.
+const KEPT_MAX: usize = 900_000;
 const DIGITS_MAX: usize = 20;
 
 impl Host {
@@ -82,6 +84,10 @@ pub(super) fn refusal(host: &Host) -> Option<String> {
             .collect();
     if SOURCES.iter().all(|source| host.migrations(source).is_empty()) {
         return Some("there are no migrations: expected some in postgres/, sqlite/ or both/".to_owned());
+    }
+    let kept = host.files_as_json().map_or(0, |files| files.len());
+    if KEPT_MAX < kept {
+        return Some(format!("its files have {kept} bytes as JSON: expected at most {KEPT_MAX} of all together"));
     }
     let misnamed = |folder: &String| {
         let (name, number) = (folder.rsplit('/').next()?, version(folder));

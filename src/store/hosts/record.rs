@@ -163,7 +163,7 @@ pub fn record(db: &mut Db, host: &Host) -> Result<()> {
 
 impl Host {
     /// None: every program of this version has them.
-    fn files_as_json(&self) -> Option<String> {
+    pub(super) fn files_as_json(&self) -> Option<String> {
         (!self.is_built_in).then(|| serde_json::to_string(&self.files).expect("texts by their names"))
     }
 }

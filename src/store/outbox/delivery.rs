@@ -6,13 +6,12 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::dsl::{count_star, exists, max, select};
 use diesel::prelude::*;
-use serde_json::from_value;
 
 use super::{Destination, Details, Event, one_at_a_time};
 use crate::rules::Id;
 use crate::store::Db;
 use crate::store::schema::notifications;
-use crate::store::types::{Document, Instant};
+use crate::store::types::{Instant, WrittenDocument};
 use crate::store::written::rows_written;
 use crate::text::redact_id;
 
@@ -138,7 +137,7 @@ struct NotificationRow {
     subject_id: Option<Id>,
     sweep_id: Id,
     created_at: DateTime<Utc>,
-    details: Document,
+    details: WrittenDocument,
 }
 
 impl From<NotificationRow> for Notification {
@@ -151,7 +150,7 @@ impl From<NotificationRow> for Notification {
             sweep_id: redact_id(&row.sweep_id),
             created_at: row.created_at,
             // Once more: others may have written to the outbox as well.
-            details: from_value::<Details>(row.details.0).unwrap_or_default().redacted(),
+            details: row.details.read::<Details>().unwrap_or_default().redacted(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::store::Db;
 use crate::store::counts::{KindCounts, KindMode, Tally};
 use crate::store::find::label_of_row;
 use crate::store::schema::{exemptions, failures, false_rescues, sweeps, tenant_exemptions};
-use crate::store::types::{Document, Instant, LossyText, RawInstant, sql};
+use crate::store::types::{Instant, LossyText, RawInstant, WrittenDocument, sql};
 
 /// How many of the last sweeps are shown.
 const SWEEPS_MAX: i64 = 10;
@@ -106,7 +106,7 @@ struct SweepRow {
     partial: bool,
     shard: i32,
     shards: i32,
-    counts: Document,
+    counts: WrittenDocument,
 }
 
 pub fn latest(db: &mut Db) -> QueryResult<Vec<SweepSummary>> {

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::limits::ROWS_MAX;
 use crate::rules::Id;
@@ -10,7 +10,7 @@ use crate::store::Db;
 use crate::store::after::{After, after};
 use crate::store::outbox::delivery::waiting;
 use crate::store::schema::notifications;
-use crate::store::types::{Document, Instant, LossyText, RawInstant};
+use crate::store::types::{Instant, LossyText, RawInstant, WrittenDocument};
 
 /// What waits for longer than a sweep or two need is late.
 pub const LATE: TimeDelta = TimeDelta::minutes(10);
@@ -62,11 +62,17 @@ struct NotificationRow {
     event: LossyText,
     kind: LossyText,
     subject_id: Option<Id>,
-    details: Document,
+    details: WrittenDocument,
     created_at: RawInstant,
     attempts: i32,
     last_error: Option<LossyText>,
     dead_at: Option<RawInstant>,
+}
+
+/// What is wanted of its details.
+#[derive(Deserialize)]
+struct Named {
+    identifier: Option<String>,
 }
 
 impl NotificationRow {
@@ -78,7 +84,7 @@ impl NotificationRow {
             event: self.event.into(),
             kind: self.kind.into(),
             subject_id: self.subject_id,
-            identifier: self.details.0["identifier"].as_str().map(str::to_owned),
+            identifier: self.details.read::<Named>().and_then(|named| named.identifier),
             since,
             age_seconds,
             attempts: self.attempts,

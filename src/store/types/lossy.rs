@@ -4,9 +4,8 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::pg::{Pg, PgValue};
 use diesel::sql_types::Text;
 use diesel::sqlite::{Sqlite, SqliteValue};
-use serde_json::Value;
 
-use super::{Document, lossy, sql};
+use super::{WrittenDocument, lossy, sql};
 use crate::store::db::{MultiBackend, MultiRawValue};
 
 /// Text of a row, also when it is no UTF-8.
@@ -20,7 +19,7 @@ impl From<LossyText> for String {
 }
 
 readable!(Text: LossyText);
-readable!(sql::Document: Document);
+readable!(sql::Document: WrittenDocument);
 
 impl FromSql<Text, Pg> for LossyText {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
@@ -34,16 +33,16 @@ impl FromSql<Text, Sqlite> for LossyText {
     }
 }
 
-/// The first byte is the format's version. What is no document, or holds a number that nobody can hold, is null.
-impl FromSql<sql::Document, Pg> for Document {
+/// The first byte is the format's version.
+impl FromSql<sql::Document, Pg> for WrittenDocument {
     fn from_sql(bytes: PgValue<'_>) -> deserialize::Result<Self> {
         let text = bytes.as_bytes().get(1..).unwrap_or_default();
-        Ok(Document(serde_json::from_slice(text).unwrap_or(Value::Null)))
+        Ok(WrittenDocument(String::from_utf8_lossy(text).into_owned()))
     }
 }
 
-impl FromSql<sql::Document, Sqlite> for Document {
+impl FromSql<sql::Document, Sqlite> for WrittenDocument {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
-        Ok(Document(serde_json::from_str(&lossy(value)).unwrap_or(Value::Null)))
+        Ok(WrittenDocument(lossy(value)))
     }
 }

@@ -14,10 +14,15 @@ use crate::rules::{Guard, Kind};
 use crate::store::candidates::Portion;
 use crate::store::counts::{Guarded, HeldBack};
 use crate::store::guarded::Remembered;
+use crate::store::types::WrittenDocument;
 use crate::sweep::options::Options;
 
 /// For so long what was decided is believed.
 const BELIEVED_FOR: TimeDelta = TimeDelta::hours(1);
+
+/// Bytes that are remembered, as the table takes them in characters, of which the database may add some between the
+/// parts. What tenants and agents are called is long then: all of it is decided anew in each sweep.
+const KEPT_MAX: usize = 50_000;
 
 /// What must be held back of a kind.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -78,10 +83,10 @@ impl Memory {
     }
 
     /// Goes by the latest sweep that judged this kind by the same settings. What cannot be read is decided anew.
-    pub fn recall(&mut self, kind: Kind, rows: Vec<(DateTime<Utc>, Value)>) {
+    pub fn recall(&mut self, kind: Kind, rows: Vec<(DateTime<Utc>, WrittenDocument)>) {
         let (from, until) = self.span();
         let of_kind = rows.into_iter().find_map(|(at, held)| {
-            let Document { settings, mut kinds } = serde_json::from_value(held).ok()?;
+            let Document { settings, mut kinds } = held.read()?;
             let found = kinds.remove(&kind)?;
             (settings == self.settings).then_some((at, found))
         });
@@ -125,6 +130,7 @@ impl Memory {
         let stands = self.kinds.values().any(|found| !found.parts.is_empty() || found.rest.is_some());
         let held = json!(Document { settings: self.settings.clone(), kinds: self.kinds.clone() });
         let decided_at = self.oldest.unwrap_or(self.now);
-        (!self.kinds.is_empty()).then_some(Remembered { decided_at, held, stands })
+        let is_kept = !self.kinds.is_empty() && held.to_string().len() <= KEPT_MAX;
+        is_kept.then_some(Remembered { decided_at, held, stands })
     }
 }

@@ -2,6 +2,7 @@
 
 use diesel::connection::SimpleConnection;
 
+use super::small;
 use crate::support::program::{command_at, sweep_at};
 use crate::support::scratch::psql;
 use crate::support::world::{On, World};
@@ -15,13 +16,47 @@ const UNBOUNDED: &str = "select string_agg(relname || '.' || attname, ' ' order 
       and not exists (select from pg_constraint k
                       where k.conrelid = c.oid and contype = 'c' and conkey @> array[attnum])";
 
+/// Those of which a single value may be large.
+const LARGE: &str = "select string_agg(conrelid::regclass || ' ' || bound[1], ', ' order by 1)
+    from pg_constraint, regexp_matches(pg_get_constraintdef(oid), 'length\\(.*<= (\\d+)') bound
+    where connamespace = 'sweep'::regnamespace and contype = 'c' and 100000 < bound[1]::bigint";
+
 #[test]
 fn each_text_of_the_ledger_has_a_bound() {
     let world = World::new(On::Paperclip);
     assert_eq!(psql(&world.url, UNBOUNDED).as_deref(), Ok(""));
+    // Of the one there is one row; of the other ten are read, or one for each shard.
+    assert_eq!(psql(&world.url, LARGE).as_deref(), Ok("sweep.host 1000000, sweep.sweeps 200000"));
     // The control: a column without a bound is found.
     psql(&world.url, "alter table sweep.sweeps add column remark text").expect("a column");
     assert_eq!(psql(&world.url, UNBOUNDED).as_deref(), Ok("sweeps.remark"));
+}
+
+/// As a tree a document takes eighty times the memory of its text.
+#[test]
+fn what_earlier_guards_held_back_costs_a_sweep_no_memory() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let url = world.url.clone();
+        let agent = world.agent("idle");
+        world.orphans(&agent, 0..30);
+        let guarded = |arguments: &[&'static str]| {
+            let ran = small(&url, arguments.iter().copied()).env("SWEEP_GUARD_SHARE", "0.5").run();
+            assert_eq!(ran.code, 4, "{ran}");
+        };
+        guarded(&[]);
+        let settings = vec![r#"{"a":0}"#; 9_500].join(",");
+        let id = if on == On::Postgres { "gen_random_uuid()" } else { "hex(randomblob(16))" };
+        world.run(&format!(
+            "insert into sweeps (id, host, version, started_at, policy, guard_decided_at, guard_held)
+             with recursive n (i) as (select 1 union all select i + 1 from n where i < 100)
+             select {id}, host, version, started_at, policy, guard_decided_at,
+                    '{{\"settings\":[{settings}],\"kinds\":{{}}}}'
+             from sweeps, n"
+        ));
+        guarded(&["--dry-run"]);
+        guarded(&[]);
+    }
 }
 
 /// By SQL of one's own, as `sweep_operator` may write.
