@@ -58,18 +58,18 @@ fn remove(flags: RemoveFlags, quiet: bool, environment: &Environment) -> Result<
 }
 
 fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
-    let (rows, now) = OpenDatabase::ask(Purpose::Look, &flags.database, environment, |opened| {
+    let (rows, more, now) = OpenDatabase::ask(Purpose::Look, &flags.database, environment, |opened| {
         opened.change(|db, kinds| {
-            let rows = exemptions::all(db)?;
+            let (rows, more) = exemptions::oldest(db)?;
             let labelled = |row: Exempted| Ok((label(db, kinds, &row)?, row));
             let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
-            Ok((rows, db.now()?))
+            Ok((rows, more, db.now()?))
         })
     })?;
     say_list(
         flags.layout.get(),
         "exemptions",
-        &rows,
+        (&rows, more),
         |(label, row)| exemption(label, row, now),
         |rows| table(rows, now),
     );

@@ -24,7 +24,7 @@ pub fn run(command: &HostCommand, environment: &Environment) -> Result<Conclusio
     match command {
         HostCommand::List(flags) => {
             let hosts: Vec<Description> = hosts::built_in().iter().map(|host| host.describe()).collect();
-            say_list(flags.layout.get(), "hosts", &hosts, |host| json!(host), list);
+            say_list(flags.layout.get(), "hosts", (&hosts, 0), |host| json!(host), list);
         }
         HostCommand::Show(flags) => show(flags)?,
         HostCommand::New(flags) => new(flags, environment)?,
@@ -100,7 +100,7 @@ fn show(flags: &HostShowFlags) -> Result<()> {
     let Some(host) = flags.of.get()? else { return Ok(()) };
     match (flags.files, flags.layout.get()) {
         (true, _) => host.files().for_each(|(path, text)| say(&format!("-- {path}\n{}\n\n", text.trim_end()))),
-        (false, layout) => say_list(layout, "hosts", &[host.describe()], |host| json!(host), whole),
+        (false, layout) => say_list(layout, "hosts", (&[host.describe()], 0), |host| json!(host), whole),
     }
     Ok(())
 }

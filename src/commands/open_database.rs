@@ -90,16 +90,28 @@ impl OpenDatabase {
     }
 }
 
-/// Prints a list, `named` so in JSON; of a long one people see the beginning.
-pub fn say_list<T>(layout: Layout, name: &str, rows: &[T], json: impl Fn(&T) -> Value, table: impl Fn(&[T]) -> String) {
+/// Prints a list, `named` so in JSON, and how many `more` there are; of a long one people see the beginning.
+pub fn say_list<T>(
+    layout: Layout,
+    name: &str,
+    (rows, more): (&[T], i64),
+    json: impl Fn(&T) -> Value,
+    table: impl Fn(&[T]) -> String,
+) {
     match layout {
         Layout::Json => {
-            say(&format!("{:#}\n", json!({ "schema": 1, name: rows.iter().map(json).collect::<Vec<_>>() })))
+            let mut list = json!({ "schema": 1, name: rows.iter().map(json).collect::<Vec<_>>() });
+            if 0 < more {
+                list["more"] = more.into();
+            }
+            say(&format!("{list:#}\n"))
         }
         Layout::Table => {
             print_wrapped(&table(&rows[..rows.len().min(ROWS_MAX)]));
             if ROWS_MAX < rows.len() {
-                say(&format!("  … and {} more: --output json shows all\n", rows.len() - ROWS_MAX));
+                let left_out = (rows.len() - ROWS_MAX) as i64 + more;
+                let shown = if more == 0 { "all".to_owned() } else { format!("{} of all", rows.len()) };
+                say(&format!("  … and {left_out} more: --output json shows {shown}\n"));
             }
         }
     }

@@ -52,15 +52,15 @@ fn release_all(opened: &mut OpenDatabase) -> Result<String> {
 }
 
 fn list(flags: &ListFlags, environment: &Environment) -> Result<Conclusion> {
-    let (rows, now) = OpenDatabase::ask(Purpose::Look, &flags.database, environment, |opened| {
+    let (rows, more, now) = OpenDatabase::ask(Purpose::Look, &flags.database, environment, |opened| {
         opened.change(|db, kinds| {
-            let rows = quarantine::all(db)?;
+            let (rows, more) = quarantine::longest(db)?;
             let labelled = |row: Failure| Ok((label_of_row(db, kinds, &row.kind, &row.id)?, row));
             let rows = rows.into_iter().map(labelled).collect::<QueryResult<Vec<_>>>()?;
-            Ok((rows, db.now()?))
+            Ok((rows, more, db.now()?))
         })
     })?;
-    say_list(flags.layout.get(), "quarantine", &rows, document, |rows| table(rows, now));
+    say_list(flags.layout.get(), "quarantine", (&rows, more), document, |rows| table(rows, now));
     Ok(Conclusion::Done)
 }
 

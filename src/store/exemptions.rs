@@ -230,20 +230,26 @@ pub fn take_back(db: &mut Db, of: Exempts, id: &Id) -> QueryResult<bool> {
     Ok(0 < gone)
 }
 
-/// All of them, the oldest first: operators give them one by one.
-pub fn all(db: &mut Db) -> QueryResult<Vec<Exempted>> {
+/// Rows of a list that are read: operators give exemptions one by one, and whoever gives more of them by SQL fills no
+/// memory.
+pub const LISTED_MAX: i64 = 1000;
+
+/// The oldest, and how many more there are.
+pub fn oldest(db: &mut Db) -> QueryResult<(Vec<Exempted>, i64)> {
     type Row<Key> = (Key, String, Option<DateTime<Utc>>, DateTime<Utc>);
     let rows: Vec<Row<(String, Id)>> = {
         use exemptions::*;
-        table.select(((kind, subject_id), reason, until, created_at)).load(db)?
+        let all = table.select(((kind, subject_id), reason, until, created_at));
+        all.order((created_at, kind, subject_id)).limit(LISTED_MAX).load(db)?
     };
     let tenants: Vec<Row<String>> = {
         use tenant_exemptions::*;
-        table.select((tenant, reason, until, created_at)).load(db)?
+        let all = table.select((tenant, reason, until, created_at));
+        all.order((created_at, tenant)).limit(LISTED_MAX).load(db)?
     };
     let of_tenant =
         |(tenant, reason, until, since)| ((Exempts::Tenant.name().to_owned(), Id(tenant)), reason, until, since);
-    let mut all: Vec<Exempted> = rows
+    let mut oldest: Vec<Exempted> = rows
         .into_iter()
         .chain(tenants.into_iter().map(of_tenant))
         .map(|((kind, id), reason, until, since)| {
@@ -252,8 +258,11 @@ pub fn all(db: &mut Db) -> QueryResult<Vec<Exempted>> {
             Exempted { kind, id, exemption: Exemption { whose, reason, until }, since }
         })
         .collect();
-    all.sort_by(|one, other| (one.since, &one.kind, &one.id).cmp(&(other.since, &other.kind, &other.id)));
-    Ok(all)
+    oldest.sort_by(|one, other| (one.since, &one.kind, &one.id).cmp(&(other.since, &other.kind, &other.id)));
+    oldest.truncate(LISTED_MAX as usize);
+    let of_tenants: i64 = tenant_exemptions::table.count().get_result(db)?;
+    let more = exemptions::table.count().get_result::<i64>(db)? + of_tenants - oldest.len() as i64;
+    Ok((oldest, more))
 }
 
 /// A tenant, as its exemption is listed.

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
 use super::Db;
+use super::exemptions::LISTED_MAX;
 use super::schema::failures;
 use super::types::{Instant, IsOneOf};
 use super::written::rows_written;
@@ -82,12 +83,15 @@ pub fn forget(db: &mut Db, of: Kind, id: &Id) -> QueryResult<()> {
     diesel::update(row).set(failures::sweeps.eq(0)).execute(db).map(drop)
 }
 
-/// All that is in quarantine, the longest first.
-pub fn all(db: &mut Db) -> QueryResult<Vec<Failure>> {
+/// What has been in quarantine the longest, and how much more is there.
+pub fn longest(db: &mut Db) -> QueryResult<(Vec<Failure>, i64)> {
     use failures::*;
     let columns = (kind, subject_id, sweeps, reason, last_at, quarantined_at);
-    let rows = table.select(columns).filter(quarantined_at.is_not_null());
-    rows.order((quarantined_at, kind, subject_id)).load(db)
+    let all = || table.filter(quarantined_at.is_not_null());
+    let rows: Vec<Failure> =
+        all().select(columns).order((quarantined_at, kind, subject_id)).limit(LISTED_MAX).load(db)?;
+    let more = all().count().get_result::<i64>(db)? - rows.len() as i64;
+    Ok((rows, more))
 }
 
 /// Which of these subjects are in quarantine.

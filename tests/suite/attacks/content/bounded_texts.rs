@@ -59,6 +59,30 @@ fn what_earlier_guards_held_back_costs_a_sweep_no_memory() {
     }
 }
 
+/// By SQL of one's own: whoever gives so many is answered in proportion to what is shown.
+#[test]
+fn of_many_exemptions_and_failures_the_oldest_are_listed() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let (at, text) = (world.ago(60), format!("'{}'", "x".repeat(900)));
+        let id = if on == On::Postgres { "md5(i::text)::uuid" } else { "'x' || i" };
+        let numbers = "with recursive n (i) as (select 1 union all select i + 1 from n where i < 40000)";
+        world.run(&format!(
+            "insert into exemptions (kind, subject_id, reason) {numbers} select 'issue', {id}, {text} from n;
+             insert into failures (kind, subject_id, sweeps, reason, quarantined_at)
+             {numbers} select 'issue', {id}, 3, {text}, {at} from n"
+        ));
+        for list in ["exempt", "quarantine"] {
+            let ran = small(&world.url, [list, "list", "--output", "json"]).run().done();
+            assert_eq!(ran.json()["more"], 39_000, "{list}");
+            if on == On::Sqlite {
+                let ran = small(&world.url, [list, "list"]).run().done();
+                assert!(ran.out.contains("… and 39800 more: --output json shows 1000 of all"), "{ran}");
+            }
+        }
+    }
+}
+
 /// By SQL of one's own, as `sweep_operator` may write.
 #[test]
 fn a_reason_of_megabytes_is_refused_by_the_database() {
