@@ -74,8 +74,8 @@ impl Allowance {
         Allowance::of(timeouts, 1 << 20, 128 << 20, 128 << 20)
     }
 
-    /// Of a copy of sweep's own, in which anything may be tried, and of what it is made from. A copy is made, and looked
-    /// at, by commands that do nothing else.
+    /// Of a copy of sweep's own, in which anything may be tried, and of what it is made from. Whoever makes a copy has
+    /// no other file to care about.
     pub fn of_copy() -> Arc<Allowance> {
         Allowance::of(Timeouts { statement: TimeDelta::hours(1), ..Timeouts::default() }, 128 << 20, i64::MAX, 0)
     }
