@@ -173,7 +173,10 @@ fn whoever_only_administers_a_role_does_not_trust_it() {
 
 /// A copy is of the whole database, and so is what is read and emptied there.
 #[rstest]
-#[case::a_table("create table lent.own (id int references public.tasks)", "the table lent.own, which the table constraint")]
+#[case::a_table(
+    "create table lent.own (id int references public.tasks)",
+    "the table lent.own, which the table constraint"
+)]
 #[case::a_function("create function lent.called() returns int return 1", "the function lent.called() belongs to")]
 #[case::a_type("create type lent.kind as enum ()", "the type lent.kind belongs to")]
 #[case::a_schema("create schema of_hers", "the schema of_hers belongs to")]
