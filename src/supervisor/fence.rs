@@ -4,7 +4,8 @@
 //! idle and empty, and its first key alone, which answers nothing, until that is seen to be read: what a busy program
 //! has not read yet would meet the question that comes up next. The rest is pasted, since menus take no pastes. The
 //! message is sent only when it is seen to stand in the composer, alone. Otherwise it is cleared by the keys that the
-//! program has for that, if they would still reach the composer, and reported as not delivered.
+//! program has for that, if they would still reach the composer, and reported as not delivered. A menu takes the return
+//! key: one that the program does not read at once, as an idle program does, is discarded.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +17,9 @@ const BEFORE_RETURN: Duration = Duration::from_millis(150);
 
 /// How long a program may take to show what was typed.
 const SHOWING_LASTS: Duration = Duration::from_secs(3);
+
+/// How long a return key may stand unread. An idle program reads within a few milliseconds.
+const READING_LASTS: Duration = Duration::from_millis(100);
 
 /// How many characters are pasted at a time: instead of longer pastes agents show how long they are.
 const PASTE_MAX: usize = 400;
@@ -35,6 +39,8 @@ pub trait TypingTarget {
     fn paste(&mut self, text: &str) -> bool;
     /// Updates the record with the present screen, and returns whether keys would reach the agent.
     fn look(&mut self) -> bool;
+    /// Whether something was typed that the program has not read yet.
+    fn has_unread(&mut self) -> bool;
     /// Discards what was typed and not read yet.
     fn discard(&mut self);
 }
@@ -52,6 +58,7 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
     let began = Instant::now();
     // The first key, which is typed, and the ends of the parts that are pasted.
     let ends = message.char_indices().map(|(at, c)| at + c.len_utf8()).step_by(PASTE_MAX);
+    let ends = ends.filter(|end| *end < message.len());
     let mut typed = 0;
     for end in ends.chain([message.len()]) {
         record.lock().typed(message, Instant::now());
@@ -69,7 +76,24 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
         return Err(retract(target, record, message, began));
     }
     record.lock().typed(message, Instant::now());
-    if target.press("\r") { Ok(()) } else { Err("takes no keys".to_owned()) }
+    if is_read_at_once(target, record, message, "\r") { Ok(()) } else { Err(retract(target, record, message, began)) }
+}
+
+/// Presses keys of which a question would take one, and returns whether the program has read them. It must do so at
+/// once, and while it shows its composer.
+fn is_read_at_once(target: &mut impl TypingTarget, record: &SharedRecord, message: &str, keys: &str) -> bool {
+    let mut is_waited_for = target.press(keys);
+    let pressed_at = Instant::now();
+    while is_waited_for && target.has_unread() {
+        thread::sleep(BETWEEN_PICTURES);
+        // A terminal that shows a return key itself moves the cursor out of the composer.
+        let shows_composer = target.look() && record.lock().draft(message, Instant::now()) != Draft::NoComposer;
+        is_waited_for = pressed_at.elapsed() < READING_LASTS && (shows_composer || record.lock().echoes());
+    }
+    if !is_waited_for {
+        target.discard();
+    }
+    is_waited_for
 }
 
 /// Waits until what was typed stands in the composer. While there is none, what was not read yet is discarded at once:
@@ -131,8 +155,10 @@ fn retract(target: &mut impl TypingTarget, record: &SharedRecord, message: &str,
         // The composer was empty and nobody else has typed: the draft is ours.
         Draft::Message | Draft::Other if !is_a_person_typing => {
             let keys = record.lock().clearing_keys();
-            target.press(keys);
-            "did not show it as it was typed, and it was taken back"
+            match is_read_at_once(target, record, message, keys) {
+                true => "did not take it as it was typed, and it was taken back",
+                false => "does not read what is typed; a part of it may stand in its composer",
+            }
         }
         Draft::Message | Draft::Other => "is being typed into by a person; a part of it stands in the composer",
         Draft::NoComposer | Draft::Unread => "showed something else meanwhile; a part of it may stand in its composer",
@@ -174,6 +200,7 @@ mod tests {
         }
 
         fn paste(&mut self, text: &str) -> bool {
+            assert_ne!(text, "", "Claude Code would look for a picture on the clipboard");
             self.press(text)
         }
 
@@ -186,6 +213,10 @@ mod tests {
             true
         }
 
+        fn has_unread(&mut self) -> bool {
+            false
+        }
+
         fn discard(&mut self) {}
     }
 
@@ -195,22 +226,27 @@ mod tests {
         format!("\x1b[H\x1b[2J{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{column}H")
     }
 
-    /// Whether a nudge is sent to an agent that shows this after the message stood in its composer; and the keys.
-    fn sent_beside(later: &str) -> (bool, String) {
+    /// Whether a message is sent to an agent that shows this after the message stood in its composer; and the keys.
+    fn sent_beside(message: &str, later: &str) -> (bool, String) {
         let record = SharedRecord::new(Nudges::Known);
         record.lock().runs(Probe::in_raw_mode("claude"), (24, 80));
         let a_while_ago = Instant::now().checked_sub(Duration::from_secs(5)).expect("an instant");
         record.lock().output(composer("").as_bytes(), a_while_ago);
         let mut claude =
             Claude { record: record.clone(), later: later.to_owned(), keys: String::new(), looks_after_keys: 0 };
-        (deliver(&mut claude, &record, "go on").is_ok(), claude.keys)
+        (deliver(&mut claude, &record, message).is_ok(), claude.keys)
     }
 
     #[test]
     fn a_question_that_comes_up_before_the_return_key_is_not_answered() {
         let menu = "\x1b[H\x1b[2J Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel";
-        assert_eq!(sent_beside(menu), (false, "(sweep) go on".to_owned()));
-        let control = sent_beside(&composer("(sweep) go on"));
+        assert_eq!(sent_beside("go on", menu), (false, "(sweep) go on".to_owned()));
+        let control = sent_beside("go on", &composer("(sweep) go on"));
         assert_eq!(control, (true, "(sweep) go on\r".to_owned()));
+    }
+
+    #[test]
+    fn no_empty_text_is_pasted() {
+        assert_eq!(sent_beside("(", &composer("(")), (true, "(\r".to_owned()));
     }
 }

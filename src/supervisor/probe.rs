@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
+use rustix::io::ioctl_fionread;
 use rustix::termios::{LocalModes, QueueSelector, tcflush, tcgetattr};
 
 use super::processes::Process;
@@ -27,6 +28,11 @@ impl Probe {
     pub fn mode(&self) -> Option<LineMode> {
         let modes = tcgetattr(open(self.terminals().last()?)?).ok()?.local_modes;
         Some(LineMode { echo: modes.contains(LocalModes::ECHO), canonical: modes.contains(LocalModes::ICANON) })
+    }
+
+    /// Whether something was typed that was not read yet.
+    pub fn has_unread(&self) -> bool {
+        self.terminals().iter().filter_map(open).any(|terminal| ioctl_fionread(terminal).is_ok_and(|bytes| 0 < bytes))
     }
 
     /// Discards what was typed and not read yet.

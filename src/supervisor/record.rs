@@ -236,6 +236,11 @@ impl Record {
         self.probe.mode().is_some_and(|mode| mode.canonical)
     }
 
+    /// Whether the terminal itself shows what is typed.
+    pub fn echoes(&self) -> bool {
+        self.probe.mode().is_some_and(|mode| mode.echo)
+    }
+
     /// The keys that clear the composer.
     pub fn clearing_keys(&self) -> &'static str {
         self.agent.and_then(|agent| agent.clear.as_deref()).unwrap_or(KILL_LINE)

@@ -148,6 +148,10 @@ impl TypingTarget for Typist {
         true
     }
 
+    fn has_unread(&mut self) -> bool {
+        self.probe.has_unread()
+    }
+
     fn discard(&mut self) {
         self.probe.discard_typed();
     }

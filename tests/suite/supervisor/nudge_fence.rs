@@ -153,6 +153,27 @@ fn what_is_on_its_way_when_a_menu_comes_up_is_discarded() {
     watcher.stop();
 }
 
+/// It shows the message, and is busy from then on until its menu takes what it finds: the return key is none of it.
+#[test]
+fn a_return_key_that_nobody_has_read_answers_nothing() {
+    // The menu reads at once after a long pause, or some time after a short one.
+    for (before, after) in [("1", "0"), ("0.2", "1")] {
+        let mut world = World::new(On::Sqlite);
+        let message = "read -N1; printf '('; read -N12; printf 'sweep) go on'";
+        let comes_up = format!("sleep {before} < /dev/null; {MENU}; sleep {after} < /dev/null");
+        let mut watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {message}; {comes_up}; {KEEP}"));
+        until_it_takes_nudges(&mut world);
+        world.queue("nudge", "go on");
+        until_refused(&mut world);
+        watcher.until_it_prints("Do you want to proceed?");
+        watcher.screen.types("n");
+
+        let got = || fs::read_to_string(watcher.file("got")).ok().filter(|got| got.contains('n'));
+        assert_eq!(wait_for("the answer of a person", got), "n", "the menu read {after}s after it was drawn");
+        watcher.stop();
+    }
+}
+
 #[test]
 fn a_person_at_work_is_not_interrupted() {
     let mut world = World::new(On::Sqlite);
