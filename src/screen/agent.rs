@@ -1,5 +1,7 @@
 //! The agents whose screens are known: one file for each in `agents/`, and `generic.toml` for all programs.
 
+mod composer;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -8,10 +10,11 @@ use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 
 use super::look::Look;
-use super::rule::{Pattern, Rule, Text, question_of};
+use super::rule::{Pattern, Rule, Text};
 use super::signal::Signal;
 use super::statement::{Evidence, Source, Statement};
 use crate::rules::session::Activity;
+pub use composer::condensed;
 
 static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/screen/agents");
 
@@ -46,6 +49,9 @@ pub struct Agent {
     /// Rows that may stand below an idle composer. Any other may be a question, and nothing is typed beside it.
     #[serde(default)]
     below: Vec<Pattern>,
+    /// What asks, wherever it stands: then a row is no status row, and dim text beside the cursor no hint.
+    #[serde(default)]
+    asks: Vec<Pattern>,
     /// The hint that the composer shows when nothing has been typed, if it is not dim.
     hint: Option<Pattern>,
     /// How a tip begins. The rows into which the agent wraps it follow, up to a mark.
@@ -89,35 +95,9 @@ impl Agent {
         self.hook_arguments.iter().map(filled).collect()
     }
 
-    /// Whether it could be what reads the keys: agents take them one by one. A line that the terminal itself edits is
-    /// read by a child, unless the operator vouches for the program.
-    fn reads_keys(&self, look: &Look) -> bool {
-        self.is_vouched_for() || look.mode.is_some_and(|mode| !mode.canonical)
-    }
-
     /// Stands for any program that takes messages at a prompt, by the operator's word.
     fn is_vouched_for(&self) -> bool {
         self.commands.is_empty()
-    }
-
-    /// What an idle composer is taken for, by what stands below: a question if something asks there, and nothing that
-    /// is known if something is unknown there, or if the agent does not read the keys.
-    fn weigh(&self, idle: Statement, look: &Look) -> Option<Statement> {
-        let is_unknown =
-            |row: &&String| row.contains(char::is_alphanumeric) && !self.below.iter().any(|known| known.is_match(row));
-        let rows = look.rows.iter().skip(look.cursor_row + 1).filter(is_unknown);
-        let unknown: Vec<&str> = rows.filter(|_| !self.is_vouched_for()).map(String::as_str).collect();
-        if unknown.is_empty() {
-            return Some(idle).filter(|_| self.reads_keys(look));
-        }
-        let below = unknown.join("\n");
-        below.contains(['?', '？']).then(|| Statement {
-            activity: Activity::Waiting,
-            kind: Some("question".to_owned()),
-            question: question_of(&below),
-            evidence: Evidence { source: Source::Screen, what: format!("{}, and what stands below", idle.evidence) },
-            ..idle
-        })
     }
 }
 
@@ -182,19 +162,18 @@ impl Agents {
         let of = |agent: &Agent| {
             let mut matching = agent.rules.iter().filter_map(|rule| rule.read(&agent.name, look, &text));
             let first = matching.find(&counts)?;
-            if first.activity == Activity::Idle { agent.weigh(first, look) } else { Some(first) }
+            if first.activity == Activity::Idle { self.weigh(agent, first, look) } else { Some(first) }
         };
         let asks = |statement: &Statement| statement.activity == Activity::Waiting;
-        let is_at_cursor = |statement: &Statement| {
-            asks(statement) && matches!(statement.kind.as_deref(), Some("confirmation" | "password"))
-        };
+        let current = || self.generic.rules.iter().filter(|rule| rule.is_current);
+        let at_cursor = || current().filter_map(|rule| rule.read(&self.generic.name, look, &text)).find(&counts);
         let generic = || of(&self.generic);
         match agent {
             Some(agent) if agent.after_generic => generic().or_else(|| of(agent)),
             // A composer or a used-up quota may be on the screen for long, while a question at the cursor is current.
             Some(agent) => match of(agent) {
                 Some(statement) if matches!(statement.activity, Activity::Exhausted | Activity::Idle) => {
-                    generic().filter(is_at_cursor).or(Some(statement))
+                    at_cursor().or(Some(statement))
                 }
                 statement => statement.or_else(generic),
             },
@@ -230,20 +209,6 @@ impl Agents {
         agent.into_iter().chain([&self.generic]).find_map(|agent| agent.said.iter().find(matches))
     }
 
-    /// The text in the composer before the cursor and behind it, without spaces, frames and hints; None without one.
-    pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
-        let agent = agent.filter(|agent| agent.reads_keys(look))?;
-        let composer = agent.composer.as_ref()?;
-        let is_composer = |row: &String| composer.is_match(row);
-        let first = look.rows.iter().rposition(is_composer).filter(|first| look.is_one_text(*first))?;
-        let mut before = look.rows[first..look.cursor_row].join(" ");
-        before.push_str(&look.before_cursor);
-        let mark = composer.find(&before).map_or(0, |mark| mark.end());
-        let is_hint = agent.hint.as_ref().is_some_and(|hint| hint.is_match(&look.behind_cursor));
-        let behind = if is_hint { "" } else { &look.solid_behind_cursor };
-        Some((condensed(&before[mark..]), condensed(behind)))
-    }
-
     /// The lines that are output: without the composer, what is below it, and rows that change without any progress.
     pub fn output(&self, agent: Option<&Agent>, look: &Look) -> Vec<String> {
         let mut look = look.clone();
@@ -265,11 +230,6 @@ impl Agents {
         });
         lines
     }
-}
-
-/// A text without spaces and frames: terminals wrap at spaces, and composers have frames.
-pub fn condensed(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(c)).collect()
 }
 
 fn statement(report: &SelfReport, question: String, what: String) -> Statement {

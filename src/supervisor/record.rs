@@ -222,7 +222,8 @@ impl Record {
         self.assess(now);
         let asks = self.activities.on_screen().is_some_and(|seen| seen.activity.needs_person());
         let look = self.emulator.look(self.probe.mode(), now);
-        match Agents::get().composed(self.agent, &look).filter(|_| !asks && self.reads_alone()) {
+        let is_alone = !asks && self.reads_alone() && Agents::get().takes_message(self.agent, &look, message);
+        match Agents::get().composed(self.agent, &look).filter(|_| is_alone) {
             _ if self.is_passing => Draft::Unread,
             None => Draft::NoComposer,
             Some((before, behind)) if before == condensed(message) && behind.is_empty() => Draft::Message,

@@ -48,6 +48,85 @@ fn below_a_composer_stands_what_is_known_or_it_is_not_known_to_be_idle() {
     assert_eq!(beside(&[], &["  是否删除分支？"]), of_all(Some(Activity::Waiting)));
 }
 
+/// A status row may be followed by a question in the same row, and a row of another form is none.
+#[test]
+fn a_row_that_asks_is_no_status_row() {
+    let asking = [
+        "Delete it? (y/n)", "Delete it? y/n", "Delete all files? [y/N]", "Delete it ? [o/N]", "(Y)es/(N)o",
+        "y yes · n no", "Delete it?", "是否删除分支？", "Enter to delete it", "enter: delete, esc: keep", "d) delete",
+        "(d)elete, (k)eep", "Press any key", "Password:",
+    ];
+    for (n, (command, rows, composer)) in IDLE.iter().enumerate() {
+        let known = if n == 0 { &[][..] } else { &rows[composer + 1..] };
+        for asks in asking {
+            let beside = known.iter().filter(|row| row.contains(char::is_alphanumeric)).flat_map(|row| {
+                let mark: String = row.chars().take_while(|c| !c.is_alphanumeric()).collect();
+                [format!("{row} · {asks}"), format!("{row}   {asks}"), format!("{mark}{asks}")]
+            });
+            for row in beside {
+                let rows = [&rows[..=*composer], &known[..known.len() - 1], &[row.as_str()]].concat();
+                let found = read(command, RAW, &rows, *composer).map(|statement| statement.activity);
+                assert_ne!(found, Some(Activity::Idle), "{command}: {row}");
+            }
+        }
+    }
+    for (command, row) in [
+        ("codex", "  Allow edit of main.rs · y yes · n no"),
+        ("codex", "  Allow edit of main.rs · always · never"),
+        ("gemini", " ~/x  Delete it? (y/n)"),
+        ("copilot", " Interactive · Delete everything? y/n"),
+        ("qwen", "  ➜ Delete all files"),
+        ("qwen", "  ⏵ Delete all files"),
+        ("claude", "  ⏵⏵ Deletion of all files goes on"),
+    ] {
+        let (_, rows, composer) = IDLE.iter().find(|(name, ..)| *name == command).expect("an agent");
+        let found = read(command, RAW, &[*rows, &[row]].concat(), *composer).map(|statement| statement.activity);
+        assert_ne!(found, Some(Activity::Idle), "{command}: {row}");
+    }
+}
+
+#[test]
+fn a_question_of_signs_below_a_composer_is_one() {
+    for row in ["  (?)", "  [✓]  [✗]", "  ↵ ⌫"] {
+        for (command, activity) in beside(&[], &[row]) {
+            assert_ne!(activity, Some(Activity::Idle), "{command}: {row}");
+        }
+    }
+}
+
+/// A composer shows hints in dim text, and so do programs the answers that they take.
+#[test]
+fn what_asks_beside_the_cursor_is_no_hint() {
+    let idle_beside = |hint: &str| {
+        let read = |(command, rows, composer): &(&'static str, &[&str], usize)| {
+            let (mark, hint) = (rows[*composer], format!("\x1b[2m{hint}\x1b[22m"));
+            let shown = format!("{mark}{hint}");
+            let rows = [&rows[..*composer], &[&shown], &rows[composer + 1..]].concat();
+            let mut emulator = Emulator::new((24, 80));
+            let column = mark.chars().count() + 1;
+            let drawn = format!("\x1b[H{}\x1b[{};{column}H", rows.join("\r\n"), composer + 1);
+            emulator.process(drawn.as_bytes(), Instant::now());
+            Agents::get().read(agent_of(command), &emulator.look(Some(RAW), Instant::now()), |_| true)
+        };
+        IDLE.iter().filter(|it| read(it).is_some_and(|found| found.activity == Activity::Idle)).count()
+    };
+    for hint in ["Ask Codex to do anything", "Try \"how do I log an error?\"", "Once fixed, resend your message"] {
+        assert_eq!(idle_beside(hint), IDLE.len(), "{hint}");
+    }
+    for hint in ["(Y/n)", "Delete it? yes/no", "Enter deletes it", "Delete it?"] {
+        assert_eq!(idle_beside(hint), 0, "{hint}");
+    }
+}
+
+#[test]
+fn what_stops_at_the_prompt_of_aider_is_no_idle_prompt() {
+    for above in [&["Press Enter to go on"][..], &["Which one", "❯ red", "  blue", "Use arrow keys"]] {
+        let rows = [above, &["> "]].concat();
+        let found = read("aider", RAW, &rows, above.len()).map(|statement| statement.activity);
+        assert_eq!(found, Some(Activity::Waiting), "{above:?}");
+    }
+}
+
 #[test]
 fn a_question_below_a_composer_is_quoted() {
     let (command, rows, composer) = IDLE[1];

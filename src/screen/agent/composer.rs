@@ -1,0 +1,70 @@
+//! The composer of an agent: whether it is idle, what stands in it, and what stands around it.
+
+use super::{Agent, Agents};
+use crate::rules::session::Activity;
+use crate::screen::look::Look;
+use crate::screen::rule::question_of;
+use crate::screen::statement::{Evidence, Source, Statement};
+
+impl Agent {
+    /// Whether it could be what reads the keys: agents take them one by one. A line that the terminal itself edits is
+    /// read by a child, unless the operator vouches for the program.
+    fn reads_keys(&self, look: &Look) -> bool {
+        self.is_vouched_for() || look.mode.is_some_and(|mode| !mode.canonical)
+    }
+}
+
+impl Agents {
+    /// What an idle composer is taken for, by what stands around it: a question if something asks below, and nothing
+    /// that is known if something else is unknown there, or if the agent does not read the keys.
+    pub(super) fn weigh(&self, agent: &Agent, idle: Statement, look: &Look) -> Option<Statement> {
+        let unknown = self.unknown_around(agent, look);
+        if unknown.is_empty() {
+            return Some(idle).filter(|_| agent.reads_keys(look));
+        }
+        let below = unknown.iter().filter(|row| **row != look.behind_cursor).copied().collect::<Vec<_>>().join("\n");
+        below.contains(['?', '？']).then(|| Statement {
+            activity: Activity::Waiting,
+            kind: Some("question".to_owned()),
+            question: question_of(&below),
+            evidence: Evidence { source: Source::Screen, what: format!("{}, and what stands below", idle.evidence) },
+            ..idle
+        })
+    }
+
+    /// What may be a question beside the cursor or below it: all but hints, and rows that the agent is known to show
+    /// there, as far as these ask nothing. The operator vouches for other programs.
+    fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
+        let asks = |text: &str| self.generic.asks.iter().any(|asking| asking.is_match(text));
+        let is_known =
+            |row: &str| condensed(row).is_empty() || agent.below.iter().any(|known| known.is_match(row)) && !asks(row);
+        let beside = Some(look.behind_cursor.as_str()).filter(|text| asks(text));
+        let below = look.rows.iter().skip(look.cursor_row + 1).map(String::as_str).filter(|row| !is_known(row));
+        beside.into_iter().chain(below).filter(|_| !agent.is_vouched_for()).collect()
+    }
+
+    /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a
+    /// command of its own an agent shows what it could be.
+    pub fn takes_message(&self, agent: Option<&Agent>, look: &Look, message: &str) -> bool {
+        message.starts_with('/') || agent.is_some_and(|agent| self.unknown_around(agent, look).is_empty())
+    }
+
+    /// The text in the composer before the cursor and behind it, without spaces, frames and hints; None without one.
+    pub fn composed(&self, agent: Option<&Agent>, look: &Look) -> Option<(String, String)> {
+        let agent = agent.filter(|agent| agent.reads_keys(look))?;
+        let composer = agent.composer.as_ref()?;
+        let is_composer = |row: &String| composer.is_match(row);
+        let first = look.rows.iter().rposition(is_composer).filter(|first| look.is_one_text(*first))?;
+        let mut before = look.rows[first..look.cursor_row].join(" ");
+        before.push_str(&look.before_cursor);
+        let mark = composer.find(&before).map_or(0, |mark| mark.end());
+        let is_hint = agent.hint.as_ref().is_some_and(|hint| hint.is_match(&look.behind_cursor));
+        let behind = if is_hint { "" } else { &look.solid_behind_cursor };
+        Some((condensed(&before[mark..]), condensed(behind)))
+    }
+}
+
+/// A text without spaces and frames: terminals wrap at spaces, and composers have frames.
+pub fn condensed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(c)).collect()
+}
