@@ -249,7 +249,7 @@ mod tests {
     fn what_comes_up_below_a_message_is_not_answered() {
         for below in ["  Enter deletes the branch", "  ? for shortcuts · Delete it? (y/n)"] {
             let shown = format!("{}\x1b[4;1H{below}\x1b[2;16H", composer("(sweep) go on"));
-            assert_eq!(sent_beside("go on", &shown).0, false, "{below}");
+            assert!(!sent_beside("go on", &shown).0, "{below}");
         }
         let completed = format!("{}\x1b[4;1H  /compact   Clear the history\x1b[2;11H", composer("/compact"));
         assert!(sent_beside("/compact", &completed).0, "an agent says what a command of its own could be");

@@ -3,8 +3,10 @@
 //! A *launcher* starts another program in its place and draws nothing, so that the screen is that program's. A shell
 //! that runs a script, and another *runner*, is looked through only where it has started an agent that is known.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{metadata, read, read_dir, read_link, read_to_string};
+use std::fs::{metadata, read, read_dir, read_link, read_to_string, symlink_metadata};
+use std::iter::successors;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -38,6 +40,7 @@ const CHILDREN_MAX: usize = 200;
 #[derive(Clone, Debug)]
 pub struct Process {
     id: i32,
+    parent: i32,
     group: i32,
     /// The number of its terminal; 0: it has none.
     terminal: u64,
@@ -57,6 +60,7 @@ impl Process {
         let (at, time) = (|at: usize| fields.get(at).copied().unwrap_or(0), |at: i64| u64::try_from(at).unwrap_or(0));
         Some(Process {
             id,
+            parent: i32::try_from(at(1)).ok()?,
             group: i32::try_from(at(2)).ok()?,
             terminal: time(at(4)),
             foreground: i32::try_from(at(5)).ok()?,
@@ -144,22 +148,37 @@ impl Process {
         Duration::from_millis(10 * ticks)
     }
 
-    /// The command lines of all descendants that could read keys: they have a terminal on their stdin, or one of their
-    /// own, to which this program passes keys on.
+    /// The command lines of all that could read keys besides this program. What it has started does so if it has a
+    /// terminal to read, or one of its own, to which this program passes keys on. Any other process in the foreground of
+    /// its terminal may have been started by what has ended since; in the background it is stopped when it reads.
     pub fn readers(&self) -> Vec<Vec<OsString>> {
-        let is_on_stdin = |process: &Process| {
-            let file = read_link(format!("/proc/{}/fd/0", process.id)).unwrap_or_default();
-            file.starts_with("/dev/pts") || file.to_string_lossy().starts_with("/dev/tty")
+        let all: HashMap<i32, Process> = Process::all().map(|process| (process.id, process)).collect();
+        let is_below = |process: &Process, above: i32| {
+            successors(all.get(&process.parent), |parent| all.get(&parent.parent)).any(|parent| parent.id == above)
         };
-        let mut found = self.children();
-        let mut at = 0;
-        while at < found.len().min(CHILDREN_MAX) {
-            let children = found[at].children();
-            found.extend(children);
-            at += 1;
-        }
-        let reads = |process: &Process| is_on_stdin(process) || ![self.terminal, 0].contains(&process.terminal);
-        found.into_iter().filter(reads).map(|process| process.words).filter(|words| !words.is_empty()).collect()
+        let has_own = |process: &Process| ![self.terminal, 0].contains(&process.terminal);
+        let is_beside = |process: &Process| {
+            let is_in_foreground = process.terminal == self.terminal && process.group == process.foreground;
+            is_in_foreground && process.id != self.id && !is_below(self, process.id)
+        };
+        let reads = |process: &&Process| match is_below(process, self.id) {
+            true => has_own(process) || process.has_terminal_to_read(),
+            false => is_beside(process) && process.has_terminal_to_read(),
+        };
+        let found = all.values().filter(reads).map(|process| process.words.clone());
+        found.filter(|words| !words.is_empty()).collect()
+    }
+
+    /// Whether it was given a terminal as its stdin, or has opened its own to read keys. Its stdout and stderr, and what
+    /// it has opened in their place, were handed down.
+    fn has_terminal_to_read(&self) -> bool {
+        read_dir(format!("/proc/{}/fd", self.id)).into_iter().flatten().flatten().any(|file| {
+            let terminal = read_link(file.path()).unwrap_or_default().to_string_lossy().into_owned();
+            let is_stdin =
+                file.file_name() == "0" && ["/dev/pts", "/dev/tty"].iter().any(|it| terminal.starts_with(it));
+            let is_readable = || symlink_metadata(file.path()).is_ok_and(|link| link.mode() & 0o400 != 0);
+            (is_stdin || terminal == "/dev/tty") && is_readable()
+        })
     }
 
     fn executable(&self) -> Option<PathBuf> {
@@ -176,9 +195,12 @@ impl Process {
             let its_agent = Agents::get().of_command(&process.words).filter(|its| its.name == agent.name);
             its_agent.is_some() && process.id != self.id && process.words.iter().any(|word| word == server.as_str())
         };
+        Process::all().filter(is_server).collect()
+    }
+
+    fn all() -> impl Iterator<Item = Process> {
         let entries = read_dir("/proc").into_iter().flatten().flatten();
-        let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        ids.filter_map(Process::find).filter(is_server).collect()
+        entries.filter_map(|entry| Process::find(entry.file_name().to_str()?.parse().ok()?))
     }
 
     fn works_where(&self, other: &Process) -> bool {

@@ -44,6 +44,22 @@ fn a_child_behind_the_composer_of_its_agent_is_given_none() {
     assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
 }
 
+/// So `fzf` reads keys, whose stdin is the list that it filters.
+#[test]
+fn a_child_that_opens_the_terminal_itself_is_given_none() {
+    let child = "bash -c 'read -ru 3 x; echo \"$x\" > got' < /dev/null 3< /dev/tty";
+    let script = format!("stty -icanon; {COMPOSER}; {child}; sleep 10");
+    assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
+}
+
+/// Nothing of the tree of processes leads from the agent to a child whose own parent has ended.
+#[test]
+fn a_child_that_outlives_its_parent_is_given_none() {
+    let child = "(bash -c 'read -r x; echo \"$x\" > got' < /dev/tty &)";
+    let script = format!("stty -icanon; {child}; {COMPOSER}; sleep 60 < /dev/null");
+    assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
+}
+
 #[test]
 fn the_same_prompt_of_the_agent_itself_is_given_the_message() {
     let mut world = World::new(On::Sqlite);
