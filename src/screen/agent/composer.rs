@@ -15,32 +15,38 @@ impl Agent {
 }
 
 impl Agents {
-    /// What an idle composer is taken for, by what stands around it: a question if something asks below, and nothing
+    /// What an idle composer is taken for, by what stands around it: a question if something asks there, and nothing
     /// that is known if something else is unknown there, or if the agent does not read the keys.
     pub(super) fn weigh(&self, agent: &Agent, idle: Statement, look: &Look) -> Option<Statement> {
         let unknown = self.unknown_around(agent, look);
         if unknown.is_empty() {
             return Some(idle).filter(|_| agent.reads_keys(look));
         }
-        let below = unknown.iter().filter(|row| **row != look.behind_cursor).copied().collect::<Vec<_>>().join("\n");
-        below.contains(['?', '？']).then(|| Statement {
+        let rows = unknown.iter().filter(|row| **row != look.behind_cursor).copied().collect::<Vec<_>>().join("\n");
+        rows.contains(['?', '？']).then(|| Statement {
             activity: Activity::Waiting,
             kind: Some("question".to_owned()),
-            question: question_of(&below),
-            evidence: Evidence { source: Source::Screen, what: format!("{}, and what stands below", idle.evidence) },
+            question: question_of(&rows),
+            evidence: Evidence {
+                source: Source::Screen,
+                what: format!("{}, and what stands around it", idle.evidence),
+            },
             ..idle
         })
     }
 
-    /// What may be a question beside the cursor or below it: all but hints, and rows that the agent is known to show
-    /// there, as far as these ask nothing. The operator vouches for other programs.
+    /// What may be a question around the composer: what asks in the row above it or beside the cursor, and all below but
+    /// rows that the agent is known to show there, as far as these ask nothing. The operator vouches for other programs.
     fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
         let asks = |text: &str| self.generic.asks.iter().any(|asking| asking.is_match(text));
         let is_known =
             |row: &str| condensed(row).is_empty() || agent.below.iter().any(|known| known.is_match(row)) && !asks(row);
+        let is_composer = |row: &String| agent.composer.as_ref().is_some_and(|composer| composer.is_match(row));
+        let at = look.rows.iter().take(look.cursor_row + 1).rposition(is_composer);
+        let above = at.and_then(|at| look.rows.get(at.checked_sub(1)?)).map(String::as_str).filter(|row| asks(row));
         let beside = Some(look.behind_cursor.as_str()).filter(|text| asks(text));
         let below = look.rows.iter().skip(look.cursor_row + 1).map(String::as_str).filter(|row| !is_known(row));
-        beside.into_iter().chain(below).filter(|_| !agent.is_vouched_for()).collect()
+        above.into_iter().chain(beside).chain(below).filter(|_| !agent.is_vouched_for()).collect()
     }
 
     /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a

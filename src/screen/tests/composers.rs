@@ -120,7 +120,9 @@ fn what_asks_beside_the_cursor_is_no_hint() {
 
 #[test]
 fn what_stops_at_the_prompt_of_aider_is_no_idle_prompt() {
-    for above in [&["Press Enter to go on"][..], &["Which one", "❯ red", "  blue", "Use arrow keys"]] {
+    let asking =
+        [&["Press Enter to go on"][..], &["Which one", "❯ red", "  blue", "Use arrow keys"], &["Go on? [y/N]"]];
+    for above in asking {
         let rows = [above, &["> "]].concat();
         let found = read("aider", RAW, &rows, above.len()).map(|statement| statement.activity);
         assert_eq!(found, Some(Activity::Waiting), "{above:?}");
@@ -133,7 +135,7 @@ fn a_question_below_a_composer_is_quoted() {
     let asked = read(command, RAW, &[rows, &["  Delete the branch?", "  Enter: yes"]].concat(), composer);
     let asked = asked.expect("a question");
     assert_eq!((asked.kind.as_deref(), asked.question.as_str()), (Some("question"), "Delete the branch? Enter: yes"));
-    assert_eq!(asked.evidence.what, "screen, rule Claude Code/composer, lines 1 to 3, and what stands below");
+    assert_eq!(asked.evidence.what, "screen, rule Claude Code/composer, lines 1 to 3, and what stands around it");
 }
 
 /// An agent reads key by key; a child that reads a line leaves that to the terminal.
