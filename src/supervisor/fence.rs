@@ -39,10 +39,6 @@ pub trait TypingTarget {
     fn paste(&mut self, text: &str) -> bool;
     /// Updates the record with the present screen, and returns whether keys would reach the agent.
     fn look(&mut self) -> bool;
-    /// Whether something was typed that the program has not read yet.
-    fn has_unread(&mut self) -> bool;
-    /// Discards what was typed and not read yet.
-    fn discard(&mut self);
 }
 
 /// Types a message and sends it.
@@ -76,24 +72,19 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
         return Err(retract(target, record, message, began));
     }
     record.lock().typed(message, Instant::now());
-    if is_read_at_once(target, record, message, "\r") { Ok(()) } else { Err(retract(target, record, message, began)) }
+    if is_read_in_time(target, record, "\r") { Ok(()) } else { Err(retract(target, record, message, began)) }
 }
 
-/// Presses keys of which a question would take one, and returns whether the program has read them. It must do so at
-/// once, and while it shows its composer.
-fn is_read_at_once(target: &mut impl TypingTarget, record: &SharedRecord, message: &str, keys: &str) -> bool {
-    let mut is_waited_for = target.press(keys);
-    let pressed_at = Instant::now();
-    while is_waited_for && target.has_unread() {
-        thread::sleep(BETWEEN_PICTURES);
-        // A terminal that shows a return key itself moves the cursor out of the composer.
-        let shows_composer = target.look() && record.lock().draft(message, Instant::now()) != Draft::NoComposer;
-        is_waited_for = pressed_at.elapsed() < READING_LASTS && (shows_composer || record.lock().echoes());
+/// Presses keys of which a question would take one, and returns whether the program has read them in time; otherwise
+/// they are discarded. A terminal that has not taken them in yet, some moments after they were written, has none unread.
+fn is_read_in_time(target: &mut impl TypingTarget, record: &SharedRecord, keys: &str) -> bool {
+    let is_pressed = target.press(keys);
+    thread::sleep(READING_LASTS);
+    let is_read = !record.lock().has_unread();
+    if !is_read {
+        record.lock().discard_unread();
     }
-    if !is_waited_for {
-        target.discard();
-    }
-    is_waited_for
+    is_pressed && is_read
 }
 
 /// Waits until what was typed stands in the composer. While there is none, what was not read yet is discarded at once:
@@ -108,7 +99,7 @@ fn wait_until_shown(
     loop {
         match draft(target, record, typed) {
             Draft::Message => return Ok(()),
-            Draft::NoComposer if !record.lock().edits_lines() => target.discard(),
+            Draft::NoComposer if !record.lock().edits_lines() => record.lock().discard_unread(),
             Draft::NoComposer | Draft::Unread | Draft::Empty | Draft::Other => {}
         }
         if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
@@ -148,14 +139,14 @@ fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -
 
 /// Clears a message that cannot be sent, as far as that is safe, and returns why it cannot.
 fn retract(target: &mut impl TypingTarget, record: &SharedRecord, message: &str, began: Instant) -> String {
-    target.discard();
+    record.lock().discard_unread();
     let is_a_person_typing = record.lock().was_keyed_since(began);
     let why = match draft(target, record, message) {
         Draft::Empty => "did not show it",
         // The composer was empty and nobody else has typed: the draft is ours.
         Draft::Message | Draft::Other if !is_a_person_typing => {
             let keys = record.lock().clearing_keys();
-            match is_read_at_once(target, record, message, keys) {
+            match is_read_in_time(target, record, keys) {
                 true => "did not take it as it was typed, and it was taken back",
                 false => "does not read what is typed; a part of it may stand in its composer",
             }
@@ -212,12 +203,6 @@ mod tests {
             }
             true
         }
-
-        fn has_unread(&mut self) -> bool {
-            false
-        }
-
-        fn discard(&mut self) {}
     }
 
     fn composer(draft: &str) -> String {

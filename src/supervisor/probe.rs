@@ -36,7 +36,7 @@ impl Probe {
     }
 
     /// Discards what was typed and not read yet.
-    pub fn discard_typed(&self) {
+    pub fn discard_unread(&self) {
         for terminal in self.terminals().iter().filter_map(open) {
             let _ = tcflush(terminal, QueueSelector::IFlush);
         }

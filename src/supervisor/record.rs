@@ -237,9 +237,14 @@ impl Record {
         self.probe.mode().is_some_and(|mode| mode.canonical)
     }
 
-    /// Whether the terminal itself shows what is typed.
-    pub fn echoes(&self) -> bool {
-        self.probe.mode().is_some_and(|mode| mode.echo)
+    /// Whether something was typed that was not read yet.
+    pub fn has_unread(&self) -> bool {
+        self.probe.has_unread()
+    }
+
+    /// Discards what was typed and not read yet.
+    pub fn discard_unread(&self) {
+        self.probe.discard_unread();
     }
 
     /// The keys that clear the composer.

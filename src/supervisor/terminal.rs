@@ -93,7 +93,7 @@ impl Terminal {
         let pair = open()?;
         let writer = pair.master.take_writer()?;
         let (process, output) = spawn(&command, &pair, &record, &events)?;
-        let keyboard = Keyboard::new(writer, probe(&command, &pair, process), record.clone(), events.clone());
+        let keyboard = Keyboard::new(writer, record.clone(), events.clone());
         Ok(Terminal { command, master: pair.master, process, output, keyboard, record, events })
     }
 
@@ -106,7 +106,7 @@ impl Terminal {
             self.command.words.clone_from(words);
         }
         (self.process, self.output) = spawn(&self.command, &pair, &self.record, &self.events)?;
-        self.keyboard.move_to(writer, probe(&self.command, &pair, self.process));
+        self.keyboard.move_to(writer);
         self.master = pair.master;
         Ok(())
     }

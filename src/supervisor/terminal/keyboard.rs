@@ -12,7 +12,6 @@ use super::output_pump::BEFORE_RETRY;
 use crate::rules::Id;
 use crate::supervisor::event::WatchEvent;
 use crate::supervisor::fence::{TypingTarget, deliver};
-use crate::supervisor::probe::Probe;
 use crate::supervisor::record::SharedRecord;
 
 /// Ctrl-C and Ctrl-\, which end what runs in a terminal.
@@ -41,8 +40,8 @@ struct KeyboardState {
 
 impl Keyboard {
     /// Starts typing what is on stdin.
-    pub fn new(writer: Writer, probe: Probe, record: SharedRecord, events: Sender<WatchEvent>) -> Keyboard {
-        let keys = typist(writer, probe, &record, &events);
+    pub fn new(writer: Writer, record: SharedRecord, events: Sender<WatchEvent>) -> Keyboard {
+        let keys = typist(writer, &record, &events);
         let state = Arc::new(Mutex::new(KeyboardState { keys, interrupted_at: None }));
         let keyboard = Keyboard { state, record, events };
         let of_operator = keyboard.clone();
@@ -51,8 +50,8 @@ impl Keyboard {
     }
 
     /// Types into another terminal from now on. Keys that were not read yet are dropped, as meant for the old one.
-    pub fn move_to(&self, writer: Writer, probe: Probe) {
-        self.state().keys = typist(writer, probe, &self.record, &self.events);
+    pub fn move_to(&self, writer: Writer) {
+        self.state().keys = typist(writer, &self.record, &self.events);
     }
 
     /// Queues a message; false if the queue is full.
@@ -98,16 +97,15 @@ impl Keyboard {
 }
 
 /// Starts a typist, which ends when its queue is closed.
-fn typist(writer: Writer, probe: Probe, record: &SharedRecord, events: &Sender<WatchEvent>) -> SyncSender<Keys> {
+fn typist(writer: Writer, record: &SharedRecord, events: &Sender<WatchEvent>) -> SyncSender<Keys> {
     let (keys, typed) = sync_channel(64);
-    let mut typist = Typist { writer, probe, record: record.clone(), events: events.clone() };
+    let mut typist = Typist { writer, record: record.clone(), events: events.clone() };
     thread::spawn(move || typist.run(&typed));
     keys
 }
 
 struct Typist {
     writer: Writer,
-    probe: Probe,
     record: SharedRecord,
     events: Sender<WatchEvent>,
 }
@@ -146,13 +144,5 @@ impl TypingTarget for Typist {
     /// The record is always up to date: the output is passed to it as it comes.
     fn look(&mut self) -> bool {
         true
-    }
-
-    fn has_unread(&mut self) -> bool {
-        self.probe.has_unread()
-    }
-
-    fn discard(&mut self) {
-        self.probe.discard_typed();
     }
 }

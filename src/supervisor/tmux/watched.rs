@@ -167,14 +167,4 @@ impl TypingTarget for WatchedPane {
         self.update_record(&state, false, Instant::now());
         self.pane.takes_keys(&state)
     }
-
-    fn has_unread(&mut self) -> bool {
-        self.pane.query().pane().is_some_and(|state| state.probe.has_unread())
-    }
-
-    fn discard(&mut self) {
-        if let Some(state) = self.pane.query().pane() {
-            state.probe.discard_typed();
-        }
-    }
 }
