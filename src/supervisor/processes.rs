@@ -150,7 +150,8 @@ impl Process {
 
     /// The command lines of all that could read keys besides this program. What it has started does so if it has a
     /// terminal to read, or one of its own, to which this program passes keys on. Any other process in the foreground of
-    /// its terminal may have been started by what has ended since; in the background it is stopped when it reads.
+    /// its terminal may have been started by what has ended since, unless a launcher has started it, such as a daemon;
+    /// in the background it is stopped when it reads.
     pub fn readers(&self) -> Vec<Vec<OsString>> {
         let all: HashMap<i32, Process> = Process::all().map(|process| (process.id, process)).collect();
         let is_below = |process: &Process, above: i32| {
@@ -159,7 +160,8 @@ impl Process {
         let has_own = |process: &Process| ![self.terminal, 0].contains(&process.terminal);
         let is_beside = |process: &Process| {
             let is_in_foreground = process.terminal == self.terminal && process.group == process.foreground;
-            is_in_foreground && process.id != self.id && !is_below(self, process.id)
+            let is_launched = all.get(&process.parent).is_some_and(|parent| is_one_of(&parent.words, &LAUNCHERS));
+            is_in_foreground && !is_launched && process.id != self.id && !is_below(self, process.id)
         };
         let reads = |process: &&Process| match is_below(process, self.id) {
             true => has_own(process) || process.has_terminal_to_read(),

@@ -52,6 +52,8 @@ fn an_agent_is_known_through_what_has_started_it() {
         &["sh", "-c", "./claude; true"],
         &["script", "-qc", "./claude", "/dev/null"],
         &["env", "A=b", "nice", "timeout", "60", "sh", "-c", "./claude; true"],
+        // Beside the agent it starts a daemon, which keeps the terminal as its stdin.
+        &["bash", "-c", "exec -a dbus-run-session bash -c 'sleep 60 < /dev/tty & ./claude; true'"],
     ] {
         let mut world = World::new(On::Sqlite);
         let home = home_with("claude", &format!("stty -icanon; {COMPOSER}; read x; echo \"$x\" > got; cat"));
