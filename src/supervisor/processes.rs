@@ -54,6 +54,10 @@ pub struct Process {
 
 impl Process {
     fn find(id: i32) -> Option<Process> {
+        Some(Process { words: words(id), ..Process::without_words(id)? })
+    }
+
+    fn without_words(id: i32) -> Option<Process> {
         let text = String::from_utf8_lossy(&read(format!("/proc/{id}/stat")).ok()?).into_owned();
         // The second field, the name, may contain anything.
         let fields: Vec<i64> = text.rsplit_once(") ")?.1.split(' ').map(|field| field.parse().unwrap_or(0)).collect();
@@ -66,7 +70,7 @@ impl Process {
             foreground: i32::try_from(at(5)).ok()?,
             own_time: time(at(11)) + time(at(12)),
             childrens_time: time(at(13)) + time(at(14)),
-            words: words(id),
+            words: Vec::new(),
         })
     }
 
@@ -149,9 +153,9 @@ impl Process {
     }
 
     /// The command lines of all that could read keys besides this program. What it has started does so if it has a
-    /// terminal to read, or one of its own, to which this program passes keys on. Any other process in the foreground of
-    /// its terminal may have been started by what has ended since, unless a launcher has started it, such as a daemon;
-    /// in the background it is stopped when it reads.
+    /// terminal to read, or one of its own, to which this program passes keys on. Any other process in the foreground
+    /// of its terminal may have been started by what has ended since, unless a launcher has started it, such as a
+    /// daemon; in the background it is stopped when it reads.
     pub fn readers(&self) -> Vec<Vec<OsString>> {
         let all: HashMap<i32, Process> = Process::all().map(|process| (process.id, process)).collect();
         let is_below = |process: &Process, above: i32| {
@@ -160,19 +164,19 @@ impl Process {
         let has_own = |process: &Process| ![self.terminal, 0].contains(&process.terminal);
         let is_beside = |process: &Process| {
             let is_in_foreground = process.terminal == self.terminal && process.group == process.foreground;
-            let is_launched = all.get(&process.parent).is_some_and(|parent| is_one_of(&parent.words, &LAUNCHERS));
+            let is_launched = all.get(&process.parent).is_some_and(|parent| is_one_of(&words(parent.id), &LAUNCHERS));
             is_in_foreground && !is_launched && process.id != self.id && !is_below(self, process.id)
         };
         let reads = |process: &&Process| match is_below(process, self.id) {
             true => has_own(process) || process.has_terminal_to_read(),
             false => is_beside(process) && process.has_terminal_to_read(),
         };
-        let found = all.values().filter(reads).map(|process| process.words.clone());
+        let found = all.values().filter(reads).map(|process| words(process.id));
         found.filter(|words| !words.is_empty()).collect()
     }
 
-    /// Whether it was given a terminal as its stdin, or has opened its own to read keys. Its stdout and stderr, and what
-    /// it has opened in their place, were handed down.
+    /// Whether it was given a terminal as its stdin, or has opened its own to read keys. Its stdout and stderr, and
+    /// what it has opened in their place, were handed down.
     fn has_terminal_to_read(&self) -> bool {
         read_dir(format!("/proc/{}/fd", self.id)).into_iter().flatten().flatten().any(|file| {
             let terminal = read_link(file.path()).unwrap_or_default().to_string_lossy().into_owned();
@@ -197,12 +201,13 @@ impl Process {
             let its_agent = Agents::get().of_command(&process.words).filter(|its| its.name == agent.name);
             its_agent.is_some() && process.id != self.id && process.words.iter().any(|word| word == server.as_str())
         };
-        Process::all().filter(is_server).collect()
+        Process::all().filter_map(|process| Process::find(process.id)).filter(is_server).collect()
     }
 
+    /// All processes, without their command lines: reading them would cost as much again.
     fn all() -> impl Iterator<Item = Process> {
         let entries = read_dir("/proc").into_iter().flatten().flatten();
-        entries.filter_map(|entry| Process::find(entry.file_name().to_str()?.parse().ok()?))
+        entries.filter_map(|entry| Process::without_words(entry.file_name().to_str()?.parse().ok()?))
     }
 
     fn works_where(&self, other: &Process) -> bool {

@@ -147,7 +147,7 @@ impl Record {
 
     /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer.
     fn reads_alone(&self) -> bool {
-        Agents::get().are_parts(self.agent, &self.probe.readers())
+        Agents::get().are_parts(self.agent, || self.probe.readers())
     }
 
     /// The lines that are the agent's own output, oldest first.
@@ -220,9 +220,12 @@ impl Record {
     /// Reads the screen anew, and returns what stands in the composer that this message was typed into.
     pub fn draft(&mut self, message: &str, now: Instant) -> Draft {
         self.assess(now);
-        let asks = self.activities.on_screen().is_some_and(|seen| seen.activity.needs_person());
+        let seen = self.activities.on_screen().map(|seen| seen.activity);
+        let asks = seen.is_some_and(Activity::needs_person);
         let look = self.emulator.look(self.probe.mode(), now);
-        let is_alone = !asks && self.reads_alone() && Agents::get().takes_message(self.agent, &look, message);
+        // An agent that is idle was found to read alone.
+        let reads_alone = seen == Some(Activity::Idle) || !asks && self.reads_alone();
+        let is_alone = reads_alone && Agents::get().takes_message(self.agent, &look, message);
         match Agents::get().composed(self.agent, &look).filter(|_| is_alone) {
             _ if self.is_passing => Draft::Unread,
             None => Draft::NoComposer,

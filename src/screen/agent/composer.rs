@@ -35,8 +35,9 @@ impl Agents {
         })
     }
 
-    /// What may be a question around the composer: what asks in the row above it or beside the cursor, and all below but
-    /// rows that the agent is known to show there, as far as these ask nothing. The operator vouches for other programs.
+    /// What may be a question around the composer: what asks in the row above it or beside the cursor, and all below
+    /// but rows that the agent is known to show there, as far as these ask nothing. Of programs for which the operator
+    /// vouches nothing is one.
     fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
         let asks = |text: &str| self.generic.asks.iter().any(|asking| asking.is_match(text));
         let is_known =
