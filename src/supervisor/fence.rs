@@ -76,7 +76,7 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
 }
 
 /// Presses keys of which a question would take one, and returns whether the program has read them in time; otherwise
-/// they are discarded. A terminal that has not taken them in yet, some moments after they were written, has none unread.
+/// they are discarded. No earlier look would do: a terminal takes some moments to count as unread what was written.
 fn is_read_in_time(target: &mut impl TypingTarget, record: &SharedRecord, keys: &str) -> bool {
     let is_pressed = target.press(keys);
     thread::sleep(READING_LASTS);
