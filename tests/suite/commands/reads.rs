@@ -9,7 +9,7 @@ use crate::support::databases::{connect, run};
 use crate::support::mcp::{Client, mcp};
 use crate::support::page::{ask, fields, html, served};
 use crate::support::program::{Program, command_at, explain, migrate_at, sweep_at};
-use crate::support::scratch::{Role, new_file};
+use crate::support::scratch::{Role, grant_calls, new_file};
 use crate::support::server::Server;
 use crate::support::world::{On, World, on_each_host};
 
@@ -131,7 +131,8 @@ fn a_role_that_may_only_read_is_enough_and_changes_nothing(on: On) {
     let (name, url) = (&role.name, role.at(&world.url));
     world.run(&format!(
         "grant usage on schema sweep to {name}; grant select on all tables in schema sweep to {name};
-         grant execute on all functions in schema sweep to {name}"
+         {}",
+        grant_calls(name)
     ));
     let mut client = Client::start(mcp(&url, ["--allow-changes", "--as", "ada"]));
     assert_all_read(&url, &mut client);

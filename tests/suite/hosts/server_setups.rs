@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::databases::{connect, over_tcp};
 use crate::support::json;
 use crate::support::program::{BINARY, sweep_at};
-use crate::support::scratch::Role;
+use crate::support::scratch::{Role, grant_calls};
 use crate::support::server::Server;
 use crate::support::world::{On, World};
 
@@ -122,7 +122,8 @@ fn a_role_that_may_only_read_sees_the_same(on: On) {
         },
     );
     let select = format!("select on __diesel_schema_migrations, host, {relations}");
-    for right in ["usage on schema sweep", "execute on all functions in schema sweep", &select] {
+    world.run(&grant_calls(&role.name));
+    for right in ["usage on schema sweep", &select] {
         let right = right.replace("on __diesel", "on sweep.__diesel").replace(", ", ", sweep.");
         world.run(&format!("grant {right} to {}", role.name));
     }

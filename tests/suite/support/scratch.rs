@@ -109,6 +109,18 @@ impl Drop for Role {
     }
 }
 
+/// SQL that lets a role call the functions whose comments say that views or sweeps call them.
+pub fn grant_calls(role: &str) -> String {
+    format!(
+        "do $$ declare called regprocedure; begin
+             for called in select oid from pg_proc
+                 where pronamespace = 'sweep'::regnamespace and obj_description(oid, 'pg_proc') like 'called by %' loop
+                 execute format('grant execute on routine %s to {role}', called);
+             end loop;
+         end $$"
+    )
+}
+
 /// Gives a database, and all that stands in its schema `public`, to a role that may create databases and is no
 /// superuser: the URL with that role. A file stays as it is.
 pub fn hand_over(url: &str) -> String {

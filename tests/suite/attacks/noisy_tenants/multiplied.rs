@@ -84,8 +84,8 @@ fn rows_looked_at(world: &mut World, query: &str) -> f64 {
 ))]
 #[case::continuations_of_an_issue_and_its_ledger(&format!(
     "insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
-         select md5('w' || n)::uuid, md5('agent')::uuid, md5('issue')::uuid, 'issue_continuation_needed', 'x', 'completed'
-         from generate_series(1, N) n;
+         select md5('w' || n)::uuid, md5('agent')::uuid, md5('issue')::uuid, 'issue_continuation_needed', 'x',
+                'completed' from generate_series(1, N) n;
      insert into runs (agent_id, issue_id, wake_id, status, created_at)
          select agent_id, issue_id, id, 'failed', now() - interval '2 hours' from wakes;
      {LEDGER}"

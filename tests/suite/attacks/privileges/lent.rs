@@ -5,7 +5,8 @@ use rstest::rstest;
 use super::CONFIG;
 use crate::support::databases::{connect, run};
 use crate::support::program::{command_at, migrate_at};
-use crate::support::scratch::{Role, Scratch, hand_over};
+use crate::support::scratch::{Role, Scratch, hand_over, psql};
+use crate::support::server::Server;
 
 /// A schema `lent`, in which the role has made one of each kind of thing that tables may run, or be.
 fn lend(database: &Scratch, mallory: &Role) {
@@ -123,11 +124,11 @@ fn a_trigger_of_a_strangers_on_every_statement_is_refused() {
 /// The copy of a host's folder is run by the next migration.
 #[test]
 fn a_superuser_is_refused_where_others_may_write_all_tables() {
-    let (mallory, database) = (Role::new(), Scratch::empty());
-    migrate_at(&database.url, []).run().done();
-    database.run(&format!("grant pg_write_all_data to {}", mallory.name));
-    let says = [&mallory.name, "revoke pg_write_all_data"];
-    migrate_at(&database.url, []).run().refused(CONFIG, &says);
+    // A membership is the whole server's, and would have other tests refused.
+    let server = Server::start();
+    migrate_at(&server.url, []).run().done();
+    psql(&server.url, "create role mallory; grant pg_write_all_data to mallory").expect("a member");
+    migrate_at(&server.url, []).run().refused(CONFIG, &["mallory may write all tables", "revoke pg_write_all_data"]);
 }
 
 /// What is made there would be called with the rights of its owner, or would write the ledger.

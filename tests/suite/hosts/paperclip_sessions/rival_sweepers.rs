@@ -102,10 +102,16 @@ fn a_sign_of_life_after_the_scan_is_seen() {
 fn nobody_can_change_a_run_through_the_view() {
     let (mut world, _, session) = with_a_silent_run();
     let before = world.row("heartbeat_runs", &session);
-    for change in ["status = 'failed'", "agent_id = null", "company_id = null", "id = gen_random_uuid()"] {
+    let locks = "is there to lock the row";
+    for (change, says) in [
+        ("status = 'failed'", "is its server's: sweep only locks it"),
+        ("agent_id = null", "is its server's: sweep only locks it"),
+        ("id = id", locks),
+        ("id = gen_random_uuid()", locks),
+    ] {
         let refused = world.db.batch_execute(&format!("update sweep.sessions set {change}"));
         let words = refused.expect_err("a refusal").to_string();
-        assert!(words.contains("is its server's: sweep only locks it"), "{change}: {words}");
+        assert!(words.contains(says), "{change}: {words}");
     }
     assert_eq!(world.row("heartbeat_runs", &session), before);
 }
