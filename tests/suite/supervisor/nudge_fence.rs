@@ -149,7 +149,7 @@ fn what_is_on_its_way_when_a_menu_comes_up_is_discarded() {
     world.queue("nudge", "yes");
     until_refused(&mut world);
 
-    assert_eq!(fs::read_to_string(watcher.file("got")).expect("what it read"), "");
+    assert_eq!(wait_for("what it read", || fs::read_to_string(watcher.file("got")).ok()), "");
     watcher.stop();
 }
 
