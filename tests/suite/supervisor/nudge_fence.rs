@@ -157,7 +157,7 @@ fn what_is_on_its_way_when_a_menu_comes_up_is_discarded() {
 #[test]
 fn a_return_key_that_nobody_has_read_answers_nothing() {
     // The menu reads at once after a long pause, or some time after a short one.
-    for (before, after) in [("1", "0"), ("0.2", "1")] {
+    for (before, after) in [("4", "0"), ("0.2", "4")] {
         let mut world = World::new(On::Sqlite);
         let message = "read -N1; printf '('; read -N12; printf 'sweep) go on'";
         let comes_up = format!("sleep {before} < /dev/null; {MENU}; sleep {after} < /dev/null");
