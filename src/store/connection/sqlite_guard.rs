@@ -34,6 +34,9 @@ const FUNCTIONS_WITH_EFFECTS: [&str; 15] = [
     "match", "matchinfo", "offsets", "optimize", "rtreecheck", "rtreedepth", "rtreenode", "snippet",
 ];
 
+/// Functions that take as long as the square of their texts' length, or more: of 1 MiB an hour, and no clock ends a call.
+const SLOW_FUNCTIONS: [&str; 2] = ["json_patch", "jsonb_patch"];
+
 /// The limits of a connection: no other database, triggers that do not call one another for ever, and no pattern of
 /// LIKE or GLOB that takes long to compare with a long text.
 const LIMITS: [(c_int, c_int); 3] = [
@@ -238,7 +241,7 @@ fn is_allowed(action: c_int, first: Option<&CStr>, second: Option<&CStr>) -> boo
         // VACUUM INTO attaches the file that it makes.
         ffi::SQLITE_ATTACH | ffi::SQLITE_DETACH | ffi::SQLITE_CREATE_VTABLE | ffi::SQLITE_DROP_VTABLE => false,
         ffi::SQLITE_PRAGMA => is_among(&PRAGMAS, first),
-        ffi::SQLITE_FUNCTION => !is_among(&FUNCTIONS_WITH_EFFECTS, second),
+        ffi::SQLITE_FUNCTION => !is_among(&FUNCTIONS_WITH_EFFECTS, second) && !is_among(&SLOW_FUNCTIONS, second),
         // What is left stays within the file.
         _ => true,
     }

@@ -77,6 +77,8 @@ fn an_endless_statement_ends_after_its_time_and_the_next_one_has_its_own() {
 #[case::a_text("SELECT length(hex(zeroblob(600000)))", "string or blob too big")]
 #[case::a_pattern("SELECT 'x' LIKE hex(zeroblob(600))", "LIKE or GLOB pattern too complex")]
 #[case::what_nobody_needs("SELECT unhex('aa', 'b')", "wrong number of arguments to function unhex()")]
+#[case::patches("SELECT json_patch('{}', '{}')", "not authorized to use function: json_patch")]
+#[case::patches_of_blobs("SELECT jsonb_patch('{}', '{}')", "not authorized to use function: jsonb_patch")]
 fn what_a_call_would_take_long_for_is_refused(#[case] statement: &str, #[case] why: &str) {
     assert_eq!(refusal(statement), why);
 }

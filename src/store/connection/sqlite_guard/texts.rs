@@ -1,5 +1,5 @@
 //! Functions of two texts in place of SQLite's own, which take as long as the length of the one times that of the
-//! other: of 1 MiB an hour, and no clock ends a call. instr(), replace() and json_patch() do so as well, in seconds.
+//! other: of 1 MiB an hour, and no clock ends a call. instr() and replace() do so as well, in seconds.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, c_int, c_void};
