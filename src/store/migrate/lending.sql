@@ -20,7 +20,12 @@ roots (class, id) as (
     select 3, format('the right %s on %s', privilege_type, c.oid::regclass), grantee,
            format('Revoke trigger, references on %s from %s', c.oid::regclass,
                   case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end)
-    from pg_class c, aclexplode(relacl)
+    from pg_class c cross join lateral (
+        select * from aclexplode(relacl)
+        union
+        -- As the right on a column, which to revoke from the table takes as well.
+        select acl.* from pg_attribute, aclexplode(attacl) acl where attrelid = c.oid
+    ) acl
     where privilege_type in ('TRIGGER', 'REFERENCES') and grantee not in (select role from trusted)
       and (IS_COPIED or c.oid in (select id from reached where class = 'pg_class'::regclass))
 )

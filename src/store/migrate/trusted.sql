@@ -28,7 +28,8 @@ with recursive me as (
           and not (refclassid = 'pg_class'::regclass
                    and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
     ) further
--- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own roles.
+-- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
+-- roles, such as the schema public: a schema runs nothing.
 ), foreign_owned (class, id, owner) as (
     select * from (
         select classid, objid, refobjid from pg_shdepend
@@ -41,8 +42,6 @@ with recursive me as (
         select 'pg_type'::regclass, oid, typowner from pg_type where typrelid = 0 and typelem = 0
         union
         select 'pg_operator'::regclass, oid, oprowner from pg_operator
-        union
-        select 'pg_namespace'::regclass, oid, nspowner from pg_namespace
     ) owned (class, id, owner)
     where owner not in (select role from trusted)
 ),

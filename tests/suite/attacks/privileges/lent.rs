@@ -22,7 +22,7 @@ fn lend(database: &Scratch, mallory: &Role) {
     );
 }
 
-const THINGS: [(&str, &str); 15] = [
+const THINGS: [(&str, &str); 16] = [
     ("alter table {t} add lent text default lent.called()", "the function lent.called(), which the default value"),
     ("alter table {t} add check (lent.called() is null)", "the function lent.called(), which the table constraint"),
     ("create index on {t} ((lent.called()))", "the function lent.called(), which the index"),
@@ -58,6 +58,7 @@ const THINGS: [(&str, &str); 15] = [
         "the table lent.key, which the table constraint",
     ),
     ("grant references on {t} to {m}", "the right REFERENCES on"),
+    ("grant references (id) on {t} to {m}", "the right REFERENCES on"),
     ("grant trigger on {t} to {m}", "the right TRIGGER on"),
 ];
 
