@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::several_databases::{at, board, ends, orphan};
 use crate::support::daemon::{Daemon, NEVER, daemon};
 use crate::support::databases::files;
-use crate::support::scratch::{Role, url_of};
+use crate::support::scratch::{Role, psql, url_of};
 use crate::support::world::{On, World};
 
 /// Row level security shows another user other rows.
@@ -13,13 +13,8 @@ use crate::support::world::{On, World};
 fn the_same_database_as_another_user_is_another_one_with_a_name_of_its_own() {
     let (role, mut world) = (Role::new(), World::new(On::Postgres));
     orphan(&mut world);
-    world.run(&format!(
-        "grant usage on schema sweep to {0}; grant select, insert, update on all tables in schema sweep to {0};
-         revoke insert, update on sweep.host, sweep.__diesel_schema_migrations, sweep.recoveries from {0};
-         grant insert on sweep.recoveries to {0}; grant update (settled_at) on sweep.recoveries to {0};
-         grant execute on all functions in schema sweep to {0}",
-        role.name
-    ));
+    psql(&world.url, include_str!("../../../deploy/postgres/role.sql")).expect("the roles");
+    world.run(&format!("grant sweeper to {}", role.name));
     let name = world.name().to_owned();
     let names = [name.clone(), format!("{name} (2)")];
     let (directory, role_url) = (files().expect("a directory"), role.at(&world.url));
