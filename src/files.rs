@@ -24,7 +24,7 @@ pub fn read(path: &Path, bytes_max: u64) -> Result<Found, String> {
     found(file, &metadata, bytes_max)
 }
 
-/// The same of a file that nobody but root and this process's user can have written: settings, and secrets.
+/// Reads a file that nobody but root and this process's user can have written: settings, and secrets.
 pub fn read_own(path: &Path, bytes_max: u64) -> Result<Found, String> {
     let (file, metadata) = open(path)?;
     refuse_others(&metadata)?;
@@ -38,7 +38,7 @@ pub fn is_private(path: &Path) -> Result<bool, String> {
     Ok(metadata.mode() & 0o077 == 0)
 }
 
-/// Whoever owns a file may write another text into it tomorrow.
+/// A file's owner may write another text into the file tomorrow.
 fn refuse_others(metadata: &Metadata) -> Result<(), String> {
     let (owner, this_user) = (metadata.uid(), rustix::process::geteuid());
     match owner == 0 || owner == this_user.as_raw() {

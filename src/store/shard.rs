@@ -14,7 +14,7 @@ impl Shard {
     pub const COUNT_MAX: u32 = 256;
     pub const WHOLE: Shard = Shard { index: 0, count: 1 };
 
-    /// Not all of it?
+    /// Does this shard leave out any subject?
     pub fn is_part(&self) -> bool {
         1 < self.count
     }

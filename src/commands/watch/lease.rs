@@ -28,7 +28,7 @@ pub struct Wanted {
     pub place: Place,
     pub tenant: Option<String>,
     pub interval: TimeDelta,
-    /// By which the watcher examines it; none: it leaves that to sweeps.
+    /// The rules by which the watcher examines the session; none: the watcher leaves that to sweeps.
     pub policy: Option<Policy>,
 }
 

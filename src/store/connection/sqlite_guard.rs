@@ -34,7 +34,8 @@ const FUNCTIONS_WITH_EFFECTS: [&str; 15] = [
     "match", "matchinfo", "offsets", "optimize", "rtreecheck", "rtreedepth", "rtreenode", "snippet",
 ];
 
-/// Functions that take as long as the square of their texts' length, or more: of 1 MiB an hour, and no clock ends a call.
+/// Functions that take as long as the square of their texts' length, or longer: of 1 MiB an hour, and no clock ends a
+/// call.
 const SLOW_FUNCTIONS: [&str; 2] = ["json_patch", "jsonb_patch"];
 
 /// The limits of a connection: no other database, triggers that do not call one another for ever, and no pattern of
@@ -68,17 +69,17 @@ pub struct Allowance {
 
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Of a column, beside the text in it.
+/// What a column of an answer costs, beside the text in it.
 const COLUMN_BYTES: i64 = 32;
 
 impl Allowance {
-    /// Of a file that may come from anybody.
+    /// The allowance of a file that may come from anybody.
     pub fn new(timeouts: Timeouts) -> Arc<Allowance> {
         Allowance::of(timeouts, 1 << 20, 128 << 20, 128 << 20)
     }
 
-    /// Of a copy of sweep's own, in which anything may be tried, and of what it is made from. Whoever makes a copy has
-    /// no other file to care about.
+    /// That of a copy of sweep's own, in which anything may be tried, and of what the copy is made from. A command that
+    /// makes a copy has no other file to care about.
     pub fn of_copy() -> Arc<Allowance> {
         Allowance::of(Timeouts { statement: TimeDelta::hours(1), ..Timeouts::default() }, 128 << 20, i64::MAX, 0)
     }

@@ -11,7 +11,7 @@ use crate::store::catalog::version;
 
 const BYTES_MAX: u64 = 1 << 20;
 const MIGRATIONS_MAX: usize = 200;
-/// Of all files together, as the database keeps them: with what JSON puts around them.
+/// Bytes of all files together, as the database keeps them: with what JSON puts around them.
 const KEPT_MAX: usize = 900_000;
 const DIGITS_MAX: usize = 20;
 

@@ -1,4 +1,4 @@
-//! By what the watcher of a session decides, for people who want an explanation of the session.
+//! The limits by which the watcher of a session decides, for people who want an explanation of the session.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;

@@ -7,7 +7,7 @@ use std::ptr::null;
 
 use libsqlite3_sys as ffi;
 
-/// Of every connection of this process that is opened from now on.
+/// Guards the files of every connection of this process that is opened from now on.
 pub fn guard() {
     // SAFETY: SQLite's own way to files lives as long as the process, and so does the copy of it, which is made known
     // only when it is whole. SQLite calls each function of the copy as it calls those of the original.
@@ -22,7 +22,7 @@ fn original() -> *mut ffi::sqlite3_vfs {
     unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) }
 }
 
-/// By then what the journal says is taken back, and the journal is gone.
+/// SQLite asks for the other file when it has taken back what the journal says, and deleted the journal.
 unsafe extern "C" fn open_unless_named(
     vfs: *mut ffi::sqlite3_vfs,
     name: *const c_char,

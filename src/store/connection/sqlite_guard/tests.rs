@@ -83,7 +83,7 @@ fn what_a_call_would_take_long_for_is_refused(#[case] statement: &str, #[case] w
     assert_eq!(refusal(statement), why);
 }
 
-/// By SQLite's own function this takes an hour.
+/// SQLite's own function takes an hour.
 #[test]
 fn a_long_text_is_trimmed_by_a_long_text_at_once() {
     let text = "replace(hex(zeroblob(500000)), '0', 'a')";
@@ -118,7 +118,7 @@ fn a_row_with_a_long_text_is_read_but_for_that_text() {
     assert_eq!(long.expect_err("a refusal").to_string(), "string or blob too big");
 }
 
-/// Whoever asks has all of an answer in memory.
+/// A command has all of an answer in memory.
 #[rstest]
 #[case::texts("hex(zeroblob(500000))", 100, 200)]
 #[case::rows("i", 1_000_000, 10_000_000)]
