@@ -46,10 +46,14 @@ pub struct Agent {
     rules: Vec<Rule>,
     /// The row in which one types. This row and those below it are no output.
     composer: Option<Pattern>,
-    /// Rows that may stand below an idle composer. Any other may be a question, and nothing is typed beside it.
+    /// Whole rows that may stand below an idle composer, as they are recorded: any other may be a question. Of what
+    /// varies in them, such as a path or a model, the form is known, and no text of several words.
     #[serde(default)]
     below: Vec<Pattern>,
-    /// What asks, wherever it stands: then a row is no status row, and dim text beside the cursor no hint.
+    /// What one key answers: it asks beside the cursor, and in the last rows above the composer.
+    #[serde(default)]
+    answers: Vec<Pattern>,
+    /// What else asks directly above the composer, or beside the cursor in what is no suggestion.
     #[serde(default)]
     asks: Vec<Pattern>,
     /// The hint that the composer shows when nothing has been typed, if it is not dim.

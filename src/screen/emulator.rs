@@ -184,14 +184,16 @@ fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
         visible(cells.map(|cell| if cell.has_contents() && is_shown(cell) { cell.contents() } else { " " }).collect())
     };
     let behind = column..width.get();
+    let is_drawn_cursor =
+        |cell: &Cell| cell.inverse() && screen.cell(row, column).is_some_and(|at| std::ptr::eq(at, cell));
     Look {
         above,
         wrapped,
         rows,
         cursor_row: row.into(),
         before_cursor: part(0..column, &|_| true),
-        // A cursor that the program draws itself is an inverse cell.
-        solid_behind_cursor: part(behind.clone(), &|cell| !cell.dim() && !cell.inverse()).trim_end().to_owned(),
+        // A cursor that the program draws itself is one inverse cell.
+        solid_behind_cursor: part(behind.clone(), &|cell| !cell.dim() && !is_drawn_cursor(cell)).trim_end().to_owned(),
         behind_cursor: part(behind, &|_| true).trim_end().to_owned(),
         title: out_of_band.title.clone(),
         is_alternate: screen.alternate_screen(),

@@ -1,6 +1,7 @@
 //! Recorded screens of real agents and programs (`tests/agents`), and what the rules make of them.
 
 mod composers;
+mod questions;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

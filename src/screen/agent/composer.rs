@@ -3,8 +3,11 @@
 use super::{Agent, Agents};
 use crate::rules::session::Activity;
 use crate::screen::look::Look;
-use crate::screen::rule::question_of;
+use crate::screen::rule::{Pattern, question_of};
 use crate::screen::statement::{Evidence, Source, Statement};
+
+/// How many rows with text above a composer may hold a question: between them and it may stand one of the agent's own.
+const ROWS_ABOVE: usize = 2;
 
 impl Agent {
     /// Whether it could be what reads the keys: agents take them one by one. A line that the terminal itself edits is
@@ -35,19 +38,24 @@ impl Agents {
         })
     }
 
-    /// What may be a question around the composer: what asks in the row above it or beside the cursor, and all below
-    /// but rows that the agent is known to show there, as far as these ask nothing. Of programs for which the operator
-    /// vouches nothing is one.
+    /// What may be a question around the composer: what asks above it or beside the cursor, and all below but rows that
+    /// the agent is known to show there. A hint that begins in lower case or with a digit suggests what to say. Of
+    /// programs for which the operator vouches nothing is one.
     fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
-        let asks = |text: &str| self.generic.asks.iter().any(|asking| asking.is_match(text));
-        let is_known =
-            |row: &str| condensed(row).is_empty() || agent.below.iter().any(|known| known.is_match(row)) && !asks(row);
+        let matches = |patterns: &[Pattern], text: &str| patterns.iter().any(|pattern| pattern.is_match(text));
+        let answers = |text: &str| matches(&self.generic.answers, text);
+        let asks = |text: &str| answers(text) || matches(&self.generic.asks, text);
+        let has_text = |row: &str| !condensed(row).is_empty();
+        let suggests =
+            |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
         let is_composer = |row: &String| agent.composer.as_ref().is_some_and(|composer| composer.is_match(row));
         let at = look.rows.iter().take(look.cursor_row + 1).rposition(is_composer);
-        let above = at.and_then(|at| look.rows.get(at.checked_sub(1)?)).map(String::as_str).filter(|row| asks(row));
-        let beside = Some(look.behind_cursor.as_str()).filter(|text| asks(text));
-        let below = look.rows.iter().skip(look.cursor_row + 1).map(String::as_str).filter(|row| !is_known(row));
-        above.into_iter().chain(beside).chain(below).filter(|_| !agent.is_vouched_for()).collect()
+        let rows = || look.rows.iter().map(String::as_str);
+        let above = rows().take(at.unwrap_or(0)).rev().enumerate().filter(|(_, row)| has_text(row)).take(ROWS_ABOVE);
+        let above = above.filter(|(distance, row)| answers(row) || *distance == 0 && asks(row)).map(|(_, row)| row);
+        let beside = Some(look.behind_cursor.as_str()).filter(|text| answers(text) || asks(text) && !suggests(text));
+        let below = rows().skip(look.cursor_row + 1).filter(|row| has_text(row) && !matches(&agent.below, row));
+        above.chain(beside).chain(below).filter(|_| !agent.is_vouched_for()).collect()
     }
 
     /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a

@@ -6,10 +6,10 @@ use super::{RAW, agent_of};
 use crate::rules::session::Activity;
 use crate::screen::{Agents, Emulator, LineMode, Statement};
 
-const RULE: &str = "────────────────";
+pub(super) const RULE: &str = "────────────────";
 
 /// The end of the screen of each agent that is idle: the rows, and which of them is its composer.
-const IDLE: [(&str, &[&str], usize); 6] = [
+pub(super) const IDLE: [(&str, &[&str], usize); 6] = [
     ("aider", &["> "], 0),
     ("claude", &[RULE, "❯ ", RULE, "  ⏵⏵ accept edits on (shift+tab to cycle) · ? for shortcuts"], 1),
     ("codex", &["› ", "", "  GPT-6-Sol default · ~/shop", "  ← for agents · ? for shortcuts   ⚠ 1 warning"], 0),
@@ -19,7 +19,7 @@ const IDLE: [(&str, &[&str], usize); 6] = [
 ];
 
 /// What the rules make of these rows, with the cursor at the end of one of them.
-fn read(command: &str, mode: LineMode, rows: &[&str], cursor: usize) -> Option<Statement> {
+pub(super) fn read(command: &str, mode: LineMode, rows: &[&str], cursor: usize) -> Option<Statement> {
     let mut emulator = Emulator::new((24, 80));
     let column = rows[cursor].chars().count() + 1;
     let drawn = format!("\x1b[H{}\x1b[{};{column}H", rows.join("\r\n"), cursor + 1);
@@ -28,7 +28,7 @@ fn read(command: &str, mode: LineMode, rows: &[&str], cursor: usize) -> Option<S
 }
 
 /// The activity of each idle agent, if these rows stand above or below what its screen ends in.
-fn beside(above: &[&str], below: &[&str]) -> Vec<(&'static str, Option<Activity>)> {
+pub(super) fn beside(above: &[&str], below: &[&str]) -> Vec<(&'static str, Option<Activity>)> {
     let read = |(command, rows, composer): &(&'static str, &[&str], usize)| {
         let rows = [above, rows, below].concat();
         (*command, read(command, RAW, &rows, above.len() + composer).map(|statement| statement.activity))
@@ -183,8 +183,8 @@ fn what_was_said_before_the_last_turn_is_no_state() {
 #[test]
 fn a_tip_that_comes_late_is_neither_a_question_nor_progress() {
     let (command, rows, composer) = IDLE[2];
-    let rows = [rows, &["  Tip: Did you know? Use /fast to hurry"]].concat();
-    assert_eq!(read(command, RAW, &rows, composer).map(|statement| statement.activity), Some(Activity::Idle));
+    let rows = [&["  Tip: Did you know? Use /fast to hurry", ""], rows].concat();
+    assert_eq!(read(command, RAW, &rows, composer + 2).map(|statement| statement.activity), Some(Activity::Idle));
     let mut emulator = Emulator::new((24, 80));
     emulator.process("  Worked for 3s\r\n\r\n  Tip: Use /fast to hurry\r\n\r\n› ".as_bytes(), Instant::now());
     let look = emulator.look(Some(RAW), Instant::now());
