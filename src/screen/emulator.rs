@@ -23,14 +23,16 @@ const SIGNALS_MAX: usize = 16;
 /// The terminal mode that programs set while they paint a picture.
 const SYNCHRONIZED: u16 = 2026;
 
-/// A program that paints for longer has forgotten to reset the mode.
+/// How long a picture is waited for: its program may have forgotten to reset the mode.
 const PAINTING_LASTS: Duration = Duration::from_millis(500);
 
 pub struct Emulator {
     parser: Parser<OutOfBand>,
     drawn_at: Option<Instant>,
     /// When the latest picture was begun.
-    painting_since: Option<Instant>,
+    begun_at: Option<Instant>,
+    /// Since when a picture is waited for; further ones that are begun meanwhile prolong nothing.
+    awaited_since: Option<Instant>,
 }
 
 /// What a program sends to its terminal besides the screen.
@@ -64,8 +66,9 @@ impl Callbacks for OutOfBand {
 
     fn unhandled_csi(&mut self, _: &mut Screen, mark: Option<u8>, _: Option<u8>, parameters: &[&[u16]], c: char) {
         if mark == Some(b'?') && parameters.contains(&[SYNCHRONIZED].as_slice()) {
-            self.is_painting = c == 'h';
-            self.pictures += u64::from(self.is_painting);
+            self.pictures += u64::from(c == 'h' && !self.is_painting);
+            // A program may also ask for the mode.
+            self.is_painting = c == 'h' || self.is_painting && c != 'l';
         }
     }
 }
@@ -91,7 +94,7 @@ impl Emulator {
 
     pub fn new((rows, columns): (u16, u16)) -> Emulator {
         let parser = parser((at_least_one(rows), at_least_one(columns)));
-        Emulator { parser, drawn_at: None, painting_since: None }
+        Emulator { parser, drawn_at: None, begun_at: None, awaited_since: None }
     }
 
     /// Adopts a size, and returns whether it is another than before.
@@ -110,7 +113,7 @@ impl Emulator {
         let pictures = out_of_band.pictures;
         self.feed(bytes);
         if self.parser.callbacks().pictures != pictures {
-            self.painting_since = Some(now);
+            self.begun_at = Some(now);
         }
     }
 
@@ -132,10 +135,15 @@ impl Emulator {
         done.ok()
     }
 
-    /// Whether only a part of a picture is painted, by the program's own account.
-    pub fn is_painting(&self, now: Instant) -> bool {
-        let has_just_begun = self.painting_since.is_some_and(|at| now.saturating_duration_since(at) < PAINTING_LASTS);
-        self.parser.callbacks().is_painting && has_just_begun
+    /// Whether only a part of a picture is painted, by the program's own account, and the rest is to be waited for.
+    pub fn is_painting(&mut self, now: Instant) -> bool {
+        self.awaited_since = self.awaited_since.or(self.begun_at).filter(|_| !self.is_whole());
+        self.awaited_since.is_some_and(|at| now.saturating_duration_since(at) < PAINTING_LASTS)
+    }
+
+    /// Whether the program has ended each picture that it has begun.
+    pub fn is_whole(&self) -> bool {
+        !self.parser.callbacks().is_painting
     }
 
     /// Sets when anything was last drawn, for a screen that was made from a capture.
@@ -262,6 +270,22 @@ mod tests {
         assert_eq!(emulator.look(None, Instant::now()).lines(), Vec::<String>::new());
         emulator.process(b"a", Instant::now());
         assert_eq!(emulator.look(None, Instant::now()).lines(), ["a"]);
+    }
+
+    /// Such a program would keep everybody from its screen for ever.
+    #[test]
+    fn a_picture_that_is_begun_again_and_again_is_not_waited_for_longer() {
+        for again in ["\x1b[?2026h", "\x1b[?2026l\x1b[?2026h", "\x1b[?2026$p"] {
+            let (mut emulator, began) = (Emulator::default(), Instant::now());
+            let after = |millis| began + Duration::from_millis(millis);
+            emulator.process(b"\x1b[?2026h", began);
+            for millis in (100..500).step_by(100) {
+                emulator.process(again.as_bytes(), after(millis));
+                assert!(emulator.is_painting(after(millis)), "{again:?}");
+            }
+            emulator.process(again.as_bytes(), after(600));
+            assert!(!emulator.is_painting(after(600)), "{again:?}");
+        }
     }
 
     #[test]

@@ -241,6 +241,14 @@ mod tests {
     }
 
     #[test]
+    fn no_message_is_sent_beside_a_picture_that_is_not_complete() {
+        let (begun, done) = ("\x1b[?2026h", "\x1b[?2026l");
+        let composer = composer("(sweep) go on");
+        assert!(!sent_beside("go on", &format!("{composer}{begun}")).0);
+        assert!(sent_beside("go on", &format!("{begun}{composer}{done}")).0, "negative control");
+    }
+
+    #[test]
     fn no_empty_text_is_pasted() {
         assert_eq!(sent_beside("(", &composer("(")), (true, "(\r".to_owned()));
     }

@@ -19,7 +19,7 @@ use crate::screen::{Agents, KnownActivity, Look, condensed};
 use echo::ECHO_LASTS;
 pub use intake::{End, Nudges, Record};
 
-/// After a resize everything is drawn anew for so long: that is no progress, and no end of a question.
+/// After a resize everything is drawn anew for so long at least: that is no progress, and no end of a question.
 const REDRAWING_LASTS: Duration = Duration::from_secs(5);
 
 /// How often the processor time of the children is measured, and which share of the time makes it a sign of life.
@@ -137,12 +137,15 @@ impl Record {
         }
         let is_outdated = |question: &str| self.refilled_quota.as_deref() == Some(question);
         let on_screen = agents.read(agent, look, |statement| !is_outdated(&statement.question));
-        let on_screen = on_screen.filter(|seen| seen.activity != Activity::Idle || self.reads_alone());
+        // What was cut off may have been a question. A pane is drawn anew by tmux itself.
+        let is_believed = || self.resized_at <= self.drawn_at && self.reads_alone();
+        let on_screen = on_screen.filter(|seen| seen.activity != Activity::Idle || is_believed());
         self.activities.set_screen(on_screen, now);
     }
 
     fn is_redrawn(&self, now: Instant) -> bool {
-        self.resized_at.is_some_and(|at| now.saturating_duration_since(at) < REDRAWING_LASTS)
+        let is_undrawn = |at| self.drawn_at <= Some(at);
+        self.resized_at.is_some_and(|at| is_undrawn(at) || now.saturating_duration_since(at) < REDRAWING_LASTS)
     }
 
     /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer.
@@ -209,11 +212,16 @@ impl Record {
 
     /// Whether the screen is being drawn, so that what is known of it may be out of date.
     pub fn is_drawing(&self, now: Instant) -> bool {
-        self.is_passing || self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
+        self.is_unread() || self.drawn_at.is_some_and(|at| now.saturating_duration_since(at) < DRAWING_LASTS)
     }
 
-    /// Whether only a part of the screen is painted, by the program's own account.
-    pub fn is_painting(&self, now: Instant) -> bool {
+    /// Whether what the agent draws is not all on the screen that is known.
+    fn is_unread(&self) -> bool {
+        self.is_passing || !self.emulator.is_whole()
+    }
+
+    /// Whether only a part of the screen is painted, by the program's own account, and the rest is to be waited for.
+    pub fn is_painting(&mut self, now: Instant) -> bool {
         self.emulator.is_painting(now)
     }
 
@@ -227,7 +235,7 @@ impl Record {
         let reads_alone = seen == Some(Activity::Idle) || !asks && self.reads_alone();
         let is_alone = reads_alone && Agents::get().takes_message(self.agent, &look, message);
         match Agents::get().composed(self.agent, &look).filter(|_| is_alone) {
-            _ if self.is_passing => Draft::Unread,
+            _ if self.is_unread() => Draft::Unread,
             None => Draft::NoComposer,
             Some((before, behind)) if before == condensed(message) && behind.is_empty() => Draft::Message,
             Some((before, behind)) if before.is_empty() && behind.is_empty() => Draft::Empty,

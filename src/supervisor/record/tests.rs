@@ -217,3 +217,36 @@ fn a_screen_whose_output_is_not_read_is_not_believed() {
     record.set_passing(false);
     assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::Message, "negative control");
 }
+
+/// Claude Code's menu, which it paints for ever by its own account.
+#[test]
+fn a_question_in_a_picture_that_never_ends_is_seen() {
+    let (mut record, began) = (composing("", 0), Instant::now());
+    let menu = "\x1b[?2026h\x1b[H\x1b[2J Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel";
+    record.output(menu.as_bytes(), began);
+    let mut activity = |millis: u64| {
+        let now = began + Duration::from_millis(millis);
+        record.output(b"\x1b[?2026h", now);
+        record.snapshot(HOUR, now).activity.map(|known| known.statement.activity)
+    };
+    assert_eq!(activity(200), Some(Activity::Idle), "the picture may still be completed");
+    assert_eq!(activity(600), Some(Activity::Waiting));
+}
+
+/// What a smaller window has cut off is a question still; an agent that is at work draws nothing anew.
+#[test]
+fn what_a_resize_leaves_on_the_screen_is_no_idle_composer() {
+    let activity = |record: &mut Record, now| record.snapshot(HOUR, now).activity.map(|it| it.statement.activity);
+    let below = "\x1b[12;1H  Delete the branch (y/n)?\x1b[2;3H";
+    for (below, expected) in [(below, Some(Activity::Waiting)), ("", None)] {
+        let (mut record, began) = (composing("", 0), Instant::now());
+        record.output(below.as_bytes(), began);
+        if !below.is_empty() {
+            assert_eq!(activity(&mut record, began), Some(Activity::Waiting));
+        }
+        record.resized((8, 80), began + Duration::from_secs(1));
+        assert_eq!(activity(&mut record, began + Duration::from_secs(60)), expected);
+        record.output(b"\x1b[2;3H", began + Duration::from_secs(61));
+        assert_eq!(activity(&mut record, began + Duration::from_secs(62)), Some(Activity::Idle), "it has drawn");
+    }
+}
