@@ -100,7 +100,7 @@ impl Agent {
     }
 
     /// Stands for any program that takes messages at a prompt, by the operator's word.
-    fn is_vouched_for(&self) -> bool {
+    pub fn is_vouched_for(&self) -> bool {
         self.commands.is_empty()
     }
 }
@@ -151,13 +151,6 @@ impl Agents {
     /// Stands for any program that takes messages at a prompt, by the operator's word.
     pub fn prompt(&self) -> Option<&Agent> {
         self.known.iter().find(|agent| agent.is_vouched_for())
-    }
-
-    /// Whether all these command lines are parts of the agent, which may start itself again. What the operator vouches
-    /// for needs no search for them.
-    pub fn are_parts(&self, agent: Option<&Agent>, commands: impl FnOnce() -> Vec<Vec<OsString>>) -> bool {
-        let is_part = |words: &Vec<OsString>| self.of_command(words).map(|found| &found.name) == agent.map(|a| &a.name);
-        agent.is_some_and(Agent::is_vouched_for) || commands().iter().all(is_part)
     }
 
     /// Reads a screen. Of an unknown program, only questions to a person are believed, as any agent asks them.

@@ -130,11 +130,14 @@ fn wait_until_allowed(target: &mut impl TypingTarget, record: &SharedRecord) -> 
     }
 }
 
+/// Looks at the composer. The look comes last: what comes before it takes its time, in which a question may come up.
 fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -> Draft {
-    while record.lock().is_painting(Instant::now()) {
+    let began = Instant::now();
+    while record.lock().is_painting(Instant::now()) && began.elapsed() < DRAWING_LASTS {
         thread::sleep(BETWEEN_PICTURES);
     }
-    if target.look() { record.lock().draft(message, Instant::now()) } else { Draft::NoComposer }
+    let is_alone = record.reads_alone();
+    if target.look() { record.lock().draft(message, is_alone, Instant::now()) } else { Draft::NoComposer }
 }
 
 /// Clears a message that cannot be sent, as far as that is safe, and returns why it cannot.

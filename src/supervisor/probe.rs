@@ -60,9 +60,9 @@ impl Probe {
         self.on_screen().map(|process| process.children_worked_for()).unwrap_or_default()
     }
 
-    /// The command lines of what this program has started that could read keys.
-    pub fn readers(&self) -> Vec<Vec<OsString>> {
-        self.on_screen().map(|process| process.readers()).unwrap_or_default()
+    /// Whether no process but this program could read its keys.
+    pub fn reads_alone(&self) -> bool {
+        self.on_screen().is_none_or(|process| process.reads_alone())
     }
 
     fn on_screen(&self) -> Option<Process> {

@@ -3,10 +3,10 @@
 //! A *launcher* starts another program in its place and draws nothing, so that the screen is that program's. A shell
 //! that runs a script, and another *runner*, is looked through only where it has started an agent that is known.
 
-use std::collections::HashMap;
+mod readers;
+
 use std::ffi::{OsStr, OsString};
-use std::fs::{metadata, read, read_dir, read_link, read_to_string, symlink_metadata};
-use std::iter::successors;
+use std::fs::{metadata, read, read_dir, read_link, read_to_string};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -150,41 +150,6 @@ impl Process {
         }
         // Linux reports hundredths of a second on every platform.
         Duration::from_millis(10 * ticks)
-    }
-
-    /// The command lines of all that could read keys besides this program. What it has started does so if it has a
-    /// terminal to read, or one of its own, to which this program passes keys on. Any other process in the foreground
-    /// of its terminal may have been started by what has ended since, unless a launcher has started it, such as a
-    /// daemon; in the background it is stopped when it reads.
-    pub fn readers(&self) -> Vec<Vec<OsString>> {
-        let all: HashMap<i32, Process> = Process::all().map(|process| (process.id, process)).collect();
-        let is_below = |process: &Process, above: i32| {
-            successors(all.get(&process.parent), |parent| all.get(&parent.parent)).any(|parent| parent.id == above)
-        };
-        let has_own = |process: &Process| ![self.terminal, 0].contains(&process.terminal);
-        let is_beside = |process: &Process| {
-            let is_in_foreground = process.terminal == self.terminal && process.group == process.foreground;
-            let is_launched = all.get(&process.parent).is_some_and(|parent| is_one_of(&words(parent.id), &LAUNCHERS));
-            is_in_foreground && !is_launched && process.id != self.id && !is_below(self, process.id)
-        };
-        let reads = |process: &&Process| match is_below(process, self.id) {
-            true => has_own(process) || process.has_terminal_to_read(),
-            false => is_beside(process) && process.has_terminal_to_read(),
-        };
-        let found = all.values().filter(reads).map(|process| words(process.id));
-        found.filter(|words| !words.is_empty()).collect()
-    }
-
-    /// Whether it was given a terminal as its stdin, or has opened its own to read keys. Its stdout and stderr, and
-    /// what it has opened in their place, were handed down.
-    fn has_terminal_to_read(&self) -> bool {
-        read_dir(format!("/proc/{}/fd", self.id)).into_iter().flatten().flatten().any(|file| {
-            let terminal = read_link(file.path()).unwrap_or_default().to_string_lossy().into_owned();
-            let is_stdin =
-                file.file_name() == "0" && ["/dev/pts", "/dev/tty"].iter().any(|it| terminal.starts_with(it));
-            let is_readable = || symlink_metadata(file.path()).is_ok_and(|link| link.mode() & 0o400 != 0);
-            (is_stdin || terminal == "/dev/tty") && is_readable()
-        })
     }
 
     fn executable(&self) -> Option<PathBuf> {

@@ -12,10 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::output::{LINES_MAX, redacted};
+use super::probe::Probe;
 use super::processes::is_shell;
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
-use crate::screen::{Agents, KnownActivity, Look, condensed};
+use crate::screen::{Agent, Agents, KnownActivity, Look, condensed};
 use echo::ECHO_LASTS;
 pub use intake::{End, Nudges, Record};
 
@@ -72,17 +73,32 @@ impl SharedRecord {
         SharedRecord(Arc::new(Mutex::new(Record::new(nudges))))
     }
 
+    /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer. The record
+    /// is not locked while that is found out, so that further output is taken in.
+    pub fn reads_alone(&self) -> bool {
+        let (agent, probe) = {
+            let record = self.lock();
+            (record.agent, record.probe.clone())
+        };
+        reads_alone(agent, &probe)
+    }
+
     /// Locks the record; a thread that panicked while it held the lock left the record valid.
     pub fn lock(&self) -> MutexGuard<'_, Record> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// What the operator vouches for needs no search for other readers.
+fn reads_alone(agent: Option<&Agent>, probe: &Probe) -> bool {
+    agent.is_some_and(Agent::is_vouched_for) || probe.reads_alone()
+}
+
 impl Record {
     /// Children that compute are progress until so long after the latest other progress.
     pub fn snapshot(&mut self, computing_max: Duration, now: Instant) -> Snapshot {
         let began_at = *self.began_at.get_or_insert(now);
-        self.assess(now);
+        self.assess(None, now);
         if self.end.is_none() {
             self.measure_children(now);
         }
@@ -100,8 +116,9 @@ impl Record {
         }
     }
 
-    /// Reads the screen: what the agent is doing, and whether it has made progress.
-    fn assess(&mut self, now: Instant) {
+    /// Reads the screen: what the agent is doing, and whether it has made progress. Whether it reads alone is found out
+    /// here if that is not known.
+    fn assess(&mut self, is_alone: Option<bool>, now: Instant) {
         if self.end.is_none() {
             let prompt = Agents::get().prompt().filter(|_| self.nudges == Nudges::Idle);
             self.agent = Agents::get().of_command(&self.probe.foreground()).or(prompt);
@@ -112,7 +129,7 @@ impl Record {
         }
         let look = self.emulator.look(self.probe.mode(), now);
         let had_question = self.question_since();
-        self.read_activities(&look, now);
+        self.read_activities(&look, is_alone, now);
         let has_new_question = self.question_since() != had_question;
         let lines = self.output_lines(&look, now);
         let is_new = self.motion.is_progress(lines.iter().map(String::as_str), now) && !self.is_redrawn(now);
@@ -126,7 +143,7 @@ impl Record {
     }
 
     /// Takes in what the agent reports of itself, and what its screen shows.
-    fn read_activities(&mut self, look: &Look, now: Instant) {
+    fn read_activities(&mut self, look: &Look, is_alone: Option<bool>, now: Instant) {
         let (agents, agent) = (Agents::get(), self.agent);
         let signals = self.emulator.take_signals();
         let of_signals = signals.iter().filter_map(|signal| agents.read_signal(agent, signal));
@@ -138,7 +155,8 @@ impl Record {
         let is_outdated = |question: &str| self.refilled_quota.as_deref() == Some(question);
         let on_screen = agents.read(agent, look, |statement| !is_outdated(&statement.question));
         // What was cut off may have been a question. A pane is drawn anew by tmux itself.
-        let is_believed = || self.resized_at <= self.drawn_at && self.reads_alone();
+        let is_alone = || is_alone.unwrap_or_else(|| reads_alone(self.agent, &self.probe));
+        let is_believed = || self.resized_at <= self.drawn_at && is_alone();
         let on_screen = on_screen.filter(|seen| seen.activity != Activity::Idle || is_believed());
         self.activities.set_screen(on_screen, now);
     }
@@ -146,11 +164,6 @@ impl Record {
     fn is_redrawn(&self, now: Instant) -> bool {
         let is_undrawn = |at| self.drawn_at <= Some(at);
         self.resized_at.is_some_and(|at| is_undrawn(at) || now.saturating_duration_since(at) < REDRAWING_LASTS)
-    }
-
-    /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer.
-    fn reads_alone(&self) -> bool {
-        Agents::get().are_parts(self.agent, || self.probe.readers())
     }
 
     /// The lines that are the agent's own output, oldest first.
@@ -206,7 +219,7 @@ impl Record {
 
     /// Reads the screen anew, and returns why nothing may be typed now.
     pub fn assess_refusal(&mut self, now: Instant) -> Option<String> {
-        self.assess(now);
+        self.assess(None, now);
         self.refusal(now)
     }
 
@@ -226,15 +239,12 @@ impl Record {
     }
 
     /// Reads the screen anew, and returns what stands in the composer that this message was typed into.
-    pub fn draft(&mut self, message: &str, now: Instant) -> Draft {
-        self.assess(now);
-        let seen = self.activities.on_screen().map(|seen| seen.activity);
-        let asks = seen.is_some_and(Activity::needs_person);
+    pub fn draft(&mut self, message: &str, is_alone: bool, now: Instant) -> Draft {
+        self.assess(Some(is_alone), now);
+        let asks = self.activities.on_screen().is_some_and(|seen| seen.activity.needs_person());
         let look = self.emulator.look(self.probe.mode(), now);
-        // An agent that is idle was found to read alone.
-        let reads_alone = seen == Some(Activity::Idle) || !asks && self.reads_alone();
-        let is_alone = reads_alone && Agents::get().takes_message(self.agent, &look, message);
-        match Agents::get().composed(self.agent, &look).filter(|_| is_alone) {
+        let takes_it = is_alone && !asks && Agents::get().takes_message(self.agent, &look, message);
+        match Agents::get().composed(self.agent, &look).filter(|_| takes_it) {
             _ if self.is_unread() => Draft::Unread,
             None => Draft::NoComposer,
             Some((before, behind)) if before == condensed(message) && behind.is_empty() => Draft::Message,

@@ -202,7 +202,7 @@ fn a_message_stands_in_the_composer_when_it_is_there_alone_and_whole() {
         ("...", "...", Draft::Message),
         ("", "...", Draft::Empty),
     ] {
-        let found = composing(draft, draft.len()).draft(message, Instant::now());
+        let found = composing(draft, draft.len()).draft(message, true, Instant::now());
         assert_eq!(found, expected, "{draft:?} for {message:?}");
     }
 }
@@ -212,10 +212,11 @@ fn a_message_stands_in_the_composer_when_it_is_there_alone_and_whole() {
 fn a_screen_whose_output_is_not_read_is_not_believed() {
     let mut record = composing("(sweep) go on", 13);
     record.set_passing(true);
-    assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::Unread);
+    assert_eq!(record.draft("(sweep) go on", true, Instant::now()), Draft::Unread);
     assert!(record.is_drawing(Instant::now() + Duration::from_secs(9)));
     record.set_passing(false);
-    assert_eq!(record.draft("(sweep) go on", Instant::now()), Draft::Message, "negative control");
+    assert_eq!(record.draft("(sweep) go on", true, Instant::now()), Draft::Message, "negative control");
+    assert_eq!(record.draft("(sweep) go on", false, Instant::now()), Draft::NoComposer, "somebody else reads");
 }
 
 /// Claude Code's menu, which it paints for ever by its own account.

@@ -1,0 +1,88 @@
+use std::fs::{create_dir, write};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+use super::*;
+
+/// Whether Claude Code, here a script, is alone in reading its keys when what it runs has begun. It knows its terminal
+/// as `$t`; the script `child` only begins, and keeps what was opened for it, and so does `orphan` when `gone` exists.
+fn reads_alone(runs: &str, command: &[&str]) -> bool {
+    let home = tempfile::tempdir().expect("a home");
+    let path = |name: &str| home.path().join(name);
+    create_dir(path("sub")).expect("a directory");
+    write(path("claude"), format!("[ $1 ] && touch $begun && read\nt=$(tty)\n{runs}\n")).expect("a file");
+    write(path("sub/claude"), "touch $begun; read line").expect("a file");
+    write(path("child"), "touch $begun; exec sleep 100").expect("a file");
+    write(path("orphan"), "exec < /dev/tty; until [ -e gone ]; do :; done; . ./child").expect("a file");
+    let pair = native_pty_system().openpty(PtySize::default()).expect("a terminal");
+    let mut command = CommandBuilder::from_argv(command.iter().map(OsString::from).collect());
+    command.cwd(home.path());
+    command.env("begun", path("begun"));
+    let mut started = pair.slave.spawn_command(command).expect("a process");
+    let began = Instant::now();
+    while !path("begun").exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{runs}");
+        sleep(Duration::from_millis(5));
+    }
+    let id = i32::try_from(started.process_id().expect("a process")).expect("an id");
+    let agent = Process::on_screen(id).filter(Process::is_agent).expect("an agent");
+    let reads_alone = agent.reads_alone();
+    started.kill().expect("an end");
+    started.wait().expect("an end");
+    reads_alone
+}
+
+const CLAUDE: [&str; 2] = ["bash", "claude"];
+
+#[test]
+fn a_child_that_could_read_the_terminal_is_seen_however_it_was_opened() {
+    for child in [
+        "bash child",
+        "bash child < /dev/null 3< /dev/tty &> /dev/null",
+        // So a pager opens it, and a program that asks for a passphrase.
+        "bash child < /dev/null 3< $t &> /dev/null",
+        "bash child < /dev/null 3<> $t &> /dev/null",
+        "setsid -w bash child < /dev/null 3< $t &> /dev/null",
+        // `more` reads its stderr.
+        "bash child < /dev/null > /dev/null",
+        // It has no name at all.
+        "bash -c \"touch $begun; exec -a '' cat\"",
+    ] {
+        assert!(!reads_alone(child, &CLAUDE), "{child}");
+    }
+}
+
+#[test]
+fn a_child_that_cannot_read_the_terminal_is_no_reader() {
+    for child in [
+        "bash child < /dev/null &> /dev/null",
+        "echo | bash child 2>&1 | read",
+        "bash child < /dev/null > $t 2>&1",
+        "bash child < /dev/null 3> $t &> /dev/null",
+    ] {
+        assert!(reads_alone(child, &CLAUDE), "{child}");
+    }
+}
+
+#[test]
+fn only_what_has_started_the_agent_may_start_a_daemon_beside_it() {
+    let named = "bash -c 'exec -a dbus-run-session bash -c \"bash orphan; :\"'";
+    for launcher in ["timeout --foreground 100 bash orphan", named] {
+        let orphan = format!("({launcher} &> /dev/null &); touch gone; read");
+        assert!(!reads_alone(&orphan, &CLAUDE), "{orphan}");
+    }
+    let daemon = "exec -a dbus-run-session bash -c 'bash child < /dev/tty & bash claude; :'";
+    assert!(reads_alone("read", &["bash", "-c", daemon]), "negative control");
+}
+
+#[test]
+fn a_part_of_the_agent_is_no_other_program_of_its_name() {
+    for part in ["bash claude again", "bash -c 'cd sub; exec bash ../claude again'"] {
+        assert!(reads_alone(part, &CLAUDE), "{part}");
+    }
+    for other in ["bash sub/claude", "dash sub/claude", "bash -c 'touch $begun; exec -a claude sleep 100'"] {
+        assert!(!reads_alone(other, &CLAUDE), "{other}");
+    }
+}
