@@ -56,7 +56,7 @@ fn a_child_that_opens_the_terminal_itself_is_given_none() {
 #[test]
 fn a_child_that_outlives_its_parent_is_given_none() {
     let child = "(bash -c 'read -r x; echo \"$x\" > got' < /dev/tty &)";
-    let script = format!("stty -icanon; {child}; {COMPOSER}; sleep 60 < /dev/null");
+    let script = format!("stty -icanon; {child}; {COMPOSER}; sleep 60 < /dev/null &> /dev/null");
     assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
 }
 

@@ -20,7 +20,7 @@ const MENU: &str = r"printf '\033[H\033[2J────────────�
 const KEEP: &str = r#"while IFS= read -rN1 key; do printf %s "$key" >> got; done"#;
 
 /// Does not read, and goes on when something was typed.
-const UNTIL_TYPED: &str = "until read -t 0; do sleep 0.05 < /dev/null; done";
+const UNTIL_TYPED: &str = "until read -t 0; do sleep 0.05 < /dev/null &> /dev/null; done";
 
 /// A program that is called as an agent is, which nobody nudges but the test.
 pub fn agent(world: &World, command: &str, script: &str) -> Watcher {
@@ -80,8 +80,9 @@ fn a_message_that_is_not_shown_is_never_sent() {
 #[test]
 fn a_message_that_nobody_reads_is_taken_back() {
     let mut world = World::new(On::Sqlite);
-    let script =
-        format!("stty -echo -icanon; {COMPOSER}; until [ -e read ]; do sleep 0.1 < /dev/null; done; > got; {KEEP}");
+    let script = format!(
+        "stty -echo -icanon; {COMPOSER}; until [ -e read ]; do sleep 0.1 < /dev/null &> /dev/null; done; > got; {KEEP}"
+    );
     let watcher = claude(&world, &script);
     until_it_takes_nudges(&mut world);
     world.queue("nudge", "go on");
@@ -160,7 +161,8 @@ fn a_return_key_that_nobody_has_read_answers_nothing() {
     for (before, after) in [("4", "0"), ("0.2", "4")] {
         let mut world = World::new(On::Sqlite);
         let message = "read -N1; printf '('; read -N12; printf 'sweep) go on'";
-        let comes_up = format!("sleep {before} < /dev/null; {MENU}; sleep {after} < /dev/null");
+        let comes_up =
+            format!("sleep {before} < /dev/null &> /dev/null; {MENU}; sleep {after} < /dev/null &> /dev/null");
         let mut watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {message}; {comes_up}; {KEEP}"));
         until_it_takes_nudges(&mut world);
         world.queue("nudge", "go on");
