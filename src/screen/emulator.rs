@@ -272,22 +272,6 @@ mod tests {
         assert_eq!(emulator.look(None, Instant::now()).lines(), ["a"]);
     }
 
-    /// Such a program would keep everybody from its screen for ever.
-    #[test]
-    fn a_picture_that_is_begun_again_and_again_is_not_waited_for_longer() {
-        for again in ["\x1b[?2026h", "\x1b[?2026l\x1b[?2026h", "\x1b[?2026$p"] {
-            let (mut emulator, began) = (Emulator::default(), Instant::now());
-            let after = |millis| began + Duration::from_millis(millis);
-            emulator.process(b"\x1b[?2026h", began);
-            for millis in (100..500).step_by(100) {
-                emulator.process(again.as_bytes(), after(millis));
-                assert!(emulator.is_painting(after(millis)), "{again:?}");
-            }
-            emulator.process(again.as_bytes(), after(600));
-            assert!(!emulator.is_painting(after(600)), "{again:?}");
-        }
-    }
-
     #[test]
     fn no_size_and_no_bytes_stop_it() {
         let mut random = fastrand::Rng::with_seed(12);

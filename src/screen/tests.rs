@@ -276,3 +276,17 @@ fn a_picture_is_painted_until_its_end_but_not_for_ever() {
     emulator.process(b"\x1b[?2026h\x1b[?2026l\x1b[?2026hmore", after(600));
     assert!(emulator.is_painting(after(700)));
 }
+
+/// Such a program would keep everybody from its screen for ever.
+#[test]
+fn a_picture_that_is_begun_again_and_again_is_not_waited_for_longer() {
+    for again in ["\x1b[?2026h", "\x1b[?2026l\x1b[?2026h", "\x1b[?2026$p"] {
+        let (mut emulator, began) = (Emulator::default(), Instant::now());
+        emulator.process(b"\x1b[?2026h", began);
+        for (millis, is_painting) in [(100, true), (300, true), (450, true), (600, false)] {
+            let now = began + Duration::from_millis(millis);
+            emulator.process(again.as_bytes(), now);
+            assert_eq!(emulator.is_painting(now), is_painting, "{again:?} after {millis}");
+        }
+    }
+}

@@ -239,8 +239,10 @@ mod tests {
             let shown = format!("{}\x1b[4;1H{below}\x1b[2;16H", composer("(sweep) go on"));
             assert!(!sent_beside("go on", &shown).0, "{below}");
         }
-        let completed = format!("{}\x1b[4;1H  /compact   Clear the history\x1b[2;11H", composer("/compact"));
-        assert!(sent_beside("/compact", &completed).0, "an agent says what a command of its own could be");
+        let below_command =
+            |row: &str| sent_beside("/compact", &format!("{}\x1b[4;1H  {row}\x1b[2;11H", composer("/compact"))).0;
+        assert!(below_command("/compact   Clear the history"), "an agent says what a command of its own could be");
+        assert!(!below_command("Enter deletes the branch") && !below_command("/compact the history? (y/n)"));
     }
 
     #[test]

@@ -73,8 +73,8 @@ impl SharedRecord {
         SharedRecord(Arc::new(Mutex::new(Record::new(nudges))))
     }
 
-    /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer. The record
-    /// is not locked while that is found out, so that further output is taken in.
+    /// Whether keys reach the agent itself: no child that it lets read is behind what looks like its composer. The
+    /// record is not locked while that is found out, so that further output is taken in.
     pub fn reads_alone(&self) -> bool {
         let (agent, probe) = {
             let record = self.lock();

@@ -59,9 +59,13 @@ impl Agents {
     }
 
     /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a
-    /// command of its own an agent shows what it could be.
+    /// command of its own an agent lists the commands that it could be.
     pub fn takes_message(&self, agent: Option<&Agent>, look: &Look, message: &str) -> bool {
-        message.starts_with('/') || agent.is_some_and(|agent| self.unknown_around(agent, look).is_empty())
+        let is_command = |row: &str| message.starts_with('/') && row.trim_start().starts_with('/');
+        let answers = |row: &str| self.generic.answers.iter().any(|answer| answer.is_match(row));
+        agent.is_some_and(|agent| {
+            self.unknown_around(agent, look).into_iter().all(|row| is_command(row) && !answers(row))
+        })
     }
 
     /// The text in the composer before the cursor and behind it, without spaces, frames and hints; None without one.
