@@ -19,7 +19,7 @@ use crate::support::world::{On, World};
 const COMPUTES: &str = "while :; do n=0; while [ $n -lt 30000 ]; do n=$((n + 1)); done; sleep 0.05; done";
 
 /// Longer than the time between two looks at what children do.
-const LONG: &str = "12s";
+const LONG: &str = "16s";
 
 /// A home with a program of this name that runs a script.
 fn home_with(program: &str, script: &str) -> Arc<TempDir> {
@@ -104,7 +104,7 @@ fn what_an_agent_and_its_further_processes_compute_themselves_is_no_progress() {
 #[test]
 fn what_an_agents_server_computes_in_the_agents_directory_is_progress() {
     let script =
-        format!("[ \"$1\" ] || {{ printf working; sleep 14; exit 0; }}; (cd $2; exec sh -c '{COMPUTES}'); true");
+        format!("[ \"$1\" ] || {{ printf working; sleep 19; exit 0; }}; (cd $2; exec sh -c '{COMPUTES}'); true");
     for (directory, escalations) in [(".", 0), ("/", 1)] {
         let home = home_with("codex", &script);
         let path = home.path().join("codex");
