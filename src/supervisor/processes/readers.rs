@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::{canonicalize, metadata, read, read_dir, symlink_metadata};
 use std::iter::successors;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
 use rustix::fs::{major, minor};
@@ -58,8 +58,8 @@ impl Process {
         })
     }
 
-    /// Whether it is a further process of this agent: of the same program and script, or of a program of the agent's
-    /// name. A script of that name may be anything.
+    /// Whether it is a further process of this agent: of the same program and script, of the same program and npm
+    /// package, or of a program of the agent's name. A script of that name may be anything.
     fn is_part_of(&self, agent: &Process) -> bool {
         let (its_words, known) = (words(self.id), Agents::get());
         let names_it = |words: &[OsString]| {
@@ -73,9 +73,23 @@ impl Process {
         };
         let program = self.executable();
         let scripts = script(self, &its_words).zip(script(agent, &agent.words));
-        let is_same = program == agent.executable() && scripts.is_none_or(|(its, agents)| its == agents);
+        let is_same = program == agent.executable()
+            && scripts.is_none_or(|(its, agents)| {
+                its == agents || package(&its).is_some_and(|its| Some(its) == package(&agents))
+            });
         names_it(&its_words) && (is_same || program.is_some_and(|program| names_it(&[program.into()])))
     }
+}
+
+/// The directory of the npm package that has this file.
+fn package(file: &Path) -> Option<PathBuf> {
+    let is_scope = |directory: &Path| directory.file_name().is_some_and(|name| name.to_string_lossy().starts_with('@'));
+    let is_below_modules = |directory: &Path| directory.parent().is_some_and(|above| above.ends_with("node_modules"));
+    let is_package = |directory: &&Path| {
+        let is_scoped = directory.parent().is_some_and(|above| is_scope(above) && is_below_modules(above));
+        is_scoped || is_below_modules(directory) && !is_scope(directory)
+    };
+    file.ancestors().find(is_package).map(Path::to_owned)
 }
 
 #[cfg(test)]
