@@ -9,33 +9,27 @@ roots (class, id) as (
     select 'pg_class'::regclass, oid from pg_class where relnamespace = to_regnamespace('sweep') and relkind = 'v'
 ), things (place, what, owner, remedy) as (
     select case when id in (select id from roots) then 1 else 2 end,
-           (select format('the %s %s', type, identity) from pg_identify_object(class, id, 0)) || case when user_id <> id then
-               (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) else '' end,
+           (select format('the %s %s%s', type, identity, used_by) from pg_identify_object(class, id, 0)),
            owner, case when IS_COPIED then 'Expected a database in which everything belongs to this role'
                        when id in (select id from roots) then
                            format('Migrate as %1$I (after grant create on database %2$I to %1$I)', pg_get_userbyid(owner), current_database())
                        else 'Give that to the tables'' owner' end
-    from foreign_owned left join reached using (class, id) where reached.id is not null or IS_COPIED
+    from foreign_owned left join uses using (class, id) where uses.id is not null or IS_COPIED
     union all
-    select 3, format('the right %s on %s', privilege_type, c.oid::regclass), grantee,
-           format('Revoke trigger, references on %s from %s', c.oid::regclass,
-                  case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end)
-    from pg_class c cross join lateral (
-        select * from aclexplode(relacl)
-        union
-        -- As the right on a column, which to revoke from the table takes as well.
-        select acl.* from pg_attribute, aclexplode(attacl) acl where attrelid = c.oid
-    ) acl
-    where privilege_type in ('TRIGGER', 'REFERENCES') and grantee not in (select role from trusted)
-      and (IS_COPIED or c.oid in (select id from reached where class = 'pg_class'::regclass))
+    select 3, format('the right %s on %s', privilege, relation::regclass), grantee,
+           -- To revoke a right on a table takes those on its columns as well.
+           format('Revoke trigger, references on %s from %s', relation::regclass, name)
+    from foreign_rights join names on role = grantee
+    where privilege in ('TRIGGER', 'REFERENCES')
+      and (IS_COPIED or relation in (select id from reached where class = 'pg_class'::regclass))
 )
-select case when rolsuper then format('this role, %1$I, is a superuser, and %2$s belongs to %3$s', rolname, what, owner_name)
-            else format('%2$s belongs to %3$s, and this role, %1$I, is no member of that role', rolname, what, owner_name) end
+select case when rolsuper then format('this role, %1$I, is a superuser, and %2$s belongs to %3$s', rolname, what, name)
+            else format('%2$s belongs to %3$s, and this role, %1$I, is no member of that role', rolname, what, name) end
     || ': whoever may change what the host''s tables run would get '
     || case when rolsuper then 'a superuser''s rights. ' else 'this role''s rights. ' end
     || remedy
     || case when IS_COPIED then '' when rolsuper then ', or add --as-superuser'
             else ', or name the host if you trust that role: --host HOST' end
-from things, me, quote_ident(case owner when 0 then 'public' else pg_get_userbyid(owner) end) owner_name
+from me, things join names on role = owner
 where case when rolsuper then not AS_SUPERUSER else not IS_NAMED end
 order by place, what limit 1

@@ -20,9 +20,7 @@ here as (
     select 2, class, id, owner, null from foreign_owned join pg_depend on classid = class and objid = id
     join here on refclassid = 'pg_namespace'::regclass and refobjid = here.oid
     union all
-    select 3, class, id, owner, case when user_id <> id then
-        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
-    from foreign_owned join reached using (class, id)
+    select 3, class, id, owner, used_by from foreign_owned join uses using (class, id)
 ), ledger (relation, writes) as (
     values ('host', ''), ('__diesel_schema_migrations', ''), ('recoveries', 'INSERT'), ('recoveries.settled_at', 'UPDATE'),
            ('sweeps', 'INSERT UPDATE'), ('policy', 'INSERT UPDATE'), ('failures', 'INSERT UPDATE'), ('notifications', 'INSERT UPDATE'),
@@ -31,21 +29,17 @@ here as (
     -- A host's work stands in views that are written to; all other views are there to be read.
     values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
 ), grants (what, privilege, grantee) as (
-    select 'sweep.' || relation, privilege_type, grantee
-    from (select relname::text, relname::text, relkind, privilege_type, grantee from relations, aclexplode(relacl)
-          union all
-          select relname, relname || '.' || attname, relkind, privilege_type, grantee
-          from relations r join pg_attribute on attrelid = r.oid, aclexplode(attacl)) granted (relation, part, relkind, privilege_type, grantee)
-    where privilege_type in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
-       or privilege_type in ('INSERT', 'UPDATE', 'DELETE')
-          and case when relation in (select l.relation from ledger l) then not exists (
-                  select from ledger l where l.relation in (granted.relation, part) and privilege_type = any (string_to_array(writes, ' ')))
-              else relkind in ('v', 'S') and relation not in (select w.relation from written_views w) end
+    select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
+    where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
+       or privilege in ('INSERT', 'UPDATE', 'DELETE')
+          and case when relname in (select l.relation from ledger l) then not exists (
+                  select from ledger l where l.relation in (relname, relname || '.' || part) and privilege = any (string_to_array(writes, ' ')))
+              else relkind in ('v', 'S') and relname not in (select w.relation from written_views w) end
     union all
     select 'function ' || identity, privilege_type, grantee
     from pg_proc f join here on pronamespace = here.oid, aclexplode(coalesce(proacl, acldefault('f', proowner))),
          pg_identify_object('pg_proc'::regclass, f.oid, 0)
-    where prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
+    where grantee not in (select role from trusted) and prosecdef and (grantee = 0 or coalesce(obj_description(f.oid, 'pg_proc'), '') not in ('called by views', 'called by sweeps'))
 ), refusals (place, what, sentence) as (
     select place, identity, format(
         'the %1$s %2$s%3$s belongs to %4$I, and this role, %5$I, is %6$s: what stands there would run with this role''s rights. '
@@ -57,15 +51,14 @@ here as (
     union all
     select 4, '', format(
         'the role %1$s may create in the schema sweep, and what it makes there would run with the rights of others: '
-        'revoke create on schema sweep from %1$s',
-        case when acl.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(acl.grantee)) end)
-    from here cross join aclexplode(nspacl) acl
+        'revoke create on schema sweep from %1$s', name)
+    from here cross join aclexplode(nspacl) acl join names on role = acl.grantee
     where acl.privilege_type = 'CREATE' and acl.grantee not in (select role from trusted)
     union all
     select 5, what, format(
         'the role %1$s has the right %2$s on %3$s, which deploy/postgres/role.sql gives to nobody: revoke %2$s on %3$s from %1$s',
-        case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end, privilege, what)
-    from grants where grantee not in (select role from trusted)
+        name, privilege, what)
+    from grants join names on role = grantee
     union all
     select 6, r.rolname, format(
         'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '

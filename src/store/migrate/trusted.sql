@@ -28,6 +28,10 @@ with recursive me as (
           and not (refclassid = 'pg_class'::regclass
                    and (classid = 'pg_constraint'::regclass or deptype in ('a', 'i') and classid <> 'pg_type'::regclass))
     ) further
+), uses (class, id, used_by) as (
+    select class, id, case when user_id <> id then
+        (select format(', which the %s %s uses,', type, identity) from pg_identify_object(user_class, user_id, user_column)) end
+    from reached
 -- Objects of this database that belong to roles that are not trusted. The list of owners leaves out what belongs to PostgreSQL's own
 -- roles, such as the schema public: a schema runs nothing.
 ), foreign_owned (class, id, owner) as (
@@ -44,4 +48,14 @@ with recursive me as (
         select 'pg_operator'::regclass, oid, oprowner from pg_operator
     ) owned (class, id, owner)
     where owner not in (select role from trusted)
+-- Rights of such roles on relations, and on parts of these: on columns.
+), foreign_rights (relation, part, privilege, grantee) as (
+    select * from (
+        select oid, null, privilege_type, acl.grantee from pg_class, aclexplode(relacl) acl
+        union all
+        select attrelid, attname, privilege_type, acl.grantee from pg_attribute, aclexplode(attacl) acl
+    ) granted (relation, part, privilege, grantee)
+    where grantee not in (select role from trusted)
+), names (role, name) as (
+    select 0::oid, 'public' union all select oid, quote_ident(rolname) from pg_roles
 ),
