@@ -38,7 +38,7 @@ pub struct Rule {
     /// Demands that the bell has rung since anything was drawn last.
     #[serde(default)]
     rung: bool,
-    /// Whether what it finds is at the cursor: then it is current, even if an agent's composer is there.
+    /// Whether the rule finds questions at the cursor: they are current, even if an agent's composer is there.
     #[serde(default)]
     pub is_current: bool,
     echo: Option<bool>,

@@ -6,7 +6,7 @@ use crate::screen::look::Look;
 use crate::screen::rule::{Pattern, question_of};
 use crate::screen::statement::{Evidence, Source, Statement};
 
-/// How many rows with text above a composer may hold a question: between them and it may stand one of the agent's own.
+/// How many rows with text above a composer may hold a question: the lower one may be a row of the agent's own.
 const ROWS_ABOVE: usize = 2;
 
 impl Agent {
@@ -42,9 +42,7 @@ impl Agents {
     /// the agent is known to show there. A hint that begins in lower case or with a digit suggests what to say. Of
     /// programs for which the operator vouches nothing is one.
     fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
-        let matches = |patterns: &[Pattern], text: &str| patterns.iter().any(|pattern| pattern.is_match(text));
-        let answers = |text: &str| matches(&self.generic.answers, text);
-        let asks = |text: &str| answers(text) || matches(&self.generic.asks, text);
+        let asks = |text: &str| self.takes_one_key(text) || matches(&self.generic.asks, text);
         let has_text = |row: &str| !condensed(row).is_empty();
         let suggests =
             |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -52,8 +50,10 @@ impl Agents {
         let at = look.rows.iter().take(look.cursor_row + 1).rposition(is_composer);
         let rows = || look.rows.iter().map(String::as_str);
         let above = rows().take(at.unwrap_or(0)).rev().enumerate().filter(|(_, row)| has_text(row)).take(ROWS_ABOVE);
-        let above = above.filter(|(distance, row)| answers(row) || *distance == 0 && asks(row)).map(|(_, row)| row);
-        let beside = Some(look.behind_cursor.as_str()).filter(|text| answers(text) || asks(text) && !suggests(text));
+        let above =
+            above.filter(|(distance, row)| self.takes_one_key(row) || *distance == 0 && asks(row)).map(|(_, row)| row);
+        let beside =
+            Some(look.behind_cursor.as_str()).filter(|text| self.takes_one_key(text) || asks(text) && !suggests(text));
         let below = rows().skip(look.cursor_row + 1).filter(|row| has_text(row) && !matches(&agent.below, row));
         above.chain(beside).chain(below).filter(|_| !agent.is_vouched_for()).collect()
     }
@@ -62,10 +62,14 @@ impl Agents {
     /// command of its own an agent lists the commands that it could be.
     pub fn takes_message(&self, agent: Option<&Agent>, look: &Look, message: &str) -> bool {
         let is_command = |row: &str| message.starts_with('/') && row.trim_start().starts_with('/');
-        let answers = |row: &str| self.generic.answers.iter().any(|answer| answer.is_match(row));
         agent.is_some_and(|agent| {
-            self.unknown_around(agent, look).into_iter().all(|row| is_command(row) && !answers(row))
+            self.unknown_around(agent, look).into_iter().all(|row| is_command(row) && !self.takes_one_key(row))
         })
+    }
+
+    /// Whether a text asks for what a person answers with one key.
+    fn takes_one_key(&self, text: &str) -> bool {
+        matches(&self.generic.answers, text)
     }
 
     /// The text in the composer before the cursor and behind it, without spaces, frames and hints; None without one.
@@ -81,6 +85,10 @@ impl Agents {
         let behind = if is_hint { "" } else { &look.solid_behind_cursor };
         Some((condensed(&before[mark..]), condensed(behind)))
     }
+}
+
+fn matches(patterns: &[Pattern], text: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.is_match(text))
 }
 
 /// A text without spaces and frames: terminals wrap at spaces, and composers have frames.

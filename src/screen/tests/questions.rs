@@ -110,8 +110,7 @@ fn the_name_of_a_directory_or_a_branch_is_no_question() {
         ("qwen", "  ➜ y-n · git:(a/b) · stand-in"),
         ("qwen", "  ➜ shop · git:(feature/y-no)"),
     ] {
-        let (_, rows, composer) = IDLE.iter().find(|(name, ..)| *name == command).expect("an agent");
-        let found = read(command, RAW, &[*rows, &[row]].concat(), *composer).map(|statement| statement.activity);
+        let (_, found) = beside(&[], &[row]).into_iter().find(|(name, _)| *name == command).expect("an agent");
         assert_eq!(found, Some(Activity::Idle), "{command}: {row}");
     }
     let above = beside(&[" ~/shop/y/no [⎇ feature/y-no]"], &[]);
