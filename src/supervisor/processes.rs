@@ -166,7 +166,7 @@ impl Process {
             let its_agent = Agents::get().of_command(&process.words).filter(|its| its.name == agent.name);
             its_agent.is_some() && process.id != self.id && process.words.iter().any(|word| word == server.as_str())
         };
-        Process::all().filter_map(|process| Process::find(process.id)).filter(is_server).collect()
+        Process::all().map(|process| Process { words: words(process.id), ..process }).filter(is_server).collect()
     }
 
     /// All processes, without their command lines: reading them would cost as much again.

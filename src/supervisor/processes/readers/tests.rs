@@ -86,3 +86,13 @@ fn a_part_of_the_agent_is_no_other_program_of_its_name() {
         assert!(!reads_alone(other, &CLAUDE), "{other}");
     }
 }
+
+#[test]
+fn scripts_of_an_npm_package_are_told_from_those_of_another() {
+    let package = |file: &str| package(Path::new(file)).map(|it| it.display().to_string());
+    let of_qwen = Some("/lib/node_modules/@qwen-code/qwen-code".to_owned());
+    assert_eq!(package("/lib/node_modules/@qwen-code/qwen-code/cli-entry.js"), of_qwen);
+    assert_eq!(package("/lib/node_modules/@qwen-code/qwen-code/dist/cli.js"), of_qwen);
+    assert_eq!(package("/lib/node_modules/codex/bin/codex.js").as_deref(), Some("/lib/node_modules/codex"));
+    assert_eq!(package("/home/ada/bin/claude"), None);
+}
