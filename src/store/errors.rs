@@ -111,7 +111,7 @@ struct Advice {
 const TOOK_TOO_LONG: &str = "it took longer than SWEEP_STATEMENT_TIMEOUT allows. Trying again helps if the database \
     was only busy; raise it if that happens again";
 
-/// What SQLite makes of the refusal of its guard to open the file that a journal names.
+/// SQLite says so when its guard refuses to open the file that a journal names.
 const NAMES_ANOTHER_FILE: &str = "access permission denied";
 
 const ADVICE: [Advice; 7] = [

@@ -69,7 +69,7 @@ struct NotificationRow {
     dead_at: Option<RawInstant>,
 }
 
-/// What is wanted of its details.
+/// The part of a notification's details that a list shows.
 #[derive(Deserialize)]
 struct Named {
     identifier: Option<String>,
