@@ -28,6 +28,8 @@ here as (
 ), written_views (relation) as (
     -- A host's work stands in views that are written to; all other views are there to be read.
     values ('plans'), ('plan_steps'), ('agents'), ('issues'), ('sessions'), ('wakes'), ('session_commands'), ('comments'), ('activity')
+), writers (role) as (
+    select 'pg_write_all_data'::regrole::oid union select member from pg_auth_members join writers on roleid = role
 ), grants (what, privilege, grantee) as (
     select 'sweep.' || relname, privilege, grantee from foreign_rights join relations r on r.oid = relation
     where privilege in ('TRIGGER', 'TRUNCATE', 'REFERENCES', 'MAINTAIN')
@@ -64,6 +66,6 @@ here as (
         'this role, %1$I, is a superuser, and %2$I may write all tables, also what a migration runs: revoke pg_write_all_data from %2$I, '
         'or use a role that is none',
         me.rolname, r.rolname)
-    from me, pg_roles r where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data' and pg_has_role(r.oid, 'pg_write_all_data', 'member')
+    from me, pg_roles r join writers on r.oid = role where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data'
 )
 select sentence from refusals order by place, what limit 1

@@ -14,9 +14,9 @@ use crate::support::world::{On, World};
 const SHADOWS: &str = include_str!("search_path/shadows.sql");
 
 /// Relations by whose names a statement might look at the catalog, or at the schema `sweep`.
-const RELATIONS: [&str; 14] = [
-    "pg_class", "pg_namespace", "pg_roles", "pg_trigger", "pg_proc", "pg_depend", "pg_shdepend", "pg_inherits",
-    "issues", "sweeps", "recoveries", "issue_facts", "sessions", "__diesel_schema_migrations",
+const RELATIONS: [&str; 15] = [
+    "pg_class", "pg_namespace", "pg_roles", "pg_trigger", "pg_proc", "pg_auth_members", "pg_depend", "pg_shdepend",
+    "pg_inherits", "issues", "sweeps", "recoveries", "issue_facts", "sessions", "__diesel_schema_migrations",
 ];
 
 /// Makes the shadows in the schema, and has everybody's names looked up there, before PostgreSQL's own when it is not
