@@ -8,13 +8,14 @@ use super::*;
 
 /// Whether Claude Code, here a script, is alone in reading its keys when what it runs has begun. It knows its terminal
 /// as `$t`; the script `child` only begins, and keeps what was opened for it, and so does `orphan` when `gone` exists.
+/// No script runs `touch`, which would be a reader for a moment more.
 fn reads_alone(runs: &str, command: &[&str]) -> bool {
     let home = tempfile::tempdir().expect("a home");
     let path = |name: &str| home.path().join(name);
     create_dir(path("sub")).expect("a directory");
-    write(path("claude"), format!("[ $1 ] && touch $begun && read\nt=$(tty)\n{runs}\n")).expect("a file");
-    write(path("sub/claude"), "touch $begun; read line").expect("a file");
-    write(path("child"), "touch $begun; exec sleep 100").expect("a file");
+    write(path("claude"), format!("[ $1 ] && : > $begun && read\nt=$(tty)\n{runs}\n")).expect("a file");
+    write(path("sub/claude"), ": > $begun; read line").expect("a file");
+    write(path("child"), ": > $begun; exec sleep 100").expect("a file");
     write(path("orphan"), "exec < /dev/tty; until [ -e gone ]; do :; done; . ./child").expect("a file");
     let pair = native_pty_system().openpty(PtySize::default()).expect("a terminal");
     let mut command = CommandBuilder::from_argv(command.iter().map(OsString::from).collect());
@@ -48,7 +49,7 @@ fn a_child_that_could_read_the_terminal_is_seen_however_it_was_opened() {
         // `more` reads its stderr.
         "bash child < /dev/null > /dev/null",
         // It has no name at all.
-        "bash -c \"touch $begun; exec -a '' cat\"",
+        "bash -c \": > $begun; exec -a '' cat\"",
     ] {
         assert!(!reads_alone(child, &CLAUDE), "{child}");
     }
@@ -70,11 +71,11 @@ fn a_child_that_cannot_read_the_terminal_is_no_reader() {
 fn only_what_has_started_the_agent_may_start_a_daemon_beside_it() {
     let named = "bash -c 'exec -a dbus-run-session bash -c \"bash orphan; :\"'";
     for launcher in ["timeout --foreground 100 bash orphan", named] {
-        let orphan = format!("({launcher} &> /dev/null &); touch gone; read");
+        let orphan = format!("({launcher} &> /dev/null &); : > gone; read");
         assert!(!reads_alone(&orphan, &CLAUDE), "{orphan}");
     }
-    let daemon = "exec -a dbus-run-session bash -c 'bash child < /dev/tty & bash claude; :'";
-    assert!(reads_alone("read", &["bash", "-c", daemon]), "negative control");
+    let daemon = "exec -a dbus-run-session bash -c 'sleep 100 < /dev/tty & bash claude; :'";
+    assert!(reads_alone(": > $begun; read", &["bash", "-c", daemon]), "negative control");
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn a_part_of_the_agent_is_no_other_program_of_its_name() {
     for part in ["bash claude again", "bash -c 'cd sub; exec bash ../claude again'"] {
         assert!(reads_alone(part, &CLAUDE), "{part}");
     }
-    for other in ["bash sub/claude", "dash sub/claude", "bash -c 'touch $begun; exec -a claude sleep 100'"] {
+    for other in ["bash sub/claude", "dash sub/claude", "bash -c ': > $begun; exec -a claude sleep 100'"] {
         assert!(!reads_alone(other, &CLAUDE), "{other}");
     }
 }
