@@ -4,6 +4,8 @@
 //! A stalled step is acted upon only when nothing is on its way: a step whose wake is pending, or on which a run
 //! works, is left to them.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
@@ -44,8 +46,9 @@ pub struct StepFacts {
     /// Which wake that is, and what became of it so far, in a few words.
     pub pending_wake: Option<String>,
     pub history: History,
-    /// The other steps in progress, when the plan is stalled; `None` for one that cannot be read.
-    pub siblings: Vec<Option<StepFacts>>,
+    /// The steps in progress of the plan, this one among them, when the plan is stalled; `None` for a step that cannot
+    /// be read, and in place of too many steps.
+    pub siblings: Arc<[Option<StepFacts>]>,
 }
 
 impl Facts for StepFacts {
@@ -73,7 +76,9 @@ impl Facts for StepFacts {
 
     /// A plan goes on executing with the last of its stalled steps: until then, what is open keeps the plan in sight.
     fn withholds_recovery(&self, policy: &Policy) -> Option<Reason> {
-        let holds = |step: &Option<StepFacts>| step.as_ref().is_none_or(|step| step.holds_its_plan(policy));
+        let holds = |step: &Option<StepFacts>| {
+            step.as_ref().is_none_or(|step| step.step.id != self.step.id && step.holds_its_plan(policy))
+        };
         self.siblings.iter().any(holds).then_some(Reason::PlanStillStalled)
     }
 

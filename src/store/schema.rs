@@ -75,6 +75,7 @@ relations! {
     }
     plan_steps (id) {
         id -> Id,
+        plan_id -> Id,
         status -> Text,
         updated_at -> Instant,
     }

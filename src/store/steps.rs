@@ -1,8 +1,10 @@
 //! Plan steps in the store: one row of facts, and what a continuation, an escalation and a recovery write.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use diesel::dsl::count_star;
 use diesel::prelude::*;
 use serde_json::json;
 
@@ -24,6 +26,9 @@ use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
+
+/// How many steps of one plan are looked at together: a plan may have as many as its tenant likes.
+const SIBLINGS_MAX: i64 = 100;
 
 impl Subject for StepFacts {
     const RELATION: &'static str = "plan_steps";
@@ -167,22 +172,30 @@ fn read_alone(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
     Ok(rows.into_iter().map(StepFacts::from).collect())
 }
 
-/// The other steps in progress of each plan that is stalled; none in the place of one that cannot be read.
-fn read_siblings(db: &mut Db, all: &mut [StepFacts]) -> QueryResult<()> {
-    use step_facts::{plan_id, status, subject_id, table};
-    let stalled = || all.iter().filter(|facts| facts.plan_status == "stalled").map(|facts| facts.plan_id.clone());
-    let plans: Vec<Id> = stalled().collect::<BTreeSet<Id>>().into_iter().collect();
+/// The steps in progress of each of these plans that is stalled: one list for all that look at the plan.
+fn read_siblings<'a>(db: &mut Db, all: impl IntoIterator<Item = &'a mut StepFacts>) -> QueryResult<()> {
+    use plan_steps::{id, plan_id, status, table};
+    let mut stalled: Vec<&mut StepFacts> = all.into_iter().filter(|facts| facts.plan_status == "stalled").collect();
+    let plans: BTreeSet<Id> = stalled.iter().map(|facts| facts.plan_id.clone()).collect();
     if plans.is_empty() {
         return Ok(());
     }
-    let in_progress = table.filter(IsOneOf::new(plan_id, &plans)).filter(status.eq("in_progress"));
-    let members: Vec<(Id, Id)> = in_progress.select((plan_id, subject_id)).load(db)?;
-    let ids: Vec<Id> = members.iter().map(|(_, id)| id.clone()).collect();
-    let read: BTreeMap<Id, StepFacts> =
+    let plans: Vec<Id> = plans.into_iter().collect();
+    let in_progress = |plans: &[Id]| table.filter(IsOneOf::new(plan_id, plans)).filter(status.eq("in_progress"));
+    let large = in_progress(&plans).group_by(plan_id).having(count_star().gt(SIBLINGS_MAX)).select(plan_id);
+    let mut siblings: BTreeMap<Id, Vec<Option<StepFacts>>> =
+        large.load(db)?.into_iter().map(|plan| (plan, vec![None])).collect();
+    let small: Vec<Id> = plans.into_iter().filter(|plan| !siblings.contains_key(plan)).collect();
+    let members: Vec<(Id, Id)> = in_progress(&small).select((plan_id, id)).load(db)?;
+    let ids: Vec<Id> = members.iter().map(|(_, step)| step.clone()).collect();
+    let mut read: BTreeMap<Id, StepFacts> =
         read_alone(db, &ids)?.into_iter().map(|facts| (facts.step.id.clone(), facts)).collect();
-    for facts in all.iter_mut().filter(|facts| facts.plan_status == "stalled") {
-        let others = members.iter().filter(|(plan, id)| *plan == facts.plan_id && *id != facts.step.id);
-        facts.siblings = others.map(|(_, id)| read.get(id).cloned()).collect();
+    for (plan, step) in members {
+        siblings.entry(plan).or_default().push(read.remove(&step));
+    }
+    let siblings: BTreeMap<Id, Arc<[_]>> = siblings.into_iter().map(|(plan, steps)| (plan, steps.into())).collect();
+    for facts in &mut stalled {
+        facts.siblings = siblings.get(&facts.plan_id).cloned().unwrap_or_default();
     }
     Ok(())
 }
@@ -237,7 +250,7 @@ impl From<StepFactsRow> for StepFacts {
             pending_wake_since: row.pending_wake_since,
             pending_wake: row.pending_wake.map(LossyText::into),
             history: history.with_wakes(wakes),
-            siblings: Vec::new(),
+            siblings: Arc::default(),
         }
     }
 }

@@ -84,6 +84,24 @@ on_each_database! {
         assert_eq!(world.status("plans", &plan), "stalled");
     }
 
+    fn a_plan_stays_stalled_while_too_many_of_its_steps_are_in_progress_to_look_at(world) {
+        let agent = world.agent("idle");
+        let (plan, healed) = world.stalled_step(Some(&agent));
+        assert_eq!(world.sweep().outcome(&healed), "continued");
+        world.set("plan_steps", &healed, "status = 'completed'");
+        for n in 0..101 {
+            let (id, now) = (sweep::rules::Id::generate(), world.ago(0));
+            world.run(&format!(
+                "insert into plan_steps (id, plan_id, position, title, status, started_at)
+                 values ('{id}', '{plan}', {n} + 2, 'Ship', 'in_progress', {now})"
+            ));
+        }
+        let swept = world.sweep();
+        assert_eq!(swept.subject(&healed)["reason"], "it healed, another step of its plan has not");
+        world.run(&format!("update plan_steps set status = 'completed' where plan_id = '{plan}' and position = 2"));
+        assert_eq!(world.sweep().outcome(&healed), "recovered", "a hundred are looked at");
+    }
+
     fn thresholds_are_the_steps_own_then_the_plans_then_the_policys(world) {
         let agent = world.agent("idle");
         for (own, plans, continued) in

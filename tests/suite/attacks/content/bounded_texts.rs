@@ -59,6 +59,26 @@ fn what_earlier_guards_held_back_costs_a_sweep_no_memory() {
     }
 }
 
+/// A step of a stalled plan is looked at together with the others, but for too many.
+#[test]
+fn a_stalled_plan_of_many_steps_costs_a_sweep_no_memory() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let agent = world.agent("idle");
+        let (plan, healed) = world.stalled_step(Some(&agent));
+        world.sweep();
+        world.set("plan_steps", &healed, "status = 'completed'");
+        let (id, at) = (if on == On::Postgres { "md5(i::text)::uuid" } else { "'x' || i" }, world.ago(300));
+        world.run(&format!(
+            "insert into plan_steps (id, plan_id, position, title, status, started_at)
+             with recursive n (i) as (select 2 union all select i + 1 from n where i <= 2000)
+             select {id}, '{plan}', i, 'x', 'in_progress', {at} from n"
+        ));
+        let ran = small(&world.url, ["--dry-run", "--no-guard", "--output", "json"]).run().done();
+        assert_eq!(ran.json()["kinds"]["steps"]["continued"], 2000, "{ran}");
+    }
+}
+
 /// By SQL of one's own: whoever gives so many is answered in proportion to what is shown.
 #[test]
 fn of_many_exemptions_and_failures_the_oldest_are_listed() {
