@@ -24,6 +24,8 @@ pub use outsider::Outsider;
 
 /// A larger database is hardly one that was made to be copied.
 const BYTES_MAX: i64 = 1 << 30;
+/// Of a file, which is held in memory while it is copied.
+const FILE_BYTES_MAX: i64 = 64 << 20;
 /// One that is empty.
 const EMPTY: &str = "template0";
 
@@ -180,18 +182,18 @@ fn connect(url: &Url) -> Result<Db> {
 /// The database's name.
 fn refuse_large(db: &mut Db) -> Result<String> {
     let name = catalog::name(db)?;
-    let Db::Postgres(db) = db else { return Ok(name) };
     let bytes: i64 = diesel::select(sql::<BigInt>("pg_database_size(current_database())")).get_result(db)?;
-    if BYTES_MAX < bytes {
-        return Err(config(format!(
-            "the database {name} has {} MiB, and would be copied several times: expected one with the host's tables \
-             and few rows, of at most {} MiB",
-            bytes >> 20,
-            BYTES_MAX >> 20
-        ))
-        .into());
-    }
+    refuse_size(&name, bytes, BYTES_MAX)?;
     Ok(name)
+}
+
+fn refuse_size(database: &str, bytes: i64, max: i64) -> Result<()> {
+    if bytes <= max {
+        return Ok(());
+    }
+    let found = format!("the database {database} has {} MiB, and would be copied several times", bytes >> 20);
+    let expected = format!("one with the host's tables and few rows, of at most {} MiB", max >> 20);
+    Err(config(format!("{found}: expected {expected}")).into())
 }
 
 /// What is written to a foreign table, or to one that has such a table as a part, leaves the copy.
@@ -226,7 +228,9 @@ fn refuse_creation(error: &Error, template: &str) -> Failure {
 
 /// As it is now, with what stands in its write-ahead log; a connection that only reads leaves that as it is.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
     let mut db = read_only(from)?;
+    refuse_size(&from.display().to_string(), sql::<BigInt>(BYTES).get_result(&mut db)?, FILE_BYTES_MAX)?;
     let copying = || format!("copying {}", from.display());
     let copy = db.serialize_database_to_buffer();
     std::fs::write(to, copy.try_as_slice().with_context(copying)?).with_context(copying)

@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Once};
 use std::time::Instant;
 
-use chrono::TimeDelta;
 use diesel::prelude::*;
 use libsqlite3_sys as ffi;
 
@@ -40,14 +39,16 @@ const SLOW_FUNCTIONS: [&str; 2] = ["json_patch", "jsonb_patch"];
 
 /// The limits of a connection: no other database, triggers that do not call one another for ever, and no pattern of
 /// LIKE or GLOB that takes long to compare with a long text.
-const LIMITS: [(c_int, c_int); 3] = [
+const LIMITS: [(c_int, c_int); 4] = [
     (ffi::SQLITE_LIMIT_ATTACHED, 0),
     (ffi::SQLITE_LIMIT_TRIGGER_DEPTH, 50),
-    (ffi::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000),
+    (ffi::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
+    // SQLite looks at the clock where its machine may jump, so that a row of many calls has no look.
+    (ffi::SQLITE_LIMIT_VDBE_OP, 11_000),
 ];
 
-/// Steps of SQLite's machine between two looks at the clock: less than a millisecond.
-const STEPS: c_int = 10_000;
+/// Steps of SQLite's machine between two looks at the clock: each may be a call that takes milliseconds.
+const STEPS: c_int = 100;
 
 /// What each statement of a connection may cost.
 #[derive(Debug)]
@@ -56,14 +57,14 @@ pub struct Allowance {
     time: AtomicU64,
     /// When the statement that runs now is interrupted, since `BEGAN`.
     ends_at: AtomicU64,
-    /// Bytes of a text, and of a row that is written. SQLite looks at the clock between two steps, and one call of a
-    /// function, such as instr(), compares each byte of a text with each of another: of 1 MiB in seconds.
+    /// Bytes of a text, and of a row that is written: SQLite looks at no clock while a function is called.
     text_max: c_int,
     /// Bytes of an answer.
     answer_max: i64,
     /// Bytes of the answer to the statement that runs now.
     answer: AtomicI64,
-    /// Bytes that SQLite holds for all connections of this process; 0: no limit. What was opened last counts.
+    /// Bytes that SQLite may take for all connections of this process, beside what it holds when this one is opened:
+    /// one that hangs in a call keeps what it has.
     heap_max: i64,
 }
 
@@ -73,19 +74,9 @@ static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 const COLUMN_BYTES: i64 = 32;
 
 impl Allowance {
-    /// The allowance of a file that may come from anybody.
     pub fn new(timeouts: Timeouts) -> Arc<Allowance> {
-        Allowance::of(timeouts, 1 << 20, 128 << 20, 128 << 20)
-    }
-
-    /// That of a copy of sweep's own, in which anything may be tried, and of what the copy is made from. A command that
-    /// makes a copy has no other file to care about.
-    pub fn of_copy() -> Arc<Allowance> {
-        Allowance::of(Timeouts { statement: TimeDelta::hours(1), ..Timeouts::default() }, 128 << 20, i64::MAX, 0)
-    }
-
-    fn of(timeouts: Timeouts, text_max: c_int, answer_max: i64, heap_max: i64) -> Arc<Allowance> {
         let (time, ends_at, answer) = (AtomicU64::default(), AtomicU64::new(u64::MAX), AtomicI64::default());
+        let (text_max, answer_max, heap_max) = (1 << 20, 128 << 20, 128 << 20);
         let allowance = Allowance { time, ends_at, text_max, answer_max, answer, heap_max };
         allowance.allow(timeouts);
         Arc::new(allowance)
@@ -160,7 +151,7 @@ unsafe extern "C" fn guard_new_connection(
             ffi::sqlite3_limit(db, limit, value);
         }
         ffi::sqlite3_limit(db, ffi::SQLITE_LIMIT_LENGTH, text_max);
-        ffi::sqlite3_hard_heap_limit64(heap_max);
+        ffi::sqlite3_hard_heap_limit64(ffi::sqlite3_memory_used() + heap_max);
         let nothing = std::ptr::null_mut::<c_int>();
         let trust = ffi::sqlite3_db_config(db, ffi::SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 as c_int, nothing);
         let defend = ffi::sqlite3_db_config(db, ffi::SQLITE_DBCONFIG_DEFENSIVE, 1 as c_int, nothing);

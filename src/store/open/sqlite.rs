@@ -112,12 +112,12 @@ fn take_back(path: &Path, access: Access, allowance: &Arc<Allowance>) -> Result<
 /// A connection by which a file is copied: nothing is written, not even the log back into the file.
 pub(super) fn read_only(path: &Path) -> Result<SqliteConnection> {
     refuse_unless_file(path, Access::ReadOnly)?;
-    Ok(open(path, Access::ReadOnly, &Allowance::of_copy())?)
+    Ok(open(path, Access::ReadOnly, &Allowance::new(Timeouts::default()))?)
 }
 
 /// A connection to sweep's own copy of a file.
 pub(super) fn to_copy(path: &Path) -> Result<SqliteConnection> {
-    Ok(open(path, Access::Write, &Allowance::of_copy())?)
+    Ok(open(path, Access::Write, &Allowance::new(Timeouts::default()))?)
 }
 
 fn open(path: &Path, access: Access, allowance: &Arc<Allowance>) -> Result<SqliteConnection, Failure> {

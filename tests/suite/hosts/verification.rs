@@ -110,6 +110,27 @@ fn file() -> (TempDir, std::path::PathBuf, String) {
     (directory, path, url)
 }
 
+#[rstest]
+#[case::memory(
+    "create trigger large before insert on tasks begin select randomblob(60000000); end",
+    SOME_FAILED,
+    "too big"
+)]
+#[case::copies(
+    "create table files as with n as (select 1 from (values (1), (2), (3), (4), (5), (6), (7), (8), (9))) select zeroblob(100000) from n, n m, n l",
+    CONFIG,
+    "of at most 64 MiB"
+)]
+fn a_file_that_takes_much_to_verify_is_not(#[case] change: &str, #[case] code: i32, #[case] why: &str) {
+    let (_directory, path, url) = file();
+    let mut db = SqliteConnection::establish(&path.display().to_string()).expect("a file");
+    db.batch_execute(change).expect("a change");
+    let host = example("").display().to_string();
+    let ran = verify(&url, &["--host-dir", &host, "--check", "continuation"]);
+    assert_eq!(ran.code, code, "{ran}");
+    assert!(format!("{ran}").contains(why), "{ran}");
+}
+
 /// A host with derived facts has its candidates made by sweep: here they are the host's own.
 #[test]
 fn candidates_that_name_too_few_are_found_out_with_what_they_overlook() {

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::{BigInt, Binary, Text};
 use rstest::rstest;
 
 use super::*;
@@ -75,7 +75,11 @@ fn an_endless_statement_ends_after_its_time_and_the_next_one_has_its_own() {
 /// A call of a function cannot be interrupted, so that no text may be long.
 #[rstest]
 #[case::a_text("SELECT length(hex(zeroblob(600000)))", "string or blob too big")]
-#[case::a_pattern("SELECT 'x' LIKE hex(zeroblob(600))", "LIKE or GLOB pattern too complex")]
+#[case::a_pattern("SELECT 'x' LIKE hex(zeroblob(60))", "LIKE or GLOB pattern too complex")]
+#[case::a_replacement(
+    "SELECT length(replace(hex(zeroblob(1000)), '0', hex(zeroblob(1000))))",
+    "string or blob too big"
+)]
 #[case::what_nobody_needs("SELECT unhex('aa', 'b')", "wrong number of arguments to function unhex()")]
 #[case::patches("SELECT json_patch('{}', '{}')", "not authorized to use function: json_patch")]
 #[case::patches_of_blobs("SELECT jsonb_patch('{}', '{}')", "not authorized to use function: jsonb_patch")]
@@ -83,12 +87,42 @@ fn what_a_call_would_take_long_for_is_refused(#[case] statement: &str, #[case] w
     assert_eq!(refusal(statement), why);
 }
 
-/// SQLite's own function takes an hour.
+/// SQLite looks at the clock between two jumps of its machine.
 #[test]
-fn a_long_text_is_trimmed_by_a_long_text_at_once() {
-    let text = "replace(hex(zeroblob(500000)), '0', 'a')";
-    let trimmed = format!("SELECT length(trim({text}, hex(zeroblob(499999)) || 'a'))");
-    assert_eq!(sql::<BigInt>(&trimmed).get_result(&mut guarded(60_000)), Ok(0));
+fn a_row_of_too_many_calls_is_refused() {
+    let calls = |n: usize| refusal(&format!("SELECT {}", vec![["random()"; 10].join(" + "); n].join(",")));
+    assert_eq!((calls(700).as_str(), calls(400).as_str()), ("out of memory", "nothing"));
+}
+
+/// Each of them may take milliseconds.
+#[test]
+fn a_statement_whose_time_is_over_calls_few_more_functions() {
+    let mut db = guarded(0);
+    let calls = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+        SELECT length(hex(randomblob(400000))) FROM n";
+    let rows = sql::<BigInt>(calls).load_iter::<i64, _>(&mut db).expect("rows").take_while(Result::is_ok).count();
+    assert!(rows < 100, "{rows}");
+}
+
+/// As of a database that fell silent, and whose thread was left behind.
+#[test]
+fn one_connection_cannot_take_the_memory_of_the_next() {
+    let blobs = format!("SELECT {}", vec!["randomblob(1000000)"; 90].join(","));
+    let rows = || sql::<Binary>(&blobs);
+    let (mut hog, query) = (guarded(60_000), rows());
+    let mut held = query.load_iter::<Vec<u8>, _>(&mut hog).expect("rows");
+    held.next().expect("a row").expect("a blob");
+    assert_eq!(rows().load::<Vec<u8>>(&mut guarded(60_000)).map(|rows| rows.len()), Ok(1));
+}
+
+/// SQLite's own functions take seconds, or an hour.
+#[rstest]
+#[case::trim("length(trim(TEXT, TEXT))", 0)]
+#[case::instr("instr(TEXT, substr(TEXT, 1, 500000) || 'b')", 0)]
+#[case::replace("length(replace(TEXT, substr(TEXT, 1, 500000) || 'b', ''))", 1_000_000)]
+fn of_long_texts_functions_answer_at_once(#[case] call: &str, #[case] answer: i64) {
+    let call = call.replace("TEXT", "replace(hex(zeroblob(500000)), '0', 'a')");
+    assert_eq!(sql::<BigInt>(&format!("SELECT {call}")).get_result(&mut guarded(60_000)), Ok(answer));
 }
 
 #[rstest]
@@ -97,7 +131,14 @@ fn a_long_text_is_trimmed_by_a_long_text_at_once() {
 #[case("rtrim('\u{e4}xay\u{e4}', '\u{e4}x')")]
 #[case("trim('\u{e4}', '\u{c4}') || '.' || trim('', 'a') || '.' || trim('aaa', 'a') || '.' || trim('  a ')")]
 #[case("coalesce(trim(null, 'a'), trim('a', null), ltrim(12321, 1), 'x') || rtrim(' a', '')")]
-fn texts_are_trimmed_as_by_sqlites_own(#[case] call: &str) {
+#[case("instr('aäaäb', 'äb') || instr('', '') || instr('ä', '') || instr('a', 'b') || instr(x'c3a4b1', x'b1')")]
+#[case(
+    "coalesce(instr(null, 'a'), instr('a', null), 'x') || instr('bäa', x'61') || instr(x'c3a4', 'ä') || instr(12, 2)"
+)]
+#[case("replace('aäaäb', 'ä', 'xyz') || replace('aaa', 'aa', 'b') || replace('a', '', 'b') || replace('aba', 'a', '')")]
+#[case("coalesce(replace(null, 'a', 'b'), replace('a', null, 'b'), replace('a', 'a', null), replace(121, 1, 3))")]
+#[case("typeof(replace(12, '', 3)) || typeof(replace(12, 3, 4)) || typeof(instr('a', 'a'))")]
+fn functions_of_texts_answer_as_sqlites_own(#[case] call: &str) {
     let query = || sql::<Text>(&format!("SELECT {call}"));
     let mut plain = SqliteConnection::establish(":memory:").expect("a connection");
     let its_own: String = query().get_result(&mut plain).expect("a text");
