@@ -24,6 +24,8 @@
 {%- set database_id = "database_id uuid not null default gen_random_uuid(),\n    " -%}
 {%- set numbered_key = "id bigint generated always as identity primary key" -%}
 {%- macro time(column) %}{{ column }} timestamptz{% endmacro -%}
+{#- Of a year with four digits, as every program can read it. -#}
+{%- macro calendar_time(column) %}{{ time(column) }} check ({{ column }} >= '0001-01-01Z' and {{ column }} < '10000-01-01Z'){% endmacro -%}
 {%- macro json(column) %}{{ column }} jsonb{% endmacro -%}
 {%- macro flag(column) %}{{ column }} boolean{% endmacro -%}
 {%- macro before(at, seconds) %}{{ at }} - make_interval(secs => {{ seconds }}){% endmacro -%}

@@ -20,6 +20,7 @@
 {%- set numbered_key = "id integer primary key" -%}
 {%- set now_of_transaction = now -%}
 {%- macro time(column) %}{{ column }} text check ({{ column }} is strftime({{ format }}, {{ column }})){% endmacro -%}
+{%- macro calendar_time(column) %}{{ time(column) }}{% endmacro -%}
 {%- macro json(column) %}{{ column }} text check (json_valid({{ column }})){% endmacro -%}
 {#- Not `integer`, which as a primary key would be the number of the row. -#}
 {%- macro flag(column) %}{{ column }} int check ({{ column }} in (false, true)){% endmacro -%}

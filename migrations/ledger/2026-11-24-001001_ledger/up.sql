@@ -13,11 +13,11 @@ create table {{ own }}sweeps (
     id {{ uuid }} primary key,
     {{ short_text("host", 100) }} not null,
     {{ short_text("version", 100) }} not null,
-    {{ time("started_at") }} not null default {{ now }},
-    {{ time("finished_at") }},  -- null: running, or killed before it could close
+    {{ calendar_time("started_at") }} not null default {{ now }},
+    {{ calendar_time("finished_at") }},  -- null: running, or killed before it could close
     ended          text check (ended in ('completed', 'interrupted', 'failed')),
     {{ short_json("counts", 200000) }} not null default '{}',  -- outcomes by kind, as in the JSON report
-    {{ time("oldest_left_at") }},  -- since when the oldest subject that was left has been idle
+    {{ calendar_time("oldest_left_at") }},  -- since when the oldest subject that was left has been idle
     exit_code      integer,  -- null: as finished_at
     {{ flag("succeeded") }} not null default false,  -- it looked at everything and did all that it had to
     {{ flag("partial") }} not null default false,  -- it did not look at everything, and says nothing of the schedule
@@ -27,10 +27,10 @@ create table {{ own }}sweeps (
     {{ flag("is_restricted") }} not null default false,  -- its settings let it look at a part only; partial: or its deadline did
     -- A sweep that closes remembers how much the ledger has ever recorded: nobody counts it from the beginning again, and
     -- the count stays when old rows are pruned.
-    {{ time("ledger_until") }},  -- all rows of the ledger before it ...
+    {{ calendar_time("ledger_until") }},  -- all rows of the ledger before it ...
     {{ short_json("ledger_counts", 100000) }},  -- ... by kind and action
     -- A guard that stands for hours is not decided in every sweep.
-    {{ time("guard_decided_at") }},  -- when the oldest of what it holds back was decided; null: it judged nothing
+    {{ calendar_time("guard_decided_at") }},  -- when the oldest of what it holds back was decided; null: it judged nothing
     {{ short_json("guard_held", 100000) }}  -- of each kind that it judged; and the settings that it judged by
 ){{ strict }};
 create index {{ own }}sweeps_started_at on {{ own }}sweeps (started_at);
@@ -49,15 +49,15 @@ create table {{ own }}recoveries (
     {{ short_id("subject_id") }} not null,
     action           text not null check (action in ('continue', 'escalate', 'recover', 'hand_over', 'abandon')),
     {{ short_text("reason", 10000) }} not null,
-    {{ time("episode_began_at") }} not null,
+    {{ calendar_time("episode_began_at") }} not null,
     attempt          integer not null check (attempt >= 0),
     wake_id {{ uuid }},
     {{ short_id("agent_id") }},  -- who had it then, and whose it is: an exemption of either calls nobody
     {{ short_text("tenant", 1000) }},
     {{ short_text("requested_by", 200) }},  -- who asked for it by a command; null: a sweep
     {{ flag("blocked_subject") }} not null default false,  -- this escalation set the subject blocked
-    {{ time("created_at") }} not null default {{ now }},
-    {{ time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet
+    {{ calendar_time("created_at") }} not null default {{ now }},
+    {{ calendar_time("settled_at") }}  -- null: open, that is, the last thing sweep did and nothing has come of it yet
 ){{ strict }};
 -- The bound on attempts holds even if every lock failed: the second writer of the same attempt loses.
 create unique index {{ own }}recoveries_once on {{ own }}recoveries (kind, subject_id, episode_began_at, action, attempt)
@@ -89,16 +89,16 @@ create table {{ own }}exemptions (
     {{ short_text("kind", 100) }} not null,  -- of subject; or agent
     {{ short_id("subject_id") }} not null,
     {{ short_text("reason", 2000) }} not null,
-    {{ time("until") }},  -- it holds before this; null: until it is removed
-    {{ time("created_at") }} not null default {{ now }},
+    {{ calendar_time("until") }},  -- it holds before this; null: until it is removed
+    {{ calendar_time("created_at") }} not null default {{ now }},
     primary key (kind, subject_id)
 ){{ strict }};
 
 create table {{ own }}tenant_exemptions (
     {{ short_text("tenant", 1000) }} not null primary key,
     {{ short_text("reason", 2000) }} not null,
-    {{ time("until") }},
-    {{ time("created_at") }} not null default {{ now }}
+    {{ calendar_time("until") }},
+    {{ calendar_time("created_at") }} not null default {{ now }}
 ){{ strict }};
 
 -- A row that always fails costs nothing any more.
@@ -107,8 +107,8 @@ create table {{ own }}failures (
     {{ short_id("subject_id") }} not null,
     sweeps         integer not null default 1,  -- in how many sweeps running; 0: no longer
     {{ short_text("reason", 1000) }} not null,  -- of the last failure
-    {{ time("last_at") }} not null default {{ now }},
-    {{ time("quarantined_at") }},  -- null: it is still examined
+    {{ calendar_time("last_at") }} not null default {{ now }},
+    {{ calendar_time("quarantined_at") }},  -- null: it is still examined
     primary key (kind, subject_id)
 ){{ strict }};
 
@@ -122,12 +122,12 @@ create table {{ own }}notifications (
     {{ short_id("subject_id") }},  -- null: about the kind as a whole
     sweep_id {{ uuid }} not null,
     {{ short_json("details", 100000) }} not null,
-    {{ time("created_at") }} not null default {{ now }},
+    {{ calendar_time("created_at") }} not null default {{ now }},
     message_id {{ uuid }},  -- what goes out in one message; null: not tried yet
     attempts     integer not null default 0,
-    {{ time("due_at") }} not null default {{ now }},
-    {{ time("delivered_at") }},
-    {{ time("dead_at") }},  -- given up
+    {{ calendar_time("due_at") }} not null default {{ now }},
+    {{ calendar_time("delivered_at") }},
+    {{ calendar_time("dead_at") }},  -- given up
     {{ short_text("last_error", 10000) }}
 ){{ strict }};
 create index {{ own }}notifications_waiting on {{ own }}notifications (due_at) where delivered_at is null and dead_at is null;

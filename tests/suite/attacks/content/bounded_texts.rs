@@ -7,12 +7,12 @@ use crate::support::program::{command_at, sweep_at};
 use crate::support::scratch::psql;
 use crate::support::world::{On, World};
 
-/// The columns of the schema whose length no check bounds, and no type.
+/// The columns of the schema whose length no check bounds, and no type; or a time that programs cannot read.
 const UNBOUNDED: &str = "select string_agg(relname || '.' || attname, ' ' order by 1)
     from pg_class c join pg_attribute a on attrelid = c.oid and attnum > 0 and not attisdropped
     join pg_type t on t.oid = atttypid
     where relnamespace = 'sweep'::regnamespace and relkind = 'r' and atttypmod = -1
-      and (typcategory = 'S' or typname in ('json', 'jsonb', 'bytea', 'id') or typcategory = 'A')
+      and (typcategory = 'S' or typname in ('json', 'jsonb', 'bytea', 'id', 'timestamptz') or typcategory = 'A')
       and not exists (select from pg_constraint k
                       where k.conrelid = c.oid and contype = 'c' and conkey @> array[attnum])";
 
