@@ -68,4 +68,4 @@ here as (
         me.rolname, r.rolname)
     from me, pg_roles r join writers on r.oid = role where me.rolsuper and not r.rolsuper and r.rolname <> 'pg_write_all_data'
 )
-select sentence from refusals order by place, what limit 1
+select sentence from refusals order by place, what, sentence limit 1
