@@ -14,7 +14,7 @@ mod signal;
 mod statement;
 mod tracker;
 
-pub use agent::{Agent, Agents, condensed};
+pub use agent::{Agent, Agents, condensed, is_runner};
 pub use emulator::Emulator;
 pub use event::HookEvent;
 pub use look::{Capture, LineMode, Look};

@@ -22,7 +22,15 @@ static FILES: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/screen/agents");
 const RUNNERS: [&str; 14] =
     ["node", "bun", "bunx", "deno", "npx", "npm", "pnpm", "uv", "uvx", "pipx", "sh", "bash", "dash", "zsh"];
 
+/// Words of theirs that have no value: what follows any other option may be its value, or a command.
+const WITHOUT_VALUE: [&str; 9] = ["exec", "run", "dlx", "-y", "--yes", "-q", "--quiet", "-u", "-m"];
+
 static AGENTS: LazyLock<Agents> = LazyLock::new(Agents::embedded);
+
+/// Whether a program of this name runs what its words name.
+pub fn is_runner(name: &str) -> bool {
+    RUNNERS.contains(&name) || name.starts_with("python")
+}
 
 /// One agent, as its file describes it.
 #[derive(Debug, Deserialize)]
@@ -137,9 +145,11 @@ impl Agents {
         };
         let first = path(words.first()?);
         let name = first.file_name()?.to_string_lossy().into_owned();
-        let is_runner = RUNNERS.contains(&name.as_str()) || name.starts_with("python");
-        let is_option = |word: &&OsString| word.to_string_lossy().starts_with('-') || *word == "exec" || *word == "run";
-        let second = words[1..].iter().find(|word| !is_option(word)).filter(|_| is_runner).map(path);
+        let is_option = |word: &&OsString| {
+            let word = word.to_string_lossy();
+            WITHOUT_VALUE.contains(&&*word) || word.starts_with("--no-") || word.starts_with("--") && word.contains('=')
+        };
+        let second = words[1..].iter().find(|word| !is_option(word)).filter(|_| is_runner(&name)).map(path);
         let programs = [Some(first), second];
         let runs = |agent: &&Agent| {
             let is_one = |program: &PathBuf| agent.commands.iter().any(|command| program.ends_with(command));

@@ -23,7 +23,9 @@ const LAUNCHERS: [&str; 25] = [
 const RUNNERS: [&str; 13] =
     ["bun", "bunx", "expect", "make", "mise", "npm", "npx", "pipx", "pnpm", "pnpx", "uv", "uvx", "yarn"];
 
-const SHELLS: [&str; 12] = ["sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh"];
+const SHELLS: [&str; 15] = [
+    "sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh", "rbash", "elvish", "pwsh",
+];
 
 /// Programs that show what runs on another machine or in a container, where its processes are not seen.
 const REMOTES: [&str; 12] = [
@@ -44,6 +46,7 @@ pub struct Process {
     group: i32,
     /// The number of its terminal; 0: it has none.
     terminal: u64,
+    has_ended: bool,
     /// The process group in the foreground of its terminal.
     foreground: i32,
     /// Its own processor time, and that of the children that it has waited for, in hundredths of a second.
@@ -60,13 +63,17 @@ impl Process {
     fn without_words(id: i32) -> Option<Process> {
         let text = String::from_utf8_lossy(&read(format!("/proc/{id}/stat")).ok()?).into_owned();
         // The second field, the name, may contain anything.
-        let fields: Vec<i64> = text.rsplit_once(") ")?.1.split(' ').map(|field| field.parse().unwrap_or(0)).collect();
+        let fields = text.rsplit_once(") ")?.1;
+        let is_zombie = fields.starts_with('Z');
+        let fields: Vec<i64> = fields.split(' ').map(|field| field.parse().unwrap_or(0)).collect();
         let (at, time) = (|at: usize| fields.get(at).copied().unwrap_or(0), |at: i64| u64::try_from(at).unwrap_or(0));
         Some(Process {
             id,
             parent: i32::try_from(at(1)).ok()?,
             group: i32::try_from(at(2)).ok()?,
             terminal: time(at(4)),
+            // Of a process whose first thread has ended, others may go on.
+            has_ended: is_zombie && at(17) <= 1,
             foreground: i32::try_from(at(5)).ok()?,
             own_time: time(at(11)) + time(at(12)),
             childrens_time: time(at(13)) + time(at(14)),
@@ -83,7 +90,8 @@ impl Process {
 
     fn looked_through(self, depth: u32) -> Process {
         let is_launcher = is_one_of(&self.words, &LAUNCHERS);
-        if depth == 0 || self.is_agent() || !(is_launcher || self.is_runner()) {
+        let is_found = self.is_agent() && !is_one_of(&self.words, &RUNNERS);
+        if depth == 0 || is_found || !(is_launcher || self.is_runner()) {
             return self;
         }
         let shown = self.children().into_iter().filter_map(|child| self.shows(child));
@@ -105,7 +113,7 @@ impl Process {
     }
 
     fn is_runner(&self) -> bool {
-        is_one_of(&self.words, &RUNNERS) || is_shell_name(&program(&self.words)) && !is_shell(&self.words)
+        is_one_of(&self.words, &RUNNERS) || is_shell_name(&program(&self.words)) && 1 < self.words.len()
     }
 
     fn is_agent(&self) -> bool {
@@ -191,10 +199,10 @@ impl Process {
     }
 }
 
-/// Whether a command line is a shell at its prompt, and not one that runs a script.
+/// Whether a command line may be a shell at its prompt: after an option, the words may be the option's values.
 pub fn is_shell(words: &[OsString]) -> bool {
     let is_one = words.first().is_some_and(|word| is_shell_name(&word.to_string_lossy()));
-    is_one && words.iter().skip(1).all(|word| word.as_bytes().starts_with(b"-") && word != "-c")
+    is_one && words.get(1).is_none_or(|word| word.as_bytes().starts_with(b"-") && word != "-c")
 }
 
 pub fn is_shell_name(command: &str) -> bool {
@@ -214,8 +222,11 @@ fn is_one_of(words: &[OsString], programs: &[&str]) -> bool {
 
 /// The name of a command line's program; npm writes all of its words into the first.
 fn program(words: &[OsString]) -> String {
-    let name = words.first().and_then(|word| Path::new(word).file_name()).unwrap_or_default();
-    name.to_string_lossy().split(' ').next().unwrap_or_default().to_owned()
+    let first = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+    if first.starts_with("npm ") {
+        return "npm".to_owned();
+    }
+    Path::new(&*first).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn words(process: i32) -> Vec<OsString> {

@@ -1,8 +1,9 @@
 //! Who could read the keys that are meant for an agent.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs::{canonicalize, metadata, read, read_dir, symlink_metadata};
+use std::fs::{DirEntry, canonicalize, metadata, read_dir, read_link, symlink_metadata};
+use std::io::{Error, ErrorKind};
 use std::iter::successors;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,56 +11,68 @@ use std::slice::from_ref;
 
 use rustix::fs::{major, minor};
 
-use super::{Process, is_one_of, words};
-use crate::screen::Agents;
+use super::{Process, is_one_of, is_shell_name, words};
+use crate::screen::{Agents, is_runner};
 
 /// A launcher that also starts a daemon, which does not read what the launcher lets it inherit.
 const STARTS_A_DAEMON: [&str; 1] = ["dbus-run-session"];
 
 impl Process {
-    /// Whether no process but this one, and the parts of the same agent, could read its keys. What it has started could
-    /// if it has a terminal to read, or one of its own, to which this program passes keys on. Any other process in the
-    /// foreground of its terminal may have been started by what has ended since, unless it is the daemon of what has
-    /// started this program; in the background it is stopped when it reads.
+    /// Whether this process could read its keys, and no other one but parts of the same agent. What it has started
+    /// could if it has a terminal to read: a terminal of its own may be one to which this program passes keys on. Any
+    /// other process could which has this terminal open, or that of a launcher above, unless it is in the background,
+    /// where it is stopped when it reads, or is the daemon of what has started this program.
     pub fn reads_alone(&self) -> bool {
-        let all: HashMap<i32, Process> = Process::all().map(|process| (process.id, process)).collect();
-        let is_below = |process: &Process, above: i32| {
-            successors(all.get(&process.parent), |parent| all.get(&parent.parent)).any(|parent| parent.id == above)
-        };
-        let has_own = |process: &Process| ![self.terminal, 0].contains(&process.terminal) && process.is_alive();
+        let all: HashMap<i32, Process> =
+            Process::all().filter(|process| !process.has_ended).map(|process| (process.id, process)).collect();
+        let above = |process: &Process| successors(all.get(&process.parent), |parent| all.get(&parent.parent));
+        let is_below = |process: &Process, id: i32| above(process).any(|parent| parent.id == id);
+        let sweep = std::process::id().cast_signed();
+        let launchers = above(self).take_while(|process| process.id != sweep);
+        let terminals: HashSet<u64> = launchers.chain([self]).map(|it| it.terminal).filter(|it| *it != 0).collect();
         let is_daemon =
             |process: &Process| is_below(self, process.parent) && is_one_of(&words(process.parent), &STARTS_A_DAEMON);
         let is_beside = |process: &Process| {
-            let is_in_foreground = process.terminal == self.terminal && process.group == process.foreground;
-            is_in_foreground && process.id != self.id && !is_below(self, process.id) && !is_daemon(process)
+            let is_in_background = terminals.contains(&process.terminal) && process.group != process.foreground;
+            let is_above = process.id == sweep || is_below(self, process.id);
+            !is_above && !is_in_background && !is_daemon(process)
         };
         let reads = |process: &&Process| match is_below(process, self.id) {
-            true => has_own(process) || process.has_terminal_to_read(),
-            false => is_beside(process) && process.has_terminal_to_read(),
+            true => ![self.terminal, 0].contains(&process.terminal) || process.reads(|_| true).unwrap_or(true),
+            false => is_beside(process) && process.reads(|terminal| terminals.contains(&terminal)).unwrap_or(false),
         };
-        all.values().filter(reads).all(|process| process.is_part_of(self))
+        let others = all.values().filter(|process| process.id != self.id);
+        self.reads(|_| true).unwrap_or(true) && others.filter(reads).all(|process| process.is_part_of(self))
     }
 
-    /// A process that has ended, but was not waited for yet, has no command line.
-    fn is_alive(&self) -> bool {
-        read(format!("/proc/{}/cmdline", self.id)).is_ok_and(|line| !line.is_empty())
+    /// Whether such a terminal is open to it for reading, whatever it was opened for: pagers read keys from their
+    /// stderr. `None`: nobody may see what is open to it.
+    fn reads(&self, is_such: impl Fn(u64) -> bool) -> Option<bool> {
+        let tasks = read_dir(format!("/proc/{}/task", self.id)).into_iter().flatten().flatten();
+        let files = |task: DirEntry| match read_dir(task.path().join("fd")) {
+            Ok(files) => Ok(files.flatten().any(|file| self.terminal_of(&file.path()).is_some_and(&is_such))),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(error),
+            Err(_) => Ok(false),
+        };
+        tasks.map(files).try_fold(false, |reads, task| Ok::<_, Error>(reads || task?)).ok()
     }
 
-    /// Whether a terminal is open to it for reading, whatever it was opened for: pagers read keys from their stderr.
-    fn has_terminal_to_read(&self) -> bool {
-        read_dir(format!("/proc/{}/fd", self.id)).into_iter().flatten().flatten().any(|file| {
-            let is_terminal = metadata(file.path()).is_ok_and(|file| match major(file.rdev()) {
-                4 | 136..=143 => true,
-                // All but what leads to new terminals.
-                5 => minor(file.rdev()) != 2,
-                _ => false,
-            });
-            is_terminal && symlink_metadata(file.path()).is_ok_and(|link| link.mode() & 0o400 != 0)
-        })
+    /// The number of the terminal that an open file reads.
+    fn terminal_of(&self, file: &Path) -> Option<u64> {
+        // What is no path is no terminal, and looking at a link costs less than at a file.
+        read_link(file).ok().filter(|link| link.is_absolute())?;
+        let device = metadata(file).ok()?.rdev();
+        let terminal = match major(device) {
+            4 | 136..=143 => Some(device),
+            // All but what leads to new terminals.
+            5 if minor(device) != 2 => Some(self.terminal),
+            _ => None,
+        };
+        terminal.filter(|_| symlink_metadata(file).is_ok_and(|link| link.mode() & 0o400 != 0))
     }
 
-    /// Whether it is a further process of this agent: of the same program and script, of the same program and npm
-    /// package, or of a program of the agent's name. A script of that name may be anything.
+    /// Whether it is a further process of this agent: of the same program, if that needs no script, of the same program
+    /// and script or npm package, or of a program of the agent's name. A script of that name may be anything.
     fn is_part_of(&self, agent: &Process) -> bool {
         let (its_words, known) = (words(self.id), Agents::get());
         let names_it = |words: &[OsString]| {
@@ -72,13 +85,21 @@ impl Process {
             Some(canonicalize(&path).unwrap_or(path))
         };
         let program = self.executable();
-        let scripts = script(self, &its_words).zip(script(agent, &agent.words));
         let is_same = program == agent.executable()
-            && scripts.is_none_or(|(its, agents)| {
-                its == agents || package(&its).is_some_and(|its| Some(its) == package(&agents))
-            });
+            && match (script(self, &its_words), script(agent, &agent.words)) {
+                (Some(its), Some(agents)) => {
+                    its == agents || package(&its).is_some_and(|its| Some(its) == package(&agents))
+                }
+                (None, None) => program.as_deref().is_some_and(|program| !needs_script(program)),
+                _ => false,
+            };
         names_it(&its_words) && (is_same || program.is_some_and(|program| names_it(&[program.into()])))
     }
+}
+
+fn needs_script(program: &Path) -> bool {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    is_runner(&name) || is_shell_name(&name)
 }
 
 /// The directory of the npm package that has this file.

@@ -21,6 +21,7 @@ fn reads_alone(runs: &str, command: &[&str]) -> bool {
     let mut command = CommandBuilder::from_argv(command.iter().map(OsString::from).collect());
     command.cwd(home.path());
     command.env("begun", path("begun"));
+    command.env("thread", THREAD);
     let mut started = pair.slave.spawn_command(command).expect("a process");
     let began = Instant::now();
     while !path("begun").exists() {
@@ -28,12 +29,20 @@ fn reads_alone(runs: &str, command: &[&str]) -> bool {
         sleep(Duration::from_millis(5));
     }
     let id = i32::try_from(started.process_id().expect("a process")).expect("an id");
-    let agent = Process::on_screen(id).filter(Process::is_agent).expect("an agent");
+    let agent =
+        Process::on_screen(id).filter(Process::is_agent).unwrap_or_else(|| panic!("no agent: {runs}, {:?}", words(id)));
     let reads_alone = agent.reads_alone();
     started.kill().expect("an end");
     started.wait().expect("an end");
     reads_alone
 }
+
+const THREAD: &str = "import ctypes, os, threading, time
+def reads():
+    open(os.environ['begun'], 'w')
+    time.sleep(100)
+threading.Thread(target=reads).start()
+ctypes.CDLL(None).pthread_exit(0)";
 
 const CLAUDE: [&str; 2] = ["bash", "claude"];
 
@@ -46,6 +55,10 @@ fn a_child_that_could_read_the_terminal_is_seen_however_it_was_opened() {
         "bash child < /dev/null 3< $t &> /dev/null",
         "bash child < /dev/null 3<> $t &> /dev/null",
         "setsid -w bash child < /dev/null 3< $t &> /dev/null",
+        // So gpg-agent's programs open it, which no agent has started.
+        "(setsid setsid bash child 3< $t < /dev/null &> /dev/null &); read",
+        // Its first thread has ended.
+        "python3 -c \"$thread\"",
         // `more` reads its stderr.
         "bash child < /dev/null > /dev/null",
         // It has no name at all.
@@ -78,12 +91,31 @@ fn only_what_has_started_the_agent_may_start_a_daemon_beside_it() {
     assert!(reads_alone(": > $begun; read", &["bash", "-c", daemon]), "negative control");
 }
 
+/// A script of a person's own may start an agent and ask something itself.
+#[test]
+fn an_agent_beside_another_reader_is_not_alone() {
+    let behind = "bash claude < /dev/null &> /dev/null & read";
+    assert!(!reads_alone(": > $begun; sleep 100", &["bash", "-c", behind]), "an agent that reads nothing");
+    for script in [
+        "while read; do :; done < /dev/tty & script -qec 'bash claude' /dev/null",
+        "script -qec 'bash child; :' other < /dev/tty > /dev/null & script -qec 'bash claude' /dev/null",
+    ] {
+        assert!(!reads_alone(": > $begun; read", &["bash", "-c", script]), "{script}");
+    }
+    assert!(reads_alone(": > $begun; read", &["script", "-qec", "bash claude", "/dev/null"]), "negative control");
+}
+
 #[test]
 fn a_part_of_the_agent_is_no_other_program_of_its_name() {
     for part in ["bash claude again", "bash -c 'cd sub; exec bash ../claude again'"] {
         assert!(reads_alone(part, &CLAUDE), "{part}");
     }
-    for other in ["bash sub/claude", "dash sub/claude", "bash -c ': > $begun; exec -a claude sleep 100'"] {
+    for other in [
+        "bash sub/claude",
+        "dash sub/claude",
+        "bash -c ': > $begun; exec -a claude sleep 100'",
+        "bash -c 'exec -a claude bash child'",
+    ] {
         assert!(!reads_alone(other, &CLAUDE), "{other}");
     }
 }
