@@ -3,6 +3,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::*;
 
@@ -32,6 +33,8 @@ fn reads_alone(runs: &str, command: &[&str]) -> bool {
     let agent =
         Process::on_screen(id).filter(Process::is_agent).unwrap_or_else(|| panic!("no agent: {runs}, {:?}", words(id)));
     let reads_alone = agent.reads_alone();
+    // `script` ends what it has started when it is told to end.
+    kill_process_group(Pid::from_raw(id).expect("an id"), Signal::TERM).expect("an end");
     started.kill().expect("an end");
     started.wait().expect("an end");
     reads_alone
