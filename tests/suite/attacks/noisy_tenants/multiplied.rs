@@ -23,6 +23,13 @@ const SESSIONS: &str = "
         select md5('s' || n)::uuid, md5('issue')::uuid, md5('agent')::uuid, 'active', now() - interval '2 hours', ENDED
         from generate_series(1, N) n;";
 
+/// Sessions of an agent that the issue is not assigned to.
+const ANOTHERS: &str = "
+    insert into agents (id, name) values (md5('other')::uuid, 'Bob');
+    insert into sessions (id, issue_id, agent_id, status, started_at, ended_at, exit_code)
+        select md5('s' || n)::uuid, md5('issue')::uuid, md5('other')::uuid, 'active', now() - interval '2 hours', ENDED
+        from generate_series(1, N) n;";
+
 const STEPS: &str = "
     insert into plan_steps (id, plan_id, position, title, status, started_at)
         select md5('t' || n)::uuid, md5('plan')::uuid, n, 's', 'in_progress', now() - interval '1 day'
@@ -51,6 +58,12 @@ fn rows_looked_at(world: &mut World, query: &str) -> f64 {
 #[rstest]
 #[case::crashed_sessions_of_an_issue(&SESSIONS.replace("ENDED", "now() - interval '1 hour', 1"))]
 #[case::live_sessions_of_an_issue(&SESSIONS.replace("ENDED", "null, null"))]
+#[case::live_sessions_of_another_agent(&ANOTHERS.replace("ENDED", "null, null"))]
+#[case::crashed_and_live_sessions_of_another_agent(&format!(
+    "{} {}",
+    SESSIONS.replace("ENDED", "now() - interval '1 hour', 1"),
+    ANOTHERS.replace("ENDED", "null, null").replace("md5('s'", "md5('o'")
+))]
 #[case::relaunches_of_an_issues_sessions(&format!(
     "{} insert into session_commands (session_id, command, requested_by) select id, 'relaunch', 'x' from sessions;",
     SESSIONS.replace("ENDED", "now() - interval '1 hour', 1")
@@ -105,40 +118,68 @@ const LEDGER: &str = "
         from generate_series(1, N) n;";
 
 /// On a file, where its program says how many steps a query took.
-#[test]
-fn what_is_many_of_one_issue_is_looked_at_in_proportion_in_a_file_too() {
+#[rstest]
+#[case::ledger_wakes_and_runs_of_an_issue(
+    "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
+                             settled_at)
+     select 'r' || i, 'sweep', 'issue', 'issue', 'continue', 'x', NOW, i, 'of r' || i, NOW from n;
+     insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
+     select 'of ' || id, 'agent', 'issue', 'issue_continuation_needed', 'x', 'completed' from recoveries;
+     update wakes set id = 'host''s ' || id;
+     insert into runs (id, agent_id, issue_id, wake_id, status)
+     select 'run of ' || id, agent_id, issue_id, id, 'failed' from wakes"
+)]
+#[case::crashed_sessions_of_an_issue(FILE_SESSIONS)]
+#[case::live_sessions_of_another_agent(&format!(
+    "{FILE_SESSIONS}; update sessions set agent_id = 'other', ended_at = null, exit_code = null"
+))]
+#[case::crashed_and_live_sessions_of_another_agent(&format!(
+    "{FILE_SESSIONS}; update sessions set agent_id = 'other', ended_at = null, exit_code = null where rowid % 2 = 0"
+))]
+#[case::relaunches_of_an_issues_sessions(&format!(
+    "{FILE_SESSIONS};
+     insert into session_commands (id, session_id, command, requested_by) select id, id, 'relaunch', 'x' from sessions"
+))]
+#[case::wakes_of_an_issue_and_its_sessions(&format!(
+    "{FILE_SESSIONS}; insert into wakes (id, agent_id, issue_id, reason, requested_by)
+     select 'of ' || id, 'agent', 'issue', 'x', 'x' from sessions"
+))]
+fn what_is_many_of_one_issue_is_looked_at_in_proportion_in_a_file_too(#[case] fill: &str) {
     let steps = |n: u32| {
         let mut world = World::new(On::Sqlite);
         world.run(
-            &"with recursive n (i) as (select 1 union all select i + 1 from n where i < N)
-             insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
-                                     settled_at)
-             select 'r' || i, 'sweep', 'issue', 'issue', 'continue', 'x', NOW, i, 'of r' || i, NOW from n;
-             insert into agents (id, name) values ('agent', 'Ada');
-             insert into issues (id, identifier, title, status, assignee_agent_id)
-             values ('issue', 'E-1', 'x', 'in_progress', 'agent');
-             insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
-             select 'of ' || id, 'agent', 'issue', 'issue_continuation_needed', 'x', 'completed' from recoveries;
-             update wakes set id = 'host''s ' || id;
-             insert into runs (id, agent_id, issue_id, wake_id, status)
-             select 'run of ' || id, agent_id, issue_id, id, 'failed' from wakes"
-                .replace("< N", &format!("< {n}"))
-                .replace("NOW", "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"),
+            &format!(
+                "insert into agents (id, name) values ('agent', 'Ada'), ('other', 'Bob');
+                 insert into issues (id, identifier, title, status, assignee_agent_id)
+                 values ('issue', 'E-1', 'x', 'in_progress', 'agent');
+                 create table n as with recursive n (i) as (select 1 union all select i + 1 from n where i < {n})
+                     select i from n;
+                 {fill}"
+            )
+            .replace("NOW", "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"),
         );
         let path = world.url.strip_prefix("sqlite://").expect("a path");
-        let views = ["issue_candidates", "issue_facts", "issue_states", "issue_work_state", "unserved_continuations"];
-        views.map(|view| {
+        let views = ["session", "issue", "step"]
+            .iter()
+            .flat_map(|kind| ["candidates", "facts", "states", "work_state"].map(|view| format!("{kind}_{view}")))
+            .chain(["unserved_continuations".to_owned()]);
+        let cost = |view: String| {
             let query = format!("select count(*) from (select * from {view} limit -1)");
             let ran = Command::new("sqlite3").args(["-cmd", ".stats vmstep", path, &query]).output().expect("sqlite3");
             let said = String::from_utf8(ran.stdout).expect("a text");
             let steps = said.lines().find_map(|line| line.strip_prefix("VM-steps: ")?.parse::<u64>().ok());
-            (view, steps.unwrap_or_else(|| panic!("{said}")))
-        })
+            (steps.unwrap_or_else(|| panic!("{said}")), view)
+        };
+        views.map(cost).collect::<Vec<_>>()
     };
-    for ((view, fewer), (_, more)) in steps(500).into_iter().zip(steps(1000)) {
+    for ((fewer, view), (more, _)) in steps(500).into_iter().zip(steps(1000)) {
         assert!(more <= 5 * fewer / 2 + 1000, "{view}: {fewer} steps, and of twice as many {more}");
     }
 }
+
+const FILE_SESSIONS: &str = "
+    insert into sessions (id, issue_id, agent_id, status, started_at, ended_at, exit_code)
+        select 's' || i, 'issue', 'agent', 'active', NOW, NOW, 1 from n";
 
 const PAPERCLIP: &str = "
     insert into agents (id, company_id, name) select md5('agent')::uuid, id, 'Ada' from companies;

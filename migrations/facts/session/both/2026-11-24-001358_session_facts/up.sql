@@ -34,7 +34,11 @@ select
     i.status as issue_status,
     exists (select 1 from runs r where r.issue_id = i.id and r.status in ('queued', 'scheduled_retry', 'running'))
         or exists (select 1 from runs r where r.id = i.checkout_run_id and r.status in ('queued', 'scheduled_retry', 'running'))
-        or exists (select 1 from issue_sessions o where o.issue_id = i.id and o.status = 'active' and o.ended_at is null and o.id <> s.id)
+        -- As issue_sessions, of nobody's and of the assignee's apart, and in order: an index then passes by those of others, however many.
+{%- for whose in ["is null", "= i.assignee_agent_id"] %}
+        or (select o.id from sessions o where o.issue_id = i.id and o.tenant = i.tenant and o.agent_id {{ whose }}
+            and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
+{%- endfor %}
 {%- if steps %}
         or exists (select 1 from plans p join plan_steps t on t.plan_id = p.id join worked_steps r on r.step_id = t.id
                    where p.issue_id = i.id and p.tenant = i.tenant)

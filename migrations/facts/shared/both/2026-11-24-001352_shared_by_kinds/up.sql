@@ -60,9 +60,19 @@ where s.agent_id is null or s.agent_id = i.assignee_agent_id;
 -- Relaunches on their way; one that was taken a moment ago is, until its process is up.
 create view issue_relaunches as
 select s.issue_id, s.id as session_id, c.created_at
+{%- if one_by_one %}
 from issue_sessions s join session_commands c on c.session_id = s.id
 where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > {{ before(at_statement, 60) }});
+{%- else %}
+-- From the few commands, and once: else each session of an issue would have the commands of all its sessions looked for.
+from (select * from session_commands where status = 'queued'
+      union all
+      select * from session_commands where status = 'delivered' and updated_at > {{ before(at_statement, 60) }}) c
+cross join issue_sessions s
+where s.id = c.session_id and s.status = 'active' and c.command = 'relaunch' and (c.status = 'queued' or s.ended_at <= c.updated_at)
+limit -1;
+{%- endif %}
 {%- endif %}
 
 -- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its

@@ -163,7 +163,7 @@ create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
-create index sessions_live on sessions (issue_id, id) where status = 'active' and ended_at is null;
+create index sessions_live on sessions (issue_id, tenant, agent_id, started_at, id) where status = 'active' and ended_at is null;
 create index sessions_paused on sessions (issue_id) where status = 'paused';
 create index session_commands_delivered on session_commands (updated_at) where status = 'delivered';
 create index session_commands_queued on session_commands (session_id, created_at) where status = 'queued';
