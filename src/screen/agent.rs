@@ -23,7 +23,8 @@ const RUNNERS: [&str; 14] =
     ["node", "bun", "bunx", "deno", "npx", "npm", "pnpm", "uv", "uvx", "pipx", "sh", "bash", "dash", "zsh"];
 
 /// Words of theirs that have no value: what follows any other option may be its value, or a command.
-const WITHOUT_VALUE: [&str; 9] = ["exec", "run", "dlx", "-y", "--yes", "-q", "--quiet", "-u", "-m"];
+const WITHOUT_VALUE: [&str; 11] =
+    ["exec", "run", "dlx", "-y", "--yes", "-q", "--quiet", "-u", "-m", "--expose-gc", "--enable-source-maps"];
 
 static AGENTS: LazyLock<Agents> = LazyLock::new(Agents::embedded);
 

@@ -212,6 +212,7 @@ fn an_agent_is_known_by_the_program_that_runs_and_by_no_other_word() {
         assert_eq!(name(line), Some("Gemini CLI"), "{line}");
     }
     assert_eq!(name("python3 -m aider"), Some("aider"));
+    assert_eq!(name("node --expose-gc /usr/lib/qwen-code/cli.js"), Some("Qwen Code"));
     for line in [
         "ssh aider", "docker exec -it aider bash", "sudo -u claude -i", "less codex", "script -q aider", "vim claude",
         "bash -c ~/bin/aider", "bash --rcfile ./aider", "bash -s aider", "node -r ./aider app.js",
