@@ -99,7 +99,7 @@ fn wait_until_shown(
     loop {
         match draft(target, record, typed) {
             Draft::Message => return Ok(()),
-            Draft::NoComposer if !record.lock().edits_lines() => record.lock().discard_unread(),
+            Draft::NoComposer if !record.lock().edits_lines() => discard_unread(record, began),
             Draft::NoComposer | Draft::Unread | Draft::Empty | Draft::Other => {}
         }
         if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
@@ -140,9 +140,17 @@ fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -
     if target.look() { record.lock().draft(message, is_alone, Instant::now()) } else { Draft::NoComposer }
 }
 
+/// Discards what was typed and not read yet, unless a person has typed as well: before that, nothing was unread.
+fn discard_unread(record: &SharedRecord, began: Instant) {
+    let record = record.lock();
+    if !record.was_keyed_since(began) {
+        record.discard_unread();
+    }
+}
+
 /// Clears a message that cannot be sent, as far as that is safe, and returns why it cannot.
 fn retract(target: &mut impl TypingTarget, record: &SharedRecord, message: &str, began: Instant) -> String {
-    record.lock().discard_unread();
+    discard_unread(record, began);
     let is_a_person_typing = record.lock().was_keyed_since(began);
     let why = match draft(target, record, message) {
         Draft::Empty => "did not show it",

@@ -207,6 +207,7 @@ impl Record {
             Some(_) if is_idle && self.keyed_at.is_some_and(|at| now.duration_since(at) < TYPING_LASTS) => {
                 "is being typed into by a person"
             }
+            Some(_) if is_idle && self.has_unread() => "has not read what was typed into it",
             Some(_) if is_idle && !self.composer_is_empty => "has a draft in its composer",
             Some(_) if is_idle => return None,
             Some(_) => match known {

@@ -125,6 +125,23 @@ on_each_database! {
         watcher.stop();
     }
 
+    /// What a person types into a pane goes past sweep.
+    fn what_a_person_typed_into_an_agent_that_hangs_is_left_there(world) {
+        let tmux = Tmux::running(
+            "stty -echo -icanon; printf '> '; while ! [ -e go ]; do sleep 0.1 < /dev/null; done; head -c 8 > got; cat");
+        let watcher = tmux.watch(world, &["--no-examine"]);
+        wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
+        tmux.ask(&["send-keys", "-t", "%1", "my words"]);
+        wait_for("a refusal", || (world.count("sessions where not takes_nudges") == 1).then_some(()));
+        world.queue("nudge", "go on");
+        wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+
+        std::fs::write(tmux.home.path().join("go"), "").expect("a file");
+        let got = || std::fs::read_to_string(tmux.home.path().join("got")).unwrap_or_default();
+        wait_for("a person's words", || (got() == "my words").then_some(()));
+        watcher.stop();
+    }
+
     fn a_message_in_a_pane_is_pasted_where_pastes_are_distinguished(world) {
         let tmux = Tmux::running(
             "stty -echo -icanon; printf '\\033[?2004h> '; head -c 1 > first; printf '('; cat > got");
