@@ -7,7 +7,7 @@ use crate::screen::rule::{Pattern, question_of};
 use crate::screen::statement::{Evidence, Source, Statement};
 
 /// How many rows with text above a composer may hold a question: the lower one may be a row of the agent's own.
-const ROWS_ABOVE: usize = 2;
+const ROWS_ABOVE: usize = 4;
 
 impl Agent {
     /// Whether it could be what reads the keys: agents take them one by one. A line that the terminal itself edits is
@@ -38,7 +38,8 @@ impl Agents {
         })
     }
 
-    /// What may be a question around the composer: what asks above it or beside the cursor, and all below but rows that
+    /// What may be a question around the composer: what asks above it, in one row or wrapped, or beside the cursor, and
+    /// all below but rows that
     /// the agent is known to show there. A hint that begins in lower case or with a digit suggests what to say. Of
     /// programs for which the operator vouches nothing is one.
     fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
@@ -49,13 +50,17 @@ impl Agents {
         let is_composer = |row: &String| agent.composer.as_ref().is_some_and(|composer| composer.is_match(row));
         let at = look.rows.iter().take(look.cursor_row + 1).rposition(is_composer);
         let rows = || look.rows.iter().map(String::as_str);
-        let above = rows().take(at.unwrap_or(0)).rev().enumerate().filter(|(_, row)| has_text(row)).take(ROWS_ABOVE);
-        let above =
-            above.filter(|(distance, row)| self.takes_one_key(row) || *distance == 0 && asks(row)).map(|(_, row)| row);
+        let above = || rows().take(at.unwrap_or(0)).rev();
+        let near: Vec<&str> = above().filter(|row| has_text(row)).take(ROWS_ABOVE).collect();
+        // A terminal may have wrapped it, or the agent, with the space left out.
+        let joined = |between| near.iter().rev().map(|row| row.trim()).collect::<Vec<_>>().join(between);
+        let keys = near.iter().find(|row| self.takes_one_key(row)).or(near.first()).copied();
+        let keys = keys.filter(|_| ["", " "].into_iter().any(|between| self.takes_one_key(&joined(between))));
+        let directly = above().next().filter(|row| has_text(row) && asks(row));
         let beside =
             Some(look.behind_cursor.as_str()).filter(|text| self.takes_one_key(text) || asks(text) && !suggests(text));
         let below = rows().skip(look.cursor_row + 1).filter(|row| has_text(row) && !matches(&agent.below, row));
-        above.chain(beside).chain(below).filter(|_| !agent.is_vouched_for()).collect()
+        keys.into_iter().chain(directly).chain(beside).chain(below).filter(|_| !agent.is_vouched_for()).collect()
     }
 
     /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a

@@ -157,6 +157,27 @@ fn with_composer(command: &str, behind: &str) -> Look {
     emulator.look(Some(RAW), Instant::now())
 }
 
+/// A narrow terminal wraps what is asked above a composer.
+#[test]
+fn keys_that_wrap_above_the_composer_are_a_question() {
+    for (command, rows, composer) in IDLE {
+        let column = rows[composer].chars().count() + 1;
+        for asks in [
+            &["Delete all files in production? (y", "/n)"][..],
+            &["Delete all of production? (y/", "  n)"],
+            &["This deletes the production database: press", "Return, to keep it press q"],
+            &["Press Enter to delete all of the files in", "production, of which there are many,", "and in staging"],
+        ] {
+            let drawn = [asks, rows].concat().join("\r\n");
+            let at = composer + 1 + asks.len();
+            let mut emulator = Emulator::new((24, 80));
+            emulator.process(format!("\x1b[H{drawn}\x1b[{at};{column}H").as_bytes(), Instant::now());
+            let found = activity(command, &emulator.look(Some(RAW), Instant::now()));
+            assert_ne!(found, Some(Activity::Idle), "{command}: {asks:?}");
+        }
+    }
+}
+
 /// A dim text in an empty composer is what the agent suggests to say next, unless it asks.
 #[test]
 fn a_suggestion_beside_the_cursor_is_no_question() {
