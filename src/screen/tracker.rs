@@ -28,6 +28,8 @@ pub struct KnownActivity {
 #[derive(Default)]
 pub struct ActivityTracker {
     screen: Option<KnownActivity>,
+    /// What the screen said until it was doubted.
+    doubted: Option<KnownActivity>,
     sequence: Option<KnownActivity>,
     event: Option<KnownActivity>,
     /// The question on the screen was painted anew since it was last read: its words are wrapped otherwise.
@@ -39,8 +41,13 @@ impl ActivityTracker {
     pub fn set_screen(&mut self, statement: Option<Statement>, now: Instant) {
         match statement {
             Some(statement) => self.add(statement, now),
-            None => self.screen = None,
+            None => (self.screen, self.doubted) = (None, None),
         }
+    }
+
+    /// The screen says what may not be so just now. What it said before is no news when it is believed again.
+    pub fn doubt_screen(&mut self) {
+        self.doubted = self.screen.take().or(self.doubted.take());
     }
 
     /// A question on the screen is being painted anew in another size, and is kept meanwhile; false if there is none.
@@ -52,6 +59,9 @@ impl ActivityTracker {
     /// Takes in a statement of any source.
     pub fn add(&mut self, statement: Statement, now: Instant) {
         let is_repainted = statement.evidence.source == Source::Screen && std::mem::take(&mut self.is_repainted);
+        if statement.evidence.source == Source::Screen {
+            self.screen = self.screen.take().or(self.doubted.take());
+        }
         let known = match statement.evidence.source {
             Source::Screen => &mut self.screen,
             Source::Sequence => &mut self.sequence,
@@ -114,6 +124,22 @@ mod tests {
 
     fn activity(tracker: &ActivityTracker) -> Option<Activity> {
         tracker.current().map(|known| known.statement.activity)
+    }
+
+    #[test]
+    fn what_the_screen_said_before_it_was_doubted_is_no_news() {
+        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
+        let idle = || Some(says(Source::Screen, Activity::Idle, ""));
+        tracker.set_screen(idle(), began);
+        tracker.add(says(Source::Event, Activity::Waiting, "rm -rf"), after(5, began));
+        tracker.doubt_screen();
+        assert_eq!(tracker.on_screen(), None);
+        tracker.set_screen(idle(), after(60, began));
+        assert_eq!(activity(&tracker), Some(Activity::Waiting));
+        tracker.doubt_screen();
+        tracker.set_screen(None, after(70, began));
+        tracker.set_screen(idle(), after(80, began));
+        assert_eq!(activity(&tracker), Some(Activity::Idle), "it is drawn anew");
     }
 
     #[test]

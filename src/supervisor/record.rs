@@ -157,8 +157,10 @@ impl Record {
         // What was cut off may have been a question. A pane is drawn anew by tmux itself.
         let is_alone = || is_alone.unwrap_or_else(|| reads_alone(self.agent, &self.probe));
         let is_believed = || self.resized_at <= self.drawn_at && is_alone();
-        let on_screen = on_screen.filter(|seen| seen.activity != Activity::Idle || is_believed());
-        self.activities.set_screen(on_screen, now);
+        match on_screen {
+            Some(seen) if seen.activity == Activity::Idle && !is_believed() => self.activities.doubt_screen(),
+            on_screen => self.activities.set_screen(on_screen, now),
+        }
     }
 
     fn is_redrawn(&self, now: Instant) -> bool {
