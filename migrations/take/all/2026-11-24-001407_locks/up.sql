@@ -1,8 +1,9 @@
 -- A role that is to lock a row needs the right to update some column of the row, and is given that on the id. Such an update would
--- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused.
+-- rename the row, and a host's trigger may write more: so one that changes the id, or nothing, is refused, but to a table's owner.
 create function refuse_mere_update() returns trigger language plpgsql set search_path = sweep, pg_temp as $$
 begin
-    if new.id = old.id and new *<> old then
+    if new.id = old.id and new *<> old
+       or (select relkind <> 'v' and pg_has_role(current_user, relowner, 'usage') from pg_class where oid = tg_relid) then
         return new;
     end if;
     raise exception 'this right on % is there to lock the row %', tg_table_name, old.id using errcode = 'insufficient_privilege';

@@ -116,7 +116,7 @@ const INSERT_A_JOB: &str =
 )]
 #[case::a_function_that_anybody_may_call(
     "installation",
-    "everybody may call it",
+    "the role public has the right EXECUTE on function sweep.insert_comment()",
     "revoke execute on function update_issue, insert_wake, insert_comment from public;",
     ""
 )]
