@@ -75,7 +75,6 @@ relations! {
     }
     plan_steps (id) {
         id -> Id,
-        plan_id -> Id,
         status -> Text,
         updated_at -> Instant,
     }

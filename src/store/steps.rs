@@ -174,7 +174,7 @@ fn read_alone(db: &mut Db, ids: &[Id]) -> QueryResult<Vec<StepFacts>> {
 
 /// The steps in progress of each of these plans that is stalled: one list for all that look at the plan.
 fn read_siblings<'a>(db: &mut Db, all: impl IntoIterator<Item = &'a mut StepFacts>) -> QueryResult<()> {
-    use plan_steps::{id, plan_id, status, table};
+    use step_facts::{plan_id, status, subject_id, table};
     let mut stalled: Vec<&mut StepFacts> = all.into_iter().filter(|facts| facts.plan_status == "stalled").collect();
     let plans: BTreeSet<Id> = stalled.iter().map(|facts| facts.plan_id.clone()).collect();
     if plans.is_empty() {
@@ -186,8 +186,8 @@ fn read_siblings<'a>(db: &mut Db, all: impl IntoIterator<Item = &'a mut StepFact
     let mut siblings: BTreeMap<Id, Vec<Option<StepFacts>>> =
         large.load(db)?.into_iter().map(|plan| (plan, vec![None])).collect();
     let small: Vec<Id> = plans.into_iter().filter(|plan| !siblings.contains_key(plan)).collect();
-    let members: Vec<(Id, Id)> = in_progress(&small).select((plan_id, id)).load(db)?;
-    let ids: Vec<Id> = members.iter().map(|(_, step)| step.clone()).collect();
+    let members: Vec<(Id, Id)> = in_progress(&small).select((plan_id, subject_id)).load(db)?;
+    let ids: Vec<Id> = members.iter().map(|(_, id)| id.clone()).collect();
     let mut read: BTreeMap<Id, StepFacts> =
         read_alone(db, &ids)?.into_iter().map(|facts| (facts.step.id.clone(), facts)).collect();
     for (plan, step) in members {
