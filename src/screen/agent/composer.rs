@@ -39,9 +39,8 @@ impl Agents {
     }
 
     /// What may be a question around the composer: what asks above it, in one row or wrapped, or beside the cursor, and
-    /// all below but rows that
-    /// the agent is known to show there. A hint that begins in lower case or with a digit suggests what to say. Of
-    /// programs for which the operator vouches nothing is one.
+    /// all below but rows that the agent is known to show there. A hint that begins in lower case or with a digit
+    /// suggests what to say. Of programs for which the operator vouches nothing is one.
     fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
         let asks = |text: &str| self.takes_one_key(text) || matches(&self.generic.asks, text);
         let has_text = |row: &str| !condensed(row).is_empty();
@@ -54,8 +53,9 @@ impl Agents {
         let near: Vec<&str> = above().filter(|row| has_text(row)).take(ROWS_ABOVE).collect();
         // A terminal may have wrapped it, or the agent, with the space left out.
         let joined = |between| near.iter().rev().map(|row| row.trim()).collect::<Vec<_>>().join(between);
-        let keys = near.iter().find(|row| self.takes_one_key(row)).or(near.first()).copied();
-        let keys = keys.filter(|_| ["", " "].into_iter().any(|between| self.takes_one_key(&joined(between))));
+        let wraps = || ["", " "].into_iter().any(|between| self.takes_one_key(&joined(between)));
+        let keys =
+            near.iter().find(|row| self.takes_one_key(row)).or_else(|| near.first().filter(|_| wraps())).copied();
         let directly = above().next().filter(|row| has_text(row) && asks(row));
         let beside =
             Some(look.behind_cursor.as_str()).filter(|text| self.takes_one_key(text) || asks(text) && !suggests(text));

@@ -130,6 +130,14 @@ fn keys_that_answer_count_above_the_frame_as_well() {
             }
         }
     }
+    // Whatever the agent has said before.
+    for asks in ["Enter to delete all files", "  Esc to keep them", "Any key to go on"] {
+        for above in [["● Done.", asks, ""], ["● Done.", asks, RULE]] {
+            for (command, activity) in beside(&above, &[]) {
+                assert_ne!(activity, Some(Activity::Idle), "{command}: {above:?}");
+            }
+        }
+    }
     let prose = ["● What would you like to do?", ""];
     for (command, activity) in beside(&prose, &[]) {
         assert_eq!(activity, Some(Activity::Idle), "{command}");
