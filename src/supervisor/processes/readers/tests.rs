@@ -24,14 +24,16 @@ fn reads_alone(runs: &str, command: &[&str]) -> bool {
     command.env("begun", path("begun"));
     command.env("thread", THREAD);
     let mut started = pair.slave.spawn_command(command).expect("a process");
-    let began = Instant::now();
-    while !path("begun").exists() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{runs}");
-        sleep(Duration::from_millis(5));
-    }
     let id = i32::try_from(started.process_id().expect("a process")).expect("an id");
-    let agent =
-        Process::on_screen(id).filter(Process::is_agent).unwrap_or_else(|| panic!("no agent: {runs}, {:?}", words(id)));
+    let began = Instant::now();
+    let agent = loop {
+        let agent = Process::on_screen(id).filter(|process| process.is_agent() && path("begun").exists());
+        if let Some(agent) = agent {
+            break agent;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{runs}, {:?}", words(id));
+        sleep(Duration::from_millis(5));
+    };
     let reads_alone = agent.reads_alone();
     // `script` ends what it has started when it is told to end.
     kill_process_group(Pid::from_raw(id).expect("an id"), Signal::TERM).expect("an end");
@@ -99,11 +101,12 @@ fn only_what_has_started_the_agent_may_start_a_daemon_beside_it() {
 fn an_agent_beside_another_reader_is_not_alone() {
     let behind = "bash claude < /dev/null &> /dev/null & read";
     assert!(!reads_alone(": > $begun; sleep 100", &["bash", "-c", behind]), "an agent that reads nothing");
-    for script in [
-        "while read; do :; done < /dev/tty & script -qec 'bash claude' /dev/null",
-        "script -qec 'bash child; :' other < /dev/tty > /dev/null & script -qec 'bash claude' /dev/null",
+    for (runs, script) in [
+        (": > $begun; read", "while read; do :; done < /dev/tty & script -qec 'bash claude' /dev/null"),
+        // The child says that all has begun.
+        ("read", "script -qec 'bash child; :' other < /dev/tty > /dev/null & script -qec 'bash claude' /dev/null"),
     ] {
-        assert!(!reads_alone(": > $begun; read", &["bash", "-c", script]), "{script}");
+        assert!(!reads_alone(runs, &["bash", "-c", script]), "{script}");
     }
     assert!(reads_alone(": > $begun; read", &["script", "-qec", "bash claude", "/dev/null"]), "negative control");
 }
