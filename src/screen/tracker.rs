@@ -2,18 +2,24 @@
 //!
 //! The sources are, the most reliable first: an event of a hook, a sequence that the agent sent to its terminal, the
 //! screen. A source is believed until a less reliable one states something newer, since agents do not report
-//! everything. One exception: while a question is on the screen, no other source is believed.
+//! everything. Two exceptions: while a question is on the screen, no other source is believed; and a question that
+//! another source has reported is not over because the screen shows an idle composer, until there is a sign that
+//! somebody has answered.
 
 use std::time::{Duration, Instant};
 
 use super::statement::{Source, Statement};
 use crate::rules::Essence;
+use crate::rules::session::Activity;
 
 /// Within this time, statements of several sources count as simultaneous.
 const SIMULTANEOUS: Duration = Duration::from_secs(2);
 
 /// A question whose words change sooner is still the same question: a log flows through it.
 const WORDS_LAST: Duration = Duration::from_secs(8);
+
+/// An agent that is seen at work for so long has its answer. A shorter time may be a row that passes over a composer.
+const WORK_LASTS: Duration = Duration::from_secs(10);
 
 /// A statement, and for how long it has held.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +40,15 @@ pub struct ActivityTracker {
     event: Option<KnownActivity>,
     /// The question on the screen was painted anew since it was last read: its words are wrapped otherwise.
     is_repainted: bool,
+    /// A question was reported, and nothing tells that it was answered.
+    unanswered: Option<Unanswered>,
+}
+
+/// A question that was reported to the terminal or by a hook.
+#[derive(Clone, Copy)]
+struct Unanswered {
+    /// The screen has shown a question as well.
+    is_shown: bool,
 }
 
 impl ActivityTracker {
@@ -54,6 +69,11 @@ impl ActivityTracker {
     pub fn repaints_question(&mut self) -> bool {
         self.is_repainted = self.on_screen().is_some_and(|seen| seen.activity.needs_person());
         self.is_repainted
+    }
+
+    /// A person has typed a key: what was reported may be answered.
+    pub fn keyed(&mut self) {
+        self.unanswered = None;
     }
 
     /// Takes in a statement of any source.
@@ -77,7 +97,25 @@ impl ActivityTracker {
                 since = before.since;
             }
         }
+        let (activity, source) = (statement.activity, statement.evidence.source);
         *known = Some(KnownActivity { statement, since, worded_at });
+        if source == Source::Screen {
+            self.look_for_answer(activity, now.saturating_duration_since(since));
+        } else if activity.needs_person() && since == now {
+            let is_shown = self.on_screen().is_some_and(|seen| seen.activity.needs_person());
+            self.unanswered = Some(Unanswered { is_shown });
+        }
+    }
+
+    /// The screen shows this, and has done so for this long: a question that is on it no more is answered.
+    fn look_for_answer(&mut self, activity: Activity, lasts: Duration) {
+        match &mut self.unanswered {
+            Some(unanswered) if activity.needs_person() => unanswered.is_shown = true,
+            Some(unanswered) if unanswered.is_shown || activity == Activity::Working && WORK_LASTS <= lasts => {
+                self.unanswered = None;
+            }
+            Some(_) | None => {}
+        }
     }
 
     /// What the agent is doing, by the source that is believed.
@@ -87,9 +125,17 @@ impl ActivityTracker {
             return Some(question);
         }
         [&self.sequence, &self.event].into_iter().flatten().fold(seen, |lesser, better| match lesser {
-            Some(lesser) if better.since + SIMULTANEOUS < lesser.since => Some(lesser),
+            Some(lesser) if better.since + SIMULTANEOUS < lesser.since && !self.is_unanswered(better, lesser) => {
+                Some(lesser)
+            }
             Some(_) | None => Some(better),
         })
+    }
+
+    /// Whether a question was reported that an idle composer has not answered.
+    fn is_unanswered(&self, reported: &KnownActivity, newer: &KnownActivity) -> bool {
+        let asks = reported.statement.activity.needs_person();
+        asks && self.unanswered.is_some() && newer.statement.activity == Activity::Idle
     }
 
     /// What the screen shows, whatever the agent reports.
@@ -110,7 +156,6 @@ fn is_same_question(one: &Statement, other: &Statement) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::session::Activity;
     use crate::screen::Evidence;
 
     fn says(source: Source, activity: Activity, question: &str) -> Statement {
@@ -139,7 +184,32 @@ mod tests {
         tracker.doubt_screen();
         tracker.set_screen(None, after(70, began));
         tracker.set_screen(idle(), after(80, began));
-        assert_eq!(activity(&tracker), Some(Activity::Idle), "it is drawn anew");
+        assert_eq!(activity(&tracker), Some(Activity::Waiting), "it is drawn anew, and nobody has answered");
+    }
+
+    /// A hook or a notification has reported a question, and the composer that was on the screen before is there again.
+    #[test]
+    fn what_was_reported_is_a_question_until_somebody_has_answered() {
+        let saw = |activity| Some(says(Source::Screen, activity, "rm -rf"));
+        let after_all = |screens: &[(u64, Option<Activity>)], is_keyed: bool| {
+            let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
+            tracker.set_screen(saw(Activity::Idle), began);
+            tracker.add(says(Source::Sequence, Activity::Waiting, "rm -rf"), after(5, began));
+            for (seconds, screen) in screens {
+                tracker.set_screen(screen.and_then(saw), after(*seconds, began));
+            }
+            if is_keyed {
+                tracker.keyed();
+            }
+            activity(&tracker)
+        };
+        let (asks, idle) = (Some(Activity::Waiting), Some(Activity::Idle));
+        assert_eq!(after_all(&[(20, None), (21, idle)], false), asks, "an empty screen");
+        assert_eq!(after_all(&[(20, Some(Activity::Working)), (21, idle)], false), asks, "a row that passes");
+        assert_eq!(after_all(&[(20, asks), (21, idle)], false), idle, "the question was shown, and is gone");
+        let works = |seconds| (seconds, Some(Activity::Working));
+        assert_eq!(after_all(&[works(20), works(30), (31, idle)], false), idle, "the agent has worked");
+        assert_eq!(after_all(&[(20, None), (21, idle)], true), idle, "a person has typed");
     }
 
     #[test]
