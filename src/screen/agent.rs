@@ -65,6 +65,9 @@ pub struct Agent {
     /// What else asks directly above the composer, or beside the cursor in what is no suggestion.
     #[serde(default)]
     asks: Vec<Pattern>,
+    /// Rows in which agents list commands of their own, while one is typed.
+    #[serde(default)]
+    commands_listed: Vec<Pattern>,
     /// The hint that the composer shows when nothing has been typed, if it is not dim.
     hint: Option<Pattern>,
     /// How a tip begins. The rows into which the agent wraps it follow, up to a mark.

@@ -1,27 +1,21 @@
 //! Keeps the screen of a terminal from the bytes that a program writes to it. The size of the screen bounds its memory.
 
+mod out_of_band;
+
 use std::num::NonZeroU16;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use vt100::{Callbacks, Cell, Parser, Screen};
+use vt100::{Cell, Parser, Screen};
 
 use super::look::{Capture, LineMode, Look};
-use super::signal::{Signal, of_osc};
+use super::signal::Signal;
 use crate::rules::display::is_invisible;
+use out_of_band::{OutOfBand, TITLE_MAX};
 
 /// A screen counts as still when nothing was drawn for this long.
 const STILL_AFTER: Duration = Duration::from_secs(5);
-
-/// The length of a title in characters.
-const TITLE_MAX: usize = 200;
-
-/// How many signals are kept until they are read.
-const SIGNALS_MAX: usize = 16;
-
-/// The terminal mode that programs set while they paint a picture.
-const SYNCHRONIZED: u16 = 2026;
 
 /// How long a picture is waited for: its program may have forgotten to reset the mode.
 const PAINTING_LASTS: Duration = Duration::from_millis(500);
@@ -33,44 +27,6 @@ pub struct Emulator {
     begun_at: Option<Instant>,
     /// Since when a picture is waited for; further ones that are begun meanwhile prolong nothing.
     awaited_since: Option<Instant>,
-}
-
-/// What a program sends to its terminal besides the screen.
-#[derive(Default)]
-struct OutOfBand {
-    title: String,
-    signals: Vec<Signal>,
-    has_rung: bool,
-    is_painting: bool,
-    /// How many pictures were begun.
-    pictures: u64,
-}
-
-impl Callbacks for OutOfBand {
-    fn audible_bell(&mut self, _: &mut Screen) {
-        self.has_rung = true;
-    }
-
-    fn set_window_title(&mut self, _: &mut Screen, title: &[u8]) {
-        self.title = String::from_utf8_lossy(title).chars().take(TITLE_MAX).collect();
-    }
-
-    fn unhandled_osc(&mut self, _: &mut Screen, parameters: &[&[u8]]) {
-        if let Some(signal) = of_osc(parameters) {
-            if self.signals.len() == SIGNALS_MAX {
-                self.signals.remove(0);
-            }
-            self.signals.push(signal);
-        }
-    }
-
-    fn unhandled_csi(&mut self, _: &mut Screen, mark: Option<u8>, _: Option<u8>, parameters: &[&[u16]], c: char) {
-        if mark == Some(b'?') && parameters.contains(&[SYNCHRONIZED].as_slice()) {
-            self.pictures += u64::from(c == 'h' && !self.is_painting);
-            // A program may also ask for the mode.
-            self.is_painting = c == 'h' || self.is_painting && c != 'l';
-        }
-    }
 }
 
 impl Default for Emulator {
@@ -92,17 +48,30 @@ impl Emulator {
         emulator
     }
 
+    /// An empty screen of this size, on which the program goes on drawing where it is.
+    pub fn emptied(&self) -> Emulator {
+        let screen = self.parser.screen();
+        let (rows, columns) = screen.size();
+        Emulator::of(&Capture {
+            size: (rows.get(), columns.get()),
+            cursor: screen.cursor_position(),
+            has_cursor: !screen.hide_cursor(),
+            is_alternate: screen.alternate_screen(),
+            ..Capture::default()
+        })
+    }
+
     pub fn new((rows, columns): (u16, u16)) -> Emulator {
         let parser = parser((at_least_one(rows), at_least_one(columns)));
         Emulator { parser, drawn_at: None, begun_at: None, awaited_since: None }
     }
 
-    /// Adopts a size, and returns whether it is another than before.
-    pub fn resize(&mut self, (rows, columns): (u16, u16)) -> bool {
+    /// Adopts a size, and returns the one before.
+    pub fn resize(&mut self, (rows, columns): (u16, u16)) -> (u16, u16) {
         let size = (at_least_one(rows), at_least_one(columns));
-        let before = self.parser.screen().size();
+        let (rows_before, columns_before) = self.parser.screen().size();
         self.catch_panic(size, |parser| parser.set_size(size.0, size.1));
-        before != size
+        (rows_before.get(), columns_before.get())
     }
 
     /// Takes in the bytes that the program has written.
@@ -121,8 +90,8 @@ impl Emulator {
         self.catch_panic(self.parser.screen().size(), |parser| parser.process(bytes));
     }
 
-    /// Some sequences make the parser panic: wide characters in narrow or resized windows. Then the screen is empty,
-    /// and so unknown, until something is drawn.
+    /// Some sequences make the parser panic: wide characters in narrow or resized windows. Then the screen is empty until
+    /// something is drawn, while the program's terminal shows more.
     fn catch_panic<T>(
         &mut self,
         size: (NonZeroU16, NonZeroU16),
@@ -131,6 +100,7 @@ impl Emulator {
         let done = catch_unwind(AssertUnwindSafe(|| body(&mut self.parser)));
         if done.is_err() {
             self.parser = parser(size);
+            self.parser.callbacks_mut().is_misread = true;
         }
         done.ok()
     }
@@ -192,20 +162,25 @@ fn look_at(parser: &mut Parser<OutOfBand>) -> Look {
         visible(cells.map(|cell| if cell.has_contents() && is_shown(cell) { cell.contents() } else { " " }).collect())
     };
     let behind = column..width.get();
-    let is_drawn_cursor =
-        |cell: &Cell| cell.inverse() && screen.cell(row, column).is_some_and(|at| std::ptr::eq(at, cell));
+    // A cursor that the program draws itself is one inverse cell: on nothing, or on the first character of a hint.
+    let is_dim = |cell: &Cell| cell.dim() && cell.has_contents();
+    let is_on_hint = (column + 1..column + 3).filter_map(|next| screen.cell(row, next)).any(is_dim);
+    let is_drawn_cursor = |cell: &Cell| {
+        let is_here = screen.cell(row, column).is_some_and(|at| std::ptr::eq(at, cell));
+        cell.inverse() && is_here && (is_on_hint || cell.contents().trim().is_empty())
+    };
     Look {
         above,
         wrapped,
         rows,
         cursor_row: row.into(),
         before_cursor: part(0..column, &|_| true),
-        // A cursor that the program draws itself is one inverse cell.
         solid_behind_cursor: part(behind.clone(), &|cell| !cell.dim() && !is_drawn_cursor(cell)).trim_end().to_owned(),
         behind_cursor: part(behind, &|_| true).trim_end().to_owned(),
         title: out_of_band.title.clone(),
         is_alternate: screen.alternate_screen(),
         has_rung: out_of_band.has_rung,
+        is_misread: out_of_band.is_misread,
         takes_pastes: screen.bracketed_paste(),
         ..Look::default()
     }
@@ -269,7 +244,8 @@ mod tests {
         emulator.process("\u{26a0}\u{fe0f}".as_bytes(), Instant::now());
         assert_eq!(emulator.look(None, Instant::now()).lines(), Vec::<String>::new());
         emulator.process(b"a", Instant::now());
-        assert_eq!(emulator.look(None, Instant::now()).lines(), ["a"]);
+        let look = emulator.look(None, Instant::now());
+        assert!(look.is_misread && look.lines() == ["a"]);
     }
 
     #[test]

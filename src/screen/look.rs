@@ -44,6 +44,8 @@ pub struct Look {
     pub has_rung: bool,
     /// The program distinguishes what is pasted from keys.
     pub takes_pastes: bool,
+    /// The program has used sequences that are not understood here, and its terminal may show something else.
+    pub is_misread: bool,
 }
 
 /// A screen as another terminal has kept it, with its colours.

@@ -10,10 +10,12 @@ use crate::screen::statement::{Evidence, Source, Statement};
 const ROWS_ABOVE: usize = 4;
 
 impl Agent {
-    /// Whether it could be what reads the keys: agents take them one by one. A line that the terminal itself edits is
-    /// read by a child, unless the operator vouches for the program.
+    /// Whether what looks like its composer could be what reads the keys: agents take them one by one, and show them
+    /// themselves. A line that the terminal edits or shows is read by a child, unless the operator vouches for the
+    /// program.
     fn reads_keys(&self, look: &Look) -> bool {
-        self.is_vouched_for() || look.mode.is_some_and(|mode| !mode.canonical)
+        let takes_keys = || look.mode.is_some_and(|mode| !mode.canonical && !mode.echo);
+        !look.is_misread && (self.is_vouched_for() || takes_keys())
     }
 }
 
@@ -42,8 +44,6 @@ impl Agents {
     /// all below but rows that the agent is known to show there. A hint that begins in lower case or with a digit
     /// suggests what to say. Of programs for which the operator vouches nothing is one.
     fn unknown_around<'a>(&self, agent: &Agent, look: &'a Look) -> Vec<&'a str> {
-        let asks = |text: &str| self.takes_one_key(text) || matches(&self.generic.asks, text);
-        let has_text = |row: &str| !condensed(row).is_empty();
         let suggests =
             |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
         let is_composer = |row: &String| agent.composer.as_ref().is_some_and(|composer| composer.is_match(row));
@@ -56,9 +56,9 @@ impl Agents {
         let wraps = || ["", " "].into_iter().any(|between| self.takes_one_key(&joined(between)));
         let keys =
             near.iter().find(|row| self.takes_one_key(row)).or_else(|| near.first().filter(|_| wraps())).copied();
-        let directly = above().next().filter(|row| has_text(row) && asks(row));
-        let beside =
-            Some(look.behind_cursor.as_str()).filter(|text| self.takes_one_key(text) || asks(text) && !suggests(text));
+        let directly = above().next().filter(|row| has_text(row) && self.asks(row));
+        let beside = Some(look.behind_cursor.as_str())
+            .filter(|text| self.takes_one_key(text) || self.asks(text) && !suggests(text));
         let below = rows().skip(look.cursor_row + 1).filter(|row| has_text(row) && !matches(&agent.below, row));
         keys.into_iter().chain(directly).chain(beside).chain(below).filter(|_| !agent.is_vouched_for()).collect()
     }
@@ -66,15 +66,20 @@ impl Agents {
     /// Whether the return key would reach a composer that holds this message, and nothing that came up around it. For a
     /// command of its own an agent lists the commands that it could be.
     pub fn takes_message(&self, agent: Option<&Agent>, look: &Look, message: &str) -> bool {
-        let is_command = |row: &str| message.starts_with('/') && row.trim_start().starts_with('/');
+        let is_command = |row: &str| message.starts_with('/') && matches(&self.generic.commands_listed, row);
         agent.is_some_and(|agent| {
-            self.unknown_around(agent, look).into_iter().all(|row| is_command(row) && !self.takes_one_key(row))
+            self.unknown_around(agent, look).into_iter().all(|row| is_command(row) && !self.asks(row))
         })
     }
 
     /// Whether a text asks for what a person answers with one key.
     fn takes_one_key(&self, text: &str) -> bool {
         matches(&self.generic.answers, text)
+    }
+
+    /// Whether a text asks, directly above a composer or beside the cursor.
+    fn asks(&self, text: &str) -> bool {
+        self.takes_one_key(text) || matches(&self.generic.asks, text)
     }
 
     /// The text in the composer before the cursor and behind it, without spaces, frames and hints; None without one.
@@ -96,7 +101,12 @@ fn matches(patterns: &[Pattern], text: &str) -> bool {
     patterns.iter().any(|pattern| pattern.is_match(text))
 }
 
-/// A text without spaces and frames: terminals wrap at spaces, and composers have frames.
+/// Whether a row has more than a frame.
+fn has_text(row: &str) -> bool {
+    row.chars().any(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(&c))
+}
+
+/// A text without spaces and the frame at its sides: terminals wrap at spaces, and composers may have frames.
 pub fn condensed(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{259f}').contains(c)).collect()
+    text.chars().filter(|c| !c.is_whitespace() && !"│┃║".contains(*c)).collect()
 }

@@ -73,6 +73,10 @@ fn a_row_that_asks_is_no_status_row() {
     for (command, row) in [
         ("codex", "  Allow edit of main.rs · y yes · n no"),
         ("codex", "  Allow edit of main.rs · always · never"),
+        ("codex", "  Delete-all-3-files.y-n · /yes/no"),
+        ("codex", "  gpt-6 · ~/是否删除分支"),
+        ("gemini", " ~/是否删除分支"),
+        ("qwen", "  ➜ 是否删除分支"),
         ("gemini", " ~/x  Delete it? (y/n)"),
         ("copilot", " Interactive · Delete everything? y/n"),
         ("qwen", "  ➜ Delete all files"),
@@ -112,7 +116,10 @@ fn what_asks_beside_the_cursor_is_no_hint() {
     for hint in ["Ask Codex to do anything", "Try \"how do I log an error?\"", "Once fixed, resend your message"] {
         assert_eq!(idle_beside(hint), IDLE.len(), "{hint}");
     }
-    for hint in ["(Y/n)", "Delete it? yes/no", "Enter deletes it", "Delete it?"] {
+    for hint in [
+        "(Y/n)", "Delete it? yes/no", "Enter deletes it", "Delete it?", "Allow / Deny", "[Delete] [Keep]",
+        "Allow  Deny",
+    ] {
         assert_eq!(idle_beside(hint), 0, "{hint}");
     }
 }
@@ -121,10 +128,61 @@ fn what_asks_beside_the_cursor_is_no_hint() {
 fn what_stops_at_the_prompt_of_aider_is_no_idle_prompt() {
     let asking =
         [&["Press Enter to go on"][..], &["Which one", "❯ red", "  blue", "Use arrow keys"], &["Go on? [y/N]"]];
-    for above in asking {
+    let found = |above: &[&str]| {
         let rows = [above, &["> "]].concat();
-        let found = read("aider", RAW, &rows, above.len()).map(|statement| statement.activity);
-        assert_eq!(found, Some(Activity::Waiting), "{above:?}");
+        read("aider", RAW, &rows, above.len()).map(|statement| statement.activity)
+    };
+    for above in asking {
+        assert_eq!(found(above), Some(Activity::Waiting), "{above:?}");
+    }
+    for above in ["Passwort:", "密码：", "Are you sure", "Allow  Deny", "❯ 1. Yes", "[Allow once]  [Reject]"] {
+        assert_ne!(found(&[above]), Some(Activity::Idle), "{above}");
+    }
+    assert_eq!(found(&["Applied edit to main.rs", ""]), Some(Activity::Idle), "negative control");
+}
+
+/// Above the frame of a composer stand the agent's answers; a menu there is none.
+#[test]
+fn a_menu_above_the_frame_of_a_composer_is_a_question() {
+    for asks in [
+        &["❯ 1. Yes", "  2. No"][..],
+        &["[Allow once] [Reject]"],
+        &["<Yes>  <No>"],
+        &["Appuyez sur Entrée pour continuer"],
+        &["Drücken Sie die Eingabetaste"],
+        &["按回车键继续"],
+    ] {
+        for (command, activity) in beside(asks, &[]) {
+            assert_ne!(activity, Some(Activity::Idle), "{command}: {asks:?}");
+        }
+    }
+}
+
+/// A terminal may show something else than the emulator, and then nobody knows what stands around a composer.
+#[test]
+fn a_screen_with_a_sequence_that_is_not_understood_is_not_idle() {
+    let is_idle = |sequence: &str| {
+        let (command, rows, composer) = IDLE[1];
+        let mut emulator = Emulator::new((24, 80));
+        let drawn = format!("{sequence}\x1b[H\x1b[2J{}\x1b[{};3H", rows.join("\r\n"), composer + 1);
+        emulator.process(drawn.as_bytes(), Instant::now());
+        let read = Agents::get().read(agent_of(command), &emulator.look(Some(RAW), Instant::now()), |_| true);
+        read.is_some_and(|found| found.activity == Activity::Idle)
+    };
+    let wrapped = format!("\x1b[?7l{}\x1b[?7h", "x".repeat(90));
+    let unknown = [
+        "\x1bD", "\x1bE", "\x1bH", "\x1b[s", "\x1b[u", "\x1b[4h", "\x1b[3Z", "\x1b[?69h", "\x1b[?1048h", "\x1b[?1047l",
+        "\u{85}", "\u{9b}5A", "\x1b#8",
+    ];
+    for sequence in unknown.into_iter().chain([wrapped.as_str()]) {
+        assert!(!is_idle(sequence), "{sequence:?}");
+    }
+    let harmless = [
+        "\x1b[6n", "\x1b[c", "\x1b[>1u", "\x1b[<u", "\x1b[>4;2m", "\x1b(B", "\x1b[?2026$p", "\x1b[?1004h",
+        "\x1b[?12;25h", "\x1b]11;?\x1b\\",
+    ];
+    for sequence in harmless.into_iter().chain(["\x1b[?7l \x1b[?7h", "\x1b[4l", "\x1b[22;0t", "\x1bP+q544e\x1b\\"]) {
+        assert!(is_idle(sequence), "{sequence:?}");
     }
 }
 
@@ -137,12 +195,13 @@ fn a_question_below_a_composer_is_quoted() {
     assert_eq!(asked.evidence.what, "screen, rule Claude Code/composer, lines 1 to 3, and what stands around it");
 }
 
-/// An agent reads key by key; a child that reads a line leaves that to the terminal.
+/// An agent reads key by key, and shows what it has read; a child that reads a line leaves that to the terminal.
 #[test]
-fn a_line_that_the_terminal_itself_edits_is_no_composer() {
-    let cooked = LineMode { echo: true, canonical: true };
-    for (command, rows, composer) in IDLE {
-        assert_eq!(read(command, cooked, rows, composer), None, "{command}");
+fn a_line_that_the_terminal_itself_edits_or_shows_is_no_composer() {
+    for (echo, canonical) in [(true, true), (true, false)] {
+        for (command, rows, composer) in IDLE {
+            assert_eq!(read(command, LineMode { echo, canonical }, rows, composer), None, "{command}");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::nudge_fence::{COMPOSER, agent, until_it_takes_nudges, until_refused};
+use super::nudge_fence::{COMPOSER, READ, agent, until_it_takes_nudges, until_refused};
 use crate::support::wait::wait_for;
 use crate::support::world::{On, World};
 
@@ -40,7 +40,7 @@ fn a_child_to_which_its_agent_passes_the_keys_on_is_given_none() {
 /// Its agent is not even at work: it has put itself into raw mode, and its composer stands there.
 #[test]
 fn a_child_behind_the_composer_of_its_agent_is_given_none() {
-    let script = format!("stty -icanon; {COMPOSER}; bash -c 'read -r x; echo \"$x\" > got'; sleep 10");
+    let script = format!("stty -echo -icanon; {COMPOSER}; bash -c 'read -r x; echo \"$x\" > got'; sleep 10");
     assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
 }
 
@@ -48,7 +48,7 @@ fn a_child_behind_the_composer_of_its_agent_is_given_none() {
 #[test]
 fn a_child_that_opens_the_terminal_itself_is_given_none() {
     let child = "bash -c 'read -ru 3 x; echo \"$x\" > got' < /dev/null 3< /dev/tty";
-    let script = format!("stty -icanon; {COMPOSER}; {child}; sleep 10");
+    let script = format!("stty -echo -icanon; {COMPOSER}; {child}; sleep 10");
     assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
 }
 
@@ -56,14 +56,14 @@ fn a_child_that_opens_the_terminal_itself_is_given_none() {
 #[test]
 fn a_child_that_outlives_its_parent_is_given_none() {
     let child = "(bash -c 'read -r x; echo \"$x\" > got' < /dev/tty &)";
-    let script = format!("stty -icanon; {child}; {COMPOSER}; sleep 60 < /dev/null &> /dev/null");
+    let script = format!("stty -echo -icanon; {child}; {COMPOSER}; sleep 60 < /dev/null &> /dev/null");
     assert_eq!(read_by_the_child("claude", &script, "for shortcuts"), None);
 }
 
 #[test]
 fn the_same_prompt_of_the_agent_itself_is_given_the_message() {
     let mut world = World::new(On::Sqlite);
-    let watcher = agent(&world, "aider", "stty -icanon; printf '> '; read -r x; echo \"$x\" > got; sleep 10");
+    let watcher = agent(&world, "aider", &format!("stty -echo -icanon; printf '> '; {READ}; sleep 10"));
     until_it_takes_nudges(&mut world);
     world.queue("nudge", "go on");
 

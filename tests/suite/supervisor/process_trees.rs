@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use super::nudge_fence::COMPOSER;
+use super::nudge_fence::{COMPOSER, READ};
 use crate::support::program::command_at;
 use crate::support::wait::wait_for;
 use crate::support::watcher::{AS_USUAL, Watcher};
@@ -25,7 +25,7 @@ const LONG: &str = "16s";
 fn home_with(program: &str, script: &str) -> Arc<TempDir> {
     let home = tempfile::tempdir().expect("a home");
     let path = home.path().join(program);
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a file");
+    fs::write(&path, format!("#!/bin/bash\n{script}\n")).expect("a file");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a file of ours");
     Arc::new(home)
 }
@@ -56,7 +56,7 @@ fn an_agent_is_known_through_what_has_started_it() {
         &["bash", "-c", "exec -a dbus-run-session bash -c 'sleep 60 < /dev/tty & ./claude; true'"],
     ] {
         let mut world = World::new(On::Sqlite);
-        let home = home_with("claude", &format!("stty -icanon; {COMPOSER}; read x; echo \"$x\" > got; cat"));
+        let home = home_with("claude", &format!("stty -echo -icanon; {COMPOSER}; {READ}; cat"));
         let watcher = watch(&world, &home, &["--session-silent-after", "10m", AS_USUAL], command);
         wait_for(&command.join(" "), || (world.count("sessions where takes_nudges") == 1).then_some(()));
         let explained = command_at(&world.url, ["explain", "session", "agent"]).run().done();

@@ -4,14 +4,14 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use super::nudge_fence::{COMPOSER, agent, agent_with};
+use super::nudge_fence::{COMPOSER, READ, agent, agent_with};
 use crate::support::wait::wait_for;
 use crate::support::watcher::Watcher;
 use crate::support::world::{On, World};
 
 /// Reads messages at an idle composer, and answers each.
 fn reads() -> String {
-    format!("while {COMPOSER}; do read -r x; echo \"$x\" >> got; done")
+    format!("while {COMPOSER}; do {READ}; done")
 }
 
 #[track_caller]
@@ -31,7 +31,7 @@ fn is_told_once(world: &mut World, watcher: Watcher) {
 fn an_agent_that_was_started_again_is_told_to_go_on() {
     let mut world = World::new(On::Sqlite);
     let crashes = "if [ ! -e started ]; then touch started; exit 3; fi";
-    let script = format!("{crashes}; stty -icanon; {}", reads());
+    let script = format!("{crashes}; stty -echo -icanon; {}", reads());
     let watcher = agent_with(&["--auto-relaunch", "on"], &world, "claude", &script);
     is_told_once(&mut world, watcher);
 }
@@ -40,7 +40,7 @@ fn an_agent_that_was_started_again_is_told_to_go_on() {
 fn an_agent_whose_quota_is_filled_again_is_told_to_go_on_and_nobody_is_notified() {
     let mut world = World::new(On::Sqlite);
     let composer = COMPOSER.replace(r"\033[2J", r"\033[2J● Claude usage limit reached · resets in 4s\r\n\r\n");
-    let script = format!("stty -icanon; {composer}; read -r x; echo \"$x\" >> got; {}", reads());
+    let script = format!("stty -echo -icanon; {composer}; {READ}; {}", reads());
     let watcher = agent(&world, "claude", &script);
     wait_for("a used-up quota", || (world.of_agent("agent_state").as_deref() == Some("exhausted")).then_some(()));
     is_told_once(&mut world, watcher);
@@ -56,7 +56,7 @@ fn an_agent_that_goes_on_by_itself_is_told_nothing() {
         &["--auto-relaunch", "on"],
         &world,
         "claude",
-        &format!("{crashes}; stty -icanon; {works}; {}", reads()),
+        &format!("{crashes}; stty -echo -icanon; {works}; {}", reads()),
     );
     wait_for("work", || watcher.file("works").exists().then_some(()));
     thread::sleep(Duration::from_secs(8));

@@ -1,0 +1,107 @@
+//! What a program sends to its terminal besides text: its title, signals, the bell, and sequences that the emulator
+//! does not understand.
+
+use vt100::{Callbacks, Screen};
+
+use crate::screen::signal::{Signal, of_osc};
+
+/// The length of a title in characters.
+pub const TITLE_MAX: usize = 200;
+
+/// How many signals are kept until they are read.
+const SIGNALS_MAX: usize = 16;
+
+/// The terminal mode that programs set while they paint a picture.
+const SYNCHRONIZED: u16 = 2026;
+
+/// The terminal modes that are understood, and those that change neither the text on the screen nor where the cursor
+/// goes: of keys, mice, colours, the bell, the cursor's look, and of what is reported.
+const HARMLESS_MODES: [u16; 36] = [
+    1, 4, 5, 6, 7, 8, 9, 12, 13, 14, 25, 47, 66, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 1034,
+    1035, 1036, 1037, 1039, 1042, 1043, 1049, 2004, 2026, 2031, 2048, 9001,
+];
+
+/// Further ones, which are off in a terminal that was reset.
+const MODES_TO_RESET: [u16; 4] = [3, 45, 69, 95];
+
+/// The terminal mode that wraps what is too long for a row.
+const AUTOWRAP: u16 = 7;
+
+/// What a program sends to its terminal besides the screen.
+#[derive(Default)]
+pub struct OutOfBand {
+    pub title: String,
+    pub signals: Vec<Signal>,
+    pub has_rung: bool,
+    pub is_painting: bool,
+    /// How many pictures were begun.
+    pub pictures: u64,
+    /// The program has used what is not understood here, and its terminal may show something else.
+    pub is_misread: bool,
+    /// How many rows were wrapped when the program turned that off.
+    pub wrapped_before: Option<usize>,
+}
+
+impl OutOfBand {
+    /// A program that has turned wrapping off may not write beyond the end of a row: here that is wrapped.
+    fn set_autowrap(&mut self, screen: &Screen, is_on: bool) {
+        let now = (0..screen.size().0.get()).filter(|row| screen.row_wrapped(*row)).count();
+        self.is_misread |= self.wrapped_before.is_some_and(|before| before < now);
+        self.wrapped_before = Some(now).filter(|_| !is_on);
+    }
+
+    /// Whether a control sequence that is not understood leaves the text on the screen as it is: it asks or tells the
+    /// terminal something, or sets the terminal's usual mode.
+    fn is_harmless(mark: Option<u8>, parameters: &[&[u16]], c: char) -> bool {
+        let modes = || parameters.iter().filter_map(|mode| mode.first());
+        match (mark, c) {
+            (Some(b'?'), 'h') => modes().all(|mode| HARMLESS_MODES.contains(mode)),
+            (Some(b'?'), 'l') => modes().all(|mode| HARMLESS_MODES.contains(mode) || MODES_TO_RESET.contains(mode)),
+            (Some(b'?' | b'>' | b'<' | b'='), _) | (None, 'c' | 'l' | 'm' | 'n' | 'q' | 't') => true,
+            // It asks for a mode.
+            (Some(b'$'), 'p') => true,
+            _ => false,
+        }
+    }
+}
+
+impl Callbacks for OutOfBand {
+    fn audible_bell(&mut self, _: &mut Screen) {
+        self.has_rung = true;
+    }
+
+    fn set_window_title(&mut self, _: &mut Screen, title: &[u8]) {
+        self.title = String::from_utf8_lossy(title).chars().take(TITLE_MAX).collect();
+    }
+
+    fn unhandled_osc(&mut self, _: &mut Screen, parameters: &[&[u8]]) {
+        if let Some(signal) = of_osc(parameters) {
+            if self.signals.len() == SIGNALS_MAX {
+                self.signals.remove(0);
+            }
+            self.signals.push(signal);
+        }
+    }
+
+    /// Beyond ASCII control characters move the cursor, or begin a sequence.
+    fn unhandled_control(&mut self, _: &mut Screen, byte: u8) {
+        self.is_misread |= !byte.is_ascii();
+    }
+
+    /// What names a character set, or ends a text that the terminal keeps, moves nothing.
+    fn unhandled_escape(&mut self, _: &mut Screen, first: Option<u8>, _: Option<u8>, byte: u8) {
+        self.is_misread |= !matches!((first, byte), (Some(b'('..=b'/' | b'%' | b' '), _) | (None, b'\\' | b'Z'));
+    }
+
+    fn unhandled_csi(&mut self, screen: &mut Screen, mark: Option<u8>, _: Option<u8>, parameters: &[&[u16]], c: char) {
+        self.is_misread |= !OutOfBand::is_harmless(mark, parameters, c);
+        if mark == Some(b'?') && parameters.contains(&[AUTOWRAP].as_slice()) {
+            self.set_autowrap(screen, c == 'h');
+        }
+        if mark == Some(b'?') && parameters.contains(&[SYNCHRONIZED].as_slice()) {
+            self.pictures += u64::from(c == 'h' && !self.is_painting);
+            // A program may also ask for the mode.
+            self.is_painting = c == 'h' || self.is_painting && c != 'l';
+        }
+    }
+}
