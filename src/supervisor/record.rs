@@ -16,7 +16,7 @@ use super::probe::Probe;
 use super::processes::is_shell;
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
-use crate::screen::{Agent, Agents, KnownActivity, Look, condensed};
+use crate::screen::{Agent, Agents, KnownActivity, Look, Statement, condensed};
 use echo::ECHO_LASTS;
 pub use intake::{End, Nudges, Record};
 
@@ -154,12 +154,16 @@ impl Record {
         }
         let is_outdated = |question: &str| self.refilled_quota.as_deref() == Some(question);
         let on_screen = agents.read(agent, look, |statement| !is_outdated(&statement.question));
-        // What was cut off may have been a question. A pane is drawn anew by tmux itself.
-        let is_alone = || is_alone.unwrap_or_else(|| reads_alone(self.agent, &self.probe));
-        let is_believed = || self.resized_at <= self.drawn_at && is_alone();
-        match on_screen {
-            Some(seen) if seen.activity == Activity::Idle && !is_believed() => self.activities.doubt_screen(),
-            on_screen => self.activities.set_screen(on_screen, now),
+        let is_idle = |seen: &Option<Statement>| seen.as_ref().is_some_and(|seen| seen.activity == Activity::Idle);
+        if !is_idle(&on_screen) {
+            return self.activities.set_screen(on_screen, now);
+        }
+        let anew = self.redrawn.as_mut().map(|redrawn| agents.read(agent, &redrawn.look(look.mode, now), |_| true));
+        if anew.as_ref().is_none_or(is_idle) && is_alone.unwrap_or_else(|| reads_alone(agent, &self.probe)) {
+            self.redrawn = None;
+            self.activities.set_screen(on_screen, now);
+        } else {
+            self.activities.doubt_screen();
         }
     }
 

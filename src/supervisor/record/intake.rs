@@ -57,6 +57,9 @@ pub struct Record {
     /// When the operator last typed a key.
     pub(super) keyed_at: Option<Instant>,
     pub(super) resized_at: Option<Instant>,
+    /// What was drawn since the window became smaller: what was cut off may have been a question. None: the agent has
+    /// drawn its composer anew since.
+    pub(super) redrawn: Option<Emulator>,
     /// When it was first looked at.
     pub(super) began_at: Option<Instant>,
     /// When its children last computed.
@@ -86,23 +89,33 @@ impl Record {
     pub fn resized(&mut self, size: (u16, u16), now: Instant) {
         // What has drawn nothing so far draws nothing anew; what a pane showed before it was watched is drawn anew.
         let is_drawn = self.drawn_at.is_some() || self.activities.on_screen().is_some();
-        if self.emulator.resize(size) && is_drawn {
+        let before = self.emulator.resize(size);
+        if before != size && is_drawn {
             self.resized_at = Some(now);
+            if size.0 < before.0 || size.1 < before.1 {
+                self.redrawn = Some(self.emulator.emptied());
+            }
         }
     }
 
     /// The process has written these bytes to its terminal.
     pub fn output(&mut self, bytes: &[u8], now: Instant) {
         self.emulator.process(bytes, now);
+        if let Some(redrawn) = &mut self.redrawn {
+            redrawn.process(bytes, now);
+        }
         self.drawn(now);
         let lines = self.splitter.split(bytes);
         self.log_all(lines);
     }
 
-    /// Replaces the screen by that of a pane, which has changed or not.
-    pub fn replace_screen(&mut self, mut screen: Emulator, has_changed: bool, now: Instant) {
+    /// Replaces the screen by that of a pane, which has changed or not, in its text or in something else.
+    pub fn replace_screen(&mut self, mut screen: Emulator, has_changed: bool, has_other_text: bool, now: Instant) {
         if has_changed {
             self.drawn(now);
+        }
+        if has_other_text {
+            self.redrawn = None;
         }
         screen.set_drawn_at(self.drawn_at);
         self.emulator = screen;
@@ -128,6 +141,7 @@ impl Record {
     /// The operator has typed a key.
     pub fn keyed(&mut self, now: Instant) {
         self.keyed_at = Some(now);
+        self.activities.keyed();
     }
 
     /// Whether the operator has typed a key since then; it waits until a message has been typed.

@@ -100,7 +100,7 @@ fn in_a_pane_only_lines_that_came_with_the_nudge_are_its_echo() {
     let mut shows = |lines: &[&str], seconds: f64| {
         let capture = Capture { size: (24, 80), text: lines.join("\n"), ..Capture::default() };
         let at = story.at(seconds);
-        story.record.replace_screen(Emulator::of(&capture), true, at);
+        story.record.replace_screen(Emulator::of(&capture), true, true, at);
         let Snapshot { progressed_at, recent_output, .. } = story.record.snapshot(HOUR, at);
         if seconds == 0.0 {
             story.types(10.0);
@@ -171,11 +171,14 @@ fn the_log_is_not_held_in_more_than_a_megabyte() {
 fn composing(draft: &str, column: usize) -> Record {
     let mut record = Record::new(Nudges::Known);
     record.runs(Probe::in_raw_mode("claude"), (24, 80));
-    let rule = "─".repeat(80);
-    let screen = format!("\x1b[H{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{}H", column + 3);
-    record.output(screen.as_bytes(), Instant::now());
+    record.output(screen_with(draft, column).as_bytes(), Instant::now());
     record.snapshot(HOUR, Instant::now());
     record
+}
+
+fn screen_with(draft: &str, column: usize) -> String {
+    let rule = "─".repeat(80);
+    format!("\x1b[H{rule}\r\n❯ {draft}\r\n{rule}\r\n  ? for shortcuts\x1b[2;{}H", column + 3)
 }
 
 #[test]
@@ -184,6 +187,8 @@ fn a_composer_is_empty_when_nothing_stands_in_it_but_a_hint() {
         ("", 0, true),
         ("\x1b[2mOnce fixed, resend your message\x1b[22m", 0, true),
         ("\x1b[7mO\x1b[27m\x1b[2mnce fixed\x1b[22m", 0, true),
+        ("\x1b[7mx\x1b[27m", 0, false),
+        ("█", 1, false),
         ("!", 1, false),
         ("/", 1, false),
         ("fix the login bug", 17, false),
@@ -241,13 +246,33 @@ fn what_a_resize_leaves_on_the_screen_is_no_idle_composer() {
     let below = "\x1b[12;1H  Delete the branch (y/n)?\x1b[2;3H";
     for (below, expected) in [(below, Some(Activity::Waiting)), ("", None)] {
         let (mut record, began) = (composing("", 0), Instant::now());
+        let after = |seconds| began + Duration::from_secs(seconds);
         record.output(below.as_bytes(), began);
         if !below.is_empty() {
             assert_eq!(activity(&mut record, began), Some(Activity::Waiting));
         }
-        record.resized((8, 80), began + Duration::from_secs(1));
-        assert_eq!(activity(&mut record, began + Duration::from_secs(60)), expected);
-        record.output(b"\x1b[2;3H", began + Duration::from_secs(61));
-        assert_eq!(activity(&mut record, began + Duration::from_secs(62)), Some(Activity::Idle), "it has drawn");
+        record.resized((8, 80), after(1));
+        assert_eq!(activity(&mut record, after(60)), expected);
+        record.output(b"\x1b]0;Claude\x07\x1b[2;3H", after(61));
+        assert_eq!(activity(&mut record, after(62)), None, "a title and a cursor are no composer");
+        record.output(screen_with("", 0).as_bytes(), after(63));
+        assert_eq!(activity(&mut record, after(64)), Some(Activity::Idle), "it has drawn its composer");
     }
+}
+
+/// tmux itself wraps and moves what stands in a pane; the title is the agent's word alone.
+#[test]
+fn a_pane_that_was_made_smaller_is_idle_when_its_text_has_changed() {
+    let (mut record, began) = (composing("", 0), Instant::now());
+    let rule = "─".repeat(80);
+    let text = format!("{rule}\n❯ \n{rule}\n  ? for shortcuts");
+    let capture = Capture { size: (8, 80), cursor: (1, 2), has_cursor: true, text, ..Capture::default() };
+    record.resized(capture.size, began);
+    let mut activity = |has_other_text, seconds| {
+        let now = began + Duration::from_secs(seconds);
+        record.replace_screen(Emulator::of(&capture), true, has_other_text, now);
+        record.snapshot(HOUR, now).activity.map(|it| it.statement.activity)
+    };
+    assert_eq!(activity(false, 60), None);
+    assert_eq!(activity(true, 70), Some(Activity::Idle));
 }

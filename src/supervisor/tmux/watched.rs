@@ -95,17 +95,19 @@ impl WatchedPane {
             return (SHELL_LASTS <= at - since).then_some(End { at: since, ..unseen });
         }
         seen.shell_since = None;
-        let has_changed = seen.screen.as_ref().is_some_and(|seen| *seen != state.capture);
-        self.update_record(&state, has_changed, at);
+        let before = seen.screen.as_ref();
+        let has_changed = before.is_some_and(|before| *before != state.capture);
+        let has_other_text = before.is_some_and(|before| before.text != state.capture.text);
+        self.update_record(&state, has_changed, has_other_text, at);
         seen.screen = Some(state.capture);
         None
     }
 
-    fn update_record(&self, state: &PaneState, has_changed: bool, now: Instant) {
+    fn update_record(&self, state: &PaneState, has_changed: bool, has_other_text: bool, now: Instant) {
         let mut record = self.record.lock();
         record.resized(state.capture.size, now);
         record.runs(state.probe.clone(), state.capture.size);
-        record.replace_screen(Emulator::of(&state.capture), has_changed, now);
+        record.replace_screen(Emulator::of(&state.capture), has_changed, has_other_text, now);
     }
 
     /// Starts a thread that types a message, if that is safe.
@@ -162,9 +164,14 @@ impl TypingTarget for WatchedPane {
         self.send(&format!("set-buffer -b sweep -- {text} ; paste-buffer -p -d -b sweep -t {id}"))
     }
 
+    /// tmux passes the keys of a person on at once.
+    fn types_alone(&self) -> bool {
+        false
+    }
+
     fn look(&mut self) -> bool {
         let Some(state) = self.pane.query().pane() else { return false };
-        self.update_record(&state, false, Instant::now());
+        self.update_record(&state, false, false, Instant::now());
         self.pane.takes_keys(&state)
     }
 }
