@@ -27,10 +27,11 @@ const SHELLS: [&str; 15] = [
     "sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh", "rbash", "elvish", "pwsh",
 ];
 
-/// Programs that show what runs on another machine or in a container, where its processes are not seen.
-const REMOTES: [&str; 12] = [
-    "docker", "et", "incus", "kubectl", "limactl", "lxc", "machinectl", "mosh", "mosh-client", "nerdctl", "podman",
-    "ssh",
+/// Programs that show what runs on another machine, in a container or in terminals of a server's, where its processes
+/// are not seen.
+const REMOTES: [&str; 20] = [
+    "abduco", "byobu", "docker", "dtach", "et", "incus", "kubectl", "limactl", "lxc", "machinectl", "mosh",
+    "mosh-client", "nerdctl", "podman", "screen", "shpool", "ssh", "tmate", "tmux", "zellij",
 ];
 
 /// How many launchers are looked through.
