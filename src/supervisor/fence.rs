@@ -39,6 +39,8 @@ pub trait TypingTarget {
     fn paste(&mut self, text: &str) -> bool;
     /// Updates the record with the present screen, and returns whether keys would reach the agent.
     fn look(&mut self) -> bool;
+    /// Whether the keys of a person wait meanwhile: what is unread, or stands in the composer, is ours.
+    fn types_alone(&self) -> bool;
 }
 
 /// Types a message and sends it.
@@ -69,10 +71,10 @@ pub fn deliver(target: &mut impl TypingTarget, record: &SharedRecord, message: &
     thread::sleep(BEFORE_RETURN);
     // A question may have come up meanwhile.
     if draft(target, record, message) != Draft::Message || record.lock().was_keyed_since(began) {
-        return Err(retract(target, record, message, began));
+        return Err(retract(target, record, message));
     }
     record.lock().typed(message, Instant::now());
-    if is_read_in_time(target, record, "\r") { Ok(()) } else { Err(retract(target, record, message, began)) }
+    if is_read_in_time(target, record, "\r") { Ok(()) } else { Err(retract(target, record, message)) }
 }
 
 /// Presses keys of which a question would take one, and returns whether the program has read them in time; otherwise
@@ -99,11 +101,11 @@ fn wait_until_shown(
     loop {
         match draft(target, record, typed) {
             Draft::Message => return Ok(()),
-            Draft::NoComposer if !record.lock().edits_lines() => discard_unread(record, began),
+            Draft::NoComposer if !record.lock().edits_lines() => record.lock().discard_unread(),
             Draft::NoComposer | Draft::Unread | Draft::Empty | Draft::Other => {}
         }
         if SHOWING_LASTS < typed_at.elapsed() || record.lock().was_keyed_since(began) {
-            return Err(retract(target, record, typed, began));
+            return Err(retract(target, record, typed));
         }
         thread::sleep(TICK);
     }
@@ -140,29 +142,20 @@ fn draft(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -
     if target.look() { record.lock().draft(message, is_alone, Instant::now()) } else { Draft::NoComposer }
 }
 
-/// Discards what was typed and not read yet, unless a person has typed as well: before that, nothing was unread.
-fn discard_unread(record: &SharedRecord, began: Instant) {
-    let record = record.lock();
-    if !record.was_keyed_since(began) {
-        record.discard_unread();
-    }
-}
-
 /// Clears a message that cannot be sent, as far as that is safe, and returns why it cannot.
-fn retract(target: &mut impl TypingTarget, record: &SharedRecord, message: &str, began: Instant) -> String {
-    discard_unread(record, began);
-    let is_a_person_typing = record.lock().was_keyed_since(began);
+fn retract(target: &mut impl TypingTarget, record: &SharedRecord, message: &str) -> String {
+    record.lock().discard_unread();
     let why = match draft(target, record, message) {
         Draft::Empty => "did not show it",
-        // The composer was empty and nobody else has typed: the draft is ours.
-        Draft::Message | Draft::Other if !is_a_person_typing => {
+        // The composer was empty: the draft is ours.
+        found @ (Draft::Message | Draft::Other) if found == Draft::Message || target.types_alone() => {
             let keys = record.lock().clearing_keys();
             match is_read_in_time(target, record, keys) {
                 true => "did not take it as it was typed, and it was taken back",
                 false => "does not read what is typed; a part of it may stand in its composer",
             }
         }
-        Draft::Message | Draft::Other => "is being typed into by a person; a part of it stands in the composer",
+        Draft::Message | Draft::Other => "shows it with something else in its composer",
         Draft::NoComposer | Draft::Unread => "showed something else meanwhile; a part of it may stand in its composer",
     };
     record.lock().typed(message, Instant::now());
@@ -204,6 +197,10 @@ mod tests {
         fn paste(&mut self, text: &str) -> bool {
             assert_ne!(text, "", "Claude Code would look for a picture on the clipboard");
             self.press(text)
+        }
+
+        fn types_alone(&self) -> bool {
+            true
         }
 
         fn look(&mut self) -> bool {

@@ -141,6 +141,11 @@ impl TypingTarget for Typist {
         self.press(&pasted)
     }
 
+    /// What a person types stays in the queue until a message was typed.
+    fn types_alone(&self) -> bool {
+        true
+    }
+
     /// The record is always up to date: the output is passed to it as it comes.
     fn look(&mut self) -> bool {
         true

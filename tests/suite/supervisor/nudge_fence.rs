@@ -19,6 +19,10 @@ const MENU: &str = r"printf '\033[H\033[2J────────────�
 /// Keeps each key as it is read. The agent itself reads: what a child of an agent reads is none of its composer.
 const KEEP: &str = r#"while IFS= read -rN1 key; do printf %s "$key" >> got; done"#;
 
+/// Reads a line key by key and shows each, as agents do, in a terminal that does not; and keeps the line.
+pub const READ: &str =
+    r#"x=; while IFS= read -rN1 key && [ "$key" != $'\n' ]; do x+=$key; printf %s "$key"; done; echo "$x" >> got"#;
+
 /// Does not read, and goes on when something was typed.
 const UNTIL_TYPED: &str = "until read -t 0; do sleep 0.05 < /dev/null &> /dev/null; done";
 
@@ -52,7 +56,7 @@ pub fn until_refused(world: &mut World) {
 #[test]
 fn a_message_is_sent_when_it_stands_in_the_composer() {
     let mut world = World::new(On::Sqlite);
-    let watcher = claude(&world, &format!("stty -icanon; {COMPOSER}; read x; echo \"$x\" > got; cat"));
+    let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {READ}; cat"));
     until_it_takes_nudges(&mut world);
     assert_eq!(world.of_agent("agent_state").as_deref(), Some("idle"));
     world.queue("nudge", "go on");
@@ -176,10 +180,27 @@ fn a_return_key_that_nobody_has_read_answers_nothing() {
     }
 }
 
+/// The person's key waits until what sweep has typed is taken back.
+#[test]
+fn a_person_who_types_during_a_nudge_finds_an_empty_composer() {
+    let mut world = World::new(On::Sqlite);
+    let mut watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; read -N1; printf '('; {KEEP}"));
+    until_it_takes_nudges(&mut world);
+    world.queue("nudge", "go on");
+    let got = || fs::read_to_string(watcher.file("got")).unwrap_or_default();
+    wait_for("the message", || got().ends_with("go on").then_some(()));
+    watcher.screen.types("x");
+    until_refused(&mut world);
+
+    let got = || fs::read_to_string(watcher.file("got")).ok().filter(|got| got.ends_with('x'));
+    assert_eq!(wait_for("the person's key", got), "sweep) go on\u{15}x");
+    watcher.stop();
+}
+
 #[test]
 fn a_person_at_work_is_not_interrupted() {
     let mut world = World::new(On::Sqlite);
-    let mut watcher = claude(&world, &format!("stty -icanon; {COMPOSER}; while read x; do echo \"$x\" >> got; done"));
+    let mut watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {READ}; cat"));
     until_it_takes_nudges(&mut world);
     watcher.screen.types("my own draft");
     wait_for("a draft", || (world.count("sessions where not takes_nudges") == 1).then_some(()));

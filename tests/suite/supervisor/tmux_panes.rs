@@ -142,6 +142,16 @@ on_each_database! {
         watcher.stop();
     }
 
+    fn what_a_person_types_into_a_pane_during_a_nudge_is_not_erased(world) {
+        let tmux = Tmux::running("stty -echo -icanon; printf '> '; head -c 1 > first; printf '(mine'; cat > got");
+        let watcher = tmux.watch(world, &["--no-examine"]);
+        wait_for("a prompt", || (world.count("sessions where takes_nudges") == 1).then_some(()));
+        world.queue("nudge", "go on");
+        wait_for("a refusal", || (world.agents_commands("status = 'failed'") == 1).then_some(()));
+        assert_eq!(std::fs::read_to_string(tmux.home.path().join("got")).expect("what it read"), "");
+        watcher.stop();
+    }
+
     fn a_message_in_a_pane_is_pasted_where_pastes_are_distinguished(world) {
         let tmux = Tmux::running(
             "stty -echo -icanon; printf '\\033[?2004h> '; head -c 1 > first; printf '('; cat > got");
