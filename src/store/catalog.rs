@@ -104,7 +104,8 @@ fn text(path: &str, host: &Host, is_sqlite: bool) -> Result<String> {
         return Ok(text.to_owned());
     }
     let dialect = file(host, if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
-    let shared = if path.starts_with("board/") { file(host, "board/shared.sql") } else { "" };
+    let shared = ["board", "facts"].iter().find(|part| path.starts_with(&format!("{part}/")));
+    let shared = shared.map_or("", |part| file(host, &format!("{part}/shared.sql")));
     let mut templates = minijinja::Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     let context = minijinja::context! {

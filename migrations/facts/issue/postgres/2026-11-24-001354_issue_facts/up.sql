@@ -68,7 +68,9 @@ select
          where p.issue_id = i.id and p.tenant = i.tenant)
 {%- endif %}
 {%- if sessions %},
-        (select max(greatest(s.last_activity_at, s.ended_at)) from sessions s where s.issue_id = i.id and s.tenant = i.tenant)
+        -- Of thousands the latest: of all of them PostgreSQL would read the table, for each issue.
+        (select max(greatest(s.last_activity_at, s.ended_at))
+         from (select * from sessions s where s.issue_id = i.id and s.tenant = i.tenant order by s.created_at desc limit 1000) s)
 {%- endif %}
     ) as idle_since,
     episode.began_at as episode_began_at,

@@ -40,20 +40,11 @@ select
             and o.status = 'active' and o.ended_at is null and o.id <> s.id order by o.started_at limit 1) is not null
 {%- endfor %}
 {%- if steps %}
-        or exists (select 1 from plans p join plan_steps t on t.plan_id = p.id join worked_steps r on r.step_id = t.id
-                   where p.issue_id = i.id and p.tenant = i.tenant)
+        or {{ has_worked_step() }}
 {%- endif %}
         as issue_has_live_run,
-    (select min(since) from (
-        select min(f.created_at) as since from ({{ a_few("select w.created_at from pending_wakes w where w.issue_id = i.id") }}) f
-{%- if steps %}
-        union all
-        select min(f.created_at) from ({{ a_few("select w.created_at from plans p join plan_steps t on t.plan_id = p.id
-            join pending_wakes w on w.plan_step_id = t.id where p.issue_id = i.id and p.tenant = i.tenant") }}) f
-{%- endif %}
-        union all
-        select min(f.created_at) from ({{ a_few("select r.created_at from issue_relaunches r where r.issue_id = i.id and r.session_id <> s.id") }}) f
-    ) c) as issue_wake_since,
+    (select min(w.created_at) from ({{ few_on_their_way("s.id") }}
+    ) w) as issue_wake_since,
     coalesce(s.started_at, s.created_at) as started_at,
     coalesce(s.last_progress_at, s.started_at, s.created_at) as progressed_at,
     s.ended_at,

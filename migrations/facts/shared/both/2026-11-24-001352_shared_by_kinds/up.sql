@@ -60,44 +60,37 @@ where s.agent_id is null or s.agent_id = i.assignee_agent_id;
 -- Relaunches on their way; one that was taken a moment ago is, until its process is up.
 create view issue_relaunches as
 select s.issue_id, s.id as session_id, c.created_at
-{%- if one_by_one %}
 from issue_sessions s join session_commands c on c.session_id = s.id
 where s.status = 'active' and c.command = 'relaunch'
   and (c.status = 'queued' or c.status = 'delivered' and s.ended_at <= c.updated_at and c.updated_at > {{ before(at_statement, 60) }});
-{%- else %}
--- From the few commands, and once: else each session of an issue would have the commands of all its sessions looked for.
-from (select * from session_commands where status = 'queued'
-      union all
-      select * from session_commands where status = 'delivered' and updated_at > {{ before(at_statement, 60) }}) c
-cross join issue_sessions s
-where s.id = c.session_id and s.status = 'active' and c.command = 'relaunch' and (c.status = 'queued' or s.ended_at <= c.updated_at)
-limit -1;
-{%- endif %}
 {%- endif %}
 
 -- A continuation was in vain if a run that had begun before its wake, and was not started by it, reported afterwards: its
--- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others.
+-- owner was alive. Only success is a report: a run is also failed, timed out, interrupted or cancelled by others. Of the runs that had begun
+-- the latest tell enough: all of them for each continuation would cost the number of the one times that of the other.
 create view false_rescues as
 select recovery_id, subject_id, kind, continued_at, reported_at
 from (
     select c.id as recovery_id, c.subject_id, c.kind, c.created_at as continued_at, (
         select min(r.finished_at)
         from (
-            select r.* from runs r where c.kind = 'issue' and r.issue_id = c.subject_id
+            select * from (select r.* from runs r where r.issue_id = i.id and r.created_at < c.created_at order by r.created_at desc limit 100) r
 {%- if steps %}
             union all
-            select r.* from issues i join plans p on p.issue_id = i.id and p.tenant = i.tenant
-            join plan_steps s on s.plan_id = p.id join runs r on r.plan_step_id = s.id
-            where c.kind = 'issue' and i.id = c.subject_id
+            select r.* from ({{ few_steps() }}) t
+            {{ some_of("runs", "r", "r.plan_step_id = t.id and r.created_at < c.created_at", "r.created_at desc", 10) }}
             union all
-            select r.* from runs r where c.kind = 'step' and r.plan_step_id = c.subject_id
+            select * from (select r.* from runs r where c.kind = 'step' and r.plan_step_id = c.subject_id and r.created_at < c.created_at
+                           order by r.created_at desc limit 100) r
             union all
-            select r.* from wakes w join runs r on r.wake_id = w.id where c.kind = 'step' and w.plan_step_id = c.subject_id
+            select r.* from (select w.id from wakes w where c.kind = 'step' and w.plan_step_id = c.subject_id and w.created_at < c.created_at
+                             order by w.created_at desc limit 50) w
+            {{ some_of("runs", "r", "r.wake_id = w.id and r.created_at < c.created_at", "r.created_at desc", 2) }}
 {%- endif %}
         ) r
-        where r.status = 'succeeded' and r.created_at < c.created_at and c.created_at < r.finished_at
-          and r.wake_id is distinct from c.wake_id
+        where r.status = 'succeeded' and c.created_at < r.finished_at and r.wake_id is distinct from c.wake_id
     ) as reported_at
-    from recoveries c where c.action = 'continue'
+    from recoveries c left join issues i on c.kind = 'issue' and i.id = c.subject_id
+    where c.action = 'continue'
 ) c
 where reported_at is not null;

@@ -22,8 +22,12 @@ select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
 from wakes w
 join agents a on a.id = w.agent_id
 left join lateral (
-    select r.id, r.status, r.status in ('queued', 'scheduled_retry', 'running') as live from runs r
-    where r.wake_id = w.id order by live desc, r.created_at desc limit 1
+    -- The live one, or the latest: apart, each by an index, however many a wake had.
+    select * from (
+        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc limit 1)
+        union all
+        (select r.id, r.status, false from runs r where r.wake_id = w.id order by r.created_at desc limit 1)
+    ) r order by live desc limit 1
 ) run on true
 where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.status <> 'terminated');
 {%- endif %}

@@ -25,13 +25,17 @@ where r.is_continuation
 create view pending_wakes as
 select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
        'wake ' || substr(w.id, 1, 8) || ' (' || w.status || ', by ' || substr(w.requested_by, 1, 100) || ')'
-           || coalesce((select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id
-                        order by r.status in ('queued', 'scheduled_retry', 'running') desc, r.created_at desc limit 1), ', no run yet')
-           as detail
+           -- The live one, or the latest: apart, each by an index, however many a wake had.
+           || coalesce(
+               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r
+                where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc limit 1),
+               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id order by r.created_at desc limit 1),
+               ', no run yet') as detail
 from wakes w
 join agents a on a.id = w.agent_id
 where w.status in ('queued', 'deferred', 'claimed')
-  and coalesce((select max(r.status in ('queued', 'scheduled_retry', 'running')) from runs r where r.wake_id = w.id), a.status <> 'terminated');
+  and (exists (select 1 from runs r where r.wake_id = w.id and r.status {{ live }})
+       or a.status <> 'terminated' and not exists (select 1 from runs r where r.wake_id = w.id));
 {%- endif %}
 {%- if steps %}
 

@@ -44,7 +44,8 @@ left join lateral (
         select w.created_at, w.detail from pending_wakes w where w.plan_step_id = s.id
         union all
         -- What resumes its issue resumes the step: its agent is at work once, not once for each step.
-        {{ a_few("select c.created_at, c.detail from issue_continuations c where c.issue_id = i.id") }}
+        select w.created_at, w.detail from ({{ few_on_their_way() }}
+        ) w
     ) c
 ) pending on true
 left join open_recoveries o on o.kind = 'step' and o.subject_id = s.id

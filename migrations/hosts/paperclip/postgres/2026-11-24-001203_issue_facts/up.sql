@@ -70,6 +70,18 @@ cross join lateral (
     select array(select id from ancestors limit 101) as ids
 ) lineage;
 
+-- Whose runs and wakes are too large to be read, of all agents and asked once: an agent may have as many as it has issues.
+create view too_large as
+select r.company_id, r.agent_id
+from public.companies c
+join public.heartbeat_runs r on r.company_id = c.id
+where r.status in ('queued', 'scheduled_retry', 'running') and is_too_large(r.context_snapshot)
+union all
+select w.company_id, w.agent_id
+from public.agents a
+join public.agent_wakeup_requests w on w.company_id = a.company_id and w.agent_id = a.id
+where w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload);
+
 create view issue_facts as
 select
     i.id as subject_id,
@@ -115,12 +127,7 @@ select
         (select 'it is ' || e.reason from issue_exclusions e where e.issue_id = i.id),
         case when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
              -- What is too large to be read may be a run or a wake of this issue.
-             when exists (select from public.heartbeat_runs r
-                          where r.company_id = i.company_id and r.agent_id = i.assignee_agent_id
-                            and r.status in ('queued', 'scheduled_retry', 'running') and is_too_large(r.context_snapshot))
-                  or exists (select from public.agent_wakeup_requests w
-                             where w.company_id = i.company_id and w.agent_id = i.assignee_agent_id
-                               and w.status in ('queued', 'deferred_issue_execution', 'claimed') and is_too_large(w.payload))
+             when (i.company_id, i.assignee_agent_id) in (select t.company_id, t.agent_id from too_large t)
              then 'a run or a wake of its agent is too large to look at'
              when (select w.is_too_deep from issue_waits w where w.issue_id = i.id)
              then 'it has more than 100 ancestors, and any of them may be on hold'
