@@ -14,7 +14,7 @@
     (select t.id from ({{ few_steps() }}) t
             where (select r.id from runs r where r.plan_step_id = t.id and r.status {{ live }} limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
-                   {{ some_of("runs", "r", "r.wake_id = w.id and r.status " ~ live, "r.created_at", 1) }} limit 1) is not null
+                   {{ some_of("runs", "r", "r.wake_id = w.id and r.status " ~ live, "r.created_at desc, r.id", 1) }} limit 1) is not null
             limit 1) is not null
 {%- endmacro -%}
 {#- The wakes of the issue from both ends: there may be many that were taken long ago, and are pending no more. `besides`: a session whose

@@ -1,5 +1,7 @@
 //! What a tenant can have many of costs in proportion to their number: never the number of one thing times that of
 //! another, which a tenant of 8,000 sessions on one issue would make a sweep's whole time of.
+//!
+//! Without a clock: PostgreSQL says how many rows a query looked at, and SQLite's program how many steps it took.
 
 use std::process::Command;
 
@@ -10,30 +12,252 @@ use serde_json::Value;
 
 use crate::support::world::{On, World};
 
-/// The issue, the agent and the plan that all of it belongs to.
+/// The issue, the agent and the plan that all of it belongs to, and as many numbers as there are of the rest.
 const OWNERS: &str = "
-    insert into agents (id, name) values (md5('agent')::uuid, 'Ada');
+    insert into agents (id, name) values (ID('agent'), 'Ada'), (ID('other'), 'Bob');
     insert into issues (id, identifier, title, status, assignee_agent_id, updated_at)
-        values (md5('issue')::uuid, 'E-1', 'x', 'in_progress', md5('agent')::uuid, now() - interval '1 day');
+        values (ID('issue'), 'E-1', 'x', 'in_progress', ID('agent'), YESTERDAY);
     insert into plans (id, title, status, agent_id, issue_id)
-        values (md5('plan')::uuid, 'p', 'executing', md5('agent')::uuid, md5('issue')::uuid);";
+        values (ID('plan'), 'p', 'executing', ID('agent'), ID('issue'));";
 
+/// Crashed ones.
 const SESSIONS: &str = "
     insert into sessions (id, issue_id, agent_id, status, started_at, ended_at, exit_code)
-        select md5('s' || n)::uuid, md5('issue')::uuid, md5('agent')::uuid, 'active', now() - interval '2 hours', ENDED
-        from generate_series(1, N) n;";
+        select ID('s' || i), ID('issue'), ID('agent'), 'active', YESTERDAY, LATER, 1 from n;";
 
-/// Sessions of an agent that the issue is not assigned to.
+/// Live sessions of an agent that the issue is not assigned to.
 const ANOTHERS: &str = "
-    insert into agents (id, name) values (md5('other')::uuid, 'Bob');
-    insert into sessions (id, issue_id, agent_id, status, started_at, ended_at, exit_code)
-        select md5('s' || n)::uuid, md5('issue')::uuid, md5('other')::uuid, 'active', now() - interval '2 hours', ENDED
-        from generate_series(1, N) n;";
+    insert into sessions (id, issue_id, agent_id, status, started_at)
+        select ID('o' || i), ID('issue'), ID('other'), 'active', YESTERDAY from n;";
+
+const RELAUNCHES: &str = "
+    insert into session_commands (id, session_id, command, requested_by) select id, id, 'relaunch', 'x' from sessions;";
 
 const STEPS: &str = "
     insert into plan_steps (id, plan_id, position, title, status, started_at)
-        select md5('t' || n)::uuid, md5('plan')::uuid, n, 's', 'in_progress', now() - interval '1 day'
-        from generate_series(1, N) n;";
+        select ID('t' || i), ID('plan'), i, 's', 'in_progress', YESTERDAY from n;";
+
+const PLANS: &str = "
+    insert into plans (id, title, status, agent_id, issue_id)
+        select ID('p' || i), 'p', 'executing', ID('agent'), ID('issue') from n;";
+
+/// Others of the agent.
+const ISSUES: &str = "
+    insert into issues (id, identifier, title, status, assignee_agent_id, updated_at)
+        select ID('i' || i), 'F-' || i, 'x', 'in_progress', ID('agent'), YESTERDAY from n;";
+
+/// Of the issue.
+const WAKES: &str = "
+    insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
+        select ID('w' || i), ID('agent'), ID('issue'), 'issue_continuation_needed', 'x', 'queued' from n;";
+
+/// Each of its own step.
+const WAKES_OF_STEPS: &str = "
+    insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status)
+        select id, ID('agent'), id, 'x', 'x', 'queued' from plan_steps;";
+
+/// All of one step.
+const WAKES_OF_A_STEP: &str = "
+    insert into plan_steps (id, plan_id, position, title, status, started_at)
+        values (ID('t0'), ID('plan'), 0, 's', 'in_progress', YESTERDAY);
+    insert into wakes (id, agent_id, plan_step_id, reason, requested_by, status)
+        select ID('w' || i), ID('agent'), ID('t0'), 'x', 'x', 'queued' from n;";
+
+/// The wakes were taken, and their runs have ended.
+const TAKEN: &str = "
+    update wakes set status = 'claimed';
+    insert into runs (id, agent_id, issue_id, wake_id, status, created_at, finished_at)
+        select id, agent_id, issue_id, id, 'succeeded', YESTERDAY, NOW from wakes;";
+
+const RUNS: &str = "
+    insert into runs (id, agent_id, issue_id, status, created_at, finished_at)
+        select ID('r' || i), ID('agent'), ID('issue'), 'succeeded', YESTERDAY, NOW from n;";
+
+/// What sweeps did about the issue, N times.
+const LEDGER: &str = "
+    insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
+                            created_at, settled_at)
+        select ID('l' || i), ID('sweep'), 'issue', ID('issue'), 'continue', 'x', YESTERDAY, i, ID('of' || i), LATER, NOW
+        from n;";
+
+#[rstest]
+#[case::crashed_sessions(&[SESSIONS])]
+#[case::live_sessions(&[SESSIONS, "update sessions set ended_at = null, exit_code = null;"])]
+#[case::sessions_of_another_agent(&[ANOTHERS])]
+#[case::crashed_sessions_and_those_of_another_agent(&[SESSIONS, ANOTHERS])]
+#[case::sessions_and_their_relaunches(&[SESSIONS, RELAUNCHES])]
+#[case::sessions_and_nudges_of_one(&[SESSIONS, "
+    insert into session_commands (id, session_id, command, requested_by)
+        select ID('c' || i), ID('s1'), 'nudge', 'x' from n;"])]
+#[case::sessions_and_runs(&[SESSIONS, RUNS])]
+#[case::sessions_and_wakes(&[SESSIONS, WAKES])]
+#[case::sessions_and_wakes_taken(&[SESSIONS, WAKES, TAKEN])]
+#[case::sessions_and_wakes_of_nobody(&[SESSIONS, WAKES, "update agents set status = 'terminated';"])]
+#[case::sessions_and_steps(&[SESSIONS, STEPS])]
+#[case::sessions_and_wakes_of_a_step(&[SESSIONS, WAKES_OF_A_STEP, TAKEN])]
+#[case::sessions_and_plans(&[SESSIONS, PLANS])]
+#[case::sessions_and_plans_of_another_tenant(&[SESSIONS, PLANS, "update plans set tenant = 'evil';"])]
+#[case::sessions_and_issues(&[SESSIONS, ISSUES])]
+#[case::steps(&[STEPS])]
+#[case::steps_and_their_wakes(&[STEPS, WAKES_OF_STEPS])]
+#[case::steps_and_their_wakes_taken(&[STEPS, WAKES_OF_STEPS, TAKEN])]
+#[case::steps_and_wakes_of_the_issue(&[STEPS, WAKES])]
+#[case::steps_and_wakes_of_the_issue_taken(&[STEPS, WAKES, TAKEN])]
+#[case::steps_and_sessions_with_relaunches(&[STEPS, SESSIONS, RELAUNCHES])]
+#[case::plans_and_their_steps(&[PLANS, "
+    insert into plan_steps (id, plan_id, position, title, status, started_at)
+        select id, id, 1, 's', 'in_progress', YESTERDAY from plans;"])]
+#[case::wakes_and_runs(&[WAKES, RUNS, "update wakes set status = 'deferred';"])]
+#[case::runs_of_a_wake(&[RUNS, WAKES, "update runs set wake_id = ID('w1');"])]
+#[case::runs_and_ledger(&[RUNS, LEDGER])]
+#[case::continuations_and_ledger(&[WAKES, TAKEN, LEDGER])]
+#[case::steps_runs_and_ledger(&[STEPS, RUNS, "
+    update runs set issue_id = null, plan_step_id = (select id from plan_steps where 'x' || position = 'x1');", LEDGER])]
+#[case::wakes_of_a_step_and_its_ledger(&[WAKES_OF_A_STEP, TAKEN, LEDGER, "
+    update recoveries set kind = 'step', subject_id = ID('t0');"])]
+#[case::escalated_issues(&[ISSUES, "
+    update issues set status = 'blocked' where identifier <> 'E-1';
+    insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, blocked_subject)
+        select id, id, 'issue', id, 'escalate', 'x', YESTERDAY, 1, true from issues where status = 'blocked';", "
+    insert into issues (id, identifier, title, status, assignee_agent_id, updated_at)
+        select ID('j' || i), 'G-' || i, 'x', 'in_progress', ID('agent'), YESTERDAY from n;"])]
+fn what_is_many_of_one_tenant_is_looked_at_in_proportion(
+    #[case] fills: &[&str],
+    #[values(On::Sqlite, On::Postgres)] on: On,
+) {
+    is_in_proportion(on, &["session", "issue", "step"], &|n| format!("{OWNERS} {} {}", numbers(on, n), fills.concat()));
+}
+
+/// Of the runs of an issue a thousand are read, and more than these are there.
+#[test]
+fn issues_beside_thousands_of_runs_of_one_are_looked_at_in_proportion() {
+    let on = On::Postgres;
+    compare([1500, 3000], on, &["issue"], &|n| format!("{OWNERS} {} {ISSUES} {RUNS}", numbers(on, n)));
+}
+
+const PAPERCLIP: &str = "
+    insert into agents (id, company_id, name) select ID('agent'), id, 'Ada' from companies;
+    insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
+        select ID('issue'), id, 'E-1', 'x', 'in_progress', ID('agent'), YESTERDAY from companies;";
+
+/// That name the issue.
+const RUNNING: &str = "
+    insert into heartbeat_runs (company_id, agent_id, status, started_at, context_snapshot)
+        select company_id, id, 'running', YESTERDAY, jsonb_build_object('issueId', ID('issue')) from agents, n;";
+
+const QUEUED: &str = "
+    insert into agent_wakeup_requests (company_id, agent_id, source, status, payload)
+        select company_id, id, 'automation', 'queued', jsonb_build_object('issueId', ID('issue')) from agents, n;";
+
+#[rstest]
+#[case::runs(&[RUNNING])]
+#[case::wakes_and_runs(&[RUNNING, QUEUED])]
+#[case::runs_and_those_that_have_ended(&[RUNNING, "
+    insert into heartbeat_runs (company_id, agent_id, status, started_at, finished_at, context_snapshot)
+        select company_id, id, 'failed', LATER, NOW, jsonb_build_object('issueId', ID('issue')) from agents, n;"])]
+#[case::issues_and_runs_and_wakes_of_their_agent(&["
+    insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
+        select ID('i' || i), company_id, 'F-' || i, 'x', 'in_progress', id, YESTERDAY from agents, n;", RUNNING, QUEUED, "
+    update heartbeat_runs set status = 'queued', context_snapshot = '{}';
+    update agent_wakeup_requests set payload = '{}';"])]
+#[case::continuations_and_ledger(&["
+    insert into agent_wakeup_requests (company_id, agent_id, source, status)
+        select company_id, id, 'automation', 'completed' from agents, n;
+    insert into heartbeat_runs (company_id, agent_id, status, wakeup_request_id, created_at, finished_at, context_snapshot)
+        select company_id, agent_id, 'succeeded', id, YESTERDAY, NOW,
+               jsonb_build_object('issueId', ID('issue'), 'retryReason', 'issue_continuation_needed')
+        from agent_wakeup_requests;", "set search_path = sweep, public, pg_temp;", LEDGER])]
+fn what_is_many_of_one_company_is_looked_at_in_proportion(#[case] fills: &[&str]) {
+    let on = On::Paperclip;
+    is_in_proportion(on, &["session", "issue"], &|n| format!("{} {PAPERCLIP} {}", numbers(on, n), fills.concat()));
+}
+
+/// The numbers up to so many.
+fn numbers(on: On, n: u32) -> String {
+    match on {
+        On::Sqlite => format!(
+            "create temporary table n as with recursive n (i) as (select 1 union all select i + 1 from n where i < {n})
+             select i from n;"
+        ),
+        On::Postgres | On::Paperclip => format!("create temporary table n as select i from generate_series(1, {n}) i;"),
+    }
+}
+
+/// In the words of a database: what an id is, and what time it was.
+fn said_on(on: On, sql: &str) -> String {
+    let (id, times) = match on {
+        On::Sqlite => (
+            "(",
+            ["'-1 day'", "'-1 hour'", "'-0 hours'"].map(|ago| format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', {ago})")),
+        ),
+        On::Postgres | On::Paperclip => {
+            ("pg_temp.id(", ["1 day", "1 hour", "0 hours"].map(|ago| format!("now() - interval '{ago}'")))
+        }
+    };
+    let words = ["YESTERDAY", "LATER", "NOW"].iter().zip(&times);
+    words.fold(sql.replace("ID(", id), |sql, (word, time)| sql.replace(word, time))
+}
+
+/// Twice as much of everything costs about twice as much to look at together; and one of many costs what it did.
+#[track_caller]
+fn is_in_proportion(on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
+    compare([300, 600], on, kinds, fill);
+}
+
+#[track_caller]
+fn compare([n, twice]: [u32; 2], on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
+    let views =
+        kinds.iter().flat_map(|kind| ["candidates", "facts", "states", "work_state"].map(|of| format!("{kind}_{of}")));
+    let others = ["unserved_continuations", "false_rescues", "untaken_wakes"].map(str::to_owned);
+    let all = views.chain(others).map(|view| format!("select * from {view}"));
+    // As a sweep reads them: a page of subjects, and then one by one.
+    let pages = kinds.iter().map(|kind| {
+        let ids = format!("select subject_id from {kind}_candidates");
+        let are_wanted = if on == On::Sqlite { format!("in ({ids})") } else { format!("= any (array({ids}))") };
+        format!("select * from {kind}_decided_facts where subject_id {are_wanted}")
+    });
+    let one = |id| said_on(on, &format!("select * from KIND_decided_facts where subject_id = ID('{id}')"));
+    let taken = [("session", "s7"), ("step", "t7"), ("issue", "i7")].iter().filter(|(kind, _)| kinds.contains(kind));
+    let whole: Vec<String> = all.chain(pages).collect();
+    let single: Vec<String> = taken.map(|(kind, id)| one(id).replace("KIND", kind)).collect();
+    let cost = |n: u32| {
+        let mut world = World::new(on);
+        let id = "create function pg_temp.id(name text) returns uuid language sql immutable return md5(name)::uuid;";
+        let (before, after) = if on == On::Sqlite { ("", "") } else { (id, "analyze") };
+        world.run(&format!("{before} {} {after}", said_on(on, &fill(n))));
+        let costs =
+            |queries: &[String], world: &mut World| queries.iter().map(|query| work(world, query)).collect::<Vec<_>>();
+        (costs(&whole, &mut world), costs(&single, &mut world))
+    };
+    let (fewer, more) = (cost(n), cost(twice));
+    // What is small is planned in another way than what is large.
+    let a_plans_own = if on == On::Sqlite { 1000.0 } else { 6000.0 };
+    // On Paperclip all live runs and wakes are asked once whether they can be read.
+    let beside = if on == On::Paperclip { 2.0 } else { 1.1 };
+    for ((query, fewer), more) in whole.iter().zip(fewer.0).zip(more.0) {
+        assert!(more <= 2.5 * fewer + a_plans_own, "{query}: of so many {fewer}, and of twice as many {more}");
+    }
+    for ((query, fewer), more) in single.iter().zip(fewer.1).zip(more.1) {
+        assert!(more <= beside * fewer + 100.0, "{query}: beside so many {fewer}, and beside twice as many {more}");
+    }
+}
+
+/// How much a query looks at.
+fn work(world: &mut World, query: &str) -> f64 {
+    match world.on {
+        On::Sqlite => steps_taken(world, query),
+        On::Postgres | On::Paperclip => rows_looked_at(world, query),
+    }
+}
+
+fn steps_taken(world: &World, query: &str) -> f64 {
+    let path = world.url.strip_prefix("sqlite://").expect("a path");
+    let query = format!("select count(*) from (select * from ({query}) limit -1)");
+    let ran = Command::new("sqlite3").args(["-cmd", ".stats vmstep", path, &query]).output().expect("sqlite3");
+    let said = String::from_utf8(ran.stdout).expect("a text");
+    let steps = said.lines().find_map(|line| line.strip_prefix("VM-steps: ")?.parse().ok());
+    steps.unwrap_or_else(|| panic!("{query}: {said}"))
+}
 
 #[derive(QueryableByName)]
 struct Line {
@@ -53,182 +277,4 @@ fn rows_looked_at(world: &mut World, query: &str) -> f64 {
     let lines: Vec<Line> = diesel::sql_query(explain).load(&mut world.db).expect("a plan");
     let text: String = lines.into_iter().map(|line| line.text).collect();
     sum(&serde_json::from_str::<Value>(&text).expect("JSON")[0]["Plan"])
-}
-
-#[rstest]
-#[case::crashed_sessions_of_an_issue(&SESSIONS.replace("ENDED", "now() - interval '1 hour', 1"))]
-#[case::live_sessions_of_an_issue(&SESSIONS.replace("ENDED", "null, null"))]
-#[case::live_sessions_of_another_agent(&ANOTHERS.replace("ENDED", "null, null"))]
-#[case::crashed_and_live_sessions_of_another_agent(&format!(
-    "{} {}",
-    SESSIONS.replace("ENDED", "now() - interval '1 hour', 1"),
-    ANOTHERS.replace("ENDED", "null, null").replace("md5('s'", "md5('o'")
-))]
-#[case::relaunches_of_an_issues_sessions(&format!(
-    "{} insert into session_commands (session_id, command, requested_by) select id, 'relaunch', 'x' from sessions;",
-    SESSIONS.replace("ENDED", "now() - interval '1 hour', 1")
-))]
-#[case::steps_of_a_plan(STEPS)]
-#[case::wakes_of_a_plans_steps(&format!(
-    "{STEPS} insert into wakes (agent_id, plan_step_id, reason, requested_by)
-         select md5('agent')::uuid, id, 'x', 'x' from plan_steps;"
-))]
-#[case::plans_of_an_issue(
-    "insert into plans (id, title, status, agent_id, issue_id)
-         select md5('p' || n)::uuid, 'p', 'executing', md5('agent')::uuid, md5('issue')::uuid
-         from generate_series(1, N) n;
-     insert into plan_steps (plan_id, position, title, status, started_at)
-         select id, 1, 's', 'in_progress', now() - interval '1 day' from plans;"
-)]
-#[case::runs_of_an_issue_and_its_sessions(&format!(
-    "{} insert into runs (agent_id, issue_id, status, finished_at)
-         select md5('agent')::uuid, md5('issue')::uuid, 'failed', now() - interval '2 hours'
-         from generate_series(1, N);",
-    SESSIONS.replace("ENDED", "now() - interval '1 hour', 1")
-))]
-#[case::wakes_of_an_issue_and_its_steps(&format!(
-    "{STEPS} insert into wakes (agent_id, issue_id, reason, requested_by)
-         select md5('agent')::uuid, md5('issue')::uuid, 'x', 'x' from generate_series(1, N);"
-))]
-#[case::wakes_of_an_issue_and_its_sessions(&format!(
-    "{} insert into wakes (agent_id, issue_id, reason, requested_by)
-         select md5('agent')::uuid, md5('issue')::uuid, 'x', 'x' from generate_series(1, N);",
-    SESSIONS.replace("ENDED", "now() - interval '1 hour', 1")
-))]
-#[case::continuations_of_an_issue_and_its_ledger(&format!(
-    "insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
-         select md5('w' || n)::uuid, md5('agent')::uuid, md5('issue')::uuid, 'issue_continuation_needed', 'x',
-                'completed' from generate_series(1, N) n;
-     insert into runs (agent_id, issue_id, wake_id, status, created_at)
-         select agent_id, issue_id, id, 'failed', now() - interval '2 hours' from wakes;
-     {LEDGER}"
-))]
-fn what_is_many_of_one_tenant_is_looked_at_in_proportion(#[case] fill: &str) {
-    is_in_proportion(On::Postgres, &["session", "issue", "step"], &|n| {
-        format!("{OWNERS} {}", fill.replace("(1, N)", &format!("(1, {n})")))
-    });
-}
-
-/// What sweeps did about the issue, N times.
-const LEDGER: &str = "
-    insert into sweep.recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
-                                  created_at, settled_at)
-        select gen_random_uuid(), md5('sweep')::uuid, 'issue', md5('issue')::uuid, 'continue', 'x', now(), n,
-               gen_random_uuid(), now() - interval '3 hours', now()
-        from generate_series(1, N) n;";
-
-/// On a file, where its program says how many steps a query took.
-#[rstest]
-#[case::ledger_wakes_and_runs_of_an_issue(
-    "insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
-                             settled_at)
-     select 'r' || i, 'sweep', 'issue', 'issue', 'continue', 'x', NOW, i, 'of r' || i, NOW from n;
-     insert into wakes (id, agent_id, issue_id, reason, requested_by, status)
-     select 'of ' || id, 'agent', 'issue', 'issue_continuation_needed', 'x', 'completed' from recoveries;
-     update wakes set id = 'host''s ' || id;
-     insert into runs (id, agent_id, issue_id, wake_id, status)
-     select 'run of ' || id, agent_id, issue_id, id, 'failed' from wakes"
-)]
-#[case::crashed_sessions_of_an_issue(FILE_SESSIONS)]
-#[case::live_sessions_of_another_agent(&format!(
-    "{FILE_SESSIONS}; update sessions set agent_id = 'other', ended_at = null, exit_code = null"
-))]
-#[case::crashed_and_live_sessions_of_another_agent(&format!(
-    "{FILE_SESSIONS}; update sessions set agent_id = 'other', ended_at = null, exit_code = null where rowid % 2 = 0"
-))]
-#[case::relaunches_of_an_issues_sessions(&format!(
-    "{FILE_SESSIONS};
-     insert into session_commands (id, session_id, command, requested_by) select id, id, 'relaunch', 'x' from sessions"
-))]
-#[case::wakes_of_an_issue_and_its_sessions(&format!(
-    "{FILE_SESSIONS}; insert into wakes (id, agent_id, issue_id, reason, requested_by)
-     select 'of ' || id, 'agent', 'issue', 'x', 'x' from sessions"
-))]
-fn what_is_many_of_one_issue_is_looked_at_in_proportion_in_a_file_too(#[case] fill: &str) {
-    let steps = |n: u32| {
-        let mut world = World::new(On::Sqlite);
-        world.run(
-            &format!(
-                "insert into agents (id, name) values ('agent', 'Ada'), ('other', 'Bob');
-                 insert into issues (id, identifier, title, status, assignee_agent_id)
-                 values ('issue', 'E-1', 'x', 'in_progress', 'agent');
-                 create table n as with recursive n (i) as (select 1 union all select i + 1 from n where i < {n})
-                     select i from n;
-                 {fill}"
-            )
-            .replace("NOW", "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"),
-        );
-        let path = world.url.strip_prefix("sqlite://").expect("a path");
-        let views = ["session", "issue", "step"]
-            .iter()
-            .flat_map(|kind| ["candidates", "facts", "states", "work_state"].map(|view| format!("{kind}_{view}")))
-            .chain(["unserved_continuations".to_owned()]);
-        let cost = |view: String| {
-            let query = format!("select count(*) from (select * from {view} limit -1)");
-            let ran = Command::new("sqlite3").args(["-cmd", ".stats vmstep", path, &query]).output().expect("sqlite3");
-            let said = String::from_utf8(ran.stdout).expect("a text");
-            let steps = said.lines().find_map(|line| line.strip_prefix("VM-steps: ")?.parse::<u64>().ok());
-            (steps.unwrap_or_else(|| panic!("{said}")), view)
-        };
-        views.map(cost).collect::<Vec<_>>()
-    };
-    for ((fewer, view), (more, _)) in steps(500).into_iter().zip(steps(1000)) {
-        assert!(more <= 5 * fewer / 2 + 1000, "{view}: {fewer} steps, and of twice as many {more}");
-    }
-}
-
-const FILE_SESSIONS: &str = "
-    insert into sessions (id, issue_id, agent_id, status, started_at, ended_at, exit_code)
-        select 's' || i, 'issue', 'agent', 'active', NOW, NOW, 1 from n";
-
-const PAPERCLIP: &str = "
-    insert into agents (id, company_id, name) select md5('agent')::uuid, id, 'Ada' from companies;
-    insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
-        select md5('issue')::uuid, id, 'E-1', 'x', 'in_progress', md5('agent')::uuid, now() - interval '1 day'
-        from companies;";
-
-#[rstest]
-#[case::runs_of_an_issue(
-    "insert into heartbeat_runs (company_id, agent_id, status, started_at, context_snapshot)
-         select company_id, id, 'running', now() - interval '1 day', jsonb_build_object('issueId', md5('issue')::uuid)
-         from agents, generate_series(1, N) n;"
-)]
-#[case::wakes_of_an_issue_and_its_runs(
-    "insert into heartbeat_runs (company_id, agent_id, status, started_at, context_snapshot)
-         select company_id, id, 'running', now() - interval '1 day', jsonb_build_object('issueId', md5('issue')::uuid)
-         from agents, generate_series(1, N) n;
-     insert into agent_wakeup_requests (company_id, agent_id, source, status, payload)
-         select company_id, id, 'automation', 'queued', jsonb_build_object('issueId', md5('issue')::uuid)
-         from agents, generate_series(1, N) n;"
-)]
-#[case::continuations_of_an_issue_and_its_ledger(&format!(
-    "insert into agent_wakeup_requests (company_id, agent_id, source, status)
-         select company_id, id, 'automation', 'completed' from agents, generate_series(1, N) n;
-     insert into heartbeat_runs (company_id, agent_id, status, wakeup_request_id, context_snapshot)
-         select company_id, agent_id, 'failed', id,
-                jsonb_build_object('issueId', md5('issue')::uuid, 'retryReason', 'issue_continuation_needed')
-         from agent_wakeup_requests;
-     {LEDGER}"
-))]
-fn what_is_many_of_one_company_is_looked_at_in_proportion(#[case] fill: &str) {
-    is_in_proportion(On::Paperclip, &["session", "issue"], &|n| {
-        format!("{PAPERCLIP} {}", fill.replace("(1, N)", &format!("(1, {n})")))
-    });
-}
-
-#[track_caller]
-fn is_in_proportion(on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
-    let mut costs = Vec::new();
-    for n in [500, 1000] {
-        let mut world = World::new(on);
-        world.run(&format!("{}; analyze", fill(n)));
-        let views = kinds
-            .iter()
-            .flat_map(|kind| ["candidates", "facts", "states"].iter().map(move |view| format!("sweep.{kind}_{view}")));
-        let cost = |view: String| (rows_looked_at(&mut world, &format!("select * from {view}")), view);
-        costs.push(views.map(cost).collect::<Vec<_>>());
-    }
-    for ((fewer, view), (more, _)) in costs[0].iter().zip(&costs[1]) {
-        assert!(*more <= 2.5 * fewer + 1000.0, "{view}: {fewer} rows, and of twice as many {more}");
-    }
 }

@@ -24,9 +24,9 @@ join agents a on a.id = w.agent_id
 left join lateral (
     -- The live one, or the latest: apart, each by an index, however many a wake had.
     select * from (
-        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc limit 1)
+        (select r.id, r.status, true as live from runs r where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc, r.id limit 1)
         union all
-        (select r.id, r.status, false from runs r where r.wake_id = w.id order by r.created_at desc limit 1)
+        (select r.id, r.status, false from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1)
     ) r order by live desc limit 1
 ) run on true
 where w.status in ('queued', 'deferred', 'claimed') and coalesce(run.live, a.status <> 'terminated');

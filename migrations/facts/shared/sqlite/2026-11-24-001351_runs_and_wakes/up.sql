@@ -28,8 +28,8 @@ select w.id, w.issue_id, {% if steps %}w.plan_step_id, {% endif %}w.created_at,
            -- The live one, or the latest: apart, each by an index, however many a wake had.
            || coalesce(
                (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r
-                where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc limit 1),
-               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id order by r.created_at desc limit 1),
+                where r.wake_id = w.id and r.status {{ live }} order by r.created_at desc, r.id limit 1),
+               (select ', its run ' || substr(r.id, 1, 8) || ' is ' || r.status from runs r where r.wake_id = w.id order by r.created_at desc, r.id limit 1),
                ', no run yet') as detail
 from wakes w
 join agents a on a.id = w.agent_id

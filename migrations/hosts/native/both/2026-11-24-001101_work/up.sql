@@ -161,7 +161,7 @@ create index issues_in_progress on issues (updated_at, id, assignee_agent_id, te
 create index plan_steps_in_progress on plan_steps (coalesce(started_at, updated_at), id) where status = 'in_progress';
 create index runs_live on runs (issue_id) where status in ('queued', 'scheduled_retry', 'running');
 create index runs_live_by_step on runs (plan_step_id) where status in ('queued', 'scheduled_retry', 'running');
-create index runs_live_by_wake on runs (wake_id, created_at) where status in ('queued', 'scheduled_retry', 'running');
+create index runs_live_by_wake on runs (wake_id, created_at desc, id) where status in ('queued', 'scheduled_retry', 'running');
 create index wakes_pending on wakes (issue_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index wakes_pending_by_step on wakes (plan_step_id, created_at) where status in ('queued', 'deferred', 'claimed');
 create index sessions_active on sessions (issue_id, id) where status = 'active';
@@ -175,7 +175,7 @@ create index plans_by_issue on plans (issue_id, tenant, {{ plan_order() }});
 create index plan_steps_by_plan on plan_steps (plan_id, {{ step_order() }});
 create index runs_by_issue on runs (issue_id, created_at desc, id);
 create index runs_by_step on runs (plan_step_id, created_at);
-create index runs_by_wake on runs (wake_id, created_at);
+create index runs_by_wake on runs (wake_id, created_at desc, id);
 create index runs_of_wakes on runs (created_at) where wake_id is not null;
 create index wakes_by_step on wakes (plan_step_id, created_at);
 create index sessions_by_issue on sessions (issue_id, created_at);
