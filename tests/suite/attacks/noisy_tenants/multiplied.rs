@@ -142,8 +142,9 @@ const PAPERCLIP: &str = "
 
 /// That name the issue.
 const RUNNING: &str = "
-    insert into heartbeat_runs (company_id, agent_id, status, started_at, context_snapshot)
-        select company_id, id, 'running', YESTERDAY, jsonb_build_object('issueId', ID('issue')) from agents, n;";
+    insert into heartbeat_runs (company_id, agent_id, status, created_at, started_at, updated_at, context_snapshot)
+        select company_id, id, 'running', YESTERDAY, YESTERDAY, YESTERDAY, jsonb_build_object('issueId', ID('issue'))
+        from agents, n;";
 
 const QUEUED: &str = "
     insert into agent_wakeup_requests (company_id, agent_id, source, status, payload)
