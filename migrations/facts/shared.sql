@@ -3,19 +3,24 @@
     looked at, first of all those that may be at work. A host's own indexes find them in this order; PostgreSQL is not to read a table instead. -#}
 {%- set live = "in ('queued', 'scheduled_retry', 'running')" -%}
 {%- set on_its_way = "in ('queued', 'deferred', 'claimed')" -%}
-{#- Of ten plans, the open ones first, twenty steps each: those in progress first, then those that come next. -#}
-{%- macro few_steps() -%}
-    select t.id from (
-                select p.id from plans p where p.issue_id = i.id and p.tenant = i.tenant order by {{ plan_order("p.") }} limit 10
-            ) p {{ some_of("plan_steps", "t", "t.plan_id = p.id", step_order("t."), 20) }} limit 100
+{#- Ten plans, the open ones first, and fifty steps of each: those in progress first, then those that come next. -#}
+{%- set plans_max, steps_max = 10, 50 -%}
+{%- macro few_plans(most) -%}
+    select p.id, p.status from plans p where p.issue_id = i.id and p.tenant = i.tenant order by {{ plan_order("p.") }} limit {{ most }}
 {%- endmacro -%}
-{#- Values, not an `exists`: that could be planned as a hash of all runs, built anew for every session. -#}
+{%- macro few_steps(most=steps_max) -%}
+    select t.id, t.status from ({{ few_plans(plans_max) }}) p {{ some_of("plan_steps", "t", "t.plan_id = p.id", step_order("t."), most) }}
+{%- endmacro -%}
+{#- Values, not an `exists`: that could be planned as a hash of all runs, built anew for every session. What is not looked at may be worked on: an
+    issue with more open plans, or more steps of a plan in progress, counts as one with a live run. -#}
 {%- macro has_worked_step() -%}
     (select t.id from ({{ few_steps() }}) t
             where (select r.id from runs r where r.plan_step_id = t.id and r.status {{ live }} limit 1) is not null
                or (select r.id from (select w.id from wakes w where w.plan_step_id = t.id order by w.created_at desc limit 5) w
                    {{ some_of("runs", "r", "r.wake_id = w.id and r.status " ~ live, "r.created_at desc, r.id", 1) }} limit 1) is not null
             limit 1) is not null
+        or (select p.id from ({{ few_plans("1 offset " ~ plans_max) }}) p where p.status in ('executing', 'stalled')) is not null
+        or (select t.id from ({{ few_steps("1 offset " ~ steps_max) }}) t where t.status = 'in_progress' limit 1) is not null
 {%- endmacro -%}
 {#- The wakes of the issue from both ends: there may be many that were taken long ago, and are pending no more. `besides`: a session whose
     own relaunch is none of it. -#}

@@ -1,5 +1,7 @@
 //! A session and the issue that it works on: which of both is continued, and that never both are.
 
+use sweep::rules::Id;
+
 use super::crashed::{crashed_with_its_issue, relaunching};
 use crate::support::world::on_each_database;
 
@@ -126,13 +128,28 @@ on_each_database! {
         assert_eq!(world.sweep().outcome(&issue), "continued");
     }
 
+    /// Which of them have a live run is not looked at to the end.
+    fn a_crashed_session_is_not_relaunched_beside_more_than_fifty_steps_in_progress(world) {
+        for (steps, outcome) in [(50, "continued"), (51, "healthy")] {
+            let (session, issue) = crashed_with_its_issue(world);
+            let (plan, _) = world.stalled_step(None);
+            world.set("plans", &plan, &format!("issue_id = '{issue}'"));
+            let rows = (2..=steps).map(|at| format!("('{}', '{plan}', {at}, 's', 'in_progress')", Id::generate()));
+            let rows = rows.collect::<Vec<_>>().join(", ");
+            world.run(&format!("insert into plan_steps (id, plan_id, position, title, status) values {rows}"));
+
+            let swept = world.sweep_as(&relaunching(world));
+            assert_eq!(swept.outcome(&session), outcome, "{steps} steps: {}", swept.subject(&session));
+        }
+    }
+
     fn a_crashed_session_is_not_relaunched_beside_a_run_of_its_issues_plan(world) {
         let agent = world.agent("idle");
         let issue = world.orphan(&agent);
         let session = world.session(Some(&agent), Some(&issue));
         let (plan, step) = world.stalled_step(Some(&agent));
         world.set("plans", &plan, &format!("issue_id = '{issue}'"));
-        let run = sweep::rules::Id::generate();
+        let run = Id::generate();
         world.run(&format!("insert into runs (id, agent_id, plan_step_id, status) values ('{run}', '{agent}', \
             '{step}', 'running')"));
         world.ends(&session, "1");
