@@ -87,7 +87,8 @@ fn at_the_end(name: &str, expected: &Expected) -> (Option<Statement>, String) {
     Recording::read(name).play(|look, emulator, now| {
         let signals = emulator.take_signals();
         let of_signals = signals.iter().filter_map(|signal| Agents::get().read_signal(agent, signal));
-        of_signals.chain(Agents::get().read_title(agent, &look.title)).for_each(|said| tracker.add(said, now));
+        of_signals.for_each(|said| tracker.add(said, now));
+        tracker.set_title(Agents::get().read_title(agent, &look.title), now);
         tracker.set_screen(Agents::get().read(agent, look, |_| true), now);
         screen = format!(
             "{}\n[cursor in row {}: {:?}‸{:?}, title {:?}]",

@@ -42,12 +42,14 @@ pub struct ActivityTracker {
     is_repainted: bool,
     /// A question was reported, and nothing tells that it was answered.
     unanswered: Option<Unanswered>,
+    /// What the title says that was seen last.
+    titled: Option<Statement>,
 }
 
 /// A question that was reported to the terminal or by a hook.
 #[derive(Clone, Copy)]
 struct Unanswered {
-    /// The screen has shown a question as well.
+    /// The screen has shown a question since.
     is_shown: bool,
 }
 
@@ -71,6 +73,14 @@ impl ActivityTracker {
         self.is_repainted
     }
 
+    /// Takes in what the title says. A title stays until it is changed, and what it says is news only then.
+    pub fn set_title(&mut self, statement: Option<Statement>, now: Instant) {
+        if self.titled != statement {
+            self.titled.clone_from(&statement);
+            statement.into_iter().for_each(|statement| self.add(statement, now));
+        }
+    }
+
     /// A person has typed a key: what was reported may be answered.
     pub fn keyed(&mut self) {
         self.unanswered = None;
@@ -82,6 +92,10 @@ impl ActivityTracker {
         if statement.evidence.source == Source::Screen {
             self.screen = self.screen.take().or(self.doubted.take());
         }
+        // What was asked and answered is another question when it is reported once more.
+        let goes_on = statement.evidence.source == Source::Screen
+            || self.unanswered.is_some()
+            || !statement.activity.needs_person();
         let known = match statement.evidence.source {
             Source::Screen => &mut self.screen,
             Source::Sequence => &mut self.sequence,
@@ -90,7 +104,8 @@ impl ActivityTracker {
         let (mut since, mut worded_at) = (now, now);
         if let Some(before) = known.as_ref().filter(|_| is_repainted && statement.activity.needs_person()) {
             (since, worded_at) = (before.since, before.worded_at);
-        } else if let Some(before) = known.as_ref().filter(|before| is_alike(&before.statement, &statement)) {
+        } else if let Some(before) = known.as_ref().filter(|before| goes_on && is_alike(&before.statement, &statement))
+        {
             if is_same_question(&before.statement, &statement) {
                 (since, worded_at) = (before.since, before.worded_at);
             } else if now.saturating_duration_since(before.worded_at) < WORDS_LAST {
@@ -101,9 +116,8 @@ impl ActivityTracker {
         *known = Some(KnownActivity { statement, since, worded_at });
         if source == Source::Screen {
             self.look_for_answer(activity, now.saturating_duration_since(since));
-        } else if activity.needs_person() && since == now {
-            let is_shown = self.on_screen().is_some_and(|seen| seen.activity.needs_person());
-            self.unanswered = Some(Unanswered { is_shown });
+        } else if activity.needs_person() {
+            self.unanswered = Some(Unanswered { is_shown: false });
         }
     }
 
@@ -154,127 +168,4 @@ fn is_same_question(one: &Statement, other: &Statement) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::screen::Evidence;
-
-    fn says(source: Source, activity: Activity, question: &str) -> Statement {
-        let evidence = Evidence { source, what: String::new() };
-        Statement { activity, kind: None, question: question.to_owned(), resumes: None, evidence }
-    }
-
-    fn after(seconds: u64, began: Instant) -> Instant {
-        began + Duration::from_secs(seconds)
-    }
-
-    fn activity(tracker: &ActivityTracker) -> Option<Activity> {
-        tracker.current().map(|known| known.statement.activity)
-    }
-
-    #[test]
-    fn what_the_screen_said_before_it_was_doubted_is_no_news() {
-        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-        let idle = || Some(says(Source::Screen, Activity::Idle, ""));
-        tracker.set_screen(idle(), began);
-        tracker.add(says(Source::Event, Activity::Waiting, "rm -rf"), after(5, began));
-        tracker.doubt_screen();
-        assert_eq!(tracker.on_screen(), None);
-        tracker.set_screen(idle(), after(60, began));
-        assert_eq!(activity(&tracker), Some(Activity::Waiting));
-        tracker.doubt_screen();
-        tracker.set_screen(None, after(70, began));
-        tracker.set_screen(idle(), after(80, began));
-        assert_eq!(activity(&tracker), Some(Activity::Waiting), "it is drawn anew, and nobody has answered");
-    }
-
-    /// A hook or a notification has reported a question, and the composer that was on the screen before is there again.
-    #[test]
-    fn what_was_reported_is_a_question_until_somebody_has_answered() {
-        let saw = |activity| Some(says(Source::Screen, activity, "rm -rf"));
-        let after_all = |screens: &[(u64, Option<Activity>)], is_keyed: bool| {
-            let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-            tracker.set_screen(saw(Activity::Idle), began);
-            tracker.add(says(Source::Sequence, Activity::Waiting, "rm -rf"), after(5, began));
-            for (seconds, screen) in screens {
-                tracker.set_screen(screen.and_then(saw), after(*seconds, began));
-            }
-            if is_keyed {
-                tracker.keyed();
-            }
-            activity(&tracker)
-        };
-        let (asks, idle) = (Some(Activity::Waiting), Some(Activity::Idle));
-        assert_eq!(after_all(&[(20, None), (21, idle)], false), asks, "an empty screen");
-        assert_eq!(after_all(&[(20, Some(Activity::Working)), (21, idle)], false), asks, "a row that passes");
-        assert_eq!(after_all(&[(20, asks), (21, idle)], false), idle, "the question was shown, and is gone");
-        let works = |seconds| (seconds, Some(Activity::Working));
-        assert_eq!(after_all(&[works(20), works(30), (31, idle)], false), idle, "the agent has worked");
-        assert_eq!(after_all(&[(20, None), (21, idle)], true), idle, "a person has typed");
-    }
-
-    #[test]
-    fn an_event_is_believed_until_the_screen_says_something_newer() {
-        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-        tracker.set_screen(Some(says(Source::Screen, Activity::Working, "")), began);
-        tracker.add(says(Source::Event, Activity::Waiting, "rm -rf"), after(5, began));
-        assert_eq!(
-            activity(&tracker),
-            Some(Activity::Waiting),
-            "the screen has been saying the other thing for longer"
-        );
-        tracker.set_screen(Some(says(Source::Screen, Activity::Idle, "")), after(6, began));
-        assert_eq!(activity(&tracker), Some(Activity::Waiting), "about the same moment");
-        tracker.set_screen(Some(says(Source::Screen, Activity::Working, "")), after(30, began));
-        assert_eq!(activity(&tracker), Some(Activity::Working), "somebody has answered");
-    }
-
-    #[test]
-    fn a_question_on_the_screen_is_a_question_whatever_the_agent_says() {
-        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "rm -rf")), began);
-        tracker.add(says(Source::Sequence, Activity::Idle, ""), after(1, began));
-        tracker.add(says(Source::Event, Activity::Working, ""), after(9, began));
-        assert_eq!(activity(&tracker), Some(Activity::Waiting));
-        tracker.set_screen(None, after(10, began));
-        assert_eq!(activity(&tracker), Some(Activity::Working), "negative control");
-    }
-
-    #[test]
-    fn a_clock_in_a_question_makes_no_other_question() {
-        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "go on? (9s left)")), began);
-        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "go on? (8s left)")), after(1, began));
-        assert_eq!(tracker.current().map(|known| known.since), Some(began));
-        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(9, began));
-        assert_eq!(tracker.current().map(|known| known.since), Some(after(9, began)), "another question");
-    }
-
-    #[test]
-    fn a_question_that_is_painted_anew_is_one_question() {
-        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-        assert!(!tracker.repaints_question(), "there is none");
-        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove ./important?")), began);
-        assert!(tracker.repaints_question());
-        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove ./imp…")), after(60, began));
-        assert_eq!(tracker.current().map(|known| known.since), Some(began));
-        tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, "remove it?")), after(70, began));
-        assert_eq!(tracker.current().map(|known| known.since), Some(after(70, began)), "another question");
-    }
-
-    #[test]
-    fn a_question_through_which_a_log_flows_is_one_question() {
-        let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
-        for seconds in 0..30 {
-            let question = format!("line {} of a log, go on?", ["one", "two", "three"][seconds as usize % 3]);
-            tracker.set_screen(Some(says(Source::Screen, Activity::Waiting, &question)), after(seconds, began));
-            assert_eq!(tracker.current().map(|known| known.since), Some(began));
-        }
-    }
-
-    #[test]
-    fn of_a_screen_that_nobody_knows_nothing_is_known() {
-        let mut tracker = ActivityTracker::default();
-        tracker.set_screen(None, Instant::now());
-        assert_eq!(tracker.current(), None);
-    }
-}
+mod tests;
