@@ -1,5 +1,6 @@
 //! Keeps the screen of a terminal from the bytes that a program writes to it. The size of the screen bounds its memory.
 
+mod corrections;
 mod out_of_band;
 
 use std::num::NonZeroU16;
@@ -12,6 +13,7 @@ use vt100::{Cell, Parser, Screen};
 use super::look::{Capture, LineMode, Look};
 use super::signal::Signal;
 use crate::rules::display::is_invisible;
+use corrections::{Corrections, Odd};
 use out_of_band::{OutOfBand, TITLE_MAX};
 
 /// A screen counts as still when nothing was drawn for this long.
@@ -20,8 +22,14 @@ const STILL_AFTER: Duration = Duration::from_secs(5);
 /// How long a picture is waited for: its program may have forgotten to reset the mode.
 const PAINTING_LASTS: Duration = Duration::from_millis(500);
 
+/// Ends a sequence that has begun, which then does nothing.
+const CANCEL: &[u8] = b"\x18";
+
+const TO_THE_FIRST_ROW: &[u8] = b"\x1b[H";
+
 pub struct Emulator {
     parser: Parser<OutOfBand>,
+    corrections: Corrections,
     drawn_at: Option<Instant>,
     /// When the latest picture was begun.
     begun_at: Option<Instant>,
@@ -63,7 +71,7 @@ impl Emulator {
 
     pub fn new((rows, columns): (u16, u16)) -> Emulator {
         let parser = parser((at_least_one(rows), at_least_one(columns)));
-        Emulator { parser, drawn_at: None, begun_at: None, awaited_since: None }
+        Emulator { parser, corrections: Corrections::default(), drawn_at: None, begun_at: None, awaited_since: None }
     }
 
     /// Adopts a size, and returns the one before.
@@ -87,6 +95,28 @@ impl Emulator {
     }
 
     fn feed(&mut self, bytes: &[u8]) {
+        let mut fed = 0;
+        for (at, byte) in bytes.iter().enumerate() {
+            match self.corrections.ended_by(*byte) {
+                Some(Odd::Region) => {
+                    self.parse(&bytes[fed..=at]);
+                    self.parse(TO_THE_FIRST_ROW);
+                    fed = at + 1;
+                }
+                Some(Odd::ReverseIndex) if self.corrections.has_rows_above_region() => {
+                    self.parse(&bytes[fed..at]);
+                    let is_in_first_row = self.parser.screen().cursor_position().0 == 0;
+                    self.parse(if is_in_first_row { CANCEL } else { &bytes[at..=at] });
+                    fed = at + 1;
+                }
+                Some(Odd::SelectiveErase) => self.parser.callbacks_mut().is_misread = true,
+                Some(Odd::ReverseIndex) | None => {}
+            }
+        }
+        self.parse(&bytes[fed..]);
+    }
+
+    fn parse(&mut self, bytes: &[u8]) {
         self.catch_panic(self.parser.screen().size(), |parser| parser.process(bytes));
     }
 

@@ -49,7 +49,8 @@ impl Agents {
         let is_composer = |row: &String| agent.composer.as_ref().is_some_and(|composer| composer.is_match(row));
         let at = look.rows.iter().take(look.cursor_row + 1).rposition(is_composer);
         let rows = || look.rows.iter().map(String::as_str);
-        let above = || rows().take(at.unwrap_or(0)).rev();
+        // In a small window some of them have scrolled off.
+        let above = || rows().take(at.unwrap_or(0)).rev().chain(look.above.iter().rev().map(String::as_str));
         let near: Vec<&str> = above().filter(|row| has_text(row)).take(ROWS_ABOVE).collect();
         // A terminal may have wrapped it, or the agent, with the space left out.
         let joined = |between| near.iter().rev().map(|row| row.trim()).collect::<Vec<_>>().join(between);

@@ -172,7 +172,7 @@ fn a_screen_with_a_sequence_that_is_not_understood_is_not_idle() {
     let wrapped = format!("\x1b[?7l{}\x1b[?7h", "x".repeat(90));
     let unknown = [
         "\x1bD", "\x1bE", "\x1bH", "\x1b[s", "\x1b[u", "\x1b[4h", "\x1b[3Z", "\x1b[?69h", "\x1b[?1048h", "\x1b[?1047l",
-        "\u{85}", "\u{9b}5A", "\x1b#8",
+        "\x1b[?2K", "\u{85}", "\u{9b}5A", "\x1b#8",
     ];
     for sequence in unknown.into_iter().chain([wrapped.as_str()]) {
         assert!(!is_idle(sequence), "{sequence:?}");
@@ -257,4 +257,37 @@ fn a_tip_that_goes_on_in_the_next_row_is_no_progress() {
         .process("  Tipps: Tippen Sie /, um\r\n  es zu sehen.\r\n  ◆ Done.\r\n  Quite.\r\n".as_bytes(), Instant::now());
     let look = emulator.look(Some(RAW), Instant::now());
     assert_eq!(Agents::get().output(agent_of("qwen"), &look), ["  ◆ Done.", "  Quite."]);
+}
+
+/// Only rows of its region scroll, and the cursor is at home when a region is set.
+#[test]
+fn what_stands_below_a_composer_stays_where_a_terminal_keeps_it() {
+    let (command, rows, composer) = IDLE[1];
+    let rows = [rows, &["  Delete the branch (y/n)?"]].concat();
+    for sequence in ["\x1b[6;7r\x1b[1;1H\x1bM\x1b[r", "\x1b[5;7r\x1b[2K\x1b[r", "\x1b[5;7r", "\x1b[5;7r\x1b[5;1H\x1b[r"]
+    {
+        let mut emulator = Emulator::new((24, 80));
+        let drawn = format!("\x1b[H{}{sequence}", rows.join("\r\n"));
+        emulator.process(drawn.as_bytes(), Instant::now());
+        emulator.process(format!("\x1b[1;1H{RULE}\x1b[{};3H", composer + 1).as_bytes(), Instant::now());
+        let look = emulator.look(Some(RAW), Instant::now());
+        assert_eq!(look.rows[4], rows[4], "{sequence:?}");
+        let found = Agents::get().read(agent_of(command), &look, |_| true).map(|found| found.activity);
+        assert_eq!(found, Some(Activity::Waiting), "{sequence:?}");
+    }
+}
+
+/// Two rows of a window stand above its composer.
+#[test]
+fn a_question_that_has_scrolled_off_a_small_window_is_near() {
+    let (command, rows, _) = IDLE[1];
+    let idle = |asks: &str| {
+        let rows = [&[asks, "one", "two"][..], rows].concat();
+        let mut emulator = Emulator::new((5, 80));
+        emulator.process(format!("{}\x1b[3;3H", rows.join("\r\n")).as_bytes(), Instant::now());
+        let look = emulator.look(Some(RAW), Instant::now());
+        Agents::get().read(agent_of(command), &look, |_| true).is_some_and(|found| found.activity == Activity::Idle)
+    };
+    assert!(!idle("Delete the branch? (y/n)"));
+    assert!(idle("The branch is deleted."), "negative control");
 }
