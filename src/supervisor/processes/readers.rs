@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs::{DirEntry, canonicalize, metadata, read_dir, read_link, symlink_metadata};
+use std::fs::{DirEntry, canonicalize, metadata, read_dir, read_link, read_to_string, symlink_metadata};
 use std::io::{Error, ErrorKind};
 use std::iter::successors;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
-use rustix::fs::{major, minor};
+use rustix::fs::{major, makedev, minor};
 
 use super::{Process, is_one_of, is_shell_name, words};
 use crate::screen::{Agents, is_runner};
@@ -17,11 +17,16 @@ use crate::screen::{Agents, is_runner};
 /// A launcher that also starts a daemon, which does not read what the launcher lets it inherit.
 const STARTS_A_DAEMON: [&str; 1] = ["dbus-run-session"];
 
+/// The number of a terminal that is open to a process by the name of its own, which it has left since: it may be that of
+/// an agent in whose directory it works.
+const UNKNOWN: u64 = 0;
+
 impl Process {
     /// Whether this process could read its keys, and no other one but parts of the same agent. What it has started
     /// could if it has a terminal to read: a terminal of its own may be one to which this program passes keys on. Any
-    /// other process could which has this terminal open, or that of a launcher above, unless it is in the background,
-    /// where it is stopped when it reads, or is the daemon of what has started this program.
+    /// other process could which has such a terminal open, or this one, or that of a launcher above, unless it is in the
+    /// background, where it is stopped when it reads, or is the daemon of what has started this program, or that itself,
+    /// which waits for it.
     pub fn reads_alone(&self) -> bool {
         let all: HashMap<i32, Process> =
             Process::all().filter(|process| !process.has_ended).map(|process| (process.id, process)).collect();
@@ -29,7 +34,9 @@ impl Process {
         let is_below = |process: &Process, id: i32| above(process).any(|parent| parent.id == id);
         let sweep = std::process::id().cast_signed();
         let launchers = above(self).take_while(|process| process.id != sweep);
-        let terminals: HashSet<u64> = launchers.chain([self]).map(|it| it.terminal).filter(|it| *it != 0).collect();
+        let of_launchers = launchers.chain([self]).map(|it| it.terminal).filter(|it| *it != 0);
+        let family = all.values().filter(|process| process.id == self.id || is_below(process, self.id));
+        let terminals: HashSet<u64> = of_launchers.chain(family.flat_map(Process::terminals_behind)).collect();
         let is_daemon =
             |process: &Process| is_below(self, process.parent) && is_one_of(&words(process.parent), &STARTS_A_DAEMON);
         let is_beside = |process: &Process| {
@@ -37,9 +44,10 @@ impl Process {
             let is_above = process.id == sweep || is_below(self, process.id);
             !is_above && !is_in_background && !is_daemon(process)
         };
+        let is_such = |process: &Process, it| terminals.contains(&it) || it == UNKNOWN && process.works_where(self);
         let reads = |process: &&Process| match is_below(process, self.id) {
             true => ![self.terminal, 0].contains(&process.terminal) || process.reads(|_| true).unwrap_or(true),
-            false => is_beside(process) && process.reads(|terminal| terminals.contains(&terminal)).unwrap_or(false),
+            false => is_beside(process) && process.reads(|it| is_such(process, it)).unwrap_or(false),
         };
         let others = all.values().filter(|process| process.id != self.id);
         self.reads(|_| true).unwrap_or(true) && others.filter(reads).all(|process| process.is_part_of(self))
@@ -69,6 +77,18 @@ impl Process {
             _ => None,
         };
         terminal.filter(|_| symlink_metadata(file).is_ok_and(|link| link.mode() & 0o400 != 0))
+    }
+
+    /// The numbers of the terminals to which this process could pass keys on: it has their other ends open.
+    fn terminals_behind(&self) -> Vec<u64> {
+        let files = read_dir(format!("/proc/{}/fd", self.id)).into_iter().flatten().flatten();
+        let ends = files.filter(|file| read_link(file.path()).is_ok_and(|link| link.ends_with("ptmx")));
+        let number = |end: DirEntry| {
+            let about = format!("/proc/{}/fdinfo/{}", self.id, end.file_name().to_string_lossy());
+            let about = read_to_string(about).ok()?;
+            about.lines().find_map(|line| line.strip_prefix("tty-index:")?.trim().parse().ok())
+        };
+        ends.filter_map(number).map(|number| makedev(136, number)).collect()
     }
 
     /// Whether it is a further process of this agent: of the same program, if that needs no script, of the same program

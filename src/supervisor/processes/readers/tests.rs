@@ -23,6 +23,7 @@ fn reads_alone(runs: &str, command: &[&str]) -> bool {
     command.cwd(home.path());
     command.env("begun", path("begun"));
     command.env("thread", THREAD);
+    command.env("behind", BEHIND);
     let mut started = pair.slave.spawn_command(command).expect("a process");
     let id = i32::try_from(started.process_id().expect("a process")).expect("an id");
     let began = Instant::now();
@@ -49,6 +50,13 @@ def reads():
 threading.Thread(target=reads).start()
 ctypes.CDLL(None).pthread_exit(0)";
 
+const BEHIND: &str = "import os, time
+terminal, end = os.openpty()
+name = os.ttyname(end)
+os.system(f'(setsid setsid bash child 3< {name} < /dev/null &> /dev/null &)')
+os.close(end)
+time.sleep(100)";
+
 const CLAUDE: [&str; 2] = ["bash", "claude"];
 
 #[test]
@@ -62,6 +70,10 @@ fn a_child_that_could_read_the_terminal_is_seen_however_it_was_opened() {
         "setsid -w bash child < /dev/null 3< $t &> /dev/null",
         // So gpg-agent's programs open it, which no agent has started.
         "(setsid setsid bash child 3< $t < /dev/null &> /dev/null &); read",
+        // It has left the terminal that it has open.
+        "(setsid setsid bash child 3< /dev/tty < /dev/null &> /dev/null &); read",
+        // The agent has the other end of its terminal.
+        "python3 -c \"$behind\" < /dev/null &> /dev/null",
         // Its first thread has ended.
         "python3 -c \"$thread\"",
         // `more` reads its stderr.
