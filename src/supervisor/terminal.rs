@@ -5,6 +5,7 @@
 
 mod boundary;
 mod keyboard;
+mod keys;
 mod output_pump;
 
 use std::ffi::OsString;

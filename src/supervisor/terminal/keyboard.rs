@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use super::keys::KeyFinder;
 use super::output_pump::BEFORE_RETRY;
 use crate::rules::Id;
 use crate::supervisor::event::WatchEvent;
@@ -68,10 +69,10 @@ impl Keyboard {
     }
 
     fn pass_keys(&self) {
-        let mut buffer = [0; 4096];
+        let (mut buffer, mut keys) = ([0; 4096], KeyFinder::default());
         loop {
             match stdin().lock().read(&mut buffer) {
-                Ok(n @ 1..) => self.pass(&buffer[..n]),
+                Ok(n @ 1..) => self.pass(&buffer[..n], keys.has_key(&buffer[..n])),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(BEFORE_RETRY),
                 Ok(_) | Err(_) => return,
@@ -79,8 +80,10 @@ impl Keyboard {
         }
     }
 
-    fn pass(&self, bytes: &[u8]) {
-        self.record.lock().keyed(Instant::now());
+    fn pass(&self, bytes: &[u8], has_key: bool) {
+        if has_key {
+            self.record.lock().keyed(Instant::now());
+        }
         let keys = {
             let mut state = self.state();
             if bytes.iter().any(|byte| INTERRUPTING.contains(byte)) {
