@@ -147,8 +147,8 @@ impl Record {
         let (agents, agent) = (Agents::get(), self.agent);
         let signals = self.emulator.take_signals();
         let of_signals = signals.iter().filter_map(|signal| agents.read_signal(agent, signal));
-        let of_title = agents.read_title(agent, &look.title);
-        of_signals.chain(of_title).for_each(|statement| self.activities.add(statement, now));
+        of_signals.for_each(|statement| self.activities.add(statement, now));
+        self.activities.set_title(agents.read_title(agent, &look.title), now);
         if self.is_redrawn(now) && self.activities.repaints_question() {
             return;
         }
@@ -260,9 +260,10 @@ impl Record {
         }
     }
 
-    /// Whether the terminal itself holds what is typed, and shows it, until a return key.
+    /// Whether the terminal itself holds what is typed until a return key, for a program that the operator vouches for:
+    /// an agent that is known reads its keys one by one.
     pub fn edits_lines(&self) -> bool {
-        self.probe.mode().is_some_and(|mode| mode.canonical)
+        self.agent.is_some_and(Agent::is_vouched_for) && self.probe.mode().is_some_and(|mode| mode.canonical)
     }
 
     /// Whether something was typed that was not read yet.

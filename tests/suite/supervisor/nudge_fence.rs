@@ -144,18 +144,21 @@ fn all_but_the_first_key_is_pasted_where_pastes_are_distinguished() {
     watcher.stop();
 }
 
-/// It has read the first key, and shows that. Then it is busy, and its menu reads nothing before it is painted.
+/// It has read the first key, and shows that. Then it is busy, and its menu reads nothing before it is painted; nor does
+/// a child that is given the terminal in the mode in which the agent found it.
 #[test]
 fn what_is_on_its_way_when_a_menu_comes_up_is_discarded() {
-    let mut world = World::new(On::Sqlite);
-    let works = format!("read -N1; printf '('; {UNTIL_TYPED}; {MENU}; sleep 1; > got");
-    let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {works}; {KEEP}"));
-    until_it_takes_nudges(&mut world);
-    world.queue("nudge", "yes");
-    until_refused(&mut world);
+    for comes_up in [MENU, r"stty icanon; printf '\033[H\033[2J[s]plit? '"] {
+        let mut world = World::new(On::Sqlite);
+        let works = format!("read -N1; printf '('; {UNTIL_TYPED}; {comes_up}; sleep 1 < /dev/null; > got");
+        let watcher = claude(&world, &format!("stty -echo -icanon; {COMPOSER}; {works}; {KEEP}"));
+        until_it_takes_nudges(&mut world);
+        world.queue("nudge", "yes");
+        until_refused(&mut world);
 
-    assert_eq!(wait_for("what it read", || fs::read_to_string(watcher.file("got")).ok()), "");
-    watcher.stop();
+        assert_eq!(wait_for("what it read", || fs::read_to_string(watcher.file("got")).ok()), "", "{comes_up}");
+        watcher.stop();
+    }
 }
 
 /// It shows the message, and is busy from then on until its menu takes what it finds: the return key is none of it.
