@@ -142,9 +142,11 @@ on_each_database! {
             fs::read_link(of_agent("exe")).ok().filter(|exe| !exe.ends_with("sh") && !exe.ends_with("dash"))
         });
 
-        let open: BTreeSet<_> =
-            fs::read_dir(of_agent("fd")).expect("its files").map(|file| file.expect("a file").path()).collect();
-        assert_eq!(open, (0..3).map(|n| of_agent("fd").join(n.to_string())).collect());
+        // While it is being loaded it has a library open.
+        let open: BTreeSet<_> = wait_for("its three files", || {
+            let open: BTreeSet<_> = fs::read_dir(of_agent("fd")).ok()?.filter_map(|file| Some(file.ok()?.path())).collect();
+            (open == (0..3).map(|n| of_agent("fd").join(n.to_string())).collect()).then_some(open)
+        });
         let links: BTreeSet<_> = open.iter().map(|file| fs::read_link(file).expect("a link")).collect();
         assert!(links.len() == 1 && links.iter().all(|link| link.starts_with("/dev/pts/")), "{links:?}");
         assert!(links.iter().all(|link| Some(link) != watcher.screen.master.tty_name().as_ref()), "{links:?}");
