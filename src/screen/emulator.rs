@@ -120,8 +120,8 @@ impl Emulator {
         self.catch_panic(self.parser.screen().size(), |parser| parser.process(bytes));
     }
 
-    /// Some sequences make the parser panic: wide characters in narrow or resized windows. Then the screen is empty until
-    /// something is drawn, while the program's terminal shows more.
+    /// Some sequences make the parser panic: wide characters in narrow or resized windows. Then the screen is empty
+    /// until something is drawn, while the program's terminal shows more.
     fn catch_panic<T>(
         &mut self,
         size: (NonZeroU16, NonZeroU16),

@@ -17,16 +17,16 @@ use crate::screen::{Agents, is_runner};
 /// A launcher that also starts a daemon, which does not read what the launcher lets it inherit.
 const STARTS_A_DAEMON: [&str; 1] = ["dbus-run-session"];
 
-/// The number of a terminal that is open to a process by the name of its own, which it has left since: it may be that of
-/// an agent in whose directory it works.
+/// The number of a terminal that is open to a process by the name of its own, which it has left since: it may be that
+/// of an agent in whose directory it works.
 const UNKNOWN: u64 = 0;
 
 impl Process {
     /// Whether this process could read its keys, and no other one but parts of the same agent. What it has started
     /// could if it has a terminal to read: a terminal of its own may be one to which this program passes keys on. Any
-    /// other process could which has such a terminal open, or this one, or that of a launcher above, unless it is in the
-    /// background, where it is stopped when it reads, or is the daemon of what has started this program, or that itself,
-    /// which waits for it.
+    /// other process could which has such a terminal open, or this one, or that of a launcher above, unless it is in
+    /// the background, where it is stopped when it reads, or is the daemon of what has started this program, or that
+    /// itself, which waits for it.
     pub fn reads_alone(&self) -> bool {
         let all: HashMap<i32, Process> =
             Process::all().filter(|process| !process.has_ended).map(|process| (process.id, process)).collect();

@@ -144,7 +144,8 @@ on_each_database! {
 
         // While it is being loaded it has a library open.
         let open: BTreeSet<_> = wait_for("its three files", || {
-            let open: BTreeSet<_> = fs::read_dir(of_agent("fd")).ok()?.filter_map(|file| Some(file.ok()?.path())).collect();
+            let files = fs::read_dir(of_agent("fd")).ok()?;
+            let open: BTreeSet<_> = files.filter_map(|file| Some(file.ok()?.path())).collect();
             (open == (0..3).map(|n| of_agent("fd").join(n.to_string())).collect()).then_some(open)
         });
         let links: BTreeSet<_> = open.iter().map(|file| fs::read_link(file).expect("a link")).collect();

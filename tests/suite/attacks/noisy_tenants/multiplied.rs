@@ -3,6 +3,8 @@
 //!
 //! Without a clock: PostgreSQL says how many rows a query looked at, and SQLite's program how many steps it took.
 
+mod paperclip;
+
 use std::process::Command;
 
 use diesel::sql_types::Text;
@@ -108,11 +110,16 @@ const LEDGER: &str = "
     insert into plan_steps (id, plan_id, position, title, status, started_at)
         select id, id, 1, 's', 'in_progress', YESTERDAY from plans;"])]
 #[case::wakes_and_runs(&[WAKES, RUNS, "update wakes set status = 'deferred';"])]
+#[case::wakes_and_runs_beside_live_ones_of_nothing(&[WAKES, RUNS, "
+    update wakes set status = 'deferred';
+    insert into runs (id, agent_id, status) select ID('live' || i), ID('agent'), 'running' from n;"])]
+#[case::steps_and_wakes_of_one(&[STEPS, WAKES_OF_A_STEP, "update wakes set status = 'completed';"])]
 #[case::runs_of_a_wake(&[RUNS, WAKES, "update runs set wake_id = ID('w1');"])]
 #[case::runs_and_ledger(&[RUNS, LEDGER])]
 #[case::continuations_and_ledger(&[WAKES, TAKEN, LEDGER])]
 #[case::steps_runs_and_ledger(&[STEPS, RUNS, "
-    update runs set issue_id = null, plan_step_id = (select id from plan_steps where 'x' || position = 'x1');", LEDGER])]
+    update runs set issue_id = null,
+                    plan_step_id = (select id from plan_steps where 'x' || position = 'x1');", LEDGER])]
 #[case::wakes_of_a_step_and_its_ledger(&[WAKES_OF_A_STEP, TAKEN, LEDGER, "
     update recoveries set kind = 'step', subject_id = ID('t0');"])]
 #[case::escalated_issues(&[ISSUES, "
@@ -133,44 +140,6 @@ fn what_is_many_of_one_tenant_is_looked_at_in_proportion(
 fn issues_beside_thousands_of_runs_of_one_are_looked_at_in_proportion() {
     let on = On::Postgres;
     compare([1500, 3000], on, &["issue"], &|n| format!("{OWNERS} {} {ISSUES} {RUNS}", numbers(on, n)));
-}
-
-const PAPERCLIP: &str = "
-    insert into agents (id, company_id, name) select ID('agent'), id, 'Ada' from companies;
-    insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
-        select ID('issue'), id, 'E-1', 'x', 'in_progress', ID('agent'), YESTERDAY from companies;";
-
-/// That name the issue.
-const RUNNING: &str = "
-    insert into heartbeat_runs (company_id, agent_id, status, created_at, started_at, updated_at, context_snapshot)
-        select company_id, id, 'running', YESTERDAY, YESTERDAY, YESTERDAY, jsonb_build_object('issueId', ID('issue'))
-        from agents, n;";
-
-const QUEUED: &str = "
-    insert into agent_wakeup_requests (company_id, agent_id, source, status, payload)
-        select company_id, id, 'automation', 'queued', jsonb_build_object('issueId', ID('issue')) from agents, n;";
-
-#[rstest]
-#[case::runs(&[RUNNING])]
-#[case::wakes_and_runs(&[RUNNING, QUEUED])]
-#[case::runs_and_those_that_have_ended(&[RUNNING, "
-    insert into heartbeat_runs (company_id, agent_id, status, started_at, finished_at, context_snapshot)
-        select company_id, id, 'failed', LATER, NOW, jsonb_build_object('issueId', ID('issue')) from agents, n;"])]
-#[case::issues_and_runs_and_wakes_of_their_agent(&["
-    insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
-        select ID('i' || i), company_id, 'F-' || i, 'x', 'in_progress', id, YESTERDAY from agents, n;", RUNNING, QUEUED, "
-    update heartbeat_runs set status = 'queued', context_snapshot = '{}';
-    update agent_wakeup_requests set payload = '{}';"])]
-#[case::continuations_and_ledger(&["
-    insert into agent_wakeup_requests (company_id, agent_id, source, status)
-        select company_id, id, 'automation', 'completed' from agents, n;
-    insert into heartbeat_runs (company_id, agent_id, status, wakeup_request_id, created_at, finished_at, context_snapshot)
-        select company_id, agent_id, 'succeeded', id, YESTERDAY, NOW,
-               jsonb_build_object('issueId', ID('issue'), 'retryReason', 'issue_continuation_needed')
-        from agent_wakeup_requests;", "set search_path = sweep, public, pg_temp;", LEDGER])]
-fn what_is_many_of_one_company_is_looked_at_in_proportion(#[case] fills: &[&str]) {
-    let on = On::Paperclip;
-    is_in_proportion(on, &["session", "issue"], &|n| format!("{} {PAPERCLIP} {}", numbers(on, n), fills.concat()));
 }
 
 /// The numbers up to so many.
@@ -210,7 +179,8 @@ fn compare([n, twice]: [u32; 2], on: On, kinds: &[&str], fill: &dyn Fn(u32) -> S
     let views =
         kinds.iter().flat_map(|kind| ["candidates", "facts", "states", "work_state"].map(|of| format!("{kind}_{of}")));
     let others = ["unserved_continuations", "false_rescues", "untaken_wakes"].map(str::to_owned);
-    let all = views.chain(others).map(|view| format!("select * from {view}"));
+    let of_host = Some("host_blocks".to_owned()).filter(|_| on == On::Paperclip);
+    let all = views.chain(others).chain(of_host).map(|view| format!("select * from {view}"));
     // As a sweep reads them: a page of subjects, and then one by one.
     let pages = kinds.iter().map(|kind| {
         let ids = format!("select subject_id from {kind}_candidates");

@@ -30,9 +30,13 @@ left join plans p on p.id = s.plan_id
 {%- endif %}
 where w.status in ('queued', 'deferred', 'claimed')
   and not exists (select 1 from runs r where r.wake_id = w.id and r.status <> 'queued')
+  -- Sets, of which each is read once: as an `exists` PostgreSQL would read all runs for each wake.
   and not (w.status = 'deferred'
-           and exists (select 1 from runs r where (r.issue_id = w.issue_id{% if steps %} or r.plan_step_id = w.plan_step_id{% endif %})
-                       and r.status in ('queued', 'scheduled_retry', 'running')));
+           and coalesce(w.issue_id in (select r.issue_id from runs r where r.issue_id is not null and r.status {{ live }}), false))
+{%- if steps %}
+  and not (w.status = 'deferred'
+           and coalesce(w.plan_step_id in (select r.plan_step_id from runs r where r.plan_step_id is not null and r.status {{ live }}), false))
+{%- endif %};
 {%- endif %}
 {%- if "wake_pickups" not in brings %}
 

@@ -53,10 +53,16 @@ select i.id as issue_id, coalesce(
     case when i.monitor_next_check_at > statement_timestamp()
          then 'monitor check at '
               || to_char(within_calendar(i.monitor_next_check_at) at time zone 'UTC', 'YYYY-MM-DD HH24:MI UTC') end,
-    (select 'paused by a hold on ' || left(coalesce(p.identifier, p.title), 1000)
+    -- Of an issue's holds a hundred are looked at, as many issues below it ask.
+    (select case when held.is_paused then 'paused by a hold on ' else 'more than 100 holds are on ' end
+            || left(coalesce(p.identifier, p.title), 1000)
      from public.issues p
-     join public.issue_tree_holds h on h.company_id = p.company_id and h.root_issue_id = p.id
-     where p.id = any (lineage.ids) and p.company_id = i.company_id and h.status = 'active' and h.mode = 'pause' limit 1)
+     cross join lateral (
+         select bool_or(h.mode = 'pause') as is_paused, count(*) > 100 as are_many
+         from (select h.mode from public.issue_tree_holds h
+               where h.company_id = p.company_id and h.root_issue_id = p.id and h.status = 'active' limit 101) h
+     ) held
+     where p.id = any (lineage.ids) and p.company_id = i.company_id and (held.is_paused or held.are_many) limit 1)
 ) as reason, cardinality(lineage.ids) > 100 as is_too_deep, lineage.ids as lineage
 from public.issues i
 -- A hold is inherited from every ancestor. `union`, not `union all`, so that parents in a circle come to an end.
@@ -111,8 +117,12 @@ select
              order by coalesce(r.finished_at, r.created_at) desc limit 1
          ) stop
          where coalesce(history.last_started_at <= stop.at, true)
-           and not exists (select from issue_waits lineage join public.issue_tree_holds h on h.root_issue_id = any (lineage.lineage)
-                           where lineage.issue_id = i.id and h.company_id = i.company_id and h.released_at > stop.at)
+           and not exists (select from issue_waits lineage
+                           cross join unnest(lineage.lineage) root (id)
+                           cross join lateral (
+                               select h.released_at from public.issue_tree_holds h
+                               where h.company_id = i.company_id and h.root_issue_id = root.id and h.status = 'released' limit 100) h
+                           where lineage.issue_id = i.id and h.released_at > stop.at)
            and not exists (select from public.issue_comments m
                            where m.company_id = i.company_id and m.issue_id = i.id and m.created_at > stop.at
                              and m.author_type = 'user' and m.created_by_run_id is null and m.deleted_at is null)
@@ -245,21 +255,26 @@ left join lateral (
 -- What the server blocked itself within a day, without a word to a person: by its activity log, with no comment beside it, nothing on
 -- the board that says what is to be done, and nobody who has answered since.
 create view host_blocks as
-select distinct on (i.id) i.id as subject_id, i.company_id::text as tenant, left(i.identifier, 1000) as identifier,
+select i.id as subject_id, i.company_id::text as tenant, left(i.identifier, 1000) as identifier,
        left(i.title, 1000) as title, i.assignee_agent_id as agent_id, left(a.name, 1000) as agent_name,
        within_calendar(l.created_at) as since,
        'blocked by its host, which told nobody why (' || left(l.action, 100) || ')' as reason
-from public.companies c
-join public.activity_log l on l.company_id = c.id
-                          and l.created_at between statement_timestamp() - interval '1 day' and statement_timestamp()
+-- What was noted last of each issue, before anything is asked about it.
+from (
+    select distinct on (l.company_id, l.entity_id) l.company_id, l.entity_id, l.action, l.created_at
+    from public.companies c
+    join public.activity_log l on l.company_id = c.id
+                              and l.created_at between statement_timestamp() - interval '1 day' and statement_timestamp()
+    where l.actor_type = 'system' and l.entity_type = 'issue' and not is_too_large(l.details)
+      and (l.action = 'issue.execution_recovery_settled' and l.details ->> 'outcome' = 'blocked'
+           or l.action in ('issue.updated', 'issue.successful_run_handoff_escalated', 'issue.disposition_repair_escalated')
+              and l.details ->> 'status' = 'blocked'
+           or l.action = 'issue.workspace_preflight_blocked')
+    order by l.company_id, l.entity_id, l.created_at desc
+) l
 join public.issues i on i.id = as_id(l.entity_id) and i.company_id = l.company_id
 left join public.agents a on a.id = i.assignee_agent_id
-where l.actor_type = 'system' and l.entity_type = 'issue' and not is_too_large(l.details)
-  and (l.action = 'issue.execution_recovery_settled' and l.details ->> 'outcome' = 'blocked'
-       or l.action in ('issue.updated', 'issue.successful_run_handoff_escalated', 'issue.disposition_repair_escalated')
-          and l.details ->> 'status' = 'blocked'
-       or l.action = 'issue.workspace_preflight_blocked')
-  and i.status = 'blocked' and i.hidden_at is null
+where i.status = 'blocked' and i.hidden_at is null
   and to_jsonb(i) ->> 'unblock_descriptor' is null  -- by name, as older releases lack the column
   and not exists (select from public.issue_relations b join public.issues blocker on blocker.id = b.issue_id
                   where b.company_id = i.company_id and b.related_issue_id = i.id and b.type = 'blocks'
@@ -269,5 +284,4 @@ where l.actor_type = 'system' and l.entity_type = 'issue' and not is_too_large(l
                     and m.created_at >= l.created_at - interval '10 seconds')
   and not exists (select from public.activity_log p
                   where p.company_id = i.company_id and p.entity_type = 'issue' and p.entity_id = i.id::text
-                    and p.actor_type = 'user' and p.created_at > l.created_at)
-order by i.id, l.created_at desc;
+                    and p.actor_type = 'user' and p.created_at > l.created_at);
