@@ -3,8 +3,8 @@
 //! The sources are, the most reliable first: an event of a hook, a sequence that the agent sent to its terminal, the
 //! screen. A source is believed until a less reliable one states something newer, since agents do not report
 //! everything. Two exceptions: while a question is on the screen, no other source is believed; and a question that
-//! another source has reported is not over because the screen shows an idle composer, until there is a sign that
-//! somebody has answered.
+//! another source has reported is not over because the agent is idle by its screen or its title, until there is a sign
+//! that somebody has answered.
 
 use std::time::{Duration, Instant};
 
@@ -47,8 +47,11 @@ pub struct ActivityTracker {
 }
 
 /// A question that was reported to the terminal or by a hook.
-#[derive(Clone, Copy)]
 struct Unanswered {
+    question: KnownActivity,
+    reported_at: Instant,
+    /// The title reports it.
+    is_titled: bool,
     /// The screen has shown a question since.
     is_shown: bool,
 }
@@ -75,9 +78,16 @@ impl ActivityTracker {
 
     /// Takes in what the title says. A title stays until it is changed, and what it says is news only then.
     pub fn set_title(&mut self, statement: Option<Statement>, now: Instant) {
-        if self.titled != statement {
-            self.titled.clone_from(&statement);
-            statement.into_iter().for_each(|statement| self.add(statement, now));
+        if self.titled == statement {
+            return;
+        }
+        self.titled.clone_from(&statement);
+        self.unanswered.take_if(|unanswered| unanswered.is_titled);
+        let Some(statement) = statement else { return };
+        let asks = statement.activity.needs_person();
+        self.add(statement, now);
+        if let Some(unanswered) = self.unanswered.as_mut().filter(|_| asks) {
+            unanswered.is_titled = true;
         }
     }
 
@@ -92,20 +102,19 @@ impl ActivityTracker {
         if statement.evidence.source == Source::Screen {
             self.screen = self.screen.take().or(self.doubted.take());
         }
-        // What was asked and answered is another question when it is reported once more.
-        let goes_on = statement.evidence.source == Source::Screen
-            || self.unanswered.is_some()
-            || !statement.activity.needs_person();
         let known = match statement.evidence.source {
             Source::Screen => &mut self.screen,
             Source::Sequence => &mut self.sequence,
             Source::Event => &mut self.event,
         };
+        // What was asked and answered is another question when it is reported once more.
+        let is_reported = statement.evidence.source != Source::Screen && statement.activity.needs_person();
+        let asked = self.unanswered.as_ref().map(|unanswered| &unanswered.question);
+        let before = if is_reported { asked } else { known.as_ref() };
         let (mut since, mut worded_at) = (now, now);
-        if let Some(before) = known.as_ref().filter(|_| is_repainted && statement.activity.needs_person()) {
+        if let Some(before) = before.filter(|_| is_repainted && statement.activity.needs_person()) {
             (since, worded_at) = (before.since, before.worded_at);
-        } else if let Some(before) = known.as_ref().filter(|before| goes_on && is_alike(&before.statement, &statement))
-        {
+        } else if let Some(before) = before.filter(|before| is_alike(&before.statement, &statement)) {
             if is_same_question(&before.statement, &statement) {
                 (since, worded_at) = (before.since, before.worded_at);
             } else if now.saturating_duration_since(before.worded_at) < WORDS_LAST {
@@ -113,22 +122,30 @@ impl ActivityTracker {
             }
         }
         let (activity, source) = (statement.activity, statement.evidence.source);
-        *known = Some(KnownActivity { statement, since, worded_at });
-        if source == Source::Screen {
-            self.look_for_answer(activity, now.saturating_duration_since(since));
-        } else if activity.needs_person() {
-            self.unanswered = Some(Unanswered { is_shown: false });
+        let said = KnownActivity { statement, since, worded_at };
+        *known = Some(said.clone());
+        match source {
+            Source::Screen => self.look_for_answer(activity, since, now),
+            Source::Sequence | Source::Event if activity.needs_person() => {
+                let question = said;
+                self.unanswered = Some(Unanswered { question, reported_at: now, is_titled: false, is_shown: false });
+            }
+            // What was asked in a turn is answered when the agent goes on with it, or has ended it.
+            Source::Event => self.unanswered = None,
+            // A terminal is told of progress, and by a title, whatever is asked.
+            Source::Sequence => {}
         }
     }
 
-    /// The screen shows this, and has done so for this long: a question that is on it no more is answered.
-    fn look_for_answer(&mut self, activity: Activity, lasts: Duration) {
-        match &mut self.unanswered {
-            Some(unanswered) if activity.needs_person() => unanswered.is_shown = true,
-            Some(unanswered) if unanswered.is_shown || activity == Activity::Working && WORK_LASTS <= lasts => {
-                self.unanswered = None;
-            }
-            Some(_) | None => {}
+    /// The screen has shown this since then: a question that is on it no more is answered.
+    fn look_for_answer(&mut self, activity: Activity, since: Instant, now: Instant) {
+        let Some(unanswered) = &mut self.unanswered else { return };
+        let works_since = since.max(unanswered.reported_at);
+        let has_worked = activity == Activity::Working && WORK_LASTS <= now.saturating_duration_since(works_since);
+        if activity.needs_person() {
+            unanswered.is_shown = true;
+        } else if unanswered.is_shown || has_worked {
+            self.unanswered = None;
         }
     }
 
@@ -138,18 +155,12 @@ impl ActivityTracker {
         if let Some(question) = seen.filter(|seen| seen.statement.activity.needs_person()) {
             return Some(question);
         }
-        [&self.sequence, &self.event].into_iter().flatten().fold(seen, |lesser, better| match lesser {
-            Some(lesser) if better.since + SIMULTANEOUS < lesser.since && !self.is_unanswered(better, lesser) => {
-                Some(lesser)
-            }
+        let believed = [&self.sequence, &self.event].into_iter().flatten().fold(seen, |lesser, better| match lesser {
+            Some(lesser) if better.since + SIMULTANEOUS < lesser.since => Some(lesser),
             Some(_) | None => Some(better),
-        })
-    }
-
-    /// Whether a question was reported that an idle composer has not answered.
-    fn is_unanswered(&self, reported: &KnownActivity, newer: &KnownActivity) -> bool {
-        let asks = reported.statement.activity.needs_person();
-        asks && self.unanswered.is_some() && newer.statement.activity == Activity::Idle
+        });
+        let is_open = believed.is_none_or(|known| known.statement.activity == Activity::Idle);
+        self.unanswered.as_ref().filter(|_| is_open).map(|unanswered| &unanswered.question).or(believed)
     }
 
     /// What the screen shows, whatever the agent reports.

@@ -54,6 +54,7 @@ fn what_was_reported_is_a_question_until_somebody_has_answered() {
     assert_eq!(after_all(&[(20, asks), (21, idle)], false), idle, "the question was shown, and is gone");
     let works = |seconds| (seconds, Some(Activity::Working));
     assert_eq!(after_all(&[works(20), works(30), (31, idle)], false), idle, "the agent has worked");
+    assert_eq!(after_all(&[works(1), works(12), (13, idle)], false), asks, "most of it before");
     assert_eq!(after_all(&[(20, None), (21, idle)], true), idle, "a person has typed");
 }
 
@@ -94,7 +95,19 @@ fn a_title_that_stands_is_no_news() {
     assert_eq!(activity(&tracker), Some(Activity::Waiting));
     tracker.set_title(Some(says(Source::Sequence, Activity::Working, "")), after(30, began));
     tracker.set_title(title(), after(40, began));
-    assert_eq!(activity(&tracker), Some(Activity::Idle), "the title has changed");
+    assert_eq!(activity(&tracker), Some(Activity::Waiting), "a title answers nothing");
+    tracker.add(says(Source::Event, Activity::Working, ""), after(50, began));
+    tracker.add(says(Source::Event, Activity::Idle, ""), after(60, began));
+    assert_eq!(activity(&tracker), Some(Activity::Idle), "the agent has gone on");
+}
+
+#[test]
+fn a_question_of_the_title_is_over_when_the_title_changes() {
+    let (mut tracker, began) = (ActivityTracker::default(), Instant::now());
+    tracker.set_title(Some(says(Source::Sequence, Activity::Waiting, "")), began);
+    assert_eq!(activity(&tracker), Some(Activity::Waiting));
+    tracker.set_title(Some(says(Source::Sequence, Activity::Idle, "")), after(20, began));
+    assert_eq!(activity(&tracker), Some(Activity::Idle));
 }
 
 #[test]
