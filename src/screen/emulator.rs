@@ -110,6 +110,10 @@ impl Emulator {
                     fed = at + 1;
                 }
                 Some(Odd::SelectiveErase) => self.parser.callbacks_mut().is_misread = true,
+                Some(Odd::OtherScreen) => {
+                    let has_region = self.corrections.has_region(self.parser.screen().size().0.get());
+                    self.parser.callbacks_mut().is_misread |= has_region;
+                }
                 Some(Odd::ReverseIndex) | None => {}
             }
         }

@@ -10,6 +10,8 @@ pub enum Odd {
     ReverseIndex,
     /// What is not protected is erased. Some terminals do nothing.
     SelectiveErase,
+    /// Another screen is shown. Of some terminals both have the same rows that scroll.
+    OtherScreen,
 }
 
 #[derive(Default)]
@@ -21,8 +23,10 @@ pub struct Corrections {
 #[derive(Default)]
 struct Seen {
     odd: Option<Odd>,
-    /// The first row that scrolls is not the first of all.
+    /// The rows that scroll are not the first ones of all.
     has_rows_above: bool,
+    /// The last row that scrolls, from 1, if it was named.
+    last: Option<u16>,
 }
 
 impl Corrections {
@@ -35,17 +39,29 @@ impl Corrections {
     pub fn has_rows_above_region(&self) -> bool {
         self.seen.has_rows_above
     }
+
+    /// Whether not all of so many rows scroll.
+    pub fn has_region(&self, rows: u16) -> bool {
+        self.seen.has_rows_above || self.seen.last.is_some_and(|last| last < rows)
+    }
 }
 
 impl Perform for Seen {
     fn csi_dispatch(&mut self, parameters: &Params, marks: &[u8], _: bool, c: char) {
         match (marks, c) {
             ([], 'r') => {
-                let first = parameters.iter().next().and_then(|first| first.first());
-                self.has_rows_above = first.is_some_and(|first| 1 < *first);
-                self.odd = Some(Odd::Region);
+                let mut rows = parameters.iter().filter_map(|row| row.first().copied());
+                let (first, last) = (rows.next().unwrap_or(0).max(1), rows.next().filter(|last| 0 < *last));
+                // Of one row terminals make no region.
+                if last.is_none_or(|last| first < last) {
+                    (self.has_rows_above, self.last) = (1 < first, last);
+                    self.odd = Some(Odd::Region);
+                }
             }
             ([b'?'], 'J' | 'K') => self.odd = Some(Odd::SelectiveErase),
+            ([b'?'], 'h' | 'l') if parameters.iter().any(|mode| matches!(mode, [47 | 1049])) => {
+                self.odd = Some(Odd::OtherScreen);
+            }
             _ => {}
         }
     }
@@ -53,7 +69,7 @@ impl Perform for Seen {
     fn esc_dispatch(&mut self, _: &[u8], _: bool, byte: u8) {
         match byte {
             b'M' => self.odd = Some(Odd::ReverseIndex),
-            b'c' => self.has_rows_above = false,
+            b'c' => (self.has_rows_above, self.last) = (false, None),
             _ => {}
         }
     }

@@ -77,7 +77,10 @@ impl Callbacks for OutOfBand {
     fn unhandled_osc(&mut self, _: &mut Screen, parameters: &[&[u8]]) {
         if let Some(signal) = of_osc(parameters) {
             if self.signals.len() == SIGNALS_MAX {
-                self.signals.remove(0);
+                // What may be a question is kept for longer.
+                let is_other =
+                    |signal: &Signal| matches!(signal, Signal::Status { activity, .. } if !activity.needs_person());
+                self.signals.remove(self.signals.iter().position(is_other).unwrap_or(0));
             }
             self.signals.push(signal);
         }
