@@ -89,11 +89,16 @@ fn meaning<'a>(fields: &'a Fields, name: &str) -> Option<(Activity, Option<&'a s
         "auth_required" => Some((Activity::Waiting, Some("login"))),
         "" if fields.message.contains("permission") => Some((Activity::Waiting, Some("permission"))),
         "" if fields.message.contains("waiting for your input") => Some((Activity::Idle, None)),
-        _ if fields.notification_type.starts_with("elicitation") => Some((Activity::Waiting, Some("question"))),
+        "" if fields.message.contains("needs your ") => Some((Activity::Waiting, Some("question"))),
+        of if of.contains("permission") => Some((Activity::Waiting, Some("permission"))),
+        of if of.starts_with("elicitation") || of.contains("needs_input") => {
+            Some((Activity::Waiting, Some("question")))
+        }
         _ => None,
     };
     match name {
         "Notification" => of_notification,
+        "Elicitation" => Some((Activity::Waiting, Some("question"))),
         "PermissionRequest" | "approval-requested" => Some((Activity::Waiting, Some("permission"))),
         "Stop" | "AfterAgent" | "agent-turn-complete" => Some((Activity::Idle, None)),
         "UserPromptSubmit" | "BeforeAgent" | "PreToolUse" | "BeforeTool" | "PostToolUse" | "AfterTool" => {
@@ -128,6 +133,15 @@ mod tests {
     #[case::of_its_type(
         r#"{"hook_event_name":"Notification","notification_type":"idle_prompt","message":"Claude is waiting for your input"}"#,
         Some((Activity::Idle, None, "", false)))]
+    #[case::of_a_worker(
+        r#"{"hook_event_name":"Notification","notification_type":"worker_permission_prompt","message":"for Bash"}"#,
+        Some((Activity::Waiting, Some("permission"), "for Bash", false)))]
+    #[case::of_any_agent(
+        r#"{"hook_event_name":"Notification","notification_type":"agent_needs_input","message":"red or blue?"}"#,
+        Some((Activity::Waiting, Some("question"), "red or blue?", false)))]
+    #[case::without_a_type(
+        r#"{"hook_event_name":"Notification","message":"Claude Code needs your attention"}"#,
+        Some((Activity::Waiting, Some("question"), "Claude Code needs your attention", false)))]
     #[case::a_tool_was_used(r#"{"hook_event_name":"PostToolUse","tool_name":"Bash"}"#,
         Some((Activity::Working, None, "", true)))]
     #[case::a_turn_is_over(r#"{"hook_event_name":"Stop"}"#, Some((Activity::Idle, None, "", false)))]
