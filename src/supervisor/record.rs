@@ -248,7 +248,7 @@ impl Record {
     /// Reads the screen anew, and returns what stands in the composer that this message was typed into.
     pub fn draft(&mut self, message: &str, is_alone: bool, now: Instant) -> Draft {
         self.assess(Some(is_alone), now);
-        let asks = self.activities.on_screen().is_some_and(|seen| seen.activity.needs_person());
+        let asks = self.question_since().is_some();
         let look = self.emulator.look(self.probe.mode(), now);
         let takes_it = is_alone && !asks && Agents::get().takes_message(self.agent, &look, message);
         match Agents::get().composed(self.agent, &look).filter(|_| takes_it) {

@@ -97,7 +97,9 @@ impl WatchedPane {
         seen.shell_since = None;
         let before = seen.screen.as_ref();
         let has_changed = before.is_some_and(|before| *before != state.capture);
-        let has_other_text = before.is_some_and(|before| before.text != state.capture.text);
+        // Of a pane that becomes smaller tmux cuts off what stands below the cursor.
+        let has_other_text =
+            before.is_some_and(|before| before.size == state.capture.size && before.text != state.capture.text);
         self.update_record(&state, has_changed, has_other_text, at);
         seen.screen = Some(state.capture);
         None
