@@ -13,7 +13,7 @@ use vt100::{Cell, Parser, Screen};
 use super::look::{Capture, LineMode, Look};
 use super::signal::Signal;
 use crate::rules::display::is_invisible;
-use corrections::{Corrections, Odd};
+use corrections::{CANCEL, Corrections, Odd, TO_THE_FIRST_ROW};
 use out_of_band::{OutOfBand, TITLE_MAX};
 
 /// A screen counts as still when nothing was drawn for this long.
@@ -21,11 +21,6 @@ const STILL_AFTER: Duration = Duration::from_secs(5);
 
 /// How long a picture is waited for: its program may have forgotten to reset the mode.
 const PAINTING_LASTS: Duration = Duration::from_millis(500);
-
-/// Ends a sequence that has begun, which then does nothing.
-const CANCEL: &[u8] = b"\x18";
-
-const TO_THE_FIRST_ROW: &[u8] = b"\x1b[H";
 
 pub struct Emulator {
     parser: Parser<OutOfBand>,

@@ -2,6 +2,11 @@
 
 use vte::{Params, Parser, Perform};
 
+/// Ends a sequence that has begun, which then does nothing.
+pub const CANCEL: &[u8] = b"\x18";
+
+pub const TO_THE_FIRST_ROW: &[u8] = b"\x1b[H";
+
 #[derive(Debug, PartialEq, Eq)]
 pub enum Odd {
     /// The rows that scroll were set. The cursor goes to the first row of all; the emulator takes the first of these.

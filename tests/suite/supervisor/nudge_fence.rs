@@ -144,8 +144,8 @@ fn all_but_the_first_key_is_pasted_where_pastes_are_distinguished() {
     watcher.stop();
 }
 
-/// It has read the first key, and shows that. Then it is busy, and its menu reads nothing before it is painted; nor does
-/// a child that is given the terminal in the mode in which the agent found it.
+/// It has read the first key, and shows that. Then it is busy, and its menu reads nothing before it is painted; nor
+/// does a child that is given the terminal in the mode in which the agent found it.
 #[test]
 fn what_is_on_its_way_when_a_menu_comes_up_is_discarded() {
     for comes_up in [MENU, r"stty icanon; printf '\033[H\033[2J[s]plit? '"] {

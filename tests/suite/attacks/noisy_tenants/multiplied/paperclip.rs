@@ -29,18 +29,21 @@ const QUEUED: &str = "
 #[case::blocks_and_deleted_comments(&["
     update issues set status = 'blocked';
     insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id, details, created_at)
-        select (select id from companies), 'system', 'x', 'issue.updated', 'issue', ID('issue')::text, '{\"status\": \"blocked\"}', LATER from n;
+        select (select id from companies), 'system', 'x', 'issue.updated', 'issue', ID('issue')::text,
+               '{\"status\": \"blocked\"}', LATER from n;
     insert into issue_comments (company_id, issue_id, body, created_at, deleted_at)
         select (select id from companies), ID('issue'), 'x', NOW, NOW from n;"])]
 #[case::issues_and_runs_and_wakes_of_their_agent(&["
     insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
-        select ID('i' || i), company_id, 'F-' || i, 'x', 'in_progress', id, YESTERDAY from agents, n;", RUNNING, QUEUED, "
+        select ID('i' || i), company_id, 'F-' || i, 'x', 'in_progress', id, YESTERDAY from agents, n;",
+    RUNNING, QUEUED, "
     update heartbeat_runs set status = 'queued', context_snapshot = '{}';
     update agent_wakeup_requests set payload = '{}';"])]
 #[case::continuations_and_ledger(&["
     insert into agent_wakeup_requests (company_id, agent_id, source, status)
         select company_id, id, 'automation', 'completed' from agents, n;
-    insert into heartbeat_runs (company_id, agent_id, status, wakeup_request_id, created_at, finished_at, context_snapshot)
+    insert into heartbeat_runs
+        (company_id, agent_id, status, wakeup_request_id, created_at, finished_at, context_snapshot)
         select company_id, agent_id, 'succeeded', id, YESTERDAY, NOW,
                jsonb_build_object('issueId', ID('issue'), 'retryReason', 'issue_continuation_needed')
         from agent_wakeup_requests;", "set search_path = sweep, public, pg_temp;", LEDGER])]
@@ -60,6 +63,9 @@ fn issues_and_the_holds_of_their_root_are_looked_at_in_proportion() {
 const HOLDS: &str = "
     insert into issues (id, company_id, title, status, assignee_agent_id, updated_at, parent_id)
         select ID('i' || i), (select id from companies), 'x', 'in_progress', ID('agent'), YESTERDAY, ID('issue') from n;
-    insert into issues (id, company_id, title, status) select ID('o' || i), (select id from companies), 'x', 'todo' from n;
-    insert into issue_tree_holds (company_id, root_issue_id, mode) select (select id from companies), ID('issue'), 'cancel' from n;
-    insert into issue_tree_holds (company_id, root_issue_id, mode) select (select id from companies), ID('o' || i), 'pause' from n;";
+    insert into issues (id, company_id, title, status)
+        select ID('o' || i), (select id from companies), 'x', 'todo' from n;
+    insert into issue_tree_holds (company_id, root_issue_id, mode)
+        select (select id from companies), ID('issue'), 'cancel' from n;
+    insert into issue_tree_holds (company_id, root_issue_id, mode)
+        select (select id from companies), ID('o' || i), 'pause' from n;";
