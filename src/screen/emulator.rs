@@ -89,21 +89,22 @@ impl Emulator {
         }
     }
 
-    fn feed(&mut self, bytes: &[u8]) {
-        let mut fed = 0;
-        for (at, byte) in bytes.iter().enumerate() {
-            match self.corrections.ended_by(*byte) {
-                Some(Odd::Region) => {
-                    self.parse(&bytes[fed..=at]);
-                    self.parse(TO_THE_FIRST_ROW);
-                    fed = at + 1;
-                }
-                Some(Odd::ReverseIndex) if self.corrections.has_rows_above_region() => {
-                    self.parse(&bytes[fed..at]);
-                    let is_in_first_row = self.parser.screen().cursor_position().0 == 0;
-                    self.parse(if is_in_first_row { CANCEL } else { &bytes[at..=at] });
-                    fed = at + 1;
-                }
+    fn feed(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (length, odd) = self.corrections.read(bytes);
+            let (read, rest) = bytes.split_at(length);
+            bytes = rest;
+            if odd == Some(Odd::ReverseIndex) && self.corrections.has_rows_above_region() {
+                // Its last byte is held back until it is known where the cursor is.
+                let (before, last) = read.split_at(length - 1);
+                self.parse(before);
+                let is_in_first_row = self.parser.screen().cursor_position().0 == 0;
+                self.parse(if is_in_first_row { CANCEL } else { last });
+                continue;
+            }
+            self.parse(read);
+            match odd {
+                Some(Odd::Region) => self.parse(TO_THE_FIRST_ROW),
                 Some(Odd::SelectiveErase) => self.parser.callbacks_mut().is_misread = true,
                 Some(Odd::OtherScreen) => {
                     let has_region = self.corrections.has_region(self.parser.screen().size().0.get());
@@ -112,7 +113,6 @@ impl Emulator {
                 Some(Odd::ReverseIndex) | None => {}
             }
         }
-        self.parse(&bytes[fed..]);
     }
 
     fn parse(&mut self, bytes: &[u8]) {

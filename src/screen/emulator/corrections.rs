@@ -35,10 +35,10 @@ struct Seen {
 }
 
 impl Corrections {
-    /// Takes in a byte, and returns what it ends.
-    pub fn ended_by(&mut self, byte: u8) -> Option<Odd> {
-        self.parser.advance(&mut self.seen, &[byte]);
-        self.seen.odd.take()
+    /// Reads up to the end of the next of these sequences, and returns how many bytes those are, and which one ends.
+    pub fn read(&mut self, bytes: &[u8]) -> (usize, Option<Odd>) {
+        let length = self.parser.advance_until_terminated(&mut self.seen, bytes);
+        (length, self.seen.odd.take())
     }
 
     pub fn has_rows_above_region(&self) -> bool {
@@ -52,6 +52,10 @@ impl Corrections {
 }
 
 impl Perform for Seen {
+    fn terminated(&self) -> bool {
+        self.odd.is_some()
+    }
+
     fn csi_dispatch(&mut self, parameters: &Params, marks: &[u8], _: bool, c: char) {
         match (marks, c) {
             ([], 'r') => {
