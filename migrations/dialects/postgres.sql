@@ -60,17 +60,11 @@
 {%- macro at_most(what, bytes, columns) %}{% endmacro -%}
 {#- The key to a table that is made later is added with the triggers. -#}
 {%- macro forward_reference(table) %}{% endmacro -%}
-{#- What is on its way to an issue beside a subject, of which there are many subjects as well: a few tell that something is. All of it for each of
-    them would cost the number of the one times that of the other. -#}
-{%- macro a_few(query, most=50) %}select * from ({{ query }} limit {{ most }}) a_few{% endmacro -%}
 {#- Beside each row before it, so many rows of a table, by an index in this order. -#}
 {%- macro some_of(table, name, condition, order, most) %}cross join lateral (
         select * from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}) {{ name }}{% endmacro -%}
 {#- That with this id. -#}
 {%- macro that_of(view, name, id) %}cross join lateral (select * from {{ view }} {{ name }} where {{ name }}.id = {{ id }} offset 0) {{ name }}{% endmacro -%}
-{#- The orders in which the first plans and steps of an issue are looked at, as indexes have them. -#}
-{%- macro plan_order(of="") %}(case {{ of }}status when 'executing' then 0 when 'stalled' then 0 else 1 end){% endmacro -%}
-{%- macro step_order(of="") %}(case {{ of }}status when 'in_progress' then 0 when 'pending' then 1 else 2 end), {{ of }}position{% endmacro -%}
 {%- macro ending(text, characters) %}right({{ text }}, {{ characters }}){% endmacro -%}
 {#- A time as people read it. -#}
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}

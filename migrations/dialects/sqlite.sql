@@ -37,16 +37,10 @@
 {%- macro at_most(what, bytes, columns) %}, constraint "at most {{ what }}" check (length(cast(
         {%- for column in columns %}coalesce({{ column }}, ''){{ "" if loop.last else " || " }}{% endfor %} as blob)) <= {{ bytes }}){% endmacro -%}
 {%- macro forward_reference(table) %} references {{ table }}{% endmacro -%}
-{#- What is on its way to an issue beside a subject, of which there are many subjects as well: a few tell that something is. All of it for each of
-    them would cost the number of the one times that of the other. -#}
-{%- macro a_few(query, most=50) %}select * from ({{ query }} limit {{ most }}) a_few{% endmacro -%}
 {#- Beside each row before it, so many rows of a table, by an index in this order. -#}
 {%- macro some_of(table, name, condition, order, most) %}cross join {{ table }} {{ name }} on {{ name }}.id in (
         select {{ name }}.id from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}){% endmacro -%}
 {%- macro that_of(view, name, id) %}cross join {{ view }} {{ name }} on {{ name }}.id = {{ id }}{% endmacro -%}
-{#- The orders in which the first plans and steps of an issue are looked at, as indexes have them. -#}
-{%- macro plan_order(of="") %}(case {{ of }}status when 'executing' then 0 when 'stalled' then 0 else 1 end){% endmacro -%}
-{%- macro step_order(of="") %}(case {{ of }}status when 'in_progress' then 0 when 'pending' then 1 else 2 end), {{ of }}position{% endmacro -%}
 {%- macro ending(text, characters) %}substr({{ text }}, -{{ characters }}){% endmacro -%}
 {%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}
 {#- A writer holds the whole file. -#}

@@ -103,6 +103,7 @@ fn text(path: &str, host: &Host, is_sqlite: bool) -> Result<String> {
     if path.starts_with("hosts/") && !path.contains("/both/") {
         return Ok(text.to_owned());
     }
+    let both = file(host, "dialects/both.sql");
     let dialect = file(host, if is_sqlite { "dialects/sqlite.sql" } else { "dialects/postgres.sql" });
     let shared = ["board", "facts"].iter().find(|part| path.starts_with(&format!("{part}/")));
     let shared = shared.map_or("", |part| file(host, &format!("{part}/shared.sql")));
@@ -116,7 +117,7 @@ fn text(path: &str, host: &Host, is_sqlite: bool) -> Result<String> {
         steps => host.kinds().contains(&Kind::Step),
         sessions => host.kinds().contains(&Kind::Session),
     };
-    let rendered = templates.render_str(&format!("{dialect}{shared}{text}"), context);
+    let rendered = templates.render_str(&format!("{both}{dialect}{shared}{text}"), context);
     Ok(rendered.map_err(|error| config(format!("{path}: {error}")))? + "\n")
 }
 
