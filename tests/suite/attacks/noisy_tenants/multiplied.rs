@@ -69,18 +69,18 @@ const WAKES_OF_A_STEP: &str = "
 const TAKEN: &str = "
     update wakes set status = 'claimed';
     insert into runs (id, agent_id, issue_id, wake_id, status, created_at, finished_at)
-        select id, agent_id, issue_id, id, 'succeeded', YESTERDAY, NOW from wakes;";
+        select id, agent_id, issue_id, id, 'succeeded', YESTERDAY, LATELY from wakes;";
 
 const RUNS: &str = "
     insert into runs (id, agent_id, issue_id, status, created_at, finished_at)
-        select ID('r' || i), ID('agent'), ID('issue'), 'succeeded', YESTERDAY, NOW from n;";
+        select ID('r' || i), ID('agent'), ID('issue'), 'succeeded', YESTERDAY, LATELY from n;";
 
 /// What sweeps did about the issue, N times.
 const LEDGER: &str = "
     insert into recoveries (id, sweep_id, kind, subject_id, action, reason, episode_began_at, attempt, wake_id,
                             created_at, settled_at)
-        select ID('l' || i), ID('sweep'), 'issue', ID('issue'), 'continue', 'x', YESTERDAY, i, ID('of' || i), LATER, NOW
-        from n;";
+        select ID('l' || i), ID('sweep'), 'issue', ID('issue'), 'continue', 'x', YESTERDAY, i, ID('of' || i), LATER,
+               LATELY from n;";
 
 #[rstest]
 #[case::crashed_sessions(&[SESSIONS])]
@@ -153,18 +153,19 @@ fn numbers(on: On, n: u32) -> String {
     }
 }
 
-/// In the words of a database: what an id is, and what time it was.
+/// In the words of a database: what an id is, and what time it was. No row is of this second: how long a query takes
+/// to come would decide what it finds.
 fn said_on(on: On, sql: &str) -> String {
     let (id, times) = match on {
         On::Sqlite => (
             "(",
-            ["'-1 day'", "'-1 hour'", "'-0 hours'"].map(|ago| format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', {ago})")),
+            ["'-1 day'", "'-1 hour'", "'-1 minute'"].map(|ago| format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', {ago})")),
         ),
         On::Postgres | On::Paperclip => {
-            ("pg_temp.id(", ["1 day", "1 hour", "0 hours"].map(|ago| format!("now() - interval '{ago}'")))
+            ("pg_temp.id(", ["1 day", "1 hour", "1 minute"].map(|ago| format!("now() - interval '{ago}'")))
         }
     };
-    let words = ["YESTERDAY", "LATER", "NOW"].iter().zip(&times);
+    let words = ["YESTERDAY", "LATER", "LATELY"].iter().zip(&times);
     words.fold(sql.replace("ID(", id), |sql, (word, time)| sql.replace(word, time))
 }
 

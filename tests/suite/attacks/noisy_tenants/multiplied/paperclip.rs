@@ -25,14 +25,14 @@ const QUEUED: &str = "
 #[case::wakes_and_runs(&[RUNNING, QUEUED])]
 #[case::runs_and_those_that_have_ended(&[RUNNING, "
     insert into heartbeat_runs (company_id, agent_id, status, started_at, finished_at, context_snapshot)
-        select company_id, id, 'failed', LATER, NOW, jsonb_build_object('issueId', ID('issue')) from agents, n;"])]
+        select company_id, id, 'failed', LATER, LATELY, jsonb_build_object('issueId', ID('issue')) from agents, n;"])]
 #[case::blocks_and_deleted_comments(&["
     update issues set status = 'blocked';
     insert into activity_log (company_id, actor_type, actor_id, action, entity_type, entity_id, details, created_at)
         select (select id from companies), 'system', 'x', 'issue.updated', 'issue', ID('issue')::text,
                '{\"status\": \"blocked\"}', LATER from n;
     insert into issue_comments (company_id, issue_id, body, created_at, deleted_at)
-        select (select id from companies), ID('issue'), 'x', NOW, NOW from n;"])]
+        select (select id from companies), ID('issue'), 'x', LATELY, LATELY from n;"])]
 #[case::issues_and_runs_and_wakes_of_their_agent(&["
     insert into issues (id, company_id, identifier, title, status, assignee_agent_id, updated_at)
         select ID('i' || i), company_id, 'F-' || i, 'x', 'in_progress', id, YESTERDAY from agents, n;",
@@ -44,7 +44,7 @@ const QUEUED: &str = "
         select company_id, id, 'automation', 'completed' from agents, n;
     insert into heartbeat_runs
         (company_id, agent_id, status, wakeup_request_id, created_at, finished_at, context_snapshot)
-        select company_id, agent_id, 'succeeded', id, YESTERDAY, NOW,
+        select company_id, agent_id, 'succeeded', id, YESTERDAY, LATELY,
                jsonb_build_object('issueId', ID('issue'), 'retryReason', 'issue_continuation_needed')
         from agent_wakeup_requests;", "set search_path = sweep, public, pg_temp;", LEDGER])]
 fn what_is_many_of_one_company_is_looked_at_in_proportion(#[case] fills: &[&str]) {
