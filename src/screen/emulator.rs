@@ -54,9 +54,8 @@ impl Emulator {
     /// An empty screen of this size, on which the program goes on drawing where it is.
     pub fn emptied(&self) -> Emulator {
         let screen = self.parser.screen();
-        let (rows, columns) = screen.size();
         Emulator::of(&Capture {
-            size: (rows.get(), columns.get()),
+            size: self.size(),
             cursor: screen.cursor_position(),
             has_cursor: !screen.hide_cursor(),
             is_alternate: screen.alternate_screen(),
@@ -71,10 +70,15 @@ impl Emulator {
 
     /// Adopts a size, and returns the one before.
     pub fn resize(&mut self, (rows, columns): (u16, u16)) -> (u16, u16) {
-        let size = (at_least_one(rows), at_least_one(columns));
-        let (rows_before, columns_before) = self.parser.screen().size();
+        let (size, before) = ((at_least_one(rows), at_least_one(columns)), self.size());
         self.catch_panic(size, |parser| parser.set_size(size.0, size.1));
-        (rows_before.get(), columns_before.get())
+        before
+    }
+
+    /// The size, in rows and columns.
+    pub fn size(&self) -> (u16, u16) {
+        let (rows, columns) = self.parser.screen().size();
+        (rows.get(), columns.get())
     }
 
     /// Takes in the bytes that the program has written.

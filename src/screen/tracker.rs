@@ -54,6 +54,8 @@ struct Unanswered {
     is_titled: bool,
     /// The screen has shown a question since.
     is_shown: bool,
+    /// It was on the screen, until the window became too small for it.
+    is_cut_off: bool,
 }
 
 impl ActivityTracker {
@@ -61,8 +63,25 @@ impl ActivityTracker {
     pub fn set_screen(&mut self, statement: Option<Statement>, now: Instant) {
         match statement {
             Some(statement) => self.add(statement, now),
-            None => (self.screen, self.doubted) = (None, None),
+            None => {
+                (self.screen, self.doubted) = (None, None);
+                self.unanswered.take_if(|unanswered| unanswered.is_cut_off);
+            }
         }
+    }
+
+    /// The window has become too small for the question that was on the screen; false if there was none.
+    pub fn cut_off_question(&mut self, now: Instant) -> bool {
+        if let Some(question) = self.screen.take_if(|seen| seen.statement.activity.needs_person()) {
+            let (is_titled, is_shown, is_cut_off) = (false, true, true);
+            self.unanswered = Some(Unanswered { question, reported_at: now, is_titled, is_shown, is_cut_off });
+            self.is_repainted = false;
+        }
+        self.has_cut_off_question()
+    }
+
+    fn has_cut_off_question(&self) -> bool {
+        self.unanswered.as_ref().is_some_and(|unanswered| unanswered.is_cut_off)
     }
 
     /// The screen says what may not be so just now. What it said before is no news when it is believed again.
@@ -72,7 +91,8 @@ impl ActivityTracker {
 
     /// A question on the screen is being painted anew in another size, and is kept meanwhile; false if there is none.
     pub fn repaints_question(&mut self) -> bool {
-        self.is_repainted = self.on_screen().is_some_and(|seen| seen.activity.needs_person());
+        let is_asked = self.on_screen().is_some_and(|seen| seen.activity.needs_person());
+        self.is_repainted = is_asked || self.has_cut_off_question();
         self.is_repainted
     }
 
@@ -100,7 +120,8 @@ impl ActivityTracker {
     pub fn add(&mut self, statement: Statement, now: Instant) {
         let is_repainted = statement.evidence.source == Source::Screen && std::mem::take(&mut self.is_repainted);
         if statement.evidence.source == Source::Screen {
-            self.screen = self.screen.take().or(self.doubted.take());
+            let cut_off = self.unanswered.take_if(|unanswered| unanswered.is_cut_off).map(|it| it.question);
+            self.screen = self.screen.take().or(cut_off).or(self.doubted.take());
         }
         let known = match statement.evidence.source {
             Source::Screen => &mut self.screen,
@@ -128,7 +149,13 @@ impl ActivityTracker {
             Source::Screen => self.look_for_answer(activity, since, now),
             Source::Sequence | Source::Event if activity.needs_person() => {
                 let question = said;
-                self.unanswered = Some(Unanswered { question, reported_at: now, is_titled: false, is_shown: false });
+                self.unanswered = Some(Unanswered {
+                    question,
+                    reported_at: now,
+                    is_titled: false,
+                    is_shown: false,
+                    is_cut_off: false,
+                });
             }
             // What was asked in a turn is answered when the agent goes on with it, or has ended it.
             Source::Event => self.unanswered = None,

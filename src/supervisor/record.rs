@@ -16,7 +16,7 @@ use super::probe::Probe;
 use super::processes::is_shell;
 use crate::rules::detect_loop;
 use crate::rules::session::{Activity, phrase};
-use crate::screen::{Agent, Agents, KnownActivity, Look, Statement, condensed};
+use crate::screen::{Agent, Agents, KnownActivity, Look, condensed};
 use echo::ECHO_LASTS;
 pub use intake::{End, Nudges, Record};
 
@@ -154,17 +154,30 @@ impl Record {
         }
         let is_outdated = |question: &str| self.refilled_quota.as_deref() == Some(question);
         let on_screen = agents.read(agent, look, |statement| !is_outdated(&statement.question));
-        let is_idle = |seen: &Option<Statement>| seen.as_ref().is_some_and(|seen| seen.activity == Activity::Idle);
-        if !is_idle(&on_screen) {
-            return self.activities.set_screen(on_screen, now);
+        let shown = on_screen.as_ref().map(|seen| seen.activity);
+        let is_doubted = shown == Some(Activity::Idle) && self.doubts_composer(look, is_alone, now);
+        let size = self.emulator.size();
+        let is_smaller = size.0 < self.question_size.0 || size.1 < self.question_size.1;
+        if shown.is_some_and(Activity::needs_person) {
+            self.question_size = size;
         }
+        // What is left of a menu may say “Esc to stop”, as an agent at work does.
+        let is_unknown = is_doubted || agent.is_some() && matches!(shown, None | Some(Activity::Working));
+        match is_doubted {
+            _ if is_unknown && is_smaller && self.activities.cut_off_question(now) => {}
+            true => self.activities.doubt_screen(),
+            false => self.activities.set_screen(on_screen, now),
+        }
+    }
+
+    /// Whether the composer on the screen may be one of before the window became smaller, or be read by somebody else.
+    fn doubts_composer(&mut self, look: &Look, is_alone: Option<bool>, now: Instant) -> bool {
+        let (agents, agent) = (Agents::get(), self.agent);
         let anew = self.redrawn.as_mut().map(|redrawn| agents.read(agent, &redrawn.look(look.mode, now), |_| true));
-        if anew.as_ref().is_none_or(is_idle) && is_alone.unwrap_or_else(|| reads_alone(agent, &self.probe)) {
-            self.redrawn = None;
-            self.activities.set_screen(on_screen, now);
-        } else {
-            self.activities.doubt_screen();
-        }
+        let is_anew = anew.is_none_or(|seen| seen.is_some_and(|seen| seen.activity == Activity::Idle));
+        let is_believed = is_anew && is_alone.unwrap_or_else(|| reads_alone(agent, &self.probe));
+        self.redrawn.take_if(|_| is_believed);
+        !is_believed
     }
 
     fn is_redrawn(&self, now: Instant) -> bool {

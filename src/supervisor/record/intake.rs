@@ -60,6 +60,8 @@ pub struct Record {
     /// What was drawn since the window became smaller: what was cut off may have been a question. None: the agent has
     /// drawn its composer anew since.
     pub(super) redrawn: Option<Emulator>,
+    /// The window's size when a question was last read on the screen.
+    pub(super) question_size: (u16, u16),
     /// When it was first looked at.
     pub(super) began_at: Option<Instant>,
     /// When its children last computed.

@@ -254,10 +254,31 @@ fn what_a_resize_leaves_on_the_screen_is_no_idle_composer() {
         record.resized((8, 80), after(1));
         assert_eq!(activity(&mut record, after(60)), expected);
         record.output(b"\x1b]0;Claude\x07\x1b[2;3H", after(61));
-        assert_eq!(activity(&mut record, after(62)), None, "a title and a cursor are no composer");
+        assert_eq!(activity(&mut record, after(62)), expected, "a title and a cursor are no composer");
         record.output(screen_with("", 0).as_bytes(), after(63));
         assert_eq!(activity(&mut record, after(64)), Some(Activity::Idle), "it has drawn its composer");
     }
+}
+
+/// Claude Code, whose title says that it is idle while it asks.
+#[test]
+fn a_question_for_which_a_window_is_too_small_is_asked_until_the_window_could_show_it() {
+    let (mut record, began) = (composing("", 0), Instant::now());
+    let mut asked = |draws: &str, rows, seconds| {
+        let at = began + Duration::from_secs(seconds);
+        record.resized((rows, 80), at);
+        record.output(format!("\x1b[?1049h\x1b[2J\x1b[H{draws}").as_bytes(), at + Duration::from_millis(100));
+        let mut snapshot = |after| record.snapshot(HOUR, at + Duration::from_secs(after)).activity;
+        snapshot(1);
+        snapshot(10).filter(|known| known.statement.activity == Activity::Waiting).map(|known| known.since)
+    };
+    let menu = " Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel\x1b]0;✳ Claude Code\x07";
+    let first = asked(menu, 24, 0).expect("a question");
+    assert_eq!(asked("   2. No\r\n\r\n Esc to", 3, 20), Some(first));
+    assert_eq!(asked(menu, 24, 40), Some(first), "it is the same question");
+    assert_eq!(asked("│ 3. No (Esc to stop)", 3, 60), Some(first));
+    assert!(asked("Delete it? (y/n)", 3, 80) > Some(first), "it is another question");
+    assert_eq!(asked(" Working on it", 24, 100), None, "it is answered");
 }
 
 /// tmux itself wraps and moves what stands in a pane; the title is the agent's word alone.
