@@ -177,8 +177,7 @@ fn is_in_proportion(on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
 
 #[track_caller]
 fn compare([n, twice]: [u32; 2], on: On, kinds: &[&str], fill: &dyn Fn(u32) -> String) {
-    let views =
-        kinds.iter().flat_map(|kind| ["candidates", "facts", "states", "work_state"].map(|of| format!("{kind}_{of}")));
+    let views = kinds.iter().flat_map(|kind| ["candidates", "states", "work_state"].map(|of| format!("{kind}_{of}")));
     let others = ["unserved_continuations", "false_rescues", "untaken_wakes"].map(str::to_owned);
     let of_host = Some("host_blocks".to_owned()).filter(|_| on == On::Paperclip);
     let all = views.chain(others).chain(of_host).map(|view| format!("select * from {view}"));
