@@ -139,6 +139,7 @@ fn what_stops_at_the_prompt_of_aider_is_no_idle_prompt() {
         assert_ne!(found(&[above]), Some(Activity::Idle), "{above}");
     }
     assert_eq!(found(&["Applied edit to main.rs", ""]), Some(Activity::Idle), "negative control");
+    assert_eq!(read("aider", RAW, &["multi> "], 0), None, "there a return key sends nothing");
 }
 
 /// Above the frame of a composer stand the agent's answers; a menu there is none.
