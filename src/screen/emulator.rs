@@ -111,7 +111,7 @@ impl Emulator {
                 Some(Odd::Region) => self.parse(TO_THE_FIRST_ROW),
                 Some(Odd::SelectiveErase) => self.parser.callbacks_mut().is_misread = true,
                 Some(Odd::OtherScreen) => {
-                    let has_region = self.corrections.has_region(self.parser.screen().size().0.get());
+                    let has_region = self.corrections.has_region(self.size().0);
                     self.parser.callbacks_mut().is_misread |= has_region;
                 }
                 Some(Odd::ReverseIndex) | None => {}

@@ -46,7 +46,7 @@ pub struct ActivityTracker {
     titled: Option<Statement>,
 }
 
-/// A question that was reported to the terminal or by a hook.
+/// A question that was reported to the terminal or by a hook, or for which a window has become too small.
 struct Unanswered {
     question: KnownActivity,
     reported_at: Instant,
@@ -56,6 +56,12 @@ struct Unanswered {
     is_shown: bool,
     /// It was on the screen, until the window became too small for it.
     is_cut_off: bool,
+}
+
+impl Unanswered {
+    fn new(question: KnownActivity, reported_at: Instant) -> Unanswered {
+        Unanswered { question, reported_at, is_titled: false, is_shown: false, is_cut_off: false }
+    }
 }
 
 impl ActivityTracker {
@@ -73,8 +79,8 @@ impl ActivityTracker {
     /// The window has become too small for the question that was on the screen; false if there was none.
     pub fn cut_off_question(&mut self, now: Instant) -> bool {
         if let Some(question) = self.screen.take_if(|seen| seen.statement.activity.needs_person()) {
-            let (is_titled, is_shown, is_cut_off) = (false, true, true);
-            self.unanswered = Some(Unanswered { question, reported_at: now, is_titled, is_shown, is_cut_off });
+            let unanswered = Unanswered::new(question, now);
+            self.unanswered = Some(Unanswered { is_shown: true, is_cut_off: true, ..unanswered });
             self.is_repainted = false;
         }
         self.has_cut_off_question()
@@ -148,14 +154,7 @@ impl ActivityTracker {
         match source {
             Source::Screen => self.look_for_answer(activity, since, now),
             Source::Sequence | Source::Event if activity.needs_person() => {
-                let question = said;
-                self.unanswered = Some(Unanswered {
-                    question,
-                    reported_at: now,
-                    is_titled: false,
-                    is_shown: false,
-                    is_cut_off: false,
-                });
+                self.unanswered = Some(Unanswered::new(said, now));
             }
             // What was asked in a turn is answered when the agent goes on with it, or has ended it.
             Source::Event => self.unanswered = None,
