@@ -70,7 +70,8 @@
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}
 {#- A subject is locked and its facts are read by one call, and so in one round trip. The lock's statement and that of the facts stay two:
     each statement of a volatile function sees what is committed when it begins, so the facts are those of what is held. Of the rows that a
-    recovery refers to, those that somebody else holds are null. -#}
+    recovery refers to, those that somebody else holds are null. A host's facts may ask the setting
+    sweep.facts_of whether they are those of one subject. -#}
 {%- macro take(kind, lock) %}create function take_{{ kind }}(wanted id) returns setof {{ kind }}_decided_facts language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -81,6 +82,7 @@ declare
 begin
     {{ lock }};
     is_held := found;
+    set local sweep.facts_of = 'one';
     select * into facts from {{ kind }}_decided_facts f where f.subject_id = wanted;
     if found then
         facts.held := is_held;

@@ -76,7 +76,7 @@ cross join lateral (
     select array(select id from ancestors limit 101) as ids
 ) lineage;
 
--- Whose runs and wakes are too large to be read, of all agents and asked once: an agent may have as many as it has issues.
+-- Whose runs and wakes are too large to be read.
 create view too_large as
 select r.company_id, r.agent_id
 from public.companies c
@@ -136,8 +136,11 @@ select
     coalesce(
         (select 'it is ' || e.reason from issue_exclusions e where e.issue_id = i.id),
         case when c.status <> 'active' then 'its company is ' || left(c.status, 1000)
-             -- What is too large to be read may be a run or a wake of this issue.
-             when (i.company_id, i.assignee_agent_id) in (select t.company_id, t.agent_id from too_large t)
+             -- What is too large to be read may be a run or a wake of this issue. A reader of many issues asks once about all agents, of which one may
+             -- have as many runs as issues; a sweep that takes one issue (take_issue) asks about its agent alone.
+             when case when current_setting('sweep.facts_of', true) = 'one'
+                       then exists (select from too_large t where t.company_id = i.company_id and t.agent_id = i.assignee_agent_id)
+                       else (i.company_id, i.assignee_agent_id) in (select t.company_id, t.agent_id from too_large t) end
              then 'a run or a wake of its agent is too large to look at'
              when (select w.is_too_deep from issue_waits w where w.issue_id = i.id)
              then 'it has more than 100 ancestors, and any of them may be on hold'
