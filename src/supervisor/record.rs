@@ -152,8 +152,7 @@ impl Record {
         if self.is_redrawn(now) && self.activities.repaints_question() {
             return;
         }
-        let is_outdated = |question: &str| self.refilled_quota.as_deref() == Some(question);
-        let on_screen = agents.read(agent, look, |statement| !is_outdated(&statement.question));
+        let on_screen = agents.read(agent, look, |it| self.refilled_quota.as_deref() != Some(it.question.as_str()));
         let shown = on_screen.as_ref().map(|seen| seen.activity);
         let is_doubted = shown == Some(Activity::Idle) && self.doubts_composer(look, is_alone, now);
         let size = self.emulator.size();
@@ -163,8 +162,9 @@ impl Record {
         }
         // What is left of a menu may say “Esc to stop”, as an agent at work does.
         let is_unknown = is_doubted || agent.is_some() && matches!(shown, None | Some(Activity::Working));
+        let is_cut_off = is_unknown && is_smaller && self.activities.cut_off_question(now);
         match is_doubted {
-            _ if is_unknown && is_smaller && self.activities.cut_off_question(now) => {}
+            _ if is_cut_off => {}
             true => self.activities.doubt_screen(),
             false => self.activities.set_screen(on_screen, now),
         }
