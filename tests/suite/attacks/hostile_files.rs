@@ -198,6 +198,21 @@ fn a_view_costs_no_more_memory_than_there_is(#[case] view: &str, #[case] says: &
     }
 }
 
+/// SQLite would wait for whoever writes into the pipe.
+#[rstest]
+fn a_pipe_beside_the_database_is_refused_at_once(#[values("-journal", "-wal", "-shm")] ending: &str) {
+    let (_directory, path, url) = new_file();
+    migrate_at(&url, []).run().done();
+    let pipe = format!("{}{ending}", path.display());
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    for arguments in [["--yes"].as_slice(), &["--dry-run"], &["migrate"], &["status"]] {
+        let mut limited = Command::new("timeout");
+        limited.args(["20", BINARY]).args(arguments).args(["--database", &url]);
+        let ran = Program::of(limited).env("PATH", "/usr/bin:/bin").run();
+        ran.refused(CONFIG, &["new.db: ", &format!("{pipe} stands beside it and is no regular file")]);
+    }
+}
+
 /// It is read alone, and fails alone.
 #[test]
 fn a_text_that_is_too_long_costs_its_own_row_alone() {

@@ -1,8 +1,11 @@
-//! SQLite's way to files, as its own but for one: a journal may end with the name of another file, as that of a
-//! transaction over several databases does, and whoever takes back what the journal says would open that file and then
-//! delete it.
+//! SQLite's way to files, as its own but for two kinds that are not opened:
+//! - A journal may end with the name of another file, as that of a transaction over several databases does, and whoever
+//!   takes back what the journal says would open that file and then delete it.
+//! - Whoever opens a pipe waits for somebody who writes into it, and no clock ends that.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr::null;
 
 use libsqlite3_sys as ffi;
@@ -12,7 +15,7 @@ pub fn guard() {
     // SAFETY: SQLite's own way to files lives as long as the process, and so does the copy of it, which is made known
     // only when it is whole. SQLite calls each function of the copy as it calls those of the original.
     unsafe {
-        let copy = ffi::sqlite3_vfs { zName: c"sweep".as_ptr(), xOpen: Some(open_unless_named), ..*original() };
+        let copy = ffi::sqlite3_vfs { zName: c"sweep".as_ptr(), xOpen: Some(open_if_harmless), ..*original() };
         ffi::sqlite3_vfs_register(Box::into_raw(Box::new(copy)), 1);
     }
 }
@@ -22,21 +25,28 @@ fn original() -> *mut ffi::sqlite3_vfs {
     unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) }
 }
 
-/// SQLite asks for the other file when it has taken back what the journal says, and deleted the journal.
-unsafe extern "C" fn open_unless_named(
+unsafe extern "C" fn open_if_harmless(
     vfs: *mut ffi::sqlite3_vfs,
     name: *const c_char,
     file: *mut ffi::sqlite3_file,
     flags: c_int,
     opened: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite passes a file to be opened; without methods it is none that has to be closed. The original, which
-    // was copied, has what opens files.
+    // SAFETY: SQLite passes a file to be opened, and its name or null; without methods it is none that has to be
+    // closed. The original, which was copied, has what opens files.
     unsafe {
         (*file).pMethods = null();
         match (*original()).xOpen {
-            Some(open) if flags & ffi::SQLITE_OPEN_SUPER_JOURNAL == 0 => open(vfs, name, file, flags, opened),
-            _ => ffi::SQLITE_PERM,
+            // SQLite asks for this one when it has taken back what the journal says, and deleted the journal.
+            _ if flags & ffi::SQLITE_OPEN_SUPER_JOURNAL != 0 => ffi::SQLITE_PERM,
+            _ if !name.is_null() && is_special(CStr::from_ptr(name)) => ffi::SQLITE_CANTOPEN,
+            Some(open) => open(vfs, name, file, flags, opened),
+            None => ffi::SQLITE_PERM,
         }
     }
+}
+
+/// Is there something that is no regular file?
+fn is_special(name: &CStr) -> bool {
+    Path::new(OsStr::from_bytes(name.to_bytes())).metadata().is_ok_and(|found| !found.is_file())
 }

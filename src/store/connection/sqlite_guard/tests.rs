@@ -159,6 +159,19 @@ fn a_row_with_a_long_text_is_read_but_for_that_text() {
     assert_eq!(long.expect_err("a refusal").to_string(), "string or blob too big");
 }
 
+/// Without the guard this would wait for somebody who writes into the pipe.
+#[test]
+fn a_pipe_in_place_of_a_journal_is_not_opened() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("board.db").display().to_string();
+    let mut db = open(&path, &Allowance::new(Timeouts::default())).expect("a connection");
+    db.batch_execute("CREATE TABLE t (a)").expect("a table");
+    let made = std::process::Command::new("mkfifo").arg(format!("{path}-journal")).status().expect("mkfifo");
+    assert!(made.success());
+    let refused = db.batch_execute("SELECT a FROM t").expect_err("a refusal").to_string();
+    assert_eq!(refused, "unable to open database file");
+}
+
 /// A command has all of an answer in memory.
 #[rstest]
 #[case::texts("hex(zeroblob(500000))", 100, 200)]
