@@ -65,7 +65,6 @@
         select * from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}) {{ name }}{% endmacro -%}
 {#- That with this id. -#}
 {%- macro that_of(view, name, id) %}cross join lateral (select * from {{ view }} {{ name }} where {{ name }}.id = {{ id }} offset 0) {{ name }}{% endmacro -%}
-{%- macro ending(text, characters) %}right({{ text }}, {{ characters }}){% endmacro -%}
 {#- A time as people read it. -#}
 {%- macro minute(at) %}to_char({{ at }} at time zone 'UTC', 'YYYY-MM-DD HH24:MI'){% endmacro -%}
 {#- A subject is locked and its facts are read by one call, and so in one round trip. The lock's statement and that of the facts stay two:

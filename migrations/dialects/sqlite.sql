@@ -15,7 +15,8 @@
 {%- set at_once = false -%}
 {%- set one_by_one = false -%}
 {%- set known = "f" -%}
-{%- set key = "id text not null primary key" -%}
+{#- A page of candidates is 50,000 ids, and as many of their groups. -#}
+{%- set key = "id text not null primary key check (length(id) <= 200)" -%}
 {%- set database_id = "" -%}
 {%- set numbered_key = "id integer primary key" -%}
 {%- set now_of_transaction = now -%}
@@ -41,6 +42,5 @@
 {%- macro some_of(table, name, condition, order, most) %}cross join {{ table }} {{ name }} on {{ name }}.id in (
         select {{ name }}.id from {{ table }} {{ name }} where {{ condition }} order by {{ order }} limit {{ most }}){% endmacro -%}
 {%- macro that_of(view, name, id) %}cross join {{ view }} {{ name }} on {{ name }}.id = {{ id }}{% endmacro -%}
-{%- macro ending(text, characters) %}substr({{ text }}, -{{ characters }}){% endmacro -%}
 {%- macro minute(at) %}strftime('%Y-%m-%d %H:%M', {{ at }}){% endmacro -%}
 {#- A writer holds the whole file. -#}

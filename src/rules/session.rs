@@ -71,7 +71,7 @@ pub struct Session {
     pub ended: Option<Ended>,
     /// Its own threshold.
     pub silent_after: Option<TimeDelta>,
-    /// The last lines of its output, oldest first.
+    /// The last lines of its output, oldest first. Facts do not keep them: of many sessions they take much memory.
     pub recent_output: Vec<String>,
     /// Can it be nudged and relaunched?
     pub takes_commands: bool,
@@ -122,9 +122,10 @@ impl SessionFacts {
     /// episode where the session's supervisor reports it, else any activity. The output of a loop is none; neither are
     /// the first minutes of a process that was relaunched, else one that crashes at every start is relaunched for ever.
     fn with_its_own_signs(self) -> SessionFacts {
-        let SessionFacts { session, mut history, .. } = self;
+        let SessionFacts { mut session, mut history, .. } = self;
         let repeats = detect_loop(&session.recent_output);
         let is_looping = repeats.is_some() || history.open.is_some() && looped_lately(&session.recent_output);
+        session.recent_output = Vec::new();
         let sign = if is_looping || session.reports_progress { session.progressed_at } else { session.active_at };
         // A question is news, and an end of what was before it; what flows by beside it is none.
         let sign =

@@ -15,8 +15,8 @@ use crate::rules::{Id, Kind};
 pub(super) trait Columns {
     type SqlType;
 
-    /// Adds the names of the columns, in the order of the fields.
-    fn add_names(names: &mut Vec<&'static str>);
+    /// Adds the names of the columns and their SQL types, as written, in the order of the fields.
+    fn add_columns(columns: &mut Vec<(&'static str, &'static str)>);
 }
 
 /// A struct that holds one row of facts.
@@ -37,8 +37,8 @@ macro_rules! columns {
             use $crate::store::types::sql::*;
             impl $crate::store::columns::Columns for $row {
                 type SqlType = ($($sql,)+);
-                fn add_names(names: &mut Vec<&'static str>) {
-                    names.extend([$(stringify!($column)),+]);
+                fn add_columns(columns: &mut Vec<(&'static str, &'static str)>) {
+                    columns.extend([$((stringify!($column), stringify!($sql))),+]);
                 }
             }
         };
@@ -50,8 +50,8 @@ macro_rules! columns {
 
         impl $crate::store::columns::Columns for $row {
             type SqlType = ($(<$columns as $crate::store::columns::Columns>::SqlType,)+);
-            fn add_names(names: &mut Vec<&'static str>) {
-                $(<$columns as $crate::store::columns::Columns>::add_names(names);)+
+            fn add_columns(columns: &mut Vec<(&'static str, &'static str)>) {
+                $(<$columns as $crate::store::columns::Columns>::add_columns(columns);)+
             }
         }
 
@@ -93,12 +93,15 @@ impl<R> QueryId for FactsQuery<R> {
 
 impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        let (kind, mut names) = (self.kind.name(), Vec::new());
-        R::add_names(&mut names);
-        for (n, name) in names.iter().enumerate() {
+        let (kind, mut columns) = (self.kind.name(), Vec::new());
+        R::add_columns(&mut columns);
+        for (n, (name, sql_type)) in columns.into_iter().enumerate() {
             out.push_sql(if n == 0 { "SELECT " } else { ", " });
+            let (before, after) = around_column(name, sql_type, out.backend());
+            out.push_sql(before);
             // Between double quotes SQLite would take the name of a column that is missing for a text.
             out.push_identifier(name)?;
+            out.push_sql(&after);
         }
         out.push_sql(" FROM ");
         match &self.subjects {
@@ -117,6 +120,22 @@ impl<R: Columns> QueryFragment<MultiBackend> for FactsQuery<R> {
                 Ok(())
             }
         }
+    }
+}
+
+/// Characters of a text that are read: whoever wrote a row does not decide how much memory it takes.
+const TEXT_MAX: usize = 1200;
+
+/// Characters of a session's output that are read, its last ones: 40 lines of 400, or 20 of a thousand.
+const OUTPUT_MAX: usize = 20_000;
+
+/// What stands before and after the name of a column, so that of a text a part is read.
+fn around_column(name: &str, sql_type: &str, backend: &MultiBackend) -> (&'static str, String) {
+    match backend {
+        _ if !sql_type.contains("Text") => ("", String::new()),
+        _ if name != "recent_output" => ("substr(", format!(", 1, {TEXT_MAX})")),
+        MultiBackend::Postgres(_) => ("right(", format!(", {OUTPUT_MAX})")),
+        MultiBackend::Sqlite(_) => ("substr(", format!(", -{OUTPUT_MAX})")),
     }
 }
 

@@ -24,6 +24,7 @@ const REASON: &str = "issue_continuation_needed";
 
 impl Subject for IssueFacts {
     const RELATION: &'static str = "issues";
+    const LOOK: usize = 1000;
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
         ("agents", "UPDATE"),

@@ -23,6 +23,8 @@ use crate::text::quoted;
 
 impl Subject for SessionFacts {
     const RELATION: &'static str = "sessions";
+    /// Each brings its output.
+    const LOOK: usize = 250;
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
         ("agents", "UPDATE"),

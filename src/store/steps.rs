@@ -22,7 +22,7 @@ use super::written::{Writes, update_as_seen};
 use super::{Db, Lock, Subject, ledger};
 use crate::rules::request::Request;
 use crate::rules::step::{Step, StepFacts, escalation_comment};
-use crate::rules::{Cause, ContinueBy, Id, Kind, Policy};
+use crate::rules::{Assignee, Cause, ContinueBy, Id, Kind, Policy};
 use crate::text::quoted;
 
 const REASON: &str = "plan_step_stalled";
@@ -32,6 +32,8 @@ const SIBLINGS_MAX: i64 = 100;
 
 impl Subject for StepFacts {
     const RELATION: &'static str = "plan_steps";
+    /// Each may bring the steps of its plan.
+    const LOOK: usize = 250;
     const RIGHTS: &'static [Right] = &[
         ("agents", "SELECT"),
         ("agents", "UPDATE"),
@@ -188,8 +190,11 @@ fn read_siblings<'a>(db: &mut Db, all: impl IntoIterator<Item = &'a mut StepFact
     let small: Vec<Id> = plans.into_iter().filter(|plan| !siblings.contains_key(plan)).collect();
     let members: Vec<(Id, Id)> = in_progress(&small).select((plan_id, subject_id)).load(db)?;
     let ids: Vec<Id> = members.iter().map(|(_, id)| id.clone()).collect();
-    let mut read: BTreeMap<Id, StepFacts> =
-        read_alone(db, &ids)?.into_iter().map(|facts| (facts.step.id.clone(), facts)).collect();
+    let mut read = BTreeMap::new();
+    for ids in ids.chunks(StepFacts::LOOK) {
+        let facts = read_alone(db, ids)?.into_iter().map(without_words);
+        read.extend(facts.map(|facts| (facts.step.id.clone(), facts)));
+    }
     for (plan, step) in members {
         siblings.entry(plan).or_default().push(read.remove(&step));
     }
@@ -198,6 +203,15 @@ fn read_siblings<'a>(db: &mut Db, all: impl IntoIterator<Item = &'a mut StepFact
         facts.siblings = siblings.get(&facts.plan_id).cloned().unwrap_or_default();
     }
     Ok(())
+}
+
+/// What holds a plan is found without these; of many steps they take much memory.
+fn without_words(mut facts: StepFacts) -> StepFacts {
+    if let Assignee::Agent { name: Some(name), .. } = &mut facts.assignee {
+        *name = String::new();
+    }
+    (facts.step.title, facts.identifier, facts.pending_wake) = (String::new(), String::new(), None);
+    facts
 }
 
 columns! {

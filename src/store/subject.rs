@@ -20,6 +20,10 @@ pub trait Subject: Requested + Nominated + Send + Sized {
     /// UPDATE on some column of it, and reading its id SELECT.
     const RIGHTS: &'static [Right];
 
+    /// How many are looked at together: enough to spread the cost of a statement, few enough that their facts take a
+    /// few megabytes, and a few dozen where all of their texts are as long as they may be.
+    const LOOK: usize;
+
     /// Locks the subject and all that a recovery of it refers to, as far as nobody else holds it; then reads the facts,
     /// in a snapshot taken after the locks.
     fn take(db: &mut Db, id: &Id) -> QueryResult<(Lock, Option<Self>)>;

@@ -24,10 +24,6 @@ use crate::text::redact;
 /// take some 200 bytes each.
 const PAGE: i64 = 50_000;
 
-/// Candidates that are looked at together: enough to spread the cost of a statement, few enough that their facts take a
-/// few megabytes.
-pub const LOOK: usize = 1000;
-
 /// Candidates of one kind, of all shards. Each page is a short transaction of its own, so that the scan never holds
 /// back a vacuum. The first page has the tenants take turns, so that each is looked at however many are older; what
 /// comes after that is read by its age alone.
@@ -132,7 +128,7 @@ impl<'a, S: Subject> Scan<'a, S> {
         while self.page.is_empty() && !self.ended {
             self.fetch()?;
         }
-        let next = self.page.drain(..self.page.len().min(LOOK)).collect();
+        let next = self.page.drain(..self.page.len().min(S::LOOK)).collect();
         Ok(look(self.db, next, self.context))
     }
 
@@ -156,7 +152,7 @@ impl<'a, S: Subject> Scan<'a, S> {
             self.page.retain(|candidate| !self.taken.remove(&candidate.id));
         }
         // Few are looked at in one statement, which is not worth preparing.
-        self.db.repeats(LOOK < self.page.len());
+        self.db.repeats(S::LOOK < self.page.len());
         Ok(())
     }
 

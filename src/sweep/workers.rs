@@ -31,7 +31,7 @@ use contended::Contended;
 use queues::{Job, Queues};
 use worker::{Shared, Worker};
 
-/// Subjects in flight for each worker: enough that none is idle while the coordinator looks at the next thousand.
+/// Subjects in flight for each worker: enough that none is idle while the coordinator looks at the next ones.
 const IN_FLIGHT_PER_WORKER: usize = 64;
 
 /// The connections of a sweep, opened when first needed.

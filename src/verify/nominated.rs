@@ -11,7 +11,6 @@ use crate::store::candidates::{Candidate, Part};
 use crate::store::errors::of_row;
 use crate::store::{Access, Db, DbConnection, Finish, Subject, Timeouts, read_together};
 use crate::sweep::Outcome;
-use crate::sweep::scan::LOOK;
 
 /// What the rules say of some subjects.
 #[derive(Debug, Default)]
@@ -26,7 +25,7 @@ impl Judged {
     /// Reads the facts of many together, as a sweep does when it looks; only what could not be read so, one by one.
     pub fn of<S: Subject>(db: &mut DbConnection, all: &[Id]) -> Result<Judged> {
         let mut judged = Judged::default();
-        for ids in all.chunks(LOOK) {
+        for ids in all.chunks(S::LOOK) {
             let mut together = read_together::<S>(db, ids, &Timeouts::default()).unwrap_or_default();
             for id in ids {
                 match together.remove(id) {

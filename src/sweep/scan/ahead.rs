@@ -1,4 +1,4 @@
-//! Looking ahead: the next thousand candidates are looked at while those before them are examined and reported.
+//! Looking ahead: the next candidates are looked at while those before them are examined and reported.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};

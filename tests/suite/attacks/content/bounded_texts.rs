@@ -79,6 +79,48 @@ fn a_stalled_plan_of_many_steps_costs_a_sweep_no_memory() {
     }
 }
 
+/// Of each plan all steps are read together, with their titles and their plan's.
+#[test]
+fn many_stalled_plans_of_many_steps_cost_a_sweep_no_memory() {
+    for on in [On::Postgres, On::Sqlite] {
+        let mut world = World::new(on);
+        let (long, at) = ("─".repeat(1000), world.ago(300));
+        let id = |name| if on == On::Postgres { format!("md5({name})::uuid") } else { format!("'x' || {name}") };
+        let numbers = "with recursive n (i) as (select 1 union all select i + 1 from n where i < 8000)";
+        world.run(&format!(
+            "insert into plans (id, title, status) {numbers} select {}, '{long}', 'stalled' from n where i <= 100;
+             insert into plan_steps (id, plan_id, position, title, status, started_at)
+             {numbers} select {}, {}, i, '{long}', 'in_progress', {at} from n",
+            id("i || ''"),
+            id("i || ' step'"),
+            id("(i % 100 + 1) || ''"),
+        ));
+        let ran = small(&world.url, ["--dry-run", "--no-guard", "--limit", "20", "--output", "json"]).run().done();
+        assert_eq!(ran.json()["kinds"]["steps"]["escalated"], 20, "{ran}");
+    }
+}
+
+/// Characters of three bytes, and lines of none.
+#[test]
+fn what_many_sessions_print_costs_a_sweep_no_memory() {
+    for (on, printed) in [On::Postgres, On::Sqlite].into_iter().flat_map(|on| ["─", "\n"].map(|printed| (on, printed)))
+    {
+        let mut world = World::new(on);
+        world.session(None, None);
+        let (id, output) = match on {
+            On::Sqlite => ("'x' || i", format!("replace(hex(zeroblob(50000)), '0', '{printed}')")),
+            On::Postgres | On::Paperclip => ("md5(i::text)::uuid", format!("repeat('{printed}', 100000)")),
+        };
+        world.run(&format!(
+            "insert into sessions (id, status, started_at, last_activity_at, last_progress_at, recent_output)
+             with recursive n (i) as (select 1 union all select i + 1 from n where i < 400)
+             select {id}, status, started_at, last_activity_at, last_progress_at, {output} from sessions, n"
+        ));
+        let ran = small(&world.url, ["--no-guard", "--output", "json"]).run().done();
+        assert_eq!(ran.json()["kinds"]["sessions"]["continued"], 401, "{ran}");
+    }
+}
+
 /// By SQL of one's own: whoever gives so many is answered in proportion to what is shown.
 #[test]
 fn of_many_exemptions_and_failures_the_oldest_are_listed() {
@@ -101,6 +143,15 @@ fn of_many_exemptions_and_failures_the_oldest_are_listed() {
             }
         }
     }
+}
+
+/// A page has 50,000 candidates in memory.
+#[test]
+fn an_id_of_many_characters_is_refused_by_a_file() {
+    let mut world = World::new(On::Sqlite);
+    let agent = |length| format!("insert into agents (id, name) values ('{}', 'Ada')", "─".repeat(length));
+    assert!(world.db.batch_execute(&agent(201)).is_err());
+    world.db.batch_execute(&agent(200)).expect("an agent");
 }
 
 /// By SQL of one's own, as `sweep_operator` may write.

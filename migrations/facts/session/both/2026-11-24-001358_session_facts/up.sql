@@ -50,7 +50,7 @@ select
     s.ended_at,
     s.exit_code,
     s.silent_after_seconds,
-    {{ ending("s.recent_output", 65536) }} as recent_output,
+    s.recent_output,
     true as takes_commands,
     s.last_progress_at is not null as reports_progress,
     s.takes_nudges,
